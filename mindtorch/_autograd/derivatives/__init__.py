@@ -1,0 +1,2 @@
+"""The derivatives, a table a family."""
+from . import core as core

@@ -1,0 +1,206 @@
+"""Grad mode: whether the thread records what it computes."""
+from __future__ import annotations
+
+import functools
+import inspect
+from collections.abc import Callable
+from typing import Any
+
+from .._dispatch.dispatcher import TENSOR_TYPES, resolve, wrappers
+from .._dispatch.keys import AUTOGRAD, INFERENCE, LOCAL
+from .._dispatch.local import local, set_local
+from .._dispatch.registry import Operator
+
+
+class GradMode:
+    """Grad mode of the calling thread."""
+
+    @staticmethod
+    def is_enabled() -> bool:
+        return local.grad_enabled
+
+    @staticmethod
+    def set_enabled(enabled: bool) -> None:
+        set_local("grad_enabled", bool(enabled))
+
+
+def is_grad_enabled() -> bool:
+    """Whether operators record their derivatives in this thread (``torch.is_grad_enabled``)."""
+    return local.grad_enabled
+
+
+def is_inference_mode_enabled() -> bool:
+    """Whether this thread is in inference mode."""
+    return local.inference
+
+
+class _Mode:
+    """A context manager that is also a decorator, for functions and generator functions."""
+
+    def __enter__(self) -> Any:
+        raise TypeError("abstract")  # every mode defines it
+
+    def __exit__(self, *exc: object) -> None:
+        raise TypeError("abstract")
+
+    def clone(self) -> _Mode:
+        return type(self)()
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        if inspect.isclass(function):
+            raise TypeError(f"cannot decorate the class {function.__name__}: decorate its methods")
+        if inspect.isgeneratorfunction(function):
+
+            @functools.wraps(function)
+            def generate(*args: Any, **kwargs: Any) -> Any:
+                generator, sent, error = function(*args, **kwargs), None, None
+                while True:
+                    try:
+                        with self.clone():
+                            item = generator.send(sent) if error is None else generator.throw(error)
+                    except StopIteration as stop:
+                        return stop.value
+                    sent, error = None, None
+                    try:
+                        sent = yield item
+                    except GeneratorExit:
+                        generator.close()
+                        raise
+                    except BaseException as thrown:
+                        error = thrown
+
+            return generate
+
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with self.clone():
+                return function(*args, **kwargs)
+
+        return call
+
+
+class _SetGrad(_Mode):
+    enabled: bool
+
+    def __enter__(self) -> Any:
+        self.before = local.grad_enabled
+        if self.before != self.enabled:
+            set_local("grad_enabled", self.enabled)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        if local.grad_enabled != self.before:
+            set_local("grad_enabled", self.before)
+
+
+class no_grad(_SetGrad):
+    """Do not record derivatives in the block or the decorated function (``torch.no_grad``)."""
+
+    enabled = False
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        return super().__new__(cls) if function is None else super().__new__(cls)(function)
+
+
+class enable_grad(_SetGrad):
+    """Record derivatives in the block or the decorated function (``torch.enable_grad``)."""
+
+    enabled = True
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        return super().__new__(cls) if function is None else super().__new__(cls)(function)
+
+
+class set_grad_enabled(_SetGrad):
+    """Switch recording on or off: at once, and until the end of the block if used as a context manager."""
+
+    def __init__(self, mode: bool):
+        self.before, self.enabled = local.grad_enabled, bool(mode)
+        set_local("grad_enabled", self.enabled)
+
+    def __enter__(self) -> Any:
+        set_local("grad_enabled", self.enabled)
+        return self
+
+    def clone(self) -> _Mode:
+        return type(self)(self.enabled)
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        set_local("grad_enabled", self.before)  # as a decorator it acts in the calls only
+        return super().__call__(function)
+
+
+class inference_mode(_Mode):
+    """Neither record derivatives nor count versions: tensors made inside can't take part in autograd later."""
+
+    def __new__(cls, mode: Any = True) -> Any:
+        return super().__new__(cls) if isinstance(mode, bool) else super().__new__(cls)(mode)
+
+    def __init__(self, mode: bool = True):
+        self.mode = mode if isinstance(mode, bool) else True
+
+    def __enter__(self) -> Any:
+        self.before = (local.inference, local.grad_enabled)
+        set_local("inference", self.mode)
+        set_local("grad_enabled", not self.mode)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        set_local("inference", self.before[0])
+        set_local("grad_enabled", self.before[1])
+
+    def clone(self) -> _Mode:
+        return type(self)(self.mode)
+
+
+def _tensors(args: tuple[Any, ...]) -> list[Any]:
+    flat: list[Any] = []
+    for arg in args:
+        flat.extend(item for item in (arg if isinstance(arg, (list, tuple)) else (arg,)) if item.__class__ in TENSOR_TYPES)
+    return flat
+
+
+def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
+    """Inside inference mode: nothing is recorded, and what is made is marked, but for views of normal tensors."""
+
+    def call(*args: Any) -> Any:
+        found = keys & ~(AUTOGRAD | INFERENCE)
+        result = (op.table.get(found) or resolve(op, found))(*args)
+        inputs = _tensors(args)
+        for tensor in _tensors((result,) if result.__class__ in TENSOR_TYPES else (list(result),) if isinstance(result, (list, tuple)) else ()):
+            if not any(tensor is given for given in inputs) and tensor._base is None:
+                tensor._keys |= INFERENCE
+            elif tensor._base is not None and tensor._base._keys & INFERENCE:
+                tensor._keys |= INFERENCE
+        return result
+
+    return call
+
+
+def _on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
+    """Outside inference mode, with tensors made inside: they can be read, but not written."""
+
+    def call(*args: Any) -> Any:
+        if op.is_inplace and args[0]._keys & INFERENCE:
+            raise RuntimeError(
+                "Inplace update to inference tensor outside InferenceMode is not allowed."
+                "You can make a clone to get a normal tensor before doing inplace update."
+            )
+        return (op.table.get(keys) or resolve(op, keys))(*args)
+
+    return call
+
+
+def _with_local_state(op: Operator, keys: int) -> Callable[..., Any]:
+    """What the dispatcher asks when a thread has a pipeline or is in inference mode."""
+    if local.pipeline is not None:
+        return local.pipeline.recorder(op, keys)
+    return _in_inference_mode(op, keys)
+
+
+wrappers[INFERENCE] = _on_inference_tensors
+wrappers[LOCAL] = _with_local_state
+__all__ = [
+    "GradMode", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
+    "set_grad_enabled",
+]  # fmt: skip

@@ -1,0 +1,20 @@
+"""Helpers of derivatives."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from .._dispatch.dispatcher import registry
+
+
+def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
+    """Sum a gradient back to the shape of an input that was broadcast (ATen's ``sum_to``)."""
+    have = grad.shape
+    shape = tuple(shape)
+    if have == shape:
+        return grad
+    extra = len(have) - len(shape)
+    dims = (*range(extra), *(d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1))
+    if dims:
+        grad = registry["sum.dim_IntList"].call(grad, dims, True)
+    return registry["view"].call(grad, shape) if extra else grad

@@ -1,0 +1,1 @@
+"""Backends, arranged by device; importing one registers its kernels."""

@@ -1,0 +1,98 @@
+"""Copies between tensors, dtypes and devices: what crosses a boundary goes through here."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ... import _device
+from ..._dispatch.dispatcher import registry
+from ..._dispatch.keys import CPU, META, STRIDED
+from ..._dispatch.registry import Kernel, Operator
+from ..._dtype import DType
+from ..._tensor import Tensor, empty_tensor
+from .forms import OVERLAP
+from .layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides, overlaps_itself
+
+
+def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
+    """``Tensor.copy_``: write another tensor's values, broadcast and converted.
+
+    Raises:
+        RuntimeError: if the shapes do not broadcast to this one.
+        NotImplementedError: if the source has no data.
+    """
+    if src.shape != self.shape and broadcast_shapes(self.shape, src.shape) != self.shape:
+        raise RuntimeError(
+            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(broadcast_shapes(self.shape, src.shape))}"
+        )
+    if self._keys & STRIDED and overlaps_itself(self.shape, self._strides()):
+        raise RuntimeError(OVERLAP)
+    if self._array is not None:
+        values = src._host("copy")
+        with np.errstate(all="ignore"):
+            np.copyto(self._array, values.real if values.dtype.kind == "c" and not self._dtype.is_complex else values,
+                      casting="unsafe")
+    elif not self.is_meta:
+        raise NotImplementedError(f"copy_: no kernel writes to the device {self.device}")
+    return self
+
+
+def clone(self: Tensor, memory_format: Any = None) -> Tensor:
+    """``torch.clone``: a copy, with this tensor's strides if it is dense."""
+    return _to_copy(self, memory_format=memory_format)
+
+
+def _to_copy(self: Tensor, dtype: DType | None = None, device: _device.device | None = None, non_blocking: bool = False,
+             memory_format: Any = None) -> Tensor:
+    """A copy in another dtype or on another device."""
+    dtype = dtype or self._dtype
+    out = empty_tensor(Spec(tuple(self.shape), dtype, strides_for(self, memory_format)), device or self._device)
+    if device is not None and device.type == "meta":
+        return out
+    return copy_(out, self)
+
+
+def strides_for(self: Tensor, memory_format: Any) -> Ints | None:
+    """The strides of a copy in a memory format (``torch.preserve_format`` for None); None for contiguous."""
+    name = getattr(memory_format, "name", memory_format)
+    if name == "contiguous_format" or not self._keys & STRIDED and name in (None, "preserve_format"):
+        return None
+    if name in (None, "preserve_format"):
+        return like_strides(tuple(self.shape), self._strides())
+    order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}[name]
+    if self.dim() != len(order):
+        raise RuntimeError(f"required rank {len(order)} tensor to use {name} format")
+    packed = contiguous_strides([self.shape[d] for d in order])
+    strides = tuple(packed[order.index(d)] for d in range(len(order)))
+    return None if strides == contiguous_strides(self.shape) else strides
+
+
+def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = None, non_blocking: bool = False,
+              copy: bool = False) -> Tensor:
+    """This tensor on a device and in a dtype: itself if it is so already, unless ``copy``.
+
+    Raises:
+        NotImplementedError: if it is a meta tensor and the device is not: there is no data to copy.
+    """
+    target = _device.resolve_device(device)
+    dtype = dtype or self._dtype
+    if not copy and dtype is self._dtype and (target == self._device or target.type == self._device.type == "cpu"):
+        return self
+    if self.is_meta and target.type != "meta":
+        raise NotImplementedError(
+            "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
+            "when moving module from meta to a different device."
+        )
+    return registry["_to_copy"].call(self, dtype, target, non_blocking, None)
+
+
+ROWS: dict[str, Any] = {"copy_": copy_, "clone": clone, "_to_copy": _to_copy}
+
+
+def find(op: Operator, backend: int) -> Kernel | None:
+    row = ROWS.get(op.name) if backend in (CPU, META) else None
+    return None if row is None else Kernel(row, row)
+
+
+registry.add_finder(find)

@@ -1,0 +1,202 @@
+"""In-place and ``out=`` forms, made from the functional operator's kernel: they differ in where the result goes."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch.dispatcher import TENSOR_TYPES, registry, resolve
+from ..._dispatch.keys import AUTOGRAD, CPU, STRIDED
+from ..._dispatch.registry import Kernel, Operator
+from ..._dtype import FLOATING, DType, can_cast
+from ..._tensor import Tensor
+from .layout import overlaps_itself
+from .pointwise import Pointwise
+
+OVERLAP = (
+    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+    "Please clone() the tensor before performing the operation."
+)
+PARTIAL_OVERLAP = (
+    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
+    "location. Please clone() the tensor before performing the operation."
+)
+NAMES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
+    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+
+
+def check_writable(target: Tensor, inputs: Any = ()) -> None:
+    """Refuse to write into memory that the write itself would read or write twice.
+
+    Raises:
+        RuntimeError: PyTorch's, for internal or partial overlap.
+    """
+    if not target._keys & STRIDED and target._storage is None:
+        return
+    if target._keys & STRIDED and overlaps_itself(target.shape, target._strides()):
+        raise RuntimeError(OVERLAP)
+    for other in inputs:
+        if (other.__class__ in TENSOR_TYPES and other is not target and other._storage is not None
+                and other._storage is target._storage and _overlaps_partly(target, other)):
+            raise RuntimeError(PARTIAL_OVERLAP)
+
+
+def _overlaps_partly(a: Tensor, b: Tensor) -> bool:
+    """Whether two dense tensors on one storage cover ranges that overlap without being the same elements in order."""
+    if not a.numel() or not b.numel() or not a._is_dense() or not b._is_dense():
+        return False
+    start_a, start_b = a._offset * a._dtype.itemsize, b._offset * b._dtype.itemsize
+    end_a, end_b = start_a + a.nbytes, start_b + b.nbytes
+    if start_a == start_b and end_a == end_b:
+        return a._strides() != b._strides()
+    return start_a < end_b and start_b < end_a
+
+
+def check_cast(result: DType, target: DType) -> None:
+    """Refuse to write a result into a dtype of a lower category.
+
+    Raises:
+        RuntimeError: PyTorch's.
+    """
+    if not can_cast(result, target):
+        raise RuntimeError(f"result type {NAMES[result.name]} can't be cast to the desired output type {NAMES[target.name]}")
+
+
+def _inplace(op: Operator, backend: int) -> Kernel | None:
+    functional = op.functional
+    assert functional is not None
+    kernel = functional.kernel(backend)
+    if kernel is None:
+        return None
+    compute = kernel.fn
+    copy = registry["copy_"]
+
+    def general(self: Any, *args: Any) -> Any:
+        result = compute(self, *args)
+        if result.shape != self.shape:
+            raise RuntimeError(
+                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
+            )
+        check_writable(self, args)
+        if result._dtype is not self._dtype:
+            check_cast(result._dtype, self._dtype)
+        keys = backend | ((self._keys | result._keys) & STRIDED)
+        copy_kernel = copy.kernel(backend)
+        assert copy_kernel is not None, keys
+        copy_kernel.fn(self, result)
+        return self
+
+    if kernel.composite:
+
+        def composite(self: Any, *args: Any) -> Any:
+            return copy.call(self, compute(self, *args))
+
+        return Kernel(composite, kernel.origin, composite=True)
+    meta = registry.meta_rows.get(functional.name)
+    lane = None
+    if backend == CPU and isinstance(meta, Pointwise) and isinstance(kernel.origin, np.ufunc) and kernel.fast is not None:
+        lane = _inplace_lane(kernel.origin, meta, general)
+    return Kernel(general, kernel.origin, fast=lane)
+
+
+def _inplace_lane(ufunc: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The hot path of in-place pointwise operators: NumPy writes into the array itself. Same conditions as
+    for the functional lane, and that no other tensor shares the memory.
+    """
+    if meta.kind not in ("default", "float"):
+        return None
+
+    def lane(self: Any, *args: Any) -> Any:
+        dtype = self._dtype
+        array = self._array
+        if dtype.category == FLOATING and len(args) == meta.count - 1:
+            if not args:
+                ufunc(array, out=array)
+                return self
+            other = args[0]
+            kind = other.__class__
+            if kind in TENSOR_TYPES:
+                right = other._array
+                if other._dtype is dtype and right.shape == array.shape and (
+                        other._storage is None or other._storage is not self._storage):
+                    try:
+                        ufunc(array, right, out=array)
+                        return self
+                    except (Warning, FloatingPointError):
+                        pass
+            elif kind is float or kind is int:
+                try:
+                    ufunc(array, other, out=array)
+                    return self
+                except (OverflowError, Warning, FloatingPointError):
+                    pass
+        return general(self, *args)
+
+    return lane
+
+
+def _out(op: Operator, backend: int) -> Kernel | None:
+    functional = op.functional
+    assert functional is not None
+    kernel = functional.kernel(backend)
+    if kernel is None:
+        return None
+
+    def call(*args: Any) -> Any:
+        *inputs, out = args
+        keys = backend | STRIDED
+        compute = functional.table.get(keys) or resolve(functional, keys & ~AUTOGRAD)
+        result = compute(*inputs)
+        if result.__class__ in TENSOR_TYPES:
+            return write_out(op, result, out)
+        if not isinstance(out, (tuple, list)) or len(out) != len(result):
+            raise TypeError(f"{op.packet}(): argument 'out' must be tuple of {len(result)} Tensors, not {type(out).__name__}")
+        written = [write_out(op, part, target) for part, target in zip(result, out, strict=True)]
+        return type(result)(*written) if hasattr(result, "_fields") else type(result)(written)
+
+    return Kernel(call, kernel.origin)
+
+
+def write_out(op: Operator, result: Tensor, out: Tensor) -> Tensor:
+    """Write a result into the tensor given as ``out=``, resizing it if it has another shape.
+
+    Raises:
+        RuntimeError: if dtype or device do not allow it.
+    """
+    if out._device != result._device:
+        raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
+    if isinstance(registry.meta_rows.get(op.functional.name if op.functional else ""), Pointwise) or "o" in op.flags and "x" not in op.flags:
+        check_cast(result._dtype, out._dtype)
+    elif out._dtype is not result._dtype:
+        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+    if out.shape != result.shape:
+        if out.numel():
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
+                f"the required output shape {list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor "
+                "t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=5,
+            )  # fmt: skip
+        registry["resize_"].call(out, tuple(result.shape))
+        if result._keys & STRIDED:
+            out._set_layout(None, result.shape, result._strides(), out._offset)
+    check_writable(out)
+    keys = out._keys
+    out._keys = keys & ~AUTOGRAD
+    registry["copy_"].call(out, result)
+    out._keys = keys
+    return out
+
+
+def find(op: Operator, backend: int) -> Kernel | None:
+    """The kernel of a form, from that of the functional operator."""
+    if op.functional is None:
+        return None
+    return _inplace(op, backend) if op.is_inplace else _out(op, backend)
+
+
+registry.add_finder(find)

@@ -1,0 +1,247 @@
+"""Shapes and strides as plain tuples: the rules that every device shares. Strides and offsets count elements."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from math import prod
+from typing import NamedTuple
+
+from ..._dtype import DType
+
+Ints = tuple[int, ...]
+
+
+class Spec(NamedTuple):
+    """What a meta kernel says of an output. ``stride`` None means contiguous; ``shape`` None, that it depends on data."""
+
+    shape: Ints | None
+    dtype: DType
+    stride: Ints | None = None
+
+
+def contiguous_strides(shape: Sequence[int]) -> Ints:
+    """The strides of a fresh contiguous tensor."""
+    strides, step = [], 1
+    for size in reversed(shape):
+        strides.append(step)
+        step *= max(size, 1)
+    return tuple(reversed(strides))
+
+
+def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether elements lie in row-major order without gaps; dimensions of size 1 do not count."""
+    expected = 1
+    for size, step in zip(reversed(shape), reversed(stride), strict=True):
+        if size == 0:
+            return True
+        if size != 1:
+            if step != expected:
+                return False
+            expected *= size
+    return True
+
+
+def is_non_overlapping_and_dense(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether some permutation of the dimensions is contiguous."""
+    expected = 1
+    for step, size in sorted((st, si) for si, st in zip(shape, stride, strict=True) if si != 1):
+        if size == 0:
+            return True
+        if step != expected:
+            return False
+        expected *= size
+    return True
+
+
+def overlaps_itself(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether two indices are sure to mean the same element: a dimension longer than 1 of stride 0."""
+    return any(size > 1 and step == 0 for size, step in zip(shape, stride, strict=True))
+
+
+def storage_size(shape: Sequence[int], stride: Sequence[int], offset: int = 0) -> int:
+    """How many elements a storage needs to hold this layout."""
+    if 0 in shape:
+        return 0
+    return offset + 1 + sum((size - 1) * step for size, step in zip(shape, stride, strict=True))
+
+
+def wrap_dim(dim: int, ndim: int) -> int:
+    """A dimension as a non-negative index; a 0-d tensor has the dimensions -1 and 0.
+
+    Raises:
+        IndexError: if it is out of range.
+    """
+    span = ndim or 1
+    if not -span <= dim < span:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+    return dim % span
+
+
+def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
+    """Dimensions of a reduction, in order: all of them for None or an empty sequence.
+
+    Raises:
+        IndexError: if one is out of range.
+        RuntimeError: if one appears twice.
+    """
+    if dims is None or (not isinstance(dims, int) and len(dims) == 0):
+        return tuple(range(ndim))
+    seen = []
+    for dim in (dims,) if isinstance(dims, int) else dims:
+        wrapped = wrap_dim(dim, ndim)
+        if wrapped in seen:
+            raise RuntimeError(f"dim {wrapped} appears multiple times in the list of dims")
+        seen.append(wrapped)
+    return tuple(sorted(seen)) if ndim else ()
+
+
+def broadcast_shapes(*shapes: Sequence[int]) -> Ints:
+    """The common shape.
+
+    Raises:
+        RuntimeError: PyTorch's, naming the two sizes and the dimension that do not match.
+    """
+    ndim = max((len(shape) for shape in shapes), default=0)
+    result = [1] * ndim
+    for shape in shapes:
+        for back in range(1, len(shape) + 1):
+            size, have = shape[-back], result[-back]
+            if have == 1:
+                result[-back] = size
+            elif size != 1 and size != have:
+                raise RuntimeError(
+                    f"The size of tensor a ({have}) must match the size of tensor b ({size}) "
+                    f"at non-singleton dimension {ndim - back}"
+                )
+    return tuple(result)
+
+
+def expand_strides(shape: Sequence[int], stride: Sequence[int], to: Sequence[int]) -> Ints:
+    """The strides of a tensor seen in a larger shape that its own broadcasts to."""
+    extra = len(to) - len(shape)
+    kept = (0 if size == 1 and wide != 1 else step for size, step, wide in zip(shape, stride, to[extra:], strict=True))
+    return (*(0 for _ in range(extra)), *kept)
+
+
+def iterator_strides(shape: Ints, layouts: Sequence[tuple[Ints, Ints]]) -> Ints | None:
+    """The output strides of a pointwise operator, as PyTorch's TensorIterator decides them; None for contiguous.
+
+    ``layouts`` holds the (shape, stride) of every operand. The dimensions are ordered by the operands' strides,
+    earlier operands first, and the output is dense in that order.
+    """
+    same = all(layout[0] == shape for layout in layouts)
+    if same:
+        first = layouts[0][1]
+        if all(is_contiguous(*layout) for layout in layouts):
+            return None
+        if all(layout[1] == first for layout in layouts) and is_non_overlapping_and_dense(shape, first):
+            return first
+    expanded = [expand_strides(size, step, shape) for size, step in layouts]
+    order = list(range(len(shape)))[::-1]  # innermost first
+
+    def swaps(inner: int, outer: int) -> int:
+        for strides in expanded:
+            a, b = strides[inner], strides[outer]
+            if a == 0 or b == 0:
+                continue
+            if a != b:
+                return -1 if a < b else 1
+            if shape[inner] > shape[outer]:
+                return 1
+        return 0
+
+    for i in range(1, len(order)):
+        position = i
+        for j in range(i - 1, -1, -1):
+            verdict = swaps(order[j], order[position])
+            if verdict > 0:
+                order[j], order[position] = order[position], order[j]
+                position = j
+            elif verdict < 0:
+                break
+    strides = [0] * len(shape)
+    step = 1
+    for dim in order:
+        strides[dim] = step
+        step *= max(shape[dim], 1)
+    result = tuple(strides)
+    return None if result == contiguous_strides(shape) else result
+
+
+def like_strides(shape: Ints, stride: Ints) -> Ints | None:
+    """The strides of ``empty_like``: kept if dense, else dense in the same order; None for contiguous."""
+    if is_contiguous(shape, stride):
+        # PyTorch keeps unusual strides of dimensions of size 1 here
+        return None if stride == contiguous_strides(shape) else stride
+    if is_non_overlapping_and_dense(shape, stride):
+        return stride
+    order = sorted(range(len(shape)), key=lambda d: (stride[d], -d))
+    return _ordered(shape, stride, order)
+
+
+def _ordered(shape: Ints, stride: Ints, order: list[int]) -> Ints | None:
+    return iterator_strides(shape, [(shape, stride)]) if order else None
+
+
+def infer_size(shape: Sequence[int], numel: int) -> Ints:
+    """A shape with its -1 replaced.
+
+    Raises:
+        RuntimeError: PyTorch's, if it cannot hold ``numel`` elements.
+    """
+    unknown, known = None, 1
+    for i, size in enumerate(shape):
+        if size == -1:
+            if unknown is not None:
+                raise RuntimeError("only one dimension can be inferred")
+            unknown = i
+        elif size < 0:
+            raise RuntimeError(f"invalid shape dimension {size} at index {i} of shape {list(shape)}")
+        else:
+            known *= size
+    if unknown is not None and known == 0:
+        raise RuntimeError(
+            f"cannot reshape tensor of {numel} elements into shape {list(shape)} because the unspecified dimension "
+            "size -1 can be any value and is ambiguous"
+        ) if numel == 0 else RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+    if numel == known and unknown is None:
+        return tuple(shape)
+    if unknown is None or numel % known:
+        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+    return (*shape[:unknown], numel // known, *shape[unknown + 1:])
+
+
+def view_strides(shape: Ints, stride: Ints, new_shape: Ints) -> Ints | None:
+    """The strides with which a layout can be seen in a new shape, or None if only a copy can."""
+    if not shape:
+        return (1,) * len(new_shape)
+    if prod(shape) == 0:
+        return stride if shape == new_shape else contiguous_strides(new_shape)
+    result = [0] * len(new_shape)
+    view_dim = len(new_shape) - 1
+    chunk_step, tensor_numel, view_numel = stride[-1], 1, 1
+    for dim in range(len(shape) - 1, -1, -1):
+        tensor_numel *= shape[dim]
+        if dim == 0 or (shape[dim - 1] != 1 and stride[dim - 1] != tensor_numel * chunk_step):
+            while view_dim >= 0 and (view_numel < tensor_numel or new_shape[view_dim] == 1):
+                result[view_dim] = view_numel * chunk_step
+                view_numel *= new_shape[view_dim]
+                view_dim -= 1
+            if view_numel != tensor_numel:
+                return None
+            if dim > 0:
+                chunk_step, tensor_numel, view_numel = stride[dim - 1], 1, 1
+    return tuple(result) if view_dim == -1 else None
+
+
+def check_sizes(shape: Sequence[int]) -> Ints:
+    """A shape for a new tensor.
+
+    Raises:
+        RuntimeError: for a negative size, or more elements than can be counted.
+    """
+    for size in shape:
+        if size < 0:
+            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(shape)}")
+    if prod(shape) >= 2**63:
+        raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
+    return tuple(shape)

@@ -1,0 +1,43 @@
+"""Calls whose tensors live on several devices: 0-d CPU tensors go along with any, everything else is an error."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..._dispatch.dispatcher import TENSOR_TYPES, registry, resolve, wrappers
+from ..._dispatch.keys import BACKENDS, CPU
+from ..._dispatch.registry import Operator
+from .pointwise import Pointwise
+
+COPIES = {"copy_", "_to_copy", "to.device"}
+
+
+def _devices(args: tuple[Any, ...]) -> list[Any]:
+    flat = [t for arg in args for t in (arg if isinstance(arg, (list, tuple)) else (arg,)) if t.__class__ in TENSOR_TYPES]
+    return list(dict.fromkeys(t._device for t in flat if t.ndim or t._device.type != "cpu"))
+
+
+def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
+    """The function for a key set with several backends."""
+    functional = op.functional or op
+
+    def call(*args: Any) -> Any:
+        devices = _devices(args)
+        if op.name in COPIES:
+            target = args[0]._keys & BACKENDS
+            return (op.table.get(found := keys & ~BACKENDS | target) or resolve(op, found))(*args)
+        if len(devices) == 1 and isinstance(registry.meta_rows.get(functional.name), Pointwise):
+            found = keys & ~CPU
+            moved = [arg.to(devices[0]) if arg.__class__ in TENSOR_TYPES and arg._device != devices[0] else arg for arg in args]
+            return (op.table.get(found) or resolve(op, found))(*moved)
+        names = [str(d) for d in dict.fromkeys(t._device for a in args for t in (a if isinstance(a, (list, tuple)) else (a,))
+                                               if t.__class__ in TENSOR_TYPES)]
+        raise RuntimeError(
+            f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and {names[1]}! "
+            f"(when calling aten::{op.name})"
+        )
+
+    return call
+
+
+wrappers[BACKENDS] = _mixed

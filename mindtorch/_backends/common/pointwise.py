@@ -1,0 +1,105 @@
+"""The pointwise family: type promotion, broadcasting and output strides, once for all its operators.
+
+A ``Pointwise`` is the meta kernel of such an operator. Its backends only compute: given the operands in the
+dtype of the computation, they return the result. Mirrors ATen's TensorIterator.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..._dispatch.dispatcher import TENSOR_TYPES
+from ..._dispatch.keys import STRIDED
+from ..._dtype import FLOATING, DType, bool_, dtype_of_number, get_default_dtype, promote_types
+from .layout import Ints, Spec, broadcast_shapes, iterator_strides
+
+
+def result_type(operands: Any) -> DType:
+    """The dtype that operands (tensors and numbers) promote to, dimensioned tensors before 0-d tensors before numbers."""
+    by_priority: list[DType | None] = [None, None, None]
+    for operand in operands:
+        if operand.__class__ in TENSOR_TYPES:
+            level, dtype = (0 if operand.ndim else 1), operand._dtype
+        elif operand is None:
+            continue
+        else:
+            level, dtype = 2, dtype_of_number(operand)
+        have = by_priority[level]
+        by_priority[level] = dtype if have is None else promote_types(have, dtype)
+    result = None
+    for dtype_at in by_priority:
+        if dtype_at is None:
+            continue
+        if result is None:
+            result = dtype_at
+        elif dtype_at.category > result.category:
+            # a number or a 0-d tensor raises the category only; a number then takes the default dtype
+            result = promote_types(result, dtype_at)
+    return result if result is not None else get_default_dtype()
+
+
+def _keep(dtype: DType) -> DType:
+    return dtype
+
+
+def _to_float(dtype: DType) -> DType:
+    return dtype if dtype.category >= FLOATING else get_default_dtype()
+
+
+#: kind: (dtype of the computation from the promoted dtype, dtype of the output from that of the computation)
+KINDS: dict[str, tuple[Callable[[DType], DType], Callable[[DType], DType]]] = {
+    "default": (_keep, _keep),
+    "float": (_to_float, _keep),  # ATen's INT_TO_FLOAT
+    "bool": (_keep, lambda dtype: bool_),  # ATen's ALWAYS_BOOL
+    "real": (_keep, lambda dtype: dtype.to_real()),  # ATen's COMPLEX_TO_FLOAT
+    "float_real": (_to_float, lambda dtype: dtype.to_real()),
+    "float_to_complex": (_to_float, lambda dtype: dtype.to_complex()),
+}
+
+
+class Pointwise:
+    """The meta kernel of a pointwise operator.
+
+    ``kind`` is a key of ``KINDS``; the first ``count`` arguments are its operands, of which those at ``untyped``
+    (a condition) take no part in promotion and are not converted; ``dtypes`` is a test of the promoted dtype that
+    returns an error message or None.
+    """
+
+    def __init__(self, kind: str = "default", count: int = 1, untyped: tuple[int, ...] = (),
+                 refuse: Callable[..., str | None] | None = None):
+        self.kind = kind
+        self.compute, self.output = KINDS[kind]
+        self.count = count
+        self.untyped = untyped
+        self.refuse = refuse
+
+    def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
+        """The output's specification, and the dtype in which to compute.
+
+        Raises:
+            RuntimeError: if the shapes do not broadcast, or the operator refuses the dtype.
+        """
+        operands = args[: self.count]
+        promoted = result_type([o for i, o in enumerate(operands) if i not in self.untyped] if self.untyped else operands)
+        if self.refuse is not None:
+            message = self.refuse(promoted, *args)
+            if message is not None:
+                raise (NotImplementedError if "not implemented for" in message else RuntimeError)(message)
+        dtype = self.compute(promoted)
+        shape, stride = self.layout(operands)
+        return Spec(shape, self.output(dtype), stride), dtype
+
+    def layout(self, operands: tuple[Any, ...]) -> tuple[Ints, Ints | None]:
+        """The broadcast shape, and the strides (None for contiguous)."""
+        tensors = [o for o in operands if o.__class__ in TENSOR_TYPES]
+        shapes = [tuple(t.shape) for t in tensors]
+        shape = shapes[0] if len(shapes) == 1 else broadcast_shapes(*shapes)
+        for t in tensors:
+            if t._keys & STRIDED:
+                return shape, iterator_strides(shape, [(s, t._strides()) for s, t in zip(shapes, tensors, strict=True)])
+        return shape, None
+
+    def __call__(self, *args: Any) -> Spec:
+        return self.plan(args)[0]
+
+

@@ -1,0 +1,211 @@
+"""From functions of arrays to kernels on CPU tensors.
+
+The general kernel asks the meta kernel first, so that every check and every stride is decided in one place. The fast
+lanes at the end skip it where nothing is left to decide, and fall back to the general kernel for everything else.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._dispatch.dispatcher import TENSOR_TYPES, registry
+from ..._dispatch.keys import CPU, STRIDED
+from ..._dispatch.registry import Kernel, Operator
+from ..._dtype import BOOL, FLOATING, INTEGER, DType, bool_
+from ..._tensor import Tensor, empty_tensor, from_array, new
+from ..common.layout import Spec
+from ..common.pointwise import Pointwise
+from ..common.results import pack
+from . import ops
+
+ndarray = np.ndarray
+Rows = Callable[..., Any]
+
+
+def find(op: Operator, backend: int) -> Kernel | None:
+    """The CPU kernel of an operator that has a row."""
+    row = ops.ROWS.get(op.name) if backend == CPU else None
+    if row is None:
+        return None
+    meta = registry.meta_rows.get(op.name)
+    if isinstance(meta, Pointwise):
+        general = pointwise_kernel(op, row, meta)
+        lane = pointwise_lane(row, meta, general)
+        return Kernel(general if lane is None else strided_lane(general, lane), row, fast=lane)
+    if meta is None:
+        raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
+    general = general_kernel(op, row, meta)
+    lane = ops.LANES.get(op.name)
+    return Kernel(general, row, fast=None if lane is None else lane(general))
+
+
+def array_of(value: Any) -> Any:
+    """An argument as a row takes it: arrays for tensors, also in lists; everything else as it is."""
+    kind = value.__class__
+    if kind in TENSOR_TYPES:
+        return value._array
+    if (kind is list or kind is tuple) and value and any(item.__class__ in TENSOR_TYPES for item in value):
+        return [item._array if item.__class__ in TENSOR_TYPES else item for item in value]
+    return value
+
+
+def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any]) -> Callable[..., Any]:
+    """Check and describe by the meta kernel, compute by the row, return what was described."""
+
+    def kernel(*args: Any) -> Any:
+        specs = meta(*args)
+        arrays = [array_of(arg) for arg in args]
+        with np.errstate(all="ignore"):
+            results = row(*arrays)
+        if isinstance(specs, Spec):
+            return fit(op, results, specs, arrays)
+        return pack(op, [fit(op, result, spec, arrays) for result, spec in zip(results, specs, strict=True)])
+
+    return kernel
+
+
+def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
+    """A row's result as a fresh tensor of the described dtype, shape and stride.
+
+    Raises:
+        RuntimeError: if the row's shape is not the described one, which is an error in the row or in the meta kernel.
+    """
+    array, dtype = np.asarray(result), spec.dtype
+    if spec.shape is not None and array.shape != spec.shape:
+        raise RuntimeError(f"aten::{op.name}: the CPU kernel made shape {array.shape}, the meta kernel says {spec.shape}")
+    if spec.stride is not None:
+        out = empty_tensor(spec)
+        np.copyto(out._array, array, casting="unsafe")
+        return out
+    if array.dtype != dtype.np:
+        array = array.astype(dtype.np)
+    if not array.flags.c_contiguous:
+        array = np.ascontiguousarray(array).reshape(array.shape)
+    elif array.base is not None or any(array is given for given in inputs):
+        if not array.flags.writeable or shares_memory(array, inputs):
+            array = array.copy()
+    return from_array(array, dtype)
+
+
+def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
+    """Whether an array may lie in the memory of an input."""
+    flat = (item for given in inputs for item in (given if isinstance(given, (list, tuple)) else (given,)))
+    return any(isinstance(item, ndarray) and np.may_share_memory(array, item) for item in flat)
+
+
+def operand_array(operand: Any, dtype: DType) -> Any:
+    """An operand (tensor, number or None) as an array of the computation's dtype."""
+    if operand.__class__ in TENSOR_TYPES:
+        array = operand._array
+        return array if operand._dtype is dtype else array.astype(dtype.np)
+    return None if operand is None else number_array(operand, dtype)
+
+
+def number_array(number: Any, dtype: DType) -> np.ndarray:
+    """A Python number as a 0-d array; integers wrap around as C's do."""
+    if dtype.category == INTEGER and isinstance(number, (int, np.integer)) and not isinstance(number, bool):
+        bits = dtype.itemsize * 8
+        wrapped = int(number) & ((1 << bits) - 1)
+        if dtype.is_signed and wrapped >> (bits - 1):
+            wrapped -= 1 << bits
+        return np.array(wrapped, dtype.np)
+    return np.asarray(number).astype(dtype.np)
+
+
+def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
+    """Any operands: promotion, broadcasting and strides as the plan says."""
+    plan, count, untyped = meta.plan, meta.count, meta.untyped
+    is_ufunc = isinstance(row, np.ufunc)
+
+    def kernel(*args: Any) -> Any:
+        spec, dtype = plan(args)
+        arrays = [
+            operand_array(arg, dtype) if i not in untyped else array_of(arg) for i, arg in enumerate(args[:count])
+        ]
+        out = empty_tensor(spec)
+        with np.errstate(all="ignore"):
+            if is_ufunc:
+                row(*arrays, out=out._array, casting="unsafe")
+            else:
+                np.copyto(out._array, row(*arrays, *args[count:]), casting="unsafe")
+        return out
+
+    return kernel
+
+
+def strided_lane(general: Callable[..., Any], lane: Callable[..., Any]) -> Callable[..., Any]:
+    """For inputs with strides: where those are all 0 (a scalar expanded, as ``sum`` hands back), the order of the
+    output's dimensions is as for contiguous inputs.
+    """
+
+    def kernel(*args: Any) -> Any:
+        for arg in args:
+            if arg.__class__ in TENSOR_TYPES and arg._keys & STRIDED and any(arg._stride):
+                return general(*args)
+        return lane(*args)
+
+    return kernel
+
+
+#: The dtypes' categories for which an operator of a kind needs no thought, by kind.
+_LANES = {"default": (INTEGER, FLOATING), "float": (FLOATING,), "bool": (BOOL, INTEGER, FLOATING)}
+
+
+def pointwise_lane(ufunc: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The hot path of pointwise operators: contiguous CPU tensors, where the dispatcher has seen that no other key
+    is set. If all tensors have one dtype and numbers are of no higher category, there is nothing to promote, NumPy's
+    result is contiguous and of that dtype, and broadcasting is NumPy's own. Whatever NumPy refuses goes to the
+    general kernel, which says why in PyTorch's words.
+    """
+    categories = _LANES.get(meta.kind)
+    if categories is None or meta.refuse is not None or meta.count > 2 or meta.untyped:
+        return None
+    always_bool = meta.kind == "bool"
+    takes_rest = not isinstance(ufunc, np.ufunc)
+
+    def unary(self: Any, *rest: Any) -> Any:
+        dtype = self._dtype
+        if dtype.category not in categories:
+            return general(self, *rest)
+        try:
+            array = ufunc(self._array, *rest)
+        except (TypeError, ValueError, OverflowError, Warning, FloatingPointError):
+            return general(self, *rest)
+        if array.__class__ is not ndarray:
+            array = np.asarray(array)
+        result = bool_ if always_bool else dtype
+        if takes_rest and array.dtype is not result.np:
+            return general(self, *rest)
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = array, result, CPU
+        return out
+
+    def binary(self: Any, other: Any, *rest: Any) -> Any:
+        dtype = self._dtype
+        if dtype.category not in categories or rest and not takes_rest:
+            return general(self, other, *rest)
+        if other.__class__ in TENSOR_TYPES:
+            if other._dtype is not dtype:
+                return general(self, other, *rest)
+            right = other._array
+        else:
+            kind = other.__class__
+            if not (kind is float and dtype.category == FLOATING or kind is int):
+                return general(self, other, *rest)
+            right = other
+        try:
+            array = ufunc(self._array, right, *rest)
+        except (ValueError, TypeError, OverflowError, Warning, FloatingPointError):
+            return general(self, other, *rest)
+        if array.__class__ is not ndarray:
+            array = np.asarray(array)
+        result = bool_ if always_bool else dtype
+        if takes_rest and array.dtype is not result.np:
+            return general(self, other, *rest)
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = array, result, CPU
+        return out
+
+    return unary if meta.count == 1 else binary

@@ -1,0 +1,11 @@
+"""The meta kernels, a table a family."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import core
+
+ROWS: dict[str, Callable[..., Any]] = {}
+for _family in (core,):
+    ROWS.update(_family.ROWS)

@@ -1,0 +1,97 @@
+"""Devices: ``torch.device``, the default device, and devices as context managers."""
+from __future__ import annotations
+
+import re
+import threading
+from typing import Any
+
+KINDS = ("cpu", "meta", "npu")
+_SPELLING = re.compile(r"([a-z_]+)(?::(0|[1-9][0-9]*))?\Z")
+
+
+class device:
+    """Where a tensor lives: ``device('npu:1')``, ``device('npu', 1)`` or ``device('cpu')``.
+
+    As a context manager it is the default device of the block, per thread. Mirrors ``torch.device``.
+
+    Raises:
+        RuntimeError: for an unknown kind, a malformed string or a negative index.
+    """
+
+    __slots__ = ("type", "index")
+    type: str
+    index: int | None
+
+    def __init__(self, type: str | int | device, index: int | None = None):  # noqa: A002 (PyTorch's name)
+        if isinstance(type, device):
+            type, index = type.type, type.index
+        elif isinstance(type, int) and not isinstance(type, bool):
+            type, index = "npu", type
+        elif not isinstance(type, str):
+            raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
+        match = _SPELLING.match(type)
+        if match is None:
+            raise RuntimeError(f"Invalid device string: '{type}'")
+        if match.group(2) is not None:
+            if index is not None:
+                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+            index = int(match.group(2))
+        if match.group(1) not in KINDS:
+            raise RuntimeError(f"Expected one of {', '.join(KINDS)} device type at start of device string: {match.group(1)}")
+        if index is not None and index < 0:
+            raise RuntimeError(f"Device index must not be negative, got {index}")
+        object.__setattr__(self, "type", match.group(1))
+        object.__setattr__(self, "index", index)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
+
+    def __repr__(self) -> str:
+        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+
+    def __str__(self) -> str:
+        return self.type if self.index is None else f"{self.type}:{self.index}"
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, device) and self.type == other.type and self.index == other.index
+
+    def __hash__(self) -> int:
+        return hash((self.type, self.index))
+
+    def __reduce__(self) -> tuple[Any, tuple[str, int | None]]:
+        return (device, (self.type, self.index))
+
+    def __enter__(self) -> device:
+        _local.stack = (*_local.stack, self)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        _local.stack = _local.stack[:-1]
+
+
+class _LocalStack(threading.local):
+    stack: tuple[device, ...] = ()
+
+
+_local = _LocalStack()
+CPU = device("cpu")
+META = device("meta")
+_default: device = CPU
+
+
+def get_default_device() -> device:
+    """The device of factory functions called without one (``torch.get_default_device``)."""
+    return _local.stack[-1] if _local.stack else _default
+
+
+def set_default_device(device_: device | str | None) -> None:
+    """Set the device of factory functions called without one (``torch.set_default_device``)."""
+    global _default
+    _default = CPU if device_ is None else device(device_)
+
+
+def resolve_device(spec: device | str | int | None) -> device:
+    """The device that a ``device=`` argument means; the default device for None."""
+    if spec is None:
+        return _local.stack[-1] if _local.stack else _default
+    return spec if spec.__class__ is device else device(spec)  # type: ignore[return-value, arg-type]

@@ -1,0 +1,280 @@
+"""From what a user types to an operator and its canonical arguments: overloads, defaults, errors.
+
+A packet (all overloads of one name) becomes a function. What types of positional arguments lead to which overload is
+remembered, so that a call like ``x.sum(1)`` is bound once a combination of types.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._device import device
+from .._dtype import DType, bool_, get_default_dtype, int64
+from .._size import Size
+from .dispatcher import TENSOR_TYPES, registry
+from .registry import Operator
+from .schema import REQUIRED, Parameter
+
+NUMBERS = (bool, int, float, complex)
+ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other",
+           "ord": "p", "self": "input"}  # fmt: skip
+#: Types that settle which overload is meant and how to convert, whatever the value.
+SETTLED: set[type] = {bool, int, float, complex, type(None), DType, str, device}
+
+
+class Mismatch(Exception):
+    """The arguments are not those of this overload."""
+
+
+def is_tensor(value: Any) -> bool:
+    return value.__class__ in TENSOR_TYPES
+
+
+def convert(parameter: Parameter, value: Any, numbers: bool) -> Any:
+    """A value as the parameter's type.
+
+    Raises:
+        Mismatch: if it is not of that type.
+    """
+    if value is None:
+        if parameter.optional or parameter.default is None:
+            return None
+        raise Mismatch
+    if parameter.is_list:
+        return _convert_list(parameter, value)
+    return _convert_one(parameter.base, value, numbers)
+
+
+def _convert_one(base: str, value: Any, numbers: bool) -> Any:
+    kind = value.__class__
+    if base == "Tensor":
+        if kind in TENSOR_TYPES:
+            return value
+        if numbers and (kind in NUMBERS or isinstance(value, np.number)):
+            return value if kind in NUMBERS else value.item()
+    elif base == "Scalar":
+        if kind in NUMBERS:
+            return value
+        if isinstance(value, (np.number, np.bool_)):
+            return value.item()
+        if kind in TENSOR_TYPES and not value.ndim and not value.requires_grad:
+            return value.item()
+        if isinstance(value, NUMBERS):
+            return value
+    elif base == "int":
+        if kind is int:
+            return value
+        if kind is not bool and (isinstance(value, (int, np.integer)) or kind in TENSOR_TYPES and not value.ndim
+                                 and value._dtype.category <= 1 and value._dtype.name != "bool"):
+            return int(value)
+    elif base == "float":
+        if kind is float or (kind is int) or isinstance(value, (float, np.number, int)) and kind is not bool:
+            return float(value)
+        if kind in TENSOR_TYPES and not value.ndim:
+            return float(value.item())
+    elif base == "bool":
+        if kind is bool or isinstance(value, np.bool_):
+            return bool(value)
+    elif base == "ScalarType":
+        if kind is DType:
+            return value
+        if value in _PYTHON_DTYPES:
+            return _PYTHON_DTYPES[value]()
+    elif base == "Device":
+        if isinstance(value, (device, str, int)) and kind is not bool:
+            return device(value)
+    elif base == "str":
+        if isinstance(value, str):
+            return value
+    elif base == "Generator":
+        if hasattr(value, "manual_seed"):
+            return value
+    elif base == "MemoryFormat" or base == "Layout":
+        if hasattr(value, "name") and kind is not DType or isinstance(value, str):
+            return value
+    elif base == "Any":
+        return value
+    elif kind.__name__ == base:
+        return value
+    raise Mismatch
+
+
+_PYTHON_DTYPES: dict[Any, Callable[[], DType]] = {
+    bool: lambda: bool_, int: lambda: int64, float: get_default_dtype, complex: lambda: get_default_dtype().to_complex(),
+}
+
+
+def _convert_list(parameter: Parameter, value: Any) -> Any:
+    if parameter.size is not None and not isinstance(value, (list, tuple)):
+        item = _convert_one(parameter.base, value, False)
+        return (item,) * parameter.size
+    if parameter.base == "Tensor" and value.__class__ in TENSOR_TYPES:
+        raise Mismatch
+    if not isinstance(value, (list, tuple)):
+        raise Mismatch
+    if parameter.base == "Tensor":
+        for item in value:
+            if item.__class__ not in TENSOR_TYPES and not (item is None and parameter.inner_optional):
+                raise Mismatch
+        return list(value)
+    return tuple([_convert_one(parameter.base, item, False) for item in value])
+
+
+def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> tuple[Any, ...]:
+    """Canonical arguments of an overload.
+
+    Raises:
+        Mismatch: with the reason as its text, if these are not its arguments.
+    """
+    schema = op.schema
+    parameters = schema.parameters
+    numbers = "n" in op.flags
+    positional = schema.positional
+    varargs = 1 if parameters and parameters[0].name == "self" else 0
+    if (len(args) > varargs and positional > varargs and parameters[varargs].is_list and parameters[varargs].base == "int"
+            and not isinstance(args[varargs], (list, tuple)) and (positional == varargs + 1 or len(args) > positional)
+            and all(not isinstance(a, (list, tuple)) for a in args[varargs:])):
+        args = (*args[:varargs], args[varargs:])  # x.view(2, 3), torch.permute(x, ...)
+    if len(args) > positional:
+        raise Mismatch(f"{op.packet}() takes {positional} positional arguments but {len(args)} were given")
+    values = []
+    used = 0
+    for i, parameter in enumerate(parameters):
+        if i < len(args):
+            value = args[i]
+        elif parameter.name in kwargs:
+            value = kwargs[parameter.name]
+            used += 1
+        else:
+            alias = next((a for a, real in ALIASES.items() if real == parameter.name and a in kwargs), None)
+            if alias is not None:
+                value = kwargs[alias]
+                used += 1
+            elif parameter.default is REQUIRED:
+                name = "input" if parameter.name == "self" else parameter.name
+                raise Mismatch(f'{op.packet}() missing 1 required positional arguments: "{name}"')
+            else:
+                values.append(parameter.default)
+                continue
+        try:
+            values.append(convert(parameter, value, numbers))
+        except Mismatch:
+            name = "input" if parameter.name == "self" else parameter.name
+            where = f" (position {i + (0 if method else 1)})" if i < len(args) else ""
+            raise Mismatch(
+                f"{op.packet}(): argument '{name}'{where} must be {parameter.type_name()}, not {value.__class__.__name__}"
+            ) from None
+    if used < len(kwargs):
+        known = {p.name for p in parameters} | {a for a, real in ALIASES.items() if real in schema.positions}
+        extra = next((k for k in kwargs if k not in known), next(iter(kwargs)))
+        raise Mismatch(f"{op.packet}() got an unexpected keyword argument '{extra}'")
+    return tuple(values)
+
+
+def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> tuple[Operator, tuple[Any, ...]]:
+    """The first overload that these arguments fit, and its canonical arguments.
+
+    Raises:
+        TypeError: PyTorch's, if they fit none.
+    """
+    overloads = [op for op in registry.packets[name] if not op.is_out]
+    reasons = []
+    for op in overloads:
+        try:
+            return op, bind(op, args, kwargs, method)
+        except Mismatch as reason:
+            reasons.append(str(reason))
+    if len(overloads) == 1:
+        raise TypeError(reasons[0])
+    got = ", ".join([a.__class__.__name__ for a in args] + [f"{k}={v.__class__.__name__}" for k, v in kwargs.items()])
+    choices = "".join(f"\n * ({', '.join(map(str, op.schema.parameters))})" for op in overloads)
+    raise TypeError(
+        f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:{choices}\n"
+    )
+
+
+def _shortcut(args: tuple[Any, ...], canonical: tuple[Any, ...], op: Operator) -> Callable[..., Any] | None:
+    """A quicker way to bind the next call whose arguments have the same types; None if the values matter."""
+    if len(args) > len(canonical):
+        varargs = 1 if op.schema.parameters[0].name == "self" else 0
+        if canonical[varargs] == args[varargs:] and len(canonical) == varargs + 1:
+            return lambda args: (*args[:varargs], args[varargs:])
+        return None
+    wrapped = []
+    for i, (given, bound) in enumerate(zip(args, canonical, strict=False)):
+        kind = given.__class__
+        if kind in _INT_LISTS:
+            if op.schema.parameters[i].base != "int":
+                return None
+        elif kind not in TENSOR_TYPES and kind not in SETTLED:
+            return None
+        elif given is not bound:
+            if bound.__class__ is not tuple or kind is not int:
+                return None
+            wrapped.append((i, len(bound)))
+    if not wrapped:
+        return _as_given
+
+    def wrap(args: tuple[Any, ...]) -> Any:
+        values = list(args)
+        for i, times in wrapped:
+            values[i] = (values[i],) * times
+        return values
+
+    return wrap
+
+
+def _as_given(args: tuple[Any, ...]) -> Any:
+    return args
+
+
+_INT_LISTS = {tuple, list, Size}
+
+
+def _holds_ints(args: tuple[Any, ...]) -> bool:
+    for arg in args:
+        if arg.__class__ in _INT_LISTS:
+            for item in arg:
+                if item.__class__ is not int:
+                    return False
+    return True
+
+
+def make_function(name: str, method: bool = False) -> Callable[..., Any]:
+    """The function, or the method, that a packet is called through.
+
+    What a combination of argument types led to is remembered in ``settled``: the overload, and how its arguments are
+    made from those given. Lists count as settled as long as they hold ints.
+    """
+    settled: dict[tuple[type, ...], tuple[Callable[..., Any], Callable[..., Any], bool]] = {}
+
+    def function(*args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            kinds = tuple([a.__class__ for a in args])
+            found = settled.get(kinds)
+            if found is not None:
+                call, shortcut, has_lists = found
+                if shortcut is _as_given and not has_lists:
+                    return call(*args)
+                if not has_lists or _holds_ints(args):
+                    return call(*shortcut(args))
+        out = kwargs.pop("out", None)
+        op, canonical = resolve_overload(name, args, kwargs, method)
+        if out is not None:
+            form = registry.operators.get(f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out")
+            if form is None:
+                raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
+            return form.call(*canonical, out)
+        if not kwargs and args:
+            has_lists = any(a.__class__ in _INT_LISTS for a in args)
+            shortcut = _shortcut(args, canonical, op) if not has_lists or _holds_ints(args) else None
+            if shortcut is not None:
+                settled[tuple([a.__class__ for a in args])] = (op.call, shortcut, has_lists)
+        return op.call(*canonical)
+
+    function.__name__ = function.__qualname__ = name
+    function.__doc__ = "\n".join(op.text for op in registry.packets[name])
+    function.packet = name  # type: ignore[attr-defined]
+    return function

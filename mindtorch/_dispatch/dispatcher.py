@@ -1,0 +1,178 @@
+"""The dispatcher: from an operator and its arguments to the function that runs.
+
+The hot path is one line: the keys of the arguments are or-ed into an int, and the operator's table maps it
+to a function. What the table lacks is resolved once for that key set, and remembered.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .keys import (
+    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, INFERENCE, LOCAL, OBSERVED, PIPELINE, STRIDED, DispatchKeySet,
+)  # fmt: skip
+from .local import local, on_change
+from .registry import Operator, OpRegistry
+
+#: Keys that hold for every call: ``LOCAL`` while some thread has a state to look at, ``OBSERVED`` while
+#: somebody observes. A module global, so that reading it costs next to nothing.
+mode = 0
+#: Tensor and its subclasses. Membership of an argument's class is the cheapest sure test.
+TENSOR_TYPES: set[type] = set()
+#: What wraps the backend's kernel: filled in by autograd, the pipeline and the observers when they are imported,
+#: so that the dispatcher need not know them.
+wrappers: dict[int, Callable[[Operator, int], Callable[..., Any]]] = {}
+
+
+def set_mode(key: int, on: bool) -> None:
+    """Have a key added to, or no longer added to, the key set of every call."""
+    global mode
+    mode = mode | key if on else mode & ~key
+
+
+on_change(lambda unusual: set_mode(LOCAL, unusual))
+
+
+def keys_of(args: tuple[Any, ...]) -> int:
+    """The union of the keys of all tensors in canonical arguments, without the mode."""
+    keys = 0
+    for arg in args:
+        kind = arg.__class__
+        if kind in TENSOR_TYPES:
+            keys |= arg._keys
+        elif kind is list or kind is tuple:
+            for item in arg:
+                if item.__class__ in TENSOR_TYPES:
+                    keys |= item._keys
+    return keys
+
+
+def make_entry(op: Operator) -> Callable[..., Any]:
+    """The function that dispatches calls of ``op``, for its number of leading Tensor arguments."""
+    table = op.table
+    inside = op.text[op.text.index("(") + 1:]
+
+    def call_one(self: Any, *args: Any) -> Any:
+        keys = self._keys | mode
+        return (table.get(keys) or resolve(op, keys))(self, *args)
+
+    def call_two(self: Any, other: Any, *args: Any) -> Any:
+        keys = self._keys | mode
+        if other.__class__ in TENSOR_TYPES:
+            keys |= other._keys
+        return (table.get(keys) or resolve(op, keys))(self, other, *args)
+
+    def call_any(*args: Any) -> Any:
+        keys = keys_of(args) | mode
+        return (table.get(keys) or resolve(op, keys))(*args)
+
+    if op.is_out:
+        return call_any
+    tensors = inside.count("Tensor")
+    written = inside.split(") ->")[0]
+    if written.startswith("Tensor") and written.count("Tensor") == 1 and not written.startswith(("Tensor[", "Tensor?")):
+        return call_one
+    second = written.split(",")[1].strip() if written.count(",") else ""
+    if tensors and written.count("Tensor") == 2 and written.startswith("Tensor ") and second.startswith("Tensor "):
+        return call_two
+    return call_any
+
+
+registry = OpRegistry(make_entry)
+
+
+def resolve(op: Operator, keys: int) -> Callable[..., Any]:
+    """The function for a key set, outermost wrapper first, remembered in the operator's table."""
+    if keys & OBSERVED:
+        function = wrappers[OBSERVED](op, keys)
+    elif keys & LOCAL:
+        function = _look_at_thread(op, keys & ~LOCAL)
+    elif keys & PIPELINE:
+        function = wrappers[PIPELINE](op, keys & ~PIPELINE)
+    elif keys & INFERENCE:
+        function = wrappers[INFERENCE](op, keys & ~INFERENCE)
+    else:
+        function = _resolve_backend(op, keys)
+    op.table[keys] = function
+    return function
+
+
+def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
+    """Look at the calling thread's state, then go on without the ``LOCAL`` key."""
+    table = op.table
+
+    def call(*args: Any) -> Any:
+        if local.pipeline is not None or local.inference:
+            return wrappers[LOCAL](op, keys)(*args)
+        found = keys if local.grad_enabled else keys & ~AUTOGRAD
+        return (table.get(found) or resolve(op, found))(*args)
+
+    return call
+
+
+def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
+    backend = keys & BACKENDS
+    if backend & (backend - 1):
+        return wrappers[BACKENDS](op, keys)
+    kernel = op.kernel(backend) if backend else None
+    if kernel is None:
+        raise missing_kernel(op, keys)
+    if kernel.composite and op.name not in registry.derivatives:
+        return kernel.fn
+    if keys & AUTOGRAD:
+        inner = op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
+        return wrappers[AUTOGRAD](op, 0)(inner)
+    function = kernel.fast if kernel.fast is not None and not keys & STRIDED else kernel.fn
+    return _counting_writes(function) if op.is_inplace else function
+
+
+def _counting_writes(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """An in-place kernel that also counts the write in the tensor's version."""
+
+    def call(self: Any, *args: Any) -> Any:
+        kernel(self, *args)
+        cell = self._cell
+        if cell is None:
+            self._cell = [1, self._storage]
+        else:
+            cell[0] += 1
+        return self
+
+    return call
+
+
+def missing_kernel(op: Operator, keys: int) -> NotImplementedError:
+    """PyTorch's error for an operator without a kernel: which operator, which key set, which keys have one."""
+    key_set = DispatchKeySet(keys)
+    highest = [key.name for key in key_set if key & BACKENDS] or ["(no tensor argument)"]
+    return NotImplementedError(
+        f"Could not run 'aten::{op.name}' with arguments from the '{highest[0]}' backend (key set {key_set}). "
+        f"'aten::{op.name}' is only available for these backends: [{', '.join(op.backends())}]."
+    )
+
+
+def call_on(op: Operator, device_type: str, *args: Any) -> Any:
+    """Call an operator on a device's backend, as factories do, whose arguments say nothing of it."""
+    keys = keys_of(args) | BACKEND_OF_DEVICE[device_type] | mode
+    return (op.table.get(keys) or resolve(op, keys))(*args)
+
+
+def dispatch(name: str, device: Any, *args: Any, **kwargs: Any) -> Any:
+    """Call the operator ``name`` with these arguments on ``device`` (a device, its name, or None for the inputs').
+
+    Raises:
+        AttributeError: if there is no operator of that name.
+        NotImplementedError: if it has no kernel for the key set.
+    """
+    op = registry[name]
+    if kwargs:
+        known = op.schema.positions
+        filled = [*args, *(p.default for p in op.schema.parameters[len(args):])]
+        for key, value in kwargs.items():
+            if key not in known:
+                raise TypeError(f"{op.name}() got an unexpected keyword argument '{key}'")
+            filled[known[key]] = value
+        args = tuple(filled)
+    if device is None:
+        return op.call(*args)
+    return call_on(op, getattr(device, "type", None) or str(device).partition(":")[0], *args)

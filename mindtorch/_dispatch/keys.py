@@ -1,0 +1,63 @@
+"""Dispatch keys: what a call's arguments and its thread's state say about where it has to go.
+
+Every tensor carries its keys as the bits of one int, so that the key set of a call is an ``|`` of ints,
+and an operator's table maps that int to the function to call.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from enum import IntFlag
+
+
+class DispatchKey(IntFlag):
+    """One key. The backends come first; what wraps them follows, later bits further outside."""
+
+    CPU = 1
+    Meta = 2
+    NPU = 4
+    Autograd = 8  #: some input requires grad
+    Strided = 16  #: some input's strides are not those of a fresh contiguous tensor: no fast lane
+    Inference = 32  #: some input was made in inference mode
+    Pipeline = 64  #: some input is pending in a pipeline
+    Local = 128  #: some thread's state (grad mode, pipeline, hooks) is not the default: look at it
+    Observed = 256  #: somebody subscribed to what the dispatcher does
+
+
+CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
+AUTOGRAD, STRIDED, INFERENCE = int(DispatchKey.Autograd), int(DispatchKey.Strided), int(DispatchKey.Inference)
+PIPELINE, LOCAL, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.Local), int(DispatchKey.Observed)
+BACKENDS = CPU | META | NPU
+BACKEND_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}
+DEVICE_OF_BACKEND = {key: name for name, key in BACKEND_OF_DEVICE.items()}
+BACKEND_NAMES = {CPU: "CPU", META: "Meta", NPU: "NPU"}
+
+
+class DispatchKeySet:
+    """A readable set of dispatch keys, in the order in which the dispatcher looks at them."""
+
+    ORDER = (
+        DispatchKey.Pipeline, DispatchKey.Inference, DispatchKey.Autograd,
+        DispatchKey.Meta, DispatchKey.NPU, DispatchKey.CPU,
+    )  # fmt: skip
+
+    def __init__(self, bits: int):
+        self.bits = bits
+
+    def __iter__(self) -> Iterator[DispatchKey]:
+        return (key for key in self.ORDER if self.bits & key)
+
+    def __contains__(self, key: DispatchKey) -> bool:
+        return bool(self.bits & key)
+
+    def highest(self) -> DispatchKey | None:
+        """The key whose kernel runs first."""
+        return next(iter(self), None)
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DispatchKeySet) and list(self) == list(other)
+
+    def __hash__(self) -> int:
+        return hash(tuple(self))
+
+    def __repr__(self) -> str:
+        return f"DispatchKeySet({', '.join(str(key.name) for key in self)})"

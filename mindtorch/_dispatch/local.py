@@ -1,0 +1,44 @@
+"""What a thread has set: grad mode, pipeline, hooks. One object a thread, read by the dispatcher."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from typing import Any
+
+
+class LocalState(threading.local):
+    """The state of one thread; every attribute starts at the default that needs no look."""
+
+    grad_enabled: bool = True
+    inference: bool = False
+    pipeline: Any = None
+    saved_tensor_hooks: tuple[Any, ...] = ()
+    depth: int = 0  #: of dispatched calls, counted only while somebody observes
+
+
+local = LocalState()
+_lock = threading.Lock()
+_unusual = 0
+_announce: list[Callable[[bool], None]] = []
+
+
+def on_change(announce: Callable[[bool], None]) -> None:
+    """Have ``announce(unusual)`` called whenever it changes whether any thread has a state to look at."""
+    _announce.append(announce)
+
+
+def _count(step: int) -> None:
+    global _unusual
+    with _lock:
+        _unusual += step
+        for announce in _announce:
+            announce(_unusual > 0)
+
+
+def set_local(name: str, value: Any) -> None:
+    """Set one attribute of this thread's state, and have the dispatcher look at it while it is not the default."""
+    default = getattr(LocalState, name)
+    before, after = getattr(local, name) != default, value != default
+    setattr(local, name, value)
+    if before != after:
+        _count(1 if after else -1)

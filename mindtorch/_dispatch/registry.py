@@ -1,0 +1,220 @@
+"""The operators: one ``Operator`` an overload, found by name, with its kernels by backend.
+
+Rows (schemas, kernels, derivatives) are held as they were written and adapted on first use, so that
+importing hundreds of operators costs a dictionary update each.
+"""
+from __future__ import annotations
+
+import inspect
+from collections.abc import Callable, Iterable
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from . import schema as _schema
+from .keys import BACKEND_NAMES, BACKEND_OF_DEVICE, BACKENDS
+
+
+@dataclass
+class Kernel:
+    """What runs an operator on a backend.
+
+    ``fn`` takes the operator's canonical arguments; ``fast``, where given, does the same for inputs without
+    the ``Strided`` key; ``origin`` is the function that a reader wants to see; ``composite`` says that it is
+    written in other operators, which record their own derivatives.
+    """
+
+    fn: Callable[..., Any]
+    origin: Callable[..., Any]
+    fast: Callable[..., Any] | None = None
+    composite: bool = False
+
+    @property
+    def location(self) -> tuple[str, int]:
+        """File and line of the origin; for a compiled function such as a NumPy ufunc, its name and 0."""
+        function = inspect.unwrap(self.origin)
+        code = getattr(function, "__code__", None)
+        return (code.co_filename, code.co_firstlineno) if code else (f"numpy.{getattr(function, '__name__', function)}", 0)
+
+
+class Operator:
+    """One overload, such as ``aten::add.Tensor``; calling it dispatches.
+
+    Arguments are canonical: positional, in the schema's order, trailing defaults may be left out.
+    """
+
+    call: Callable[..., Any]
+
+    def __init__(self, registry: OpRegistry, text: str, flags: str = "", functional: Operator | None = None):
+        self.registry = registry
+        self.text = text
+        self.name = text[: text.index("(")]
+        self.packet, _, self.overload = self.name.partition(".")
+        self.flags = flags
+        self.functional = functional  # of an in-place or out= form
+        self.kernels: dict[int, Kernel] = {}
+        self.table: dict[int, Callable[..., Any]] = {}
+        self.derivative: Any = None
+        self.call = registry.make_entry(self)
+
+    def __call__(self, *args: Any) -> Any:
+        return self.call(*args)
+
+    def __repr__(self) -> str:
+        return f"<Operator aten::{self.name}>"
+
+    @cached_property
+    def schema(self) -> _schema.Schema:
+        return _schema.parse(self.text)
+
+    @property
+    def is_inplace(self) -> bool:
+        return self.packet.endswith("_") and not self.packet.endswith("__")
+
+    @property
+    def is_out(self) -> bool:
+        return self.functional is not None and not self.is_inplace
+
+    def kernel(self, backend: int) -> Kernel | None:
+        """The kernel for a backend's key, adapting its row on first use; None if there is none."""
+        found = self.kernels.get(backend)
+        if found is None:
+            found = self.registry.find_kernel(self, backend)
+            if found is not None:
+                self.kernels[backend] = found
+        return found
+
+    def backends(self) -> list[str]:
+        """The names of the backends that have a kernel."""
+        return [BACKEND_NAMES[b] for b in (1, 2, 4) if self.kernel(b) is not None]
+
+    def meta(self, *args: Any) -> Any:
+        """The output specification (shape, dtype, stride) for these arguments, from the meta kernel's row."""
+        row = self.registry.meta_rows.get(self.name)
+        if row is None:
+            raise NotImplementedError(f"aten::{self.name} has no meta kernel")
+        return row(*args)
+
+
+Finder = Callable[[Operator, int], Kernel | None]
+
+
+class OpRegistry:
+    """All operators, and where their kernels are looked for."""
+
+    def __init__(self, make_entry: Callable[[Operator], Callable[..., Any]]):
+        self.make_entry = make_entry
+        self.operators: dict[str, Operator] = {}
+        self.packets: dict[str, list[Operator]] = {}
+        self.meta_rows: dict[str, Callable[..., Any]] = {}
+        self.derivatives: dict[str, Any] = {}
+        self._finders: list[Finder] = []
+        self.on_define: list[Callable[[str], None]] = []
+
+    def define(self, text: str, flags: str = "f") -> Operator:
+        """Define an operator from its schema.
+
+        ``flags``: ``f`` a function of the torch namespace, ``m`` a method, ``i`` has an in-place form, ``o`` an
+        ``out=`` form, ``n`` numbers may stand where the schema says Tensor (but for the first).
+        """
+        op = Operator(self, text, flags)
+        self.operators[op.name] = op
+        self.packets.setdefault(op.packet, []).append(op)
+        if "i" in flags:
+            self._derive(op, f"{op.packet}_", op.overload)
+        if "o" in flags:
+            self._derive(op, op.packet, f"{op.overload}_out" if op.overload else "out")
+        for hook in self.on_define:
+            hook(op.packet)
+        return op
+
+    def _derive(self, op: Operator, packet: str, overload: str) -> None:
+        name = f"{packet}.{overload}" if overload else packet
+        form = Operator(self, name + op.text[op.text.index("("):], op.flags, op)
+        self.operators[name] = form
+        if packet != op.packet:
+            self.packets.setdefault(packet, []).append(form)
+
+    def define_table(self, rows: str) -> None:
+        """Define a table of rows, each ``flags schema``; ``-`` stands for no flags."""
+        for line in rows.strip().splitlines():
+            flags, _, text = line.strip().partition(" ")
+            if text and flags != "#":
+                self.define(text.lstrip(), flags.replace("-", ""))
+
+    def __getitem__(self, name: str) -> Operator:
+        """The operator of that name (``add.Tensor``, or ``add`` for the packet's first overload).
+
+        Raises:
+            AttributeError: if there is none.
+        """
+        found = self.operators.get(name)
+        if found is None:
+            if name not in self.packets:
+                raise AttributeError(f"no operator is registered under the name '{name}'")
+            found = self.packets[name][0]
+        return found
+
+    def __contains__(self, name: str) -> bool:
+        return name in self.operators or name in self.packets
+
+    def add_finder(self, finder: Finder) -> None:
+        """Have kernels that nobody registered by hand looked for by ``finder(op, backend)``; the first find counts."""
+        self._finders.append(finder)
+
+    def find_kernel(self, op: Operator, backend: int) -> Kernel | None:
+        for finder in self._finders:
+            kernel = finder(op, backend)
+            if kernel is not None:
+                return kernel
+        return None
+
+    def register(self, name: str, device: str, fn: Callable[..., Any], meta: Callable[..., Any] | None = None) -> Operator:
+        """Register ``fn`` (tensors in, tensors out) as the kernel of ``name`` on ``device``.
+
+        ``device`` is 'cpu', 'meta', 'npu', or 'composite' for a function written in operators, which then runs
+        on every backend. A name that no operator has yet defines one, with the signature of ``fn``.
+        ``meta`` is the meta kernel: the same arguments, returning meta tensors or output specifications.
+
+        Raises:
+            ValueError: for an unknown device.
+        """
+        if device != "composite" and device not in BACKEND_OF_DEVICE:
+            raise ValueError(f"register(): unknown device '{device}', expected one of {[*BACKEND_OF_DEVICE, 'composite']}")
+        op = self[name] if name in self else self.define(_schema_of(name, fn))
+        backends = (1, 2, 4) if device == "composite" else (BACKEND_OF_DEVICE[device],)
+        for backend in backends:
+            op.kernels[backend] = Kernel(fn, fn, composite=device == "composite")
+        if meta is not None:
+            op.kernels[BACKEND_OF_DEVICE["meta"]] = Kernel(meta, meta)
+        self.forget_resolved([op.name])
+        return op
+
+    def register_derivative(self, name: str, derivative: Any) -> None:
+        """Give an operator its derivative; it replaces one that it has."""
+        op = self[name]
+        self.derivatives[op.name] = derivative
+        self.forget_resolved([op.name])
+
+    def forget_resolved(self, names: Iterable[str]) -> None:
+        """Drop what dispatch has resolved for these operators and the forms derived from them."""
+        for op in self.operators.values():
+            if op.name in names or (op.functional is not None and op.functional.name in names):
+                op.table.clear()
+                op.derivative = None
+
+
+def _schema_of(name: str, fn: Callable[..., Any]) -> str:
+    """A schema for a user's function: ``Tensor`` where an argument is not annotated otherwise."""
+    types = {int: "int", float: "float", bool: "bool", str: "str", "int": "int", "float": "float", "bool": "bool", "str": "str"}
+    parts = []
+    for parameter in inspect.signature(fn).parameters.values():
+        kind = types.get(parameter.annotation, "Tensor" if parameter.default is parameter.empty else "Any")
+        default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
+        parts.append(f"{kind} {parameter.name}{default}")
+    return f"{name}({', '.join(parts)}) -> Tensor"
+
+
+def backend_of(keys: int) -> int:
+    """The backend bits of a key set."""
+    return keys & BACKENDS

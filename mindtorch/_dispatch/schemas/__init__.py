@@ -1,0 +1,11 @@
+"""The schemas: a table a family, one row an operator, ``flags schema``.
+
+Flags: ``f`` a function of torch, ``m`` a method, ``i`` has an in-place form, ``o`` an ``out=`` form, ``n`` numbers
+may stand for tensors (but for the first). The forms are derived from the one row.
+"""
+from ..dispatcher import registry
+from . import core
+
+for _family in (core,):
+    registry.define_table(_family.SCHEMAS)
+__all__ = ["registry"]

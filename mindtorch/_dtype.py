@@ -1,0 +1,212 @@
+"""Data types: ``torch.dtype``, promotion, ``finfo``/``iinfo`` and the default dtype."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+BOOL, INTEGER, FLOATING, COMPLEX = range(4)
+
+
+class DType:
+    """A data type, PyTorch's ``torch.dtype``. Instances are singletons: compare them with ``is``.
+
+    ``category`` orders bool < integer < floating < complex, as type promotion does;
+    ``itemsize`` is in bytes; ``np`` is the NumPy dtype that holds the elements.
+    """
+
+    def __init__(self, name: str, category: int, itemsize: int, rank: int, numpy_name: str | None = None):
+        self.name = name
+        self.category = category
+        self.itemsize = itemsize
+        self._rank = rank
+        self.is_floating_point = category == FLOATING
+        self.is_complex = category == COMPLEX
+        self.is_signed = category >= FLOATING or (category == INTEGER and name != "uint8")
+        if numpy_name is not None:
+            self.np = np.dtype(numpy_name)
+            _FROM_NUMPY[self.np] = self
+
+    def __getattr__(self, attribute: str) -> Any:
+        # bfloat16's NumPy dtype comes from ml_dtypes, which is imported on first use only.
+        if attribute == "np" and self.name == "bfloat16":
+            import ml_dtypes
+
+            self.np = np.dtype(ml_dtypes.bfloat16)
+            _FROM_NUMPY[self.np] = self
+            return self.np
+        raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
+
+    def __repr__(self) -> str:
+        return f"torch.{self.name}"
+
+    def __reduce__(self) -> tuple[Any, tuple[str]]:
+        return (_by_name, (self.name,))
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> DType:
+        return self
+
+    def to_real(self) -> DType:
+        """The real dtype of the same precision (``complex64`` to ``float32``)."""
+        return _TO_REAL.get(self, self)
+
+    def to_complex(self) -> DType:
+        """The complex dtype of the same precision (``float32`` to ``complex64``)."""
+        return _TO_COMPLEX.get(self, complex64 if self.category < FLOATING else self)
+
+
+def _by_name(name: str) -> DType:
+    return DTYPES[name]
+
+
+_FROM_NUMPY: dict[np.dtype, DType] = {}
+
+bool_ = DType("bool", BOOL, 1, 0, "bool")
+uint8 = DType("uint8", INTEGER, 1, 1, "uint8")
+int8 = DType("int8", INTEGER, 1, 1, "int8")
+int16 = DType("int16", INTEGER, 2, 2, "int16")
+int32 = DType("int32", INTEGER, 4, 3, "int32")
+int64 = DType("int64", INTEGER, 8, 4, "int64")
+float16 = DType("float16", FLOATING, 2, 5, "float16")
+bfloat16 = DType("bfloat16", FLOATING, 2, 5)
+float32 = DType("float32", FLOATING, 4, 6, "float32")
+float64 = DType("float64", FLOATING, 8, 7, "float64")
+complex64 = DType("complex64", COMPLEX, 8, 8, "complex64")
+complex128 = DType("complex128", COMPLEX, 16, 9, "complex128")
+
+DTYPES: dict[str, DType] = {
+    d.name: d
+    for d in (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
+}
+_TO_REAL = {complex64: float32, complex128: float64}
+_TO_COMPLEX = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
+DTYPE_ALIASES = {
+    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
+    "cfloat": complex64, "cdouble": complex128,
+}
+
+
+def from_numpy_dtype(dtype: np.dtype) -> DType:
+    """The dtype that holds a NumPy dtype's elements.
+
+    Raises:
+        TypeError: for dtypes that no tensor can hold (objects, strings, uint16, ...).
+    """
+    found = _FROM_NUMPY.get(dtype)
+    if found is not None:
+        return found
+    if dtype.name == "bfloat16":
+        return bfloat16.np and bfloat16
+    found = _FROM_NUMPY.get(dtype.newbyteorder("="))
+    if found is not None:
+        raise ValueError(f"given numpy array has byte order different from the native byte order: {dtype.str}")
+    raise TypeError(
+        f"can't convert np.ndarray of type numpy.{dtype.name.rstrip('0123456789') if dtype.kind in 'USO' else dtype.name}"
+        ". The only supported types are: float64, float32, float16, complex64, complex128,"
+        " int64, int32, int16, int8, uint8, and bool."
+    )
+
+
+def promote_types(a: DType, b: DType) -> DType:
+    """The smallest dtype that both can be promoted to (``torch.promote_types``)."""
+    if a is b:
+        return a
+    if a.category < b.category:
+        a, b = b, a
+    if a.category == COMPLEX:
+        return complex128 if float64 in (a, b) or complex128 in (a, b) else complex64
+    if a.category == FLOATING:
+        if b.category < FLOATING:
+            return a
+        if {a, b} == {float16, bfloat16}:
+            return float32
+    if a.category == INTEGER and b.category == INTEGER and uint8 in (a, b) and int8 in (a, b):
+        return int16
+    return a if a._rank >= b._rank else b
+
+
+def dtype_of_number(value: Any) -> DType:
+    """The dtype that a Python number has as an operand (default dtypes for float and complex)."""
+    kind = type(value)
+    if kind is bool or kind is np.bool_:
+        return bool_
+    if kind is float:
+        return _default
+    if kind is int or isinstance(value, (int, np.integer)):
+        return int64
+    if isinstance(value, (float, np.floating)):
+        return _default
+    if isinstance(value, (complex, np.complexfloating)):
+        return _default.to_complex()
+    raise TypeError(f"expected a number, but got {kind.__name__}")
+
+
+def can_cast(from_: DType, to: DType) -> bool:
+    """Whether PyTorch's casting rules allow a conversion: never to a lower category (``torch.can_cast``)."""
+    if from_.category == COMPLEX and to.category != COMPLEX:
+        return False
+    if from_.category == FLOATING and to.category < FLOATING:
+        return False
+    return not (from_.category != BOOL and to.category == BOOL)
+
+
+_default = float32
+
+
+def get_default_dtype() -> DType:
+    """The dtype that Python floats get (``torch.get_default_dtype``)."""
+    return _default
+
+
+def set_default_dtype(d: DType) -> None:
+    """Set the dtype that Python floats get (``torch.set_default_dtype``).
+
+    Raises:
+        TypeError: if ``d`` is not a floating point dtype.
+    """
+    global _default
+    if not isinstance(d, DType) or not d.is_floating_point:
+        raise TypeError(f"only floating-point types are supported as the default type, but got {d!r}")
+    _default = d
+
+
+class finfo:
+    """Numerical properties of a floating point dtype (``torch.finfo``)."""
+
+    def __init__(self, type: DType | None = None):  # noqa: A002 (PyTorch's name)
+        dtype = get_default_dtype() if type is None else type
+        if not isinstance(dtype, DType):
+            raise TypeError(f"finfo(): argument 'type' must be torch.dtype, not {dtype.__class__.__name__}")
+        if dtype.category < FLOATING:
+            raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{dtype}'")
+        dtype = dtype.to_real()
+        if dtype is bfloat16:
+            import ml_dtypes
+
+            info: Any = ml_dtypes.finfo(dtype.np)
+        else:
+            info = np.finfo(dtype.np)
+        self.dtype = dtype.name
+        self.bits = dtype.itemsize * 8
+        self.eps, self.max, self.min = float(info.eps), float(info.max), float(info.min)
+        self.tiny = self.smallest_normal = float(info.smallest_normal)
+        self.resolution = float(info.resolution)
+
+    def __repr__(self) -> str:
+        return (f"finfo(resolution={self.resolution:g}, min={self.min:g}, max={self.max:g}, eps={self.eps:g}, "
+                f"smallest_normal={self.smallest_normal:g}, tiny={self.tiny:g}, dtype={self.dtype})")
+
+
+class iinfo:
+    """Numerical properties of an integer dtype (``torch.iinfo``)."""
+
+    def __init__(self, type: DType):  # noqa: A002 (PyTorch's name)
+        if not isinstance(type, DType) or type.category >= FLOATING:
+            raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
+        if type is bool_:
+            raise TypeError("torch.bool is not supported by torch.iinfo")
+        info = np.iinfo(type.np)
+        self.dtype, self.bits, self.min, self.max = type.name, info.bits, int(info.min), int(info.max)
+
+    def __repr__(self) -> str:
+        return f"iinfo(min={self.min:g}, max={self.max:g}, dtype={self.dtype})"

@@ -1,0 +1,96 @@
+"""Normal numbers from uniform ones, as PyTorch's CPU kernels compute them."""
+from __future__ import annotations
+
+import numpy as np
+
+from .numerics import libm
+
+f32 = np.float32
+TWO_PI = 2 * np.pi
+_CHUNK = 4096  # blocks transformed together: their temporaries stay in the cache
+
+
+def _f32s(*values: float) -> tuple[f32, ...]:
+    return tuple(f32(value) for value in values)
+
+
+# Cephes' logf and sinf/cosf, which PyTorch's vectorised kernel evaluates.
+_SQRT_HALF = f32(0.707106781186547524)
+_LOG_2 = _f32s(-2.12194440e-4, 0.693359375)  # low and high part
+_LOG = _f32s(7.0376836292e-2, -1.1514610310e-1, 1.1676998740e-1, -1.2420140846e-1, 1.4249322787e-1,
+             -1.6668057665e-1, 2.0000714765e-1, -2.4999993993e-1, 3.3333331174e-1)
+_FOUR_OVER_PI = f32(1.27323954473516)
+_PI_OVER_4 = _f32s(0.78515625, 2.4187564849853515625e-4, 3.77489497744594108e-8)  # high, middle and low part
+_SINE = _f32s(-1.9515295891e-4, 8.3321608736e-3, -1.6666654611e-1)
+_COSINE = _f32s(2.443315711809948e-5, -1.388731625493765e-3, 4.166664568298827e-2)
+
+
+def blocks(u: np.ndarray) -> np.ndarray:
+    """Standard normals from uniforms in [0, 1) of shape (k, 16), float32 or float64, written over them.
+
+    In each block the first eight uniforms give the radii, the last eight the angles
+    (``at::native::templates::cpu::NormalFill16``).
+    """
+    radii_and_angles = _float32 if u.dtype == f32 else _float64
+    for start in range(0, len(u), _CHUNK):
+        part = u[start:start + _CHUNK]
+        radius, cosine, sine = radii_and_angles(1 - part[:, :8], part[:, 8:])
+        np.multiply(radius, cosine, out=part[:, :8])
+        np.multiply(radius, sine, out=part[:, 8:])
+    return u
+
+
+def _float64(u1: np.ndarray, u2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    log = libm(np.log, u1.ravel(), u1.dtype).reshape(u1.shape)
+    angle = TWO_PI * u2
+    # NumPy's float64 sine and cosine are the C library's
+    return np.sqrt(-2 * log), np.cos(angle), np.sin(angle)
+
+
+def _float32(u1: np.ndarray, u2: np.ndarray) -> tuple[np.ndarray, np.ndarray, np.ndarray]:
+    sine, cosine = _sincosf(f32(TWO_PI) * u2)
+    return np.sqrt(f32(-2) * _logf(u1)), cosine, sine
+
+
+def _logf(x: np.ndarray) -> np.ndarray:
+    x, exponent = np.frexp(x)
+    small = x < _SQRT_HALF
+    exponent = (exponent - small).astype(f32)
+    x = x - 1 + x * small
+    z = x * x
+    y = _polynomial(x, _LOG) * x
+    y = _fma(y, z, exponent * _LOG_2[0]) - z * f32(0.5)
+    return x + y + exponent * _LOG_2[1]
+
+
+def _sincosf(x: np.ndarray) -> tuple[np.ndarray, np.ndarray]:
+    octant = (x * _FOUR_OVER_PI).astype(np.int32) + 1 & ~1
+    for part in _PI_OVER_4:
+        x = _fma(octant, -part, x)
+    z = x * x
+    sine = _fma(_polynomial(z, _SINE) * z, x, x)
+    cosine = _fma(_polynomial(z, _COSINE) * z, z, z * f32(-0.5)) + 1
+    # On the bits, because np.where is slow on random conditions: swap the two, then set the signs.
+    sine_bits, cosine_bits = sine.view(np.int32), cosine.view(np.int32)
+    swapped = (sine_bits ^ cosine_bits) & -(octant >> 1 & 1)
+    sine_bits ^= swapped ^ (octant & 4) << 29
+    cosine_bits ^= swapped ^ (octant + 2 & 4) << 29
+    return sine, cosine
+
+
+def _polynomial(x: np.ndarray, coefficients: tuple[f32, ...]) -> np.ndarray:
+    x = x.astype(np.float64)
+    y = x * coefficients[0]
+    rounded = np.empty(x.shape, f32)
+    for coefficient in coefficients[1:-1]:
+        y += coefficient
+        rounded[...] = y
+        y[...] = rounded
+        y *= x
+    y += coefficients[-1]
+    return y.astype(f32)
+
+
+def _fma(a: np.ndarray, b: np.ndarray | f32, c: np.ndarray) -> np.ndarray:
+    """``a * b + c`` in float32, rounded once."""
+    return (np.multiply(a, b, dtype=np.float64) + c).astype(f32)

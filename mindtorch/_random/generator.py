@@ -1,0 +1,222 @@
+"""Random number generators: ``torch.Generator`` over NumPy's MT19937, with PyTorch's state layout."""
+from __future__ import annotations
+
+import operator
+import os
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from itertools import chain
+from typing import Any
+
+import numpy as np
+
+from .._device import CPU
+from .._device import device as Device
+from .._dtype import uint8
+from .._tensor import Tensor, from_array
+
+DEFAULT_SEED = 67280421310721  # c10::detail's default_rng_seed_val
+_WORDS = 624  # words of MT19937's state
+
+# at::CPUGeneratorImplState: what get_state returns, byte for byte.
+STATE_LAYOUT = np.dtype([
+    ("initial_seed", "<u8"),
+    ("left", "<i4"),  # draws until the next twist, that one included
+    ("seeded", "<i4"),
+    ("next", "<u8"),  # index of the next word
+    ("state", "<u8", _WORDS),
+    ("normal_x", "<f8"),
+    ("normal_y", "<f8"),  # the cached float64 normal
+    ("normal_rho", "<f8"),
+    ("normal_is_valid", "<i4"),
+    ("_padding", "<i4"),
+    ("next_float_normal_sample", "<f4"),
+    ("is_next_float_normal_sample_valid", "?"),
+], align=True)
+
+
+class Generator:
+    """A stream of random numbers, PyTorch's CPU generator (``torch.Generator``).
+
+    Two generators with equal states give equal numbers, here and in PyTorch, and a state taken in one may be
+    set in the other. ``lock`` is held during each draw; hold it around draws that belong together.
+
+    Raises:
+        RuntimeError: for a device that has no generator.
+    """
+
+    def __init__(self, device: Device | str | None = None):
+        device = CPU if device is None else Device(device)
+        if device.type != "cpu":
+            raise RuntimeError(f"Generator: device '{device}' has no random number generator; expected 'cpu'")
+        self.device = CPU
+        self.lock = threading.RLock()
+        self.next_normal: float | None = None  # second number of a Box-Muller pair, kept for the next draw
+        self._next_float_normal: float | None = None  # kept for PyTorch; no CPU kernel uses it
+        self._engine: np.random.MT19937 | None = None
+        self.manual_seed(DEFAULT_SEED)
+
+    def manual_seed(self, seed: int) -> Generator:
+        """Start again from ``seed``, in [-2**63, 2**64); negative seeds wrap. Returns the generator.
+
+        Raises:
+            RuntimeError: if the seed is not an int.
+            ValueError: if it has more than 64 bits.
+        """
+        if type(seed) is not int:
+            raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
+        if not -(2**63) <= seed < 2**64:
+            raise ValueError(f"Overflow when unpacking long long: manual_seed expected 64 bits, but got {seed}")
+        with self.lock:
+            self._seed = seed % 2**64
+            self._reseed = True  # done by the first draw: numpy.random takes 10 ms to import
+            self._untwisted = True  # PyTorch's ``next`` is 0 until the first draw, NumPy's ``pos`` 624
+            self.next_normal = self._next_float_normal = None
+        return self
+
+    def seed(self) -> int:
+        """Start again from a seed that the operating system gives, and return that seed."""
+        self.manual_seed(int.from_bytes(os.urandom(8), "little"))
+        return self._seed
+
+    def initial_seed(self) -> int:
+        """The seed that the generator was started from."""
+        return self._seed
+
+    def clone_state(self) -> Generator:
+        """A new generator in the same state."""
+        clone = Generator(self.device)
+        clone._set_state_array(self._get_state_array())
+        return clone
+
+    def __copy__(self) -> Generator:
+        return self.clone_state()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Generator:
+        return self.clone_state()
+
+    def __reduce__(self) -> tuple[Any, ...]:
+        return Generator, (self.device,), self._get_state_array()
+
+    def __setstate__(self, state: np.ndarray) -> None:
+        self._set_state_array(state)
+
+    # -- drawing --------------------------------------------------------------------------------------------
+
+    def random(self, n: int) -> np.ndarray:
+        """``n`` words of 32 bits, as a new uint32 array (``at::CPUGeneratorImpl::random``)."""
+        return self._raw(n).astype(np.uint32)
+
+    def random64(self, n: int) -> np.ndarray:
+        """``n`` words of 64 bits, the high half drawn first (``at::CPUGeneratorImpl::random64``)."""
+        halves = self._raw(2 * n)
+        words = halves[0::2] << np.uint64(32)
+        words |= halves[1::2]
+        return words
+
+    @contextmanager
+    def one_by_one(
+        self, transform: Callable[[np.ndarray], np.ndarray], bulk: int
+    ) -> Iterator[Callable[[], Any]]:
+        """A function that returns ``transform`` of one 64-bit word a call, for samplers that reject.
+
+        Words are drawn ``bulk`` at a time; on exit the generator stands after the last one that was used.
+        """
+        with self.lock:
+            start = self._get_state_array()
+            current: Iterator[Any] = iter(range(bulk))  # nothing of it is ever used
+
+            def bulks() -> Iterator[Iterator[Any]]:
+                nonlocal start, current
+                while True:
+                    start = self._get_state_array()
+                    current = iter(transform(self.random64(bulk)).tolist())
+                    yield current
+
+            values = chain.from_iterable(bulks())
+            try:
+                yield values.__next__
+            finally:
+                used = bulk - operator.length_hint(current)
+                self._set_state_array(start)
+                self._raw(2 * used)
+
+    def _raw(self, n: int) -> np.ndarray:
+        if n == 0:
+            return np.empty(0, np.uint64)
+        with self.lock:
+            words = self._mt19937().random_raw(n)
+            self._untwisted = False
+        return words
+
+    def _mt19937(self) -> np.random.MT19937:
+        if self._engine is None:
+            self._engine = np.random.MT19937(0)
+        if self._reseed:
+            np.random.RandomState(self._engine).seed(self._seed % 2**32)
+            self._reseed = False
+        return self._engine
+
+    # -- state ----------------------------------------------------------------------------------------------
+
+    def get_state(self) -> Tensor:
+        """The state as a new uint8 tensor of shape (5056,), as PyTorch's CPU generator has it."""
+        return from_array(self._get_state_array(), uint8)
+
+    def set_state(self, new_state: Tensor) -> Generator:
+        """Continue from a state of :meth:`get_state`, PyTorch's included. Returns the generator.
+
+        Raises:
+            TypeError: if the state is not a uint8 tensor on the CPU.
+            RuntimeError: if it is not contiguous, not of 5056 bytes, or no seeded MT19937 is in it.
+        """
+        if not isinstance(new_state, Tensor):
+            raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
+        if new_state.dtype is not uint8 or new_state.device != CPU:
+            raise TypeError("RNG state must be a torch.ByteTensor,"
+                            f" but got {new_state.dtype} on {new_state.device}")
+        if not new_state.is_contiguous():
+            raise RuntimeError(f"RNG state must be contiguous, but got strides {new_state.stride()}")
+        self._set_state_array(new_state.numpy())
+        return self
+
+    def _get_state_array(self) -> np.ndarray:
+        """The state in PyTorch's layout, as a new uint8 array of shape (5056,)."""
+        state = np.zeros((), STATE_LAYOUT)
+        with self.lock:
+            engine = self._mt19937().state["state"]
+            state["initial_seed"], state["seeded"] = self._seed, 1
+            state["next"] = 0 if self._untwisted else engine["pos"]
+            state["left"] = _WORDS + 1 - engine["pos"]
+            state["state"] = engine["key"]
+            if self.next_normal is not None:
+                state["normal_y"], state["normal_is_valid"] = self.next_normal, 1
+            if self._next_float_normal is not None:
+                state["next_float_normal_sample"] = self._next_float_normal
+                state["is_next_float_normal_sample_valid"] = True
+        return state.reshape(1).view(np.uint8)
+
+    def _set_state_array(self, data: np.ndarray) -> None:
+        """Continue from a state of :meth:`_get_state_array` or of PyTorch's ``get_state``.
+
+        Raises:
+            RuntimeError: if the size is not 5056 bytes, or no seeded MT19937 is in them.
+        """
+        if data.size != STATE_LAYOUT.itemsize:
+            raise RuntimeError(f"Expected a CPUGeneratorImplState of size {STATE_LAYOUT.itemsize}"
+                               f" but found the input RNG state size to be {data.size}")
+        state = np.ascontiguousarray(data).reshape(-1).view(STATE_LAYOUT)[0]
+        left, following = int(state["left"]), int(state["next"])
+        untwisted = left == 1 and following == 0
+        consistent = 0 < left <= _WORDS and (untwisted or left + following == _WORDS + 1)
+        if state["seeded"] != 1 or not consistent:
+            raise RuntimeError("Invalid mt19937 state:"
+                               f" seeded={state['seeded']}, left={left}, next={following}")
+        with self.lock:
+            self._seed, self._untwisted = int(state["initial_seed"]), untwisted
+            self._mt19937().state = {"bit_generator": "MT19937", "state": {
+                "key": state["state"].astype(np.uint32), "pos": _WORDS + 1 - left}}
+            self.next_normal = float(state["normal_y"]) if state["normal_is_valid"] else None
+            self._next_float_normal = (float(state["next_float_normal_sample"])
+                                       if state["is_next_float_normal_sample_valid"] else None)

@@ -1,0 +1,83 @@
+"""Arithmetic that rounds as PyTorch's compiled kernels do: casts, the C library, fused multiply-add."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+Floats = np.ndarray | float
+
+_SCALAR_FUNCTIONS: dict[Any, Any] = {np.log: math.log, np.log1p: math.log1p, np.exp: math.exp, np.tan: math.tan}
+_LARGEST_EXPONENT = 709.782712893384  # of math.exp, which raises where the C function returns infinity
+_SPLITTER = 2.0**27 + 1  # halves a float64's 53 bits (Veltkamp)
+_SAFE = 2.0**900  # splitting a larger number could overflow
+
+
+@np.errstate(over="ignore", invalid="ignore")
+def cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """``static_cast<scalar_t>``: by way of float32 to the half dtypes, by way of int32 to small integers."""
+    if values.dtype == dtype:
+        return values
+    if dtype.itemsize == 2 and dtype.kind in "fV":  # V: ml_dtypes.bfloat16
+        values = values.astype(np.float32, copy=False)
+    elif values.dtype.kind == "f" and dtype.kind in "iu" and dtype.itemsize < 4:
+        values = values.astype(np.int32)
+    return values.astype(dtype)
+
+
+@np.errstate(over="ignore")
+def libm(function: np.ufunc, x: np.ndarray, dtype: np.dtype) -> np.ndarray:
+    """``function(x)`` of a float64 array, for a result in ``dtype``.
+
+    NumPy's vector functions may differ from the C library's in the last bit. A narrower dtype does not show it;
+    for float64 the C library itself is called, as by PyTorch's scalar kernels.
+    """
+    if dtype != np.float64:
+        return function(x)
+    if function is np.exp and x.max(initial=0) > _LARGEST_EXPONENT:
+        finite = libm(function, np.minimum(x, _LARGEST_EXPONENT), dtype)
+        return np.where(x > _LARGEST_EXPONENT, np.inf, finite)
+    return np.fromiter(map(_SCALAR_FUNCTIONS[function], x.tolist()), np.float64, x.size)
+
+
+def affine(x: np.ndarray, scale: float, shift: float) -> np.ndarray:
+    """``x * scale + shift`` in ``x``'s precision, rounded once, as compilers contract it (``std::fma``)."""
+    scale, shift = x.dtype.type(scale), x.dtype.type(shift)
+    product_is_exact = shift == 0 or math.frexp(scale)[0] == 0.5
+    if product_is_exact or not abs(float(scale)) < _SAFE:
+        return x * scale + shift
+    if x.dtype == np.float32:
+        return _add_to_odd(x * np.float64(scale), np.float64(shift)).astype(np.float32)
+    # Boldo and Melquiond, Emulation of FMA and correctly rounded sums (2008)
+    product, product_error = _two_product(x, scale)
+    partial, partial_error = _two_sum(shift, product_error)
+    total, total_error = _two_sum(product, partial)
+    return total + _add_to_odd(partial_error, total_error)
+
+
+def _two_sum(a: Floats, b: Floats) -> tuple[Any, Any]:
+    total = a + b
+    other = total - a
+    return total, (a - (total - other)) + (b - other)
+
+
+def _split(a: Floats) -> tuple[Any, Any]:
+    scaled = a * _SPLITTER
+    high = scaled - (scaled - a)
+    return high, a - high
+
+
+def _two_product(a: Floats, b: Floats) -> tuple[Any, Any]:
+    product = a * b
+    (a_high, a_low), (b_high, b_low) = _split(a), _split(b)
+    return product, a_low * b_low - (((product - a_high * b_high) - a_low * b_high) - a_high * b_low)
+
+
+def _add_to_odd(a: Floats, b: Floats) -> np.ndarray:
+    """The float64 sum; if inexact, the neighbour with an odd last bit, so that it may be rounded again."""
+    total, error = _two_sum(a, b)
+    bits = total.view(np.int64)
+    even = (error != 0) & (bits & 1 == 0)
+    bits += np.where(even, np.where((error > 0) == (total > 0), 1, -1), 0)
+    return total

@@ -1,0 +1,139 @@
+"""Samplers that reject: how many words a number takes depends on the words, so these draw one at a time."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+
+import numpy as np
+
+from .generator import Generator
+from .numerics import cast
+
+_TINY = 1e-300  # stands for a uniform 0, which math.log and division refuse
+_BULK = 4096
+# Stirling's series: log(k!) less its approximation, for k from 0 to 9
+_STIRLING_TAIL = (
+    0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
+    0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287,
+)
+
+Draw = Callable[[], float]
+
+
+def poisson(generator: Generator, rates: np.ndarray) -> np.ndarray:
+    """Poisson numbers of the rates of a floating point array, in its shape and dtype (``poisson``).
+
+    Raises:
+        RuntimeError: for a negative or nan rate.
+    """
+    if not np.all(rates >= 0):
+        raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
+    with generator.one_by_one(_to_uniform, _bulk(rates.size)) as draw:
+        samples = [_poisson(rate, draw) for rate in rates.ravel().astype(np.float64).tolist()]
+    return cast(np.array(samples, np.int64).reshape(rates.shape), rates.dtype)
+
+
+def binomial(generator: Generator, counts: np.ndarray, probabilities: np.ndarray) -> np.ndarray:
+    """Binomial numbers of two floating point arrays of one shape and dtype, in these (``binomial``).
+
+    Where count * min(p, 1 - p) is at least 10 they come from Hormann's transformed rejection (BTRS), else
+    from a sum of geometric numbers.
+    """
+    pairs = zip(counts.ravel(), probabilities.ravel(), strict=True)
+    with generator.one_by_one(_to_uniform, _bulk(counts.size)) as draw:
+        samples = [_binomial(count, p, draw) for count, p in pairs]
+    return np.array(samples, counts.dtype).reshape(counts.shape)
+
+
+def _bulk(n: int) -> int:
+    return min(max(16, 2 * n), _BULK)
+
+
+def _to_uniform(words: np.ndarray) -> np.ndarray:
+    return (words & np.uint64(2**53 - 1)).view(np.int64) * 2.0**-53
+
+
+def _poisson(rate: float, draw: Draw) -> int:
+    """One Poisson number, for rates from 10 by transformed rejection (PTRS, Hormann 1993)."""
+    if rate == 0:
+        return 0
+    if rate < 10:
+        k, product, limit = 0, draw(), math.exp(-rate)
+        while product > limit:
+            k += 1
+            product *= draw()
+        return k
+    b = 0.931 + 2.53 * math.sqrt(rate)
+    a = -0.059 + 0.02483 * b
+    log_inverse_alpha = math.log(1.1239 + 1.1328 / (b - 3.4))
+    accept = 0.9277 - 3.6224 / (b - 2)
+    while True:
+        u, v = draw() - 0.5, draw()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / (us or _TINY) + b) * u + rate + 0.43)
+        if us >= 0.07 and v <= accept:
+            return k
+        if k < 0 or (us < 0.013 and v > us):
+            continue
+        if (math.log(v or _TINY) + log_inverse_alpha - math.log(a / (us * us) + b)
+                <= -rate + k * math.log(rate) - math.lgamma(k + 1)):
+            return k
+
+
+def _binomial(count: np.floating, p: np.floating, draw: Draw) -> np.floating | float:
+    if count <= 0 or p <= 0:
+        return 0.0
+    if p >= 1:
+        return count
+    if p != p:
+        return p
+    if p > 0.5:
+        return count - _binomial_of_small_p(count, p.dtype.type(1 - float(p)), draw)
+    return _binomial_of_small_p(count, p, draw)
+
+
+def _binomial_of_small_p(count: np.floating, p: np.floating, draw: Draw) -> float:
+    if count * p >= 10:
+        return _transformed_rejection(count, p, draw)
+    log_q = float(np.log1p(-p))
+    successes, trials = 0, 0.0
+    while True:
+        trials += math.ceil(math.log(draw() or _TINY) / log_q)
+        if trials > count:
+            return float(successes)
+        successes += 1
+
+
+def _transformed_rejection(count: np.floating, p: np.floating, draw: Draw) -> float:
+    """BTRS; as in PyTorch, some parameters are computed in the operands' dtype, the rest in float64."""
+    deviation = float(np.sqrt(count * p * (1 - p)))
+    odds = float(p / (1 - p))
+    centre = float(count * p) + 0.5
+    mode = float(np.floor((count + 1) * p))
+    n = float(count)
+    b = 1.15 + 2.53 * deviation
+    a = -0.0873 + 0.0248 * b + 0.01 * float(p)
+    accept = 0.92 - 4.2 / b
+    alpha = (2.83 + 5.1 / b) * deviation
+    while True:
+        u, v = draw() - 0.5, draw()
+        us = 0.5 - abs(u)
+        k = math.floor((2 * a / (us or _TINY) + b) * u + centre)
+        if k < 0 or k > n:
+            continue
+        if us >= 0.07 and v <= accept:
+            return float(k)
+        bound = ((mode + 0.5) * math.log((mode + 1) / (odds * (n - mode + 1)))
+                 + (n + 1) * math.log((n - mode + 1) / (n - k + 1))
+                 + (k + 0.5) * math.log(odds * (n - k + 1) / (k + 1))
+                 + _stirling_tail(mode) + _stirling_tail(n - mode)
+                 - _stirling_tail(k) - _stirling_tail(n - k))
+        if math.log((v or _TINY) * alpha / (a / (us * us) + b)) <= bound:
+            return float(k)
+
+
+def _stirling_tail(k: float) -> float:
+    if k < len(_STIRLING_TAIL):
+        return _STIRLING_TAIL[int(k)]
+    square = (k + 1) ** 2
+    return (1 / 12 - (1 / 360 - 1 / 1260 / square) / square) / (k + 1)

@@ -1,0 +1,62 @@
+"""``torch.Size`` and the strides of a tensor: tuples of ints that say a little more."""
+from __future__ import annotations
+
+from math import prod
+from typing import Any
+
+
+class Size(tuple[int, ...]):
+    """A shape, PyTorch's ``torch.Size``: slices, sums and products of it stay one."""
+
+    __slots__ = ()
+
+    def numel(self) -> int:
+        """The number of elements of a tensor of this shape."""
+        return prod(self)
+
+    def __repr__(self) -> str:
+        return f"torch.Size([{', '.join(map(str, self))}])"
+
+    __str__ = __repr__
+
+    def __getitem__(self, index: Any) -> Any:
+        item = tuple.__getitem__(self, index)
+        return Size(item) if item.__class__ is tuple else item
+
+    def __add__(self, other: Any) -> Any:
+        return Size(tuple.__add__(self, other)) if isinstance(other, tuple) else NotImplemented
+
+    def __radd__(self, other: Any) -> Any:
+        return Size(tuple.__add__(other, self)) if isinstance(other, tuple) else NotImplemented
+
+    def __mul__(self, times: Any) -> Size:
+        return Size(tuple.__mul__(self, times))
+
+    __rmul__ = __mul__
+
+    def __reduce__(self) -> tuple[Any, tuple[tuple[int, ...]]]:
+        return (Size, (tuple(self),))
+
+
+class Stride(tuple[int, ...]):
+    """The strides of a tensor in elements: a tuple that can be called as PyTorch's method is."""
+
+    __slots__ = ()
+
+    def __call__(self, dim: int | None = None) -> Any:
+        """All strides, or the one of ``dim``.
+
+        Raises:
+            IndexError: if ``dim`` is out of range.
+        """
+        if dim is None:
+            return tuple(self)
+        span = len(self)
+        if not -span <= dim < span:
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-max(span, 1)}, {max(span, 1) - 1}], but got {dim})"
+            )
+        return self[dim]
+
+    def __reduce__(self) -> tuple[Any, tuple[tuple[int, ...]]]:
+        return (Stride, (tuple(self),))

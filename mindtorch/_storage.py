@@ -1,0 +1,240 @@
+"""Storages: the memory under tensors, and who shares it."""
+from __future__ import annotations
+
+import mmap
+import weakref
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from . import _device
+from ._dtype import DType, uint8
+
+if TYPE_CHECKING:
+    from ._tensor import Tensor
+
+
+class UntypedStorage:
+    """A number of bytes on a device, PyTorch's ``torch.UntypedStorage``.
+
+    A CPU storage owns host memory (``_bytes``, a flat uint8 array), a meta storage has a size and no data.
+    ``aliases`` holds weak references to the tensors that see this storage.
+    """
+
+    def __init__(self, size: int = 0, *, device: _device.device | str | None = None, data: np.ndarray | None = None):
+        self.device = _device.CPU if device is None else _device.device(device)
+        if size < 0:
+            raise RuntimeError(f"Storage size must not be negative, got {size}")
+        self._nbytes = size if data is None else data.nbytes
+        self._bytes = np.empty(size, np.uint8) if data is None and self.device.type == "cpu" else data
+        self._aliases: list[weakref.ref[Tensor]] = []
+        self._prune_at = 16
+        self._typed: dict[DType, TypedStorage] = {}
+        self._memory_map: mmap.mmap | None = None
+        self.resizable = True
+
+    def add_alias(self, tensor: Tensor) -> None:
+        """Remember a tensor that sees this storage, for as long as it lives."""
+        aliases = self._aliases
+        aliases.append(weakref.ref(tensor))
+        if len(aliases) > self._prune_at:
+            self._aliases = [ref for ref in aliases if ref() is not None]
+            self._prune_at = max(16, 2 * len(self._aliases))
+
+    def aliases(self) -> list[Tensor]:
+        """The live tensors that see this storage, oldest first."""
+        return [tensor for ref in self._aliases if (tensor := ref()) is not None and tensor._storage is self]
+
+    def nbytes(self) -> int:
+        """The size in bytes."""
+        return self._nbytes
+
+    size = nbytes
+    __len__ = nbytes
+
+    def data_ptr(self) -> int:
+        """The address of the first byte; 0 where there is no memory."""
+        return 0 if self._bytes is None or not self._nbytes else self._bytes.ctypes.data
+
+    def element_size(self) -> int:
+        return 1
+
+    def typed(self, dtype: DType) -> TypedStorage:
+        """This storage as elements of ``dtype``: always the same object for the same dtype."""
+        found = self._typed.get(dtype)
+        if found is None:
+            found = self._typed[dtype] = TypedStorage(self, dtype)
+        return found
+
+    def _rebind(self, data: np.ndarray) -> None:
+        """Move to other memory, and every tensor that sees this storage with it."""
+        self._bytes, self._nbytes = data, data.nbytes
+        for tensor in self.aliases():
+            tensor._refresh_array()
+
+    def resize_(self, size: int) -> UntypedStorage:
+        """Change the size in bytes, keeping what fits; tensors that see it go on seeing it.
+
+        Raises:
+            RuntimeError: if the memory belongs to somebody else (a NumPy array).
+        """
+        if not self.resizable:
+            raise RuntimeError("Trying to resize storage that is not resizable")
+        if self._bytes is None:
+            self._nbytes = size
+            return self
+        data = np.zeros(size, np.uint8)
+        kept = min(size, self._nbytes)
+        data[:kept] = self._bytes[:kept]
+        self._rebind(data)
+        return self
+
+    def copy_(self, source: UntypedStorage) -> UntypedStorage:
+        """Copy another storage's bytes into this one of the same size."""
+        if self._bytes is None or source._bytes is None:
+            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+        if source._nbytes != self._nbytes:
+            raise RuntimeError(f"size mismatch: this storage has {self._nbytes} bytes, the source {source._nbytes}")
+        self._bytes[:] = source._bytes
+        return self
+
+    def fill_(self, value: int) -> UntypedStorage:
+        self._host_bytes()[:] = value
+        return self
+
+    def clone(self) -> UntypedStorage:
+        return UntypedStorage(device=self.device, data=self._host_bytes().copy())
+
+    def tolist(self) -> list[int]:
+        return self._host_bytes().tolist()
+
+    def _host_bytes(self) -> np.ndarray:
+        if self._bytes is None:
+            raise NotImplementedError(f"Not available for '{self.device.type}' storage")
+        return self._bytes
+
+    def share_memory_(self) -> UntypedStorage:
+        """Move the bytes to anonymous shared memory, which forked processes see (CPU only)."""
+        if not self.is_shared() and self._nbytes:
+            shared = mmap.mmap(-1, self._nbytes)
+            data = np.frombuffer(shared, np.uint8)
+            data[:] = self._host_bytes()
+            self._memory_map = shared
+            self._rebind(data)
+        return self
+
+    def is_shared(self) -> bool:
+        """Whether the bytes lie in memory that other processes can see."""
+        return self._memory_map is not None
+
+    @classmethod
+    def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
+        """A storage over a file's bytes; with ``shared``, writes go to the file, which is made or grown as needed."""
+        if shared:
+            with open(filename, "a+b") as file:
+                if file.seek(0, 2) < nbytes:
+                    file.truncate(nbytes)
+                mapped = mmap.mmap(file.fileno(), nbytes)
+            storage = cls(data=np.frombuffer(mapped, np.uint8))
+            storage._memory_map = mapped
+        else:
+            data = np.fromfile(filename, np.uint8, count=nbytes or -1)
+            if data.nbytes < nbytes:
+                raise RuntimeError(f"unable to map {nbytes} bytes from file {filename}: it has only {data.nbytes}")
+            storage = cls(data=data)
+        storage.resizable = False
+        return storage
+
+    def __getitem__(self, index: Any) -> Any:
+        item = self._host_bytes()[index]
+        return UntypedStorage(data=item) if isinstance(item, np.ndarray) else int(item)
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self._host_bytes()[index] = value
+
+    def __repr__(self) -> str:
+        return f"<torch.storage.UntypedStorage of {self._nbytes} bytes on {self.device} at {self.data_ptr():#x}>"
+
+
+class TypedStorage:
+    """A storage as elements of one dtype, PyTorch's ``torch.TypedStorage``. Calling it returns itself,
+    so that ``t.storage`` and ``t.storage()`` mean the same.
+    """
+
+    def __init__(self, untyped: UntypedStorage, dtype: DType):
+        self._untyped = untyped
+        self.dtype = dtype
+
+    def __call__(self) -> TypedStorage:
+        return self
+
+    def untyped(self) -> UntypedStorage:
+        return self._untyped
+
+    @property
+    def device(self) -> _device.device:
+        return self._untyped.device
+
+    @property
+    def data(self) -> np.ndarray:
+        """The elements of a CPU storage as a flat NumPy array over the same memory."""
+        usable = self._untyped._nbytes // self.dtype.itemsize * self.dtype.itemsize
+        return self._untyped._host_bytes()[:usable].view(self.dtype.np)
+
+    def nbytes(self) -> int:
+        return self._untyped.nbytes()
+
+    def size(self) -> int:
+        """The number of elements."""
+        return self._untyped.nbytes() // self.dtype.itemsize
+
+    __len__ = size
+
+    def element_size(self) -> int:
+        return self.dtype.itemsize
+
+    def data_ptr(self) -> int:
+        return self._untyped.data_ptr()
+
+    def resize_(self, size: int) -> TypedStorage:
+        """Change the number of elements."""
+        self._untyped.resize_(size * self.dtype.itemsize)
+        return self
+
+    def copy_(self, source: TypedStorage) -> TypedStorage:
+        self.data[:] = source.data
+        return self
+
+    def fill_(self, value: Any) -> TypedStorage:
+        self.data[:] = value
+        return self
+
+    def share_memory_(self) -> TypedStorage:
+        self._untyped.share_memory_()
+        return self
+
+    def is_shared(self) -> bool:
+        return self._untyped.is_shared()
+
+    def tolist(self) -> list[Any]:
+        return self.data.tolist()
+
+    def __getitem__(self, index: int) -> Any:
+        return self.data[index].item()
+
+    def __setitem__(self, index: Any, value: Any) -> None:
+        self.data[index] = value
+
+    def __iter__(self) -> Any:
+        return iter(self.data.tolist())
+
+    def __repr__(self) -> str:
+        lines = "".join(f" {value}\n" for value in self.tolist()) if self.device.type == "cpu" else "...\n"
+        return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+
+
+def storage_of_array(array: np.ndarray, resizable: bool = True) -> UntypedStorage:
+    """A CPU storage over the memory of a C-contiguous array."""
+    storage = UntypedStorage(data=array.reshape(-1).view(np.uint8) if array.size else np.empty(0, uint8.np))
+    storage.resizable = resizable
+    return storage

@@ -1,0 +1,590 @@
+"""The tensor: a layout over a storage, with its keys, its version and its place in the autograd graph.
+
+A CPU tensor is a NumPy array and a dtype; everything else (shape as ``Size``, strides, storage, version) is
+worked out when somebody asks. Operators are attached as methods by ``_api``.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from . import _device
+from ._autograd import engine, views
+from ._autograd.node import Node, RemovableHandle, grad_accumulator
+from ._backends.common.layout import (
+    Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size,
+)  # fmt: skip
+from ._dispatch.dispatcher import TENSOR_TYPES, wrappers
+from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, PIPELINE, STRIDED
+from ._dispatch.local import local
+from ._dtype import FLOATING, DType
+from ._size import Size, Stride
+from ._storage import TypedStorage, UntypedStorage, storage_of_array
+
+new = object.__new__
+
+
+class _TensorType(type):
+    """Calling a tensor class is the legacy constructor; ``_api`` installs it. Instances are made without it."""
+
+    construct: Callable[..., Any]
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return _TensorType.construct(cls, *args, **kwargs)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance)
+
+
+class Tensor(metaclass=_TensorType):
+    """A multi-dimensional array of one dtype on one device; mirrors ``torch.Tensor``."""
+
+    _array: np.ndarray | None = None  #: the elements, of a CPU tensor; shares memory with the storage
+    _dtype: DType
+    _keys: int  #: dispatch keys, see ``_dispatch.keys``
+    _device: _device.device = _device.CPU
+    _shape: Size | None = None  #: None: that of the array
+    _stride: Ints | None = None  #: None: contiguous
+    _offset: int = 0
+    _storage: UntypedStorage | None = None  #: None: the array's memory, nobody asked yet
+    _cell: list[Any] | None = None  #: [version, storage], shared with views and twins; None stands for [0, None]
+    _grad_fn: Node | None = None
+    _output_nr: int = 0
+    _grad: Tensor | None = None
+    _accumulator: Any = None  #: weak reference to the AccumulateGrad node of a leaf
+    _base: Tensor | None = None
+    _creation: str | None = None  #: why a view must not be written in place, see ``_autograd.views``
+    _attr_version: int = 0  #: of a view: the version for which ``_grad_fn`` holds
+    _hooks: dict[int, Any] | None = None
+    _post_accumulate_hooks: dict[int, Any] | None = None
+    _retains_grad: bool = False
+    _pending: Any = None  #: the pipeline entry that will compute this tensor
+    __array_priority__ = 1000  # NumPy arrays leave mixed arithmetic to us
+    __hash__ = object.__hash__
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        TENSOR_TYPES.add(cls)
+
+    # -- metadata --------------------------------------------------------------------------------------------------
+
+    @property
+    def shape(self) -> Size:
+        """The sizes of the dimensions."""
+        shape = self._shape
+        if shape is None:
+            shape = self._shape = Size(self._array.shape)  # type: ignore[union-attr]
+        return shape
+
+    @property
+    def stride(self) -> Stride:
+        """The strides in elements, one a dimension: a tuple that can also be called, ``t.stride(0)``."""
+        return Stride(self._strides())
+
+    def _strides(self) -> Ints:
+        if self._stride is None:
+            self._stride = contiguous_strides(self.shape)
+        return self._stride
+
+    @property
+    def dtype(self) -> DType:
+        return self._dtype
+
+    @property
+    def device(self) -> _device.device:
+        return self._device
+
+    @property
+    def ndim(self) -> int:
+        return len(self._array.shape) if self._array is not None else len(self.shape)
+
+    def dim(self) -> int:
+        """The number of dimensions."""
+        return self.ndim
+
+    ndimension = dim
+
+    def size(self, dim: int | None = None) -> Any:
+        """The shape, or the size of one dimension.
+
+        Raises:
+            IndexError: if ``dim`` is out of range.
+        """
+        shape = self.shape
+        if dim is None:
+            return shape
+        span = len(shape)
+        if not -span <= dim < span:
+            if not span:
+                raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
+            raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+        return shape[dim]
+
+    def numel(self) -> int:
+        """The number of elements."""
+        return self._array.size if self._array is not None else prod(self.shape)
+
+    nelement = numel
+
+    def storage_offset(self) -> int:
+        """Where the first element lies in the storage, in elements."""
+        return self._offset
+
+    def element_size(self) -> int:
+        """Bytes an element."""
+        return self._dtype.itemsize
+
+    @property
+    def itemsize(self) -> int:
+        return self._dtype.itemsize
+
+    @property
+    def nbytes(self) -> int:
+        """Bytes of all elements: ``numel() * itemsize``."""
+        return self.numel() * self._dtype.itemsize
+
+    def is_contiguous(self, memory_format: Any = None) -> bool:
+        """Whether the elements lie in row-major order without gaps (or in the given memory format's)."""
+        if memory_format is not None and memory_format.name in ("channels_last", "channels_last_3d"):
+            ndim = 4 if memory_format.name == "channels_last" else 5
+            if self.dim() != ndim:
+                return False
+            order = (0, *range(2, ndim), 1)
+            return is_contiguous([self.shape[d] for d in order], [self._strides()[d] for d in order])
+        return not self._keys & STRIDED or is_contiguous(self.shape, self._strides())
+
+    def _is_dense(self) -> bool:
+        return not self._keys & STRIDED or is_non_overlapping_and_dense(self.shape, self._strides())
+
+    def is_floating_point(self) -> bool:
+        return self._dtype.is_floating_point
+
+    def is_complex(self) -> bool:
+        return self._dtype.is_complex
+
+    def is_signed(self) -> bool:
+        return self._dtype.is_signed
+
+    def is_conj(self) -> bool:
+        """Always False: ``conj`` of a complex tensor is computed at once."""
+        return False
+
+    def is_neg(self) -> bool:
+        return False
+
+    @property
+    def is_meta(self) -> bool:
+        return bool(self._keys & META)
+
+    @property
+    def is_cpu(self) -> bool:
+        return bool(self._keys & CPU)
+
+    @property
+    def is_npu(self) -> bool:
+        return self._device.type == "npu"
+
+    is_cuda = is_sparse = is_quantized = is_mps = is_xpu = is_nested = is_mkldnn = False
+
+    def get_device(self) -> int:
+        """The device's index; -1 for the CPU."""
+        return -1 if self._device.index is None else self._device.index
+
+    # -- storage ---------------------------------------------------------------------------------------------------
+
+    def untyped_storage(self) -> UntypedStorage:
+        """The storage under this tensor: the same object for all tensors that share it."""
+        storage = self._storage
+        if storage is None:
+            if self._keys & PIPELINE:
+                self._wait()
+            cell = self._cell
+            if cell is None:
+                cell = self._cell = [0, None]
+            storage = cell[1]
+            if storage is None:
+                storage = cell[1] = storage_of_array(self._array)  # type: ignore[arg-type]
+            self._storage = storage
+            storage.add_alias(self)
+        return storage
+
+    @property
+    def storage(self) -> TypedStorage:
+        """The storage, typed; calling it as PyTorch's method does returns itself."""
+        return self.untyped_storage().typed(self._dtype)
+
+    def data_ptr(self) -> int:
+        """The address of the first element; 0 where there is none."""
+        storage = self.untyped_storage()
+        pointer = storage.data_ptr()
+        return pointer + self._offset * self._dtype.itemsize if pointer and self.numel() else 0
+
+    def is_shared(self) -> bool:
+        return self.untyped_storage().is_shared()
+
+    def share_memory_(self) -> Tensor:
+        """Move the storage to shared memory."""
+        self.untyped_storage().share_memory_()
+        return self
+
+    def is_pinned(self, device: Any = None) -> bool:
+        return False
+
+    def _refresh_array(self) -> None:
+        """Make the array anew from the storage and the layout, after either changed."""
+        storage, size = self._storage, self._dtype.itemsize
+        if storage is not None and storage._bytes is not None:
+            self._array = view_of_bytes(storage._bytes, self.shape, self._dtype, self._offset, self._strides(), size)
+
+    def _set_layout(self, storage: UntypedStorage | None, shape: Ints, stride: Ints, offset: int) -> None:
+        """Point this tensor at another layout, and at another storage unless None."""
+        if storage is not None and storage is not self._storage:
+            self._storage = storage
+            storage.add_alias(self)
+        self._shape, self._stride, self._offset = Size(shape), tuple(stride), offset
+        canonical = self._stride == contiguous_strides(shape)
+        self._keys = self._keys & ~STRIDED if canonical else self._keys | STRIDED
+        self._refresh_array()
+
+    # -- aliases ---------------------------------------------------------------------------------------------------
+
+    def _alias(self, shape: Ints, stride: Ints | None, offset: int, dtype: DType | None = None) -> Tensor:
+        """Another tensor on the same storage and version counter, without a place in the graph."""
+        out = new(Tensor)
+        storage = self._storage or self.untyped_storage()
+        if self._cell is None:
+            self._cell = [0, storage]
+        dtype = dtype or self._dtype
+        keys = self._keys & ~(AUTOGRAD | STRIDED)
+        if stride is not None and stride != contiguous_strides(shape):
+            keys |= STRIDED
+        out._dtype, out._keys, out._device = dtype, keys, self._device
+        out._shape, out._stride, out._offset, out._storage = Size(shape), stride, offset, storage
+        out._cell = self._cell
+        if storage._bytes is not None:
+            out._array = view_of_bytes(storage._bytes, shape, dtype, offset, out._strides(), dtype.itemsize)
+        elif keys & PIPELINE:
+            out._pending = self._pending
+        storage.add_alias(out)
+        return out
+
+    def _view(self, shape: Ints, stride: Ints | None, offset: int, dtype: DType | None = None) -> Tensor:
+        """A view: an alias that knows its base."""
+        out = self._alias(shape, stride, offset, dtype)
+        views.mark_view(out, self)
+        return out
+
+    def _shallow(self) -> Tensor:
+        """An alias with the same layout that is no view: what ``detach`` returns and what saved outputs are."""
+        return self._alias(self.shape, self._strides(), self._offset)
+
+    def _contiguous_view(self, array: np.ndarray) -> Tensor:
+        """The fast lane of ``view``: this CPU tensor is contiguous, and so is ``array``, a reshape of its array."""
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = array, self._dtype, self._keys & ~AUTOGRAD
+        out._offset = self._offset
+        storage = out._storage = self._storage or self.untyped_storage()
+        if self._cell is None:
+            self._cell = [0, storage]
+        out._cell = self._cell
+        storage.add_alias(out)
+        base = self._base
+        out._base = self if base is None else base
+        out._attr_version = out._cell[0]  # type: ignore[index]
+        if not local.grad_enabled or self._creation is not None:
+            views.mark_view(out, self)
+        return out
+
+    def _twin(self) -> Tensor:
+        """The same tensor outside the graph, for a node to keep: without a reference back to it, and cheap."""
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = self._array, self._dtype, self._keys & ~AUTOGRAD
+        if self._cell is None:
+            self._cell = [0, self._storage]
+        out._cell = self._cell
+        if self._shape is not None:
+            out._shape, out._stride, out._offset = self._shape, self._stride, self._offset
+            out._device, out._storage, out._pending = self._device, self._storage, self._pending
+        return out
+
+    def _is_view(self) -> bool:
+        return self._base is not None
+
+    @property
+    def _version(self) -> int:
+        """How often this tensor's memory was written in place, by any tensor that shares its version counter."""
+        if self._keys & INFERENCE:
+            raise RuntimeError("Inference tensors do not track version counter.")
+        return 0 if self._cell is None else self._cell[0]
+
+    def _bump(self) -> None:
+        """Count a write."""
+        if self._cell is None:
+            self._cell = [1, self._storage]
+        else:
+            self._cell[0] += 1
+
+    @property
+    def data(self) -> Tensor:
+        """This tensor without its history, and with a version counter of its own."""
+        out = self._shallow()
+        out._cell = None
+        return out
+
+    @data.setter
+    def data(self, value: Tensor) -> None:
+        if value._device.type != self._device.type and self._grad_fn is not None:
+            raise RuntimeError("cannot assign data on another device to a tensor with history")
+        storage = value.untyped_storage()
+        self._dtype, self._device, self._array = value._dtype, value._device, value._array
+        kept = self._keys & (AUTOGRAD | INFERENCE)
+        self._keys = kept | (value._keys & ~(AUTOGRAD | INFERENCE))
+        self._set_layout(storage, value.shape, value._strides(), value._offset)
+
+    # -- autograd --------------------------------------------------------------------------------------------------
+
+    @property
+    def requires_grad(self) -> bool:
+        return bool(self._keys & AUTOGRAD)
+
+    @requires_grad.setter
+    def requires_grad(self, value: bool) -> None:
+        self.requires_grad_(value)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Tensor:
+        """Have autograd record what is done with this leaf, or no longer.
+
+        Raises:
+            RuntimeError: for integers and bools, and for switching it off on a non-leaf.
+        """
+        if requires_grad and self._dtype.category < FLOATING:
+            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+        if not requires_grad and self.grad_fn is not None:
+            raise RuntimeError(
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
+                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+            )
+        if requires_grad and self._keys & INFERENCE and not local.inference:
+            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        self._keys = self._keys | AUTOGRAD if requires_grad else self._keys & ~AUTOGRAD
+        return self
+
+    @property
+    def grad_fn(self) -> Node | None:
+        """The node that computed this tensor; None for a leaf."""
+        if self._base is not None:
+            views.refresh(self)
+        return self._grad_fn
+
+    @property
+    def is_leaf(self) -> bool:
+        return self.grad_fn is None
+
+    @property
+    def output_nr(self) -> int:
+        """Which output of ``grad_fn`` this is."""
+        return self._output_nr
+
+    @property
+    def grad(self) -> Tensor | None:
+        """The accumulated gradient of a leaf, or of a tensor with ``retain_grad``."""
+        if self._grad is None and self._grad_fn is not None and not self._retains_grad:
+            views.warn_grad_of_non_leaf()
+        return self._grad
+
+    @grad.setter
+    def grad(self, value: Tensor | None) -> None:
+        if value is not None:
+            engine.check_assigned_grad(self, value)
+        self._grad = value
+
+    @grad.deleter
+    def grad(self) -> None:
+        self._grad = None
+
+    @property
+    def retains_grad(self) -> bool:
+        return self._retains_grad
+
+    def retain_grad(self) -> None:
+        """Have backward keep this non-leaf's gradient in ``grad``."""
+        if not self.requires_grad:
+            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+        if self.grad_fn is not None:
+            self._retains_grad = True
+            self._grad_fn.retain_grad_of(self)  # type: ignore[union-attr]
+
+    def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
+                 inputs: Any = None) -> None:
+        """Accumulate the gradients of this tensor into the leaves below it; mirrors ``torch.Tensor.backward``.
+
+        Raises:
+            RuntimeError: if no graph leads here, it was freed, or a gradient is needed and not given.
+        """
+        engine.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+
+    def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
+        """Have ``hook(grad)`` called when this tensor's gradient is computed; what it returns replaces it."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            return self._grad_fn.register_tensor_hook(self, hook)  # type: ignore[union-attr]
+        if self._hooks is None:
+            self._hooks = {}
+        return RemovableHandle(self._hooks, hook)
+
+    def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
+        """Have ``hook(tensor)`` called after backward accumulated into this leaf's ``grad``."""
+        if not self.requires_grad:
+            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+        if self.grad_fn is not None:
+            raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
+        if self._post_accumulate_hooks is None:
+            self._post_accumulate_hooks = {}
+        return RemovableHandle(self._post_accumulate_hooks, hook)
+
+    def is_inference(self) -> bool:
+        """Whether this tensor was made in inference mode."""
+        return bool(self._keys & INFERENCE)
+
+    def _grad_edge(self) -> tuple[Node, int]:
+        """Where this tensor's gradient goes: its node and output number, or its accumulator."""
+        node = self._grad_fn if self._base is None else self.grad_fn
+        return (grad_accumulator(self), 0) if node is None else (node, self._output_nr)
+
+    # -- values ----------------------------------------------------------------------------------------------------
+
+    def _wait(self) -> None:
+        """Have the values computed: run the pipeline that this tensor is pending in."""
+        wrappers[PIPELINE].flush_for(self)  # type: ignore[attr-defined]
+
+    def _host(self, operation: str) -> np.ndarray:
+        """The values as an array, for ``operation``, which looks at them. Waits; copies from other devices."""
+        if self._keys & PIPELINE:
+            self._wait()
+        if self._array is None:
+            if self._keys & META:
+                if operation == "item":
+                    raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+                raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+            return self.to("cpu")._host(operation)  # type: ignore[attr-defined]
+        return self._array
+
+    def item(self) -> Any:
+        """The only element as a Python number.
+
+        Raises:
+            RuntimeError: if there is not exactly one.
+        """
+        array = self._host("item")
+        if array.size != 1:
+            raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+        value = array.item()
+        return value if self._dtype.name != "bfloat16" else float(value)
+
+    def tolist(self) -> Any:
+        """The elements as nested lists of Python numbers."""
+        array = self._host("tolist")
+        return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
+
+    def numpy(self, *, force: bool = False) -> np.ndarray:
+        """The elements as a NumPy array over the same memory; with ``force``, a copy where that cannot be.
+
+        Raises:
+            RuntimeError: if the tensor requires grad and ``force`` is not set.
+            TypeError: if it is not on the CPU and ``force`` is not set.
+        """
+        if not force:
+            if self._keys & AUTOGRAD:
+                raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+            if self._device.type != "cpu":
+                raise TypeError(f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy the "
+                                "tensor to host memory first.")
+        array = self._host("numpy")
+        self.untyped_storage().resizable = False
+        return array
+
+    def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
+        array = self.numpy()
+        if dtype is not None and array.dtype != dtype:
+            return array.astype(dtype)
+        return array.copy() if copy else array
+
+    def __bool__(self) -> bool:
+        array = self._host("bool")
+        if array.size != 1:
+            if array.size == 0:
+                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
+            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+        return bool(array.item())
+
+    def __int__(self) -> int:
+        return int(self.item())
+
+    def __float__(self) -> float:
+        return float(self.item())
+
+    def __complex__(self) -> complex:
+        return complex(self.item())
+
+    def __index__(self) -> int:
+        if self._dtype.category >= FLOATING or self.numel() != 1:
+            raise TypeError("only integer tensors of a single element can be converted to an index")
+        return int(self.item())
+
+    def __len__(self) -> int:
+        if not self.ndim:
+            raise TypeError("len() of a 0-d tensor")
+        return self.shape[0]
+
+    def __iter__(self) -> Iterator[Tensor]:
+        if not self.ndim:
+            raise TypeError("iteration over a 0-d tensor")
+        return iter(self.unbind(0))  # type: ignore[attr-defined]
+
+    def __contains__(self, element: Any) -> bool:
+        if isinstance(element, (Tensor, bool, int, float, complex)):
+            return bool((self == element).any())  # type: ignore[attr-defined]
+        raise RuntimeError(
+            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
+        )
+
+    def __setstate__(self, state: Any) -> None:
+        self.__dict__.update(state)
+
+
+TENSOR_TYPES.add(Tensor)
+
+
+def view_of_bytes(data: np.ndarray, shape: Ints, dtype: DType, offset: int, stride: Ints, size: int) -> np.ndarray:
+    """An array over part of a flat byte array. Bounds are NumPy's to check."""
+    if 0 in shape:  # the offset may lie behind the end
+        return np.ndarray(shape, dtype.np, np.empty(0, np.uint8), 0, tuple(s * size for s in stride))
+    return np.ndarray(shape, dtype.np, data, offset * size, tuple([s * size for s in stride]))
+
+
+def from_array(array: np.ndarray, dtype: DType) -> Tensor:
+    """A fresh CPU tensor over a C-contiguous array of the dtype's NumPy dtype, which nothing else refers to."""
+    out = new(Tensor)
+    out._array, out._dtype, out._keys = array, dtype, CPU
+    return out
+
+
+def empty_tensor(spec: Spec, device: _device.device = _device.CPU) -> Tensor:
+    """An uninitialised CPU tensor, or a meta tensor, of a specification."""
+    shape, dtype, stride = spec
+    if shape is None:
+        raise NotImplementedError("the output's shape depends on data, which a meta tensor does not have")
+    if device.type == "cpu":
+        if stride is None:
+            return from_array(np.empty(shape, dtype.np), dtype)
+    out = new(Tensor)
+    out._device, out._dtype, out._shape, out._stride = device, dtype, Size(shape), stride
+    out._keys = BACKEND_OF_DEVICE[device.type] if stride is None else BACKEND_OF_DEVICE[device.type] | STRIDED
+    out._storage = UntypedStorage(storage_size(shape, out._strides()) * dtype.itemsize, device=device)
+    out._storage.add_alias(out)
+    out._refresh_array()
+    return out
