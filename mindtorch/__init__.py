@@ -13,7 +13,14 @@ from ._autograd.grad_mode import (
 )  # fmt: skip
 from ._backends import cpu as _cpu, meta as _meta
 from ._backends.common import convert as _convert, forms as _forms, mixed as _mixed, view as _view
-from ._creation import empty as empty, from_numpy as from_numpy, full as full, ones as ones, tensor as tensor, zeros as zeros
+from . import _conversion as _conversion_methods
+from ._creation import (
+    arange as arange, as_tensor as as_tensor, asarray as asarray, empty as empty, empty_like as empty_like,
+    empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye, from_dlpack as from_dlpack,
+    from_numpy as from_numpy, frombuffer as frombuffer, full as full, full_like as full_like, linspace as linspace,
+    logspace as logspace, ones as ones, ones_like as ones_like, range as range, scalar_tensor as scalar_tensor,
+    tensor as tensor, typed_constructor as _typed_constructor, zeros as zeros, zeros_like as zeros_like,
+)  # fmt: skip
 from ._device import device as device, get_default_device as get_default_device, set_default_device as set_default_device
 from ._dispatch.schemas import registry as registry
 from ._dtype import (
@@ -21,14 +28,27 @@ from ._dtype import (
     get_default_dtype as get_default_dtype, iinfo as iinfo, promote_types as promote_types,
     set_default_dtype as set_default_dtype,
 )  # fmt: skip
+from ._formats import (
+    channels_last as channels_last, channels_last_3d as channels_last_3d, contiguous_format as contiguous_format, e as e,
+    inf as inf, layout as layout, memory_format as memory_format, nan as nan, newaxis as newaxis, pi as pi,
+    preserve_format as preserve_format, strided as strided,
+)  # fmt: skip
+from ._random import (
+    Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
+    initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
+)  # fmt: skip
 from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
 from ._tensor import Tensor as Tensor
+from ._tensor_str import get_printoptions as get_printoptions, set_printoptions as set_printoptions
 
 __version__ = "0.1.0"
 globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
-globals().update(_FUNCTIONS)
+for _name, _function in _FUNCTIONS.items():
+    globals().setdefault(_name, _function)
+for _name, _dtype_of_name in _conversion_methods.LEGACY_TYPES.items():
+    globals()[_name] = _typed_constructor(_dtype_of_name)
 registry.on_define.append(lambda packet: globals().update({packet: _FUNCTIONS[packet]} if packet in _FUNCTIONS else {}))
 
 

@@ -107,7 +107,7 @@ def _contents(tensor: Tensor, indent: int) -> str:
     if summarised and shape and not edge:
         return "[...]"
     elided = [summarised and size > 2 * edge for size in shape]
-    values = tensor.detach().cpu().numpy()
+    values = tensor._host("repr")
     if any(elided):
         values = values[np.ix_(*(
             np.r_[:edge, size - edge:size] if cut else np.arange(size) for size, cut in zip(shape, elided)

@@ -67,7 +67,7 @@ class Generator:
         if type(seed) is not int:
             raise RuntimeError(f"manual_seed expected a long, but got {type(seed).__name__}")
         if not -(2**63) <= seed < 2**64:
-            raise ValueError(f"Overflow when unpacking long long: manual_seed expected 64 bits, but got {seed}")
+            raise ValueError(f"Overflow when unpacking long long: manual_seed expected 64 bits, got {seed}")
         with self.lock:
             self._seed = seed % 2**64
             self._reseed = True  # done by the first draw: numpy.random takes 10 ms to import

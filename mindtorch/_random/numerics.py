@@ -8,10 +8,33 @@ import numpy as np
 
 Floats = np.ndarray | float
 
-_SCALAR_FUNCTIONS: dict[Any, Any] = {np.log: math.log, np.log1p: math.log1p, np.exp: math.exp, np.tan: math.tan}
+# (significant digits in base 2, largest finite value, C++ name) of the floating point dtypes
+FLOATS = {
+    "float16": (11, 65504.0, "c10::Half"),
+    "bfloat16": (8, 3.3895313892515355e38, "c10::BFloat16"),
+    "float32": (24, 3.4028234663852886e38, "float"),
+    "float64": (53, 1.7976931348623157e308, "double"),
+}
+_SCALAR: dict[Any, Any] = {np.log: math.log, np.log1p: math.log1p, np.exp: math.exp, np.tan: math.tan}
 _LARGEST_EXPONENT = 709.782712893384  # of math.exp, which raises where the C function returns infinity
+_FLOAT32 = np.dtype(np.float32)
 _SPLITTER = 2.0**27 + 1  # halves a float64's 53 bits (Veltkamp)
 _SAFE = 2.0**900  # splitting a larger number could overflow
+
+
+def compute_dtype(dtype: np.dtype) -> np.dtype:
+    """``at::opmath_type``: half dtypes are computed in float32."""
+    return _FLOAT32 if dtype.itemsize == 2 else dtype
+
+
+def unit_interval(words: np.ndarray) -> np.ndarray:
+    """Numbers in [0, 1): float32 of the low 24 bits of uint32 words, float64 of the low 53 of uint64 words.
+
+    Mirrors ``at::transformation::uniform_real``.
+    """
+    if words.dtype == np.uint32:
+        return (words & np.uint32(2**24 - 1)).view(np.int32).astype(np.float32) * np.float32(2.0**-24)
+    return (words & np.uint64(2**53 - 1)).view(np.int64) * 2.0**-53
 
 
 @np.errstate(over="ignore", invalid="ignore")
@@ -30,15 +53,15 @@ def cast(values: np.ndarray, dtype: np.dtype) -> np.ndarray:
 def libm(function: np.ufunc, x: np.ndarray, dtype: np.dtype) -> np.ndarray:
     """``function(x)`` of a float64 array, for a result in ``dtype``.
 
-    NumPy's vector functions may differ from the C library's in the last bit. A narrower dtype does not show it;
-    for float64 the C library itself is called, as by PyTorch's scalar kernels.
+    NumPy's vector functions may differ from the C library's in the last bit. A narrower dtype does not show
+    it; for float64 the C library itself is called, as by PyTorch's scalar kernels.
     """
     if dtype != np.float64:
         return function(x)
     if function is np.exp and x.max(initial=0) > _LARGEST_EXPONENT:
         finite = libm(function, np.minimum(x, _LARGEST_EXPONENT), dtype)
         return np.where(x > _LARGEST_EXPONENT, np.inf, finite)
-    return np.fromiter(map(_SCALAR_FUNCTIONS[function], x.tolist()), np.float64, x.size)
+    return np.fromiter(map(_SCALAR[function], x.tolist()), np.float64, x.size)
 
 
 def affine(x: np.ndarray, scale: float, shift: float) -> np.ndarray:

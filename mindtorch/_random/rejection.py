@@ -7,7 +7,7 @@ from collections.abc import Callable
 import numpy as np
 
 from .generator import Generator
-from .numerics import cast
+from .numerics import cast, unit_interval
 
 _TINY = 1e-300  # stands for a uniform 0, which math.log and division refuse
 _BULK = 4096
@@ -28,7 +28,7 @@ def poisson(generator: Generator, rates: np.ndarray) -> np.ndarray:
     """
     if not np.all(rates >= 0):
         raise RuntimeError("invalid Poisson rate, expected rate to be non-negative")
-    with generator.one_by_one(_to_uniform, _bulk(rates.size)) as draw:
+    with generator.one_by_one(unit_interval, _bulk(rates.size)) as draw:
         samples = [_poisson(rate, draw) for rate in rates.ravel().astype(np.float64).tolist()]
     return cast(np.array(samples, np.int64).reshape(rates.shape), rates.dtype)
 
@@ -40,17 +40,13 @@ def binomial(generator: Generator, counts: np.ndarray, probabilities: np.ndarray
     from a sum of geometric numbers.
     """
     pairs = zip(counts.ravel(), probabilities.ravel(), strict=True)
-    with generator.one_by_one(_to_uniform, _bulk(counts.size)) as draw:
+    with generator.one_by_one(unit_interval, _bulk(counts.size)) as draw:
         samples = [_binomial(count, p, draw) for count, p in pairs]
     return np.array(samples, counts.dtype).reshape(counts.shape)
 
 
 def _bulk(n: int) -> int:
     return min(max(16, 2 * n), _BULK)
-
-
-def _to_uniform(words: np.ndarray) -> np.ndarray:
-    return (words & np.uint64(2**53 - 1)).view(np.int64) * 2.0**-53
 
 
 def _poisson(rate: float, draw: Draw) -> int:

@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import core, lanes
+from . import core, creation, lanes
 
 ROWS: dict[str, Callable[..., Any]] = {}
-for _family in (core,):
+for _family in (core, creation):
     ROWS.update(_family.ROWS)
 
 #: The fast lanes of operators that are not pointwise: functions that take the general kernel and return a quicker one,

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import core
+from . import core, creation
 
 ROWS: dict[str, Callable[..., Any]] = {}
-for _family in (core,):
+for _family in (core, creation):
     ROWS.update(_family.ROWS)

@@ -1,0 +1,49 @@
+"""CPU kernels of factories."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...._dtype import COMPLEX, FLOATING, DType, get_default_dtype
+
+
+def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> np.ndarray:
+    if all(isinstance(v, int) for v in (start, end, step)) and (dtype is None or dtype.category < FLOATING):
+        return np.arange(start, end, step, dtype.np if dtype else np.int64)
+    count = math.ceil((end - start) / step)
+    if dtype is not None and dtype.category < FLOATING:
+        return np.arange(count) * int(step) + int(start)
+    return start + np.arange(count, dtype=np.float64) * step
+
+
+def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> np.ndarray:
+    """From both ends towards the middle, as ATen does, so that the last element is exactly ``end``."""
+    if dtype is not None and dtype.category < FLOATING:
+        dtype, start, end = dtype, math.trunc(start), math.trunc(end)
+        work: Any = np.float32 if dtype.itemsize < 8 else np.float64
+    elif dtype is not None and dtype.category == COMPLEX or isinstance(start, complex) or isinstance(end, complex):
+        work = np.complex128
+    else:
+        work = np.float64 if (dtype or get_default_dtype()).itemsize > 4 else np.float32
+    if steps == 1:
+        return np.array([start], work)
+    step = work(work(end) - work(start)) / work(steps - 1)
+    index = np.arange(steps)
+    low = work(start) + step * index.astype(work)
+    high = work(end) - step * (steps - 1 - index).astype(work)
+    return np.where(index < steps // 2, low, high)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None) -> np.ndarray:
+    exponents = linspace(start, end, steps, dtype if dtype is not None and dtype.category >= FLOATING else None)
+    return np.power(np.asarray(base, exponents.dtype), exponents)
+
+
+def eye(n: int, m: int, dtype: DType | None = None) -> np.ndarray:
+    return np.eye(n, m, dtype=(dtype or get_default_dtype()).np)
+
+
+ROWS: dict[str, Callable[..., Any]] = {"arange.start_step": arange, "linspace": linspace, "logspace": logspace, "eye.m": eye}

@@ -1,0 +1,44 @@
+"""Meta kernels of factories."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from ...._dtype import DType, dtype_of_number, get_default_dtype, int64
+from ...common.errors import check
+from ...common.layout import Spec
+
+
+def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> Spec:
+    """``ceil((end - start) / step)`` elements; int64 if all three are integers."""
+    if dtype is None:
+        dtype = get_default_dtype() if any(isinstance(v, float) for v in (start, end, step)) else int64
+    check(dtype.name != "bool", '"arange_cpu" not implemented for \'Bool\'', NotImplementedError)
+    check(step != 0, "step must be nonzero")
+    check(math.isfinite(start) and math.isfinite(end), f"unsupported range: {start} -> {end}")
+    check((end - start) * step >= 0, "upper bound and lower bound inconsistent with step sign")
+    if all(isinstance(v, int) for v in (start, end, step)):
+        return Spec((-((start - end) // step),), dtype)
+    return Spec((math.ceil((end - start) / step),), dtype)
+
+
+def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> Spec:
+    check(steps >= 0, f"number of steps must be non-negative, but got {steps}")
+    if dtype is None:
+        is_complex = any(dtype_of_number(v).is_complex for v in (start, end))
+        dtype = get_default_dtype().to_complex() if is_complex else get_default_dtype()
+    return Spec((steps,), dtype)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None) -> Spec:
+    return linspace(start, end, steps, dtype)
+
+
+def eye(n: int, m: int, dtype: DType | None = None) -> Spec:
+    check(n >= 0, f"n must be greater or equal to 0, got {n}")
+    check(m >= 0, f"m must be greater or equal to 0, got {m}")
+    return Spec((n, m), dtype or get_default_dtype())
+
+
+ROWS: dict[str, Callable[..., Any]] = {"arange.start_step": arange, "linspace": linspace, "logspace": logspace, "eye.m": eye}

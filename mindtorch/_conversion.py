@@ -1,0 +1,200 @@
+"""The tensor's methods that convert, copy and show: ``to`` in all its forms, dtypes, devices, pickling, printing."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from . import _device
+from ._backends.common.convert import to_device
+from ._dispatch.schemas import registry
+from ._dtype import DTYPE_ALIASES, DTYPES, DType
+from ._storage import UntypedStorage
+from ._tensor import Tensor, new
+from ._tensor_str import _str
+
+_to_copy = registry["_to_copy"]
+_LEGACY_NAMES = {
+    "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
+    "ByteTensor": "uint8", "CharTensor": "int8", "ShortTensor": "int16", "IntTensor": "int32", "LongTensor": "int64",
+    "BoolTensor": "bool", "ComplexFloatTensor": "complex64", "ComplexDoubleTensor": "complex128",
+}  # fmt: skip
+LEGACY_TYPES: dict[str, DType] = {name: DTYPES[dtype] for name, dtype in _LEGACY_NAMES.items()}
+
+
+def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, Any]:
+    """The device, dtype, ``non_blocking``, ``copy`` and memory format that the arguments of ``to`` mean.
+
+    Raises:
+        TypeError: if they are none of ``to(dtype)``, ``to(device, dtype)``, ``to(other)`` with their options.
+    """
+    device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
+    flags = {"non_blocking": kwargs.pop("non_blocking", False), "copy": kwargs.pop("copy", False)}
+    memory_format = kwargs.pop("memory_format", None)
+    rest = list(args)
+    if "other" in kwargs:
+        rest.insert(0, kwargs.pop("other"))
+    if kwargs:
+        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+    if rest and isinstance(rest[0], Tensor):
+        other = rest.pop(0)
+        device, dtype = other._device, other._dtype
+    else:
+        if rest and not isinstance(rest[0], (DType, bool)):
+            first = rest.pop(0)
+            if first is not None and (isinstance(first, bool) or not isinstance(first, (str, int, _device.device))):
+                raise TypeError("to() received an invalid combination of arguments - got "
+                                f"({', '.join(type(a).__name__ for a in args)}), but expected a device, a dtype or a tensor")
+            device = first
+        if rest and (isinstance(rest[0], DType) or rest[0] is None):
+            dtype = rest.pop(0)
+    for name, value in zip(("non_blocking", "copy"), rest, strict=False):
+        if not isinstance(value, bool):
+            raise TypeError(f"to(): argument '{name}' must be bool, not {type(value).__name__}")
+        flags[name] = value
+    if dtype is not None and not isinstance(dtype, DType):
+        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    return (None if device is None else _device.device(device)), dtype, flags["non_blocking"], flags["copy"], memory_format
+
+
+def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
+    """This tensor on another device or in another dtype: itself if nothing changes (``torch.Tensor.to``).
+
+    Forms: ``to(dtype)``, ``to(device, dtype=None)``, ``to(other)``, each with ``non_blocking``, ``copy``,
+    ``memory_format``.
+    """
+    if len(args) == 1 and args[0].__class__ is DType and not kwargs:
+        return self if args[0] is self._dtype else _to_copy.call(self, args[0])
+    device, dtype, non_blocking, copy, memory_format = parse_to(*args, **kwargs)
+    if memory_format is not None and memory_format.name != "preserve_format":
+        if not copy and self.is_contiguous(memory_format) and dtype in (None, self._dtype) and device in (None, self._device):
+            return self
+        return _to_copy.call(self, dtype, device or self._device, non_blocking, memory_format)
+    return to_device(self, self._device if device is None else device, dtype, non_blocking, copy)
+
+
+def _to_dtype(dtype: DType) -> Callable[..., Tensor]:
+    def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        return self if self._dtype is dtype else _to_copy.call(self, dtype)
+
+    method.__name__ = method.__qualname__ = dtype.name
+    method.__doc__ = f"``self.to(torch.{dtype.name})``."
+    return method
+
+
+def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
+    """The tensor's legacy type name, or the tensor converted to a dtype or to a type of that name (``torch.Tensor.type``)."""
+    if dtype is None:
+        name = next(legacy for legacy, found in LEGACY_TYPES.items() if found is self._dtype)
+        return f"torch.{name}" if self._device.type == "cpu" else f"torch.{self._device.type}.{name}"
+    if isinstance(dtype, str):
+        found = LEGACY_TYPES.get(dtype.rpartition(".")[2])
+        if found is None:
+            raise ValueError(f"invalid type: '{dtype}'")
+        dtype = found
+    elif not isinstance(dtype, DType):
+        dtype = {"bool": DTYPES["bool"], "int": DTYPES["int64"], "float": DTYPES["float32"]}.get(getattr(dtype, "__name__", ""))
+        if dtype is None:
+            raise TypeError("type(): argument 'dtype' must be a dtype, a type name or a Python number type")
+    return self.to(dtype)  # type: ignore[attr-defined]
+
+
+def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
+    """This tensor in host memory: itself if it is there."""
+    return to_device(self, "cpu")
+
+
+def npu(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """This tensor on an NPU, the current one unless given."""
+    return to_device(self, "npu" if device is None else device, non_blocking=non_blocking)
+
+
+def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
+    """This tensor if its elements lie in order, else a copy in which they do (``torch.Tensor.contiguous``)."""
+    if getattr(memory_format, "name", "") == "preserve_format":
+        raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
+    if self.is_contiguous(memory_format):
+        return self
+    return registry["clone"].call(self, memory_format or "contiguous_format")
+
+
+def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A leaf with a storage of its own; tensors that share a storage still do after being copied together.
+
+    Raises:
+        RuntimeError: for a tensor with history.
+    """
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise RuntimeError(
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
+            "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
+        )
+    storage = self.untyped_storage()
+    copied = memo.get(id(storage))
+    if copied is None:
+        copied = memo[id(storage)] = storage.clone() if storage._bytes is not None else UntypedStorage(
+            storage.nbytes(), device=storage.device)
+    out = rebuild(type(self), copied, self._dtype, tuple(self.shape), self._strides(), self._offset, self.requires_grad)
+    memo[id(self)] = out
+    if self._grad is not None:
+        out._grad = deepcopy(self._grad, memo)
+    for name, value in self.__dict__.items():
+        if not hasattr(Tensor, name) and name not in ("_dtype", "_keys"):
+            out.__dict__[name] = value
+    return out
+
+
+def rebuild(cls: type, storage: UntypedStorage, dtype: DType, shape: tuple[int, ...], stride: tuple[int, ...], offset: int,
+            requires_grad: bool) -> Any:
+    """A leaf over a storage."""
+    out = new(cls)
+    out._dtype, out._device = dtype, storage.device
+    out._keys = {"cpu": 1, "meta": 2, "npu": 4}[storage.device.type]
+    out._set_layout(storage, shape, stride, offset)
+    return out.requires_grad_() if requires_grad else out
+
+
+def reduce_ex(self: Tensor, protocol: int) -> Any:
+    """Pickling keeps the storage as bytes, once however many tensors share it."""
+    if not self.is_leaf:
+        raise RuntimeError("Cannot pickle a tensor with history: only graph leaves can be pickled. Use detach() first.")
+    return (rebuild, (type(self), self.untyped_storage(), self._dtype, tuple(self.shape), self._strides(), self._offset,
+                      self.requires_grad))
+
+
+def _storage_reduce(self: UntypedStorage) -> Any:
+    return (_storage_of, (None if self._bytes is None else self._bytes.tobytes(), self.nbytes(), str(self.device)))
+
+
+def _storage_of(data: bytes | None, size: int, device: str) -> UntypedStorage:
+    storage = UntypedStorage(size, device=device)
+    if data is not None:
+        storage._host_bytes()[:] = memoryview(data)
+    return storage
+
+
+def _format(self: Tensor, spec: str) -> str:
+    if not self.ndim and not self.is_meta:
+        return self.item().__format__(spec)
+    return object.__format__(self, spec)
+
+
+def install() -> None:
+    """Attach the methods to the tensor."""
+    methods: dict[str, Any] = {
+        "to": to, "type": type_, "cpu": cpu, "npu": npu, "contiguous": contiguous, "__deepcopy__": deepcopy,
+        "__reduce_ex__": reduce_ex, "__format__": _format,
+    }
+    for name, dtype in {**DTYPE_ALIASES, "bool": DTYPES["bool"], "bfloat16": DTYPES["bfloat16"], "byte": DTYPES["uint8"],
+                        "char": DTYPES["int8"]}.items():
+        methods[name] = _to_dtype(dtype)
+    methods["type_as"] = lambda self, other: self.to(other.dtype)
+    methods["__repr__"] = lambda self, *, tensor_contents=None: _str(self, tensor_contents=tensor_contents)
+    methods["new"] = lambda self, *args: type(self)(*args, dtype=self.dtype)
+    for name, method in methods.items():
+        setattr(Tensor, name, method)
+    UntypedStorage.__reduce__ = _storage_reduce  # type: ignore[method-assign]
+
+
+install()

@@ -1,0 +1,114 @@
+"""Uniform integers and permutations, as PyTorch's CPU kernels draw them; see :mod:`.sampling`."""
+from __future__ import annotations
+
+import warnings
+
+import numpy as np
+
+from .generator import Generator
+from .numerics import FLOATS, cast
+
+_INT64_MIN = -(2**63)
+_C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
+            "int64": "long"}
+
+
+def random(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
+    """Integers from 0 to the dtype's largest, of floats to 2**digits (``at::uniform_int_distribution``)."""
+    if dtype == np.bool_:
+        values = 2
+    elif dtype.name in FLOATS:
+        values = 2 ** FLOATS[dtype.name][0] + 1
+    else:
+        values = np.iinfo(dtype).max + 1
+    return _integers(generator, n, dtype, 0, values, wide=dtype.name in ("int64", "float64"))
+
+
+def random_from_to(generator: Generator, n: int, dtype: np.dtype, low: int, high: int | None) -> np.ndarray:
+    """Integers in [low, high), or from low to the largest (``random_(from, to)``, ``randint``).
+
+    Mirrors ``at::native::templates::random_from_to_impl``, ``at::uniform_int_from_to_distribution`` and
+    ``at::uniform_int_full_range_distribution``.
+
+    Raises:
+        RuntimeError: if low >= high, or a bound does not fit into ``dtype``.
+    """
+    if high is None and low == _INT64_MIN:
+        if dtype.name not in ("int64", "float64", "float32", "bfloat16"):
+            raise RuntimeError("random_full_64_bits_range_kernel_cpu handles only int64, double, float and"
+                               f" bfloat16, but got {dtype.name}")
+        return cast(generator.random64(n).view(np.int64), dtype)
+    low, last = _integer_bounds(dtype, low, high)
+    return _integers(generator, n, dtype, low, last - low + 1, wide=last - low + 1 >= 2**28)
+
+
+def randperm(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
+    """A permutation of 0 to n - 1 (``randperm``): Fisher and Yates's exchanges, from the first element on.
+
+    Raises:
+        RuntimeError: if ``dtype`` cannot hold n, or n >= 2**32 / 20, where PyTorch uses another method.
+    """
+    limit = 2**32 // 20 - 1
+    if dtype.name in ("float16", "float32"):
+        limit = min(limit, 2 ** FLOATS[dtype.name][0] + 1)
+    elif dtype.kind in "iu":
+        limit = min(limit, int(np.iinfo(dtype).max) + 1)
+    if n > limit:
+        raise RuntimeError(f"randperm: n cannot be greater than {limit} for {dtype.name}, but got n={n}")
+    order = list(range(n))
+    first = np.arange(max(n - 1, 0), dtype=np.uint32)
+    for i, j in enumerate((first + generator.random(first.size) % (np.uint32(n) - first)).tolist()):
+        order[i], order[j] = order[j], order[i]
+    return cast(np.array(order, np.int64), dtype)
+
+
+def _integers(generator: Generator, n: int, dtype: np.dtype, low: int, count: int, wide: bool) -> np.ndarray:
+    """``low + word % count``, of words of 64 bits if ``wide``, else of 32."""
+    words = generator.random64(n) if wide else generator.random(n)
+    values = (words % words.dtype.type(count)).astype(np.uint64, copy=False)
+    values += np.uint64(low % 2**64)  # modulo 2**64, as in C
+    return cast(values.view(np.int64), dtype)
+
+
+def _integer_bounds(dtype: np.dtype, low: int, high: int | None) -> tuple[int, int]:
+    """The least and the greatest integer to draw, moved inwards to numbers that a float dtype has."""
+    if high is not None and low >= high:
+        raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
+    if dtype.name not in FLOATS:
+        least, most = (0, 1) if dtype == np.bool_ else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+        last = most if high is None else high - 1
+        _check_in_range(dtype, low, last, least, most, _C_NAMES[dtype.name])
+        return low, last
+    digits, largest, name = FLOATS[dtype.name]
+    low = _towards_representable(low, +1, digits, dtype)
+    last = 2**digits if high is None else _towards_representable(high, -1, digits, dtype) - 1
+    if low > last or (high is None and low == last):
+        raise RuntimeError("random_ expects 'from' casted to dtype to be less than 'to' casted to dtype, "
+                           f"but got from={low} >= to={last + 1}")
+    _check_in_range(dtype, low, last, -largest, largest, name)
+    for bound, value in (("from", low), ("to - 1", last)):
+        if abs(value) > 2**digits:
+            warnings.warn(f"{bound} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision"
+                          f" limitations {name} can support discrete uniform distribution only within"
+                          " this range.",
+                          stacklevel=3)
+    return low, last
+
+
+def _check_in_range(dtype: np.dtype, low: int, last: int, least: float, most: float, name: str) -> None:
+    for bound, value in (("from", low), ("to - 1", last)):
+        if not least <= value <= most:
+            raise RuntimeError(f"{bound} is out of bounds for {name}:"
+                               f" random_ on {dtype.name} got {bound}={value}")
+
+
+def _towards_representable(bound: int, step: int, digits: int, dtype: np.dtype) -> int:
+    """``bound``, or if its neighbour in the direction of ``step`` is lost in ``dtype``, one that has its.
+
+    Mirrors ``at::native::templates::update_from`` (step +1) and ``update_to`` (step -1).
+    """
+    with np.errstate(invalid="ignore"):  # what does not fit becomes -2**63, as in C
+        neighbour = int(cast(np.array(bound + step), dtype).astype(np.int64))
+    if not (neighbour < bound if step > 0 else neighbour >= bound):
+        return bound
+    return neighbour + step * 2 ** (abs(bound + step).bit_length() - digits)
