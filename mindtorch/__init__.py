@@ -22,6 +22,8 @@ from ._creation import (
     tensor as tensor, typed_constructor as _typed_constructor, zeros as zeros, zeros_like as zeros_like,
 )  # fmt: skip
 from ._device import device as device, get_default_device as get_default_device, set_default_device as set_default_device
+from ._dispatch.observers import observe as observe, subscribe as subscribe
+from ._dispatch.pipeline import pipeline as pipeline
 from ._dispatch.schemas import registry as registry
 from ._dtype import (
     DTYPE_ALIASES as _DTYPE_ALIASES, DTYPES as _DTYPES, DType as dtype, can_cast as can_cast, finfo as finfo,

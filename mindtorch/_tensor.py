@@ -218,8 +218,9 @@ class Tensor(metaclass=_TensorType):
 
     def data_ptr(self) -> int:
         """The address of the first element; 0 where there is none."""
-        storage = self.untyped_storage()
-        pointer = storage.data_ptr()
+        if self._keys & PIPELINE:
+            self._wait()
+        pointer = self.untyped_storage().data_ptr()
         return pointer + self._offset * self._dtype.itemsize if pointer and self.numel() else 0
 
     def is_shared(self) -> bool:
@@ -300,6 +301,8 @@ class Tensor(metaclass=_TensorType):
 
     def _twin(self) -> Tensor:
         """The same tensor outside the graph, for a node to keep: without a reference back to it, and cheap."""
+        if self._keys & PIPELINE:
+            return self._shallow()  # which learns of the values when they come
         out = new(Tensor)
         out._array, out._dtype, out._keys = self._array, self._dtype, self._keys & ~AUTOGRAD
         if self._cell is None:
@@ -307,7 +310,7 @@ class Tensor(metaclass=_TensorType):
         out._cell = self._cell
         if self._shape is not None:
             out._shape, out._stride, out._offset = self._shape, self._stride, self._offset
-            out._device, out._storage, out._pending = self._device, self._storage, self._pending
+            out._device, out._storage = self._device, self._storage
         return out
 
     def _is_view(self) -> bool:

@@ -6,10 +6,10 @@ from typing import Any
 
 from .._dispatch.dispatcher import registry
 from .._dispatch.registry import Kernel, Operator
-from . import core
+from . import core, linalg
 
 ROWS: dict[str, Callable[..., Any]] = {}
-for _family in (core,):
+for _family in (core, linalg):
     ROWS.update(_family.ROWS)
 
 

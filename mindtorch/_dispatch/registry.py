@@ -21,13 +21,14 @@ class Kernel:
 
     ``fn`` takes the operator's canonical arguments; ``fast``, where given, does the same for inputs without
     the ``Strided`` key; ``origin`` is the function that a reader wants to see; ``composite`` says that it is
-    written in other operators, which record their own derivatives.
+    written in other operators, which record their own derivatives; ``makes_view``, that it only makes a layout.
     """
 
     fn: Callable[..., Any]
     origin: Callable[..., Any]
     fast: Callable[..., Any] | None = None
     composite: bool = False
+    makes_view: bool = False
 
     @property
     def location(self) -> tuple[str, int]:

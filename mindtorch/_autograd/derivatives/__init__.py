@@ -1,2 +1,2 @@
 """The derivatives, a table a family."""
-from . import core as core
+from . import core as core, linalg as linalg

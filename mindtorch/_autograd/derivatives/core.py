@@ -5,7 +5,7 @@ from ..._dispatch.schemas import registry
 from ..derivative import derivative
 from ..utils import reduce_grad
 
-expand, mm, reshape, t, threshold_backward = (registry[n].call for n in ("expand", "mm", "reshape", "t", "threshold_backward"))
+expand, reshape, t, threshold_backward = (registry[n].call for n in ("expand", "reshape", "t", "threshold_backward"))
 
 derivative("add.Tensor",
            self=lambda grad: grad,
@@ -15,7 +15,6 @@ derivative("mul.Tensor",
            other=lambda grad, self: grad * self)
 derivative("relu", self=lambda grad, result: threshold_backward(grad, result, 0))
 derivative("sum", self=lambda grad, self_shape: expand(grad, self_shape))
-derivative("mm", self=lambda grad, mat2: mm(grad, t(mat2)), mat2=lambda grad, self: mm(t(self), grad))
 derivative("view", self=lambda grad, self_shape: reshape(grad, self_shape))
 derivative("t", self=lambda grad: t(grad))
 derivative("expand", self=lambda grad, self_shape: reduce_grad(grad, self_shape))

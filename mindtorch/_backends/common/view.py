@@ -122,7 +122,8 @@ LANES: dict[str, Callable[..., Any]] = {"view": view_lane}
 def find(op: Operator, backend: int) -> Kernel | None:
     """A view's row serves every backend: it only makes layouts."""
     row = ROWS.get(op.name)
-    return None if row is None else Kernel(row, row, fast=LANES.get(op.name) if backend == CPU else None)
+    lane = LANES.get(op.name) if backend == CPU else None
+    return None if row is None else Kernel(row, row, fast=lane, makes_view=True)
 
 
 registry.add_finder(find)

@@ -19,7 +19,6 @@ fmion mul.Tensor(Tensor self, Tensor other) -> Tensor
 fmi relu(Tensor self) -> Tensor
 fmo sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
 fmo sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-fmo mm(Tensor self, Tensor mat2) -> Tensor
 fm  threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
 fm  ones_like(Tensor self) -> Tensor
 fm  zeros_like(Tensor self) -> Tensor

@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import core, creation, lanes
+from . import core, creation, lanes, linalg
 
 ROWS: dict[str, Callable[..., Any]] = {}
-for _family in (core, creation):
+for _family in (core, creation, linalg):
     ROWS.update(_family.ROWS)
 
 #: The fast lanes of operators that are not pointwise: functions that take the general kernel and return a quicker one,

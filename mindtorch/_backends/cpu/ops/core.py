@@ -13,7 +13,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "threshold_backward": lambda g, x, t: np.where(x > t, g, 0),
     "sum": lambda x, dtype=None: np.add.reduce(x, None, dtype.np if dtype else None),
     "sum.dim_IntList": lambda x, dim=None, keepdim=False, dtype=None: np.sum(x, dim, dtype.np if dtype else None, keepdims=keepdim),
-    "mm": np.matmul,
     "ones_like": np.ones_like,
     "zeros_like": np.zeros_like,
 }

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from . import core, creation
+from . import core, creation, linalg
 
 ROWS: dict[str, Callable[..., Any]] = {}
-for _family in (core, creation):
+for _family in (core, creation, linalg):
     ROWS.update(_family.ROWS)

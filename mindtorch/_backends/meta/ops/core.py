@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check
 from ...common.layout import Spec, like_strides, wrap_dims
 from ...common.pointwise import Pointwise
 from ...._dtype import BOOL, INTEGER, int64
@@ -22,15 +21,6 @@ def sum_(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -
     return Spec(reduced_shape(self.shape, dims, keepdim), out)
 
 
-def mm(self: Any, mat2: Any) -> Spec:
-    check(self.dim() == 2, f"self must be a matrix")
-    check(mat2.dim() == 2, f"mat2 must be a matrix")
-    (n, k), (k2, m) = self.shape, mat2.shape
-    check(k == k2, f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
-    check(self._dtype is mat2._dtype, f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != {mat2.dtype}")
-    return Spec((n, m), self._dtype)
-
-
 def like(self: Any) -> Spec:
     return Spec(tuple(self.shape), self._dtype, like_strides(tuple(self.shape), self._strides()))
 
@@ -42,7 +32,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "threshold_backward": Pointwise("default", 2),
     "sum": lambda self, dtype=None: sum_(self, None, False, dtype),
     "sum.dim_IntList": sum_,
-    "mm": mm,
     "ones_like": like,
     "zeros_like": like,
 }

@@ -1,0 +1,183 @@
+"""Observers: whoever wants to see what the dispatcher does subscribes here.
+
+While somebody is subscribed, every call has the ``Observed`` key and goes through ``_observed``; with nobody, the
+dispatcher never gets here. Traces, the profiler and the timeline are built on this and on nothing else.
+"""
+from __future__ import annotations
+
+import itertools
+import threading
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass, field
+from time import perf_counter_ns
+from typing import Any
+
+from .dispatcher import TENSOR_TYPES, resolve, set_mode, wrappers
+from .keys import AUTOGRAD, BACKENDS, LOCAL, OBSERVED, DispatchKeySet
+from .local import local
+from .registry import Operator
+from .sites import call_site, kernel_site
+
+_next = itertools.count().__next__
+
+
+@dataclass(frozen=True, slots=True)
+class TensorMeta:
+    """What is known of a tensor without looking at its data. Strides count elements; ``version`` is the write count."""
+
+    shape: tuple[int, ...]
+    dtype: str
+    stride: tuple[int, ...]
+    device: str
+    requires_grad: bool
+    identity: int
+
+    def __str__(self) -> str:
+        return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
+
+
+@dataclass(slots=True)
+class DispatchEvent:
+    """One dispatched call. Times are in nanoseconds of ``perf_counter_ns``; ``depth`` counts enclosing calls.
+
+    ``path`` names the keys looked at, the kernel's last; ``kernel`` is the function that computed and ``file``,
+    ``line`` where it stands; ``site`` is the user's file, line and function.
+    """
+
+    sequence: int
+    op: str
+    key_set: DispatchKeySet
+    path: tuple[str, ...]
+    kernel: str
+    file: str
+    line: int
+    composite: bool
+    inputs: tuple[Any, ...]
+    outputs: tuple[Any, ...]
+    start: int
+    duration: int
+    thread: int
+    thread_name: str
+    stream: Any
+    depth: int
+    site: tuple[str, int, str]
+    error: str | None = None
+    pending: bool = False
+
+
+Observer = Callable[[DispatchEvent], None]
+_observers: tuple[Observer, ...] = ()
+_lock = threading.Lock()
+
+
+def subscribe(observer: Observer) -> Callable[[], None]:
+    """Have ``observer(event)`` called after every dispatched call, in the calling thread. Returns what ends it."""
+    global _observers
+    with _lock:
+        _observers = (*_observers, observer)
+        set_mode(OBSERVED, True)
+
+    def unsubscribe() -> None:
+        global _observers
+        with _lock:
+            _observers = tuple(o for o in _observers if o is not observer)
+            set_mode(OBSERVED, bool(_observers))
+
+    return unsubscribe
+
+
+@dataclass
+class Trace:
+    """The events of a block, in the order in which the calls began."""
+
+    events: list[DispatchEvent] = field(default_factory=list)
+
+    def __iter__(self) -> Iterator[DispatchEvent]:
+        return iter(self.events)
+
+    def __len__(self) -> int:
+        return len(self.events)
+
+    def __str__(self) -> str:
+        rows = []
+        for e in self.events:
+            outputs = ", ".join(str(o) for o in e.outputs if isinstance(o, TensorMeta))
+            rows.append(f"{'  ' * e.depth}{e.op:<24} {' > '.join(e.path):<24} {e.kernel} ({e.file}:{e.line}) "
+                        f"-> {outputs} {e.duration / 1000:.1f} us")
+        return "\n".join(rows)
+
+
+@contextmanager
+def observe() -> Iterator[Trace]:
+    """A block in which every dispatched call of this thread is noted in the trace that it yields."""
+    trace, thread = Trace(), threading.get_ident()
+
+    def note(event: DispatchEvent) -> None:
+        if event.thread == thread:
+            trace.events.append(event)
+
+    end = subscribe(note)
+    try:
+        yield trace
+    finally:
+        end()
+        trace.events.sort(key=lambda event: event.sequence)
+
+
+def describe(value: Any) -> Any:
+    """A tensor's metadata; lists of them for lists; everything else as it is."""
+    if value.__class__ in TENSOR_TYPES:
+        return TensorMeta(tuple(value.shape), value._dtype.name, value._strides(), str(value._device), value.requires_grad,
+                          id(value))
+    if isinstance(value, (list, tuple)):
+        return tuple(describe(item) for item in value)
+    return value
+
+
+def _observed(op: Operator, keys: int) -> Callable[..., Any]:
+    inner_keys = keys & ~OBSERVED
+    shown = inner_keys & ~LOCAL
+
+    def call(*args: Any) -> Any:
+        function = op.table.get(inner_keys) or resolve(op, inner_keys)
+        effective = shown if local.grad_enabled else shown & ~AUTOGRAD
+        sequence, depth, inputs = _next(), local.depth, tuple(describe(arg) for arg in args)
+        local.depth = depth + 1
+        error, result = None, ()
+        start = perf_counter_ns()
+        try:
+            result = function(*args)
+            return result
+        except BaseException as raised:
+            error = f"{type(raised).__name__}: {raised}"
+            raise
+        finally:
+            duration = perf_counter_ns() - start
+            local.depth = depth
+            event = _event(op, effective, sequence, depth, inputs, result, start, duration, error)
+            for observer in _observers:
+                observer(event)
+
+    return call
+
+
+def _event(op: Operator, keys: int, sequence: int, depth: int, inputs: tuple[Any, ...], result: Any, start: int,
+           duration: int, error: str | None) -> DispatchEvent:
+    kernel = op.kernel(keys & BACKENDS) if keys & BACKENDS in (1, 2, 4) else None
+    name, file, line = "(none)", "", 0
+    if kernel is not None:
+        name = getattr(kernel.origin, "__name__", str(kernel.origin))
+        file, line = kernel_site(kernel, (op.functional or op).name)
+    outputs = describe(result if isinstance(result, (list, tuple)) else (result,))
+    current = threading.current_thread()
+    key_set = DispatchKeySet(keys)
+    composite = kernel is not None and kernel.composite
+    path = tuple(str(key.name) for key in key_set if not composite or key & BACKENDS)
+    return DispatchEvent(
+        sequence, op.name, key_set, path, name, file, line, composite, inputs, outputs, start, duration, current.ident or 0,
+        current.name, None, depth, call_site(), error, local.pipeline is not None,
+    )  # fmt: skip
+
+
+wrappers[OBSERVED] = _observed

@@ -1,0 +1,275 @@
+"""Pipeline mode: record operators now, run them later.
+
+In ``with torch.pipeline() as p:`` an operator runs its meta kernel only and returns pending tensors: their shape, dtype,
+strides and place in the graph are known, their values are not. ``p.flush()``, the end of the block, ``backward()`` and
+every look at the data run what is pending, in order. Views of pending tensors are made at once: they are metadata.
+"""
+from __future__ import annotations
+
+import threading
+import weakref
+from collections.abc import Callable
+from dataclasses import dataclass, field
+from typing import Any
+
+from .. import _device
+from .dispatcher import TENSOR_TYPES, keys_of, registry, resolve, wrappers
+from .keys import AUTOGRAD, BACKENDS, META, PIPELINE, STRIDED
+from .local import local, set_local
+from .registry import Kernel, Operator
+from .sites import call_site
+
+
+@dataclass(eq=False)
+class Entry:
+    """One recorded call: what runs, on what, into which storages, and the user's line that recorded it."""
+
+    op: Operator
+    args: tuple[Any, ...]
+    backend: int
+    storages: list[Any]
+    site: tuple[str, int, str]
+    pipeline: Pipeline
+    error: str | None = None
+    shapes: list[tuple[int, ...]] = field(default_factory=list)
+
+    def __str__(self) -> str:
+        return f"aten::{self.op.name} -> {', '.join(map(str, self.shapes))} recorded at {self.site[0]}:{self.site[1]}"
+
+
+class Pipeline:
+    """What ``torch.pipeline()`` returns: the queue of a block. Per thread; blocks may be nested."""
+
+    def __init__(self) -> None:
+        self.pending: list[Entry] = []
+        self.flushed = 0  #: how many entries have run
+        self._marked: list[weakref.ref[Any]] = []
+        self._lock = threading.RLock()
+        self._recorders: dict[tuple[str, int], Callable[..., Any]] = {}
+        self._outer: Pipeline | None = None
+
+    def __len__(self) -> int:
+        return len(self.pending)
+
+    def __enter__(self) -> Pipeline:
+        self._outer = local.pipeline
+        set_local("pipeline", self)
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, *exc: object) -> None:
+        set_local("pipeline", self._outer)
+        if kind is None:
+            self.flush()
+        else:
+            self._abandon("the block that recorded it was left by an exception", self.pending)
+            self.pending = []
+
+    def __repr__(self) -> str:
+        return f"<torch.pipeline: {len(self.pending)} pending, {self.flushed} run>"
+
+    # -- recording -------------------------------------------------------------------------------------------------
+
+    def recorder(self, op: Operator, keys: int) -> Callable[..., Any]:
+        """The function that records calls of ``op`` with this key set."""
+        found = self._recorders.get((op.name, keys))
+        if found is None:
+            found = self._recorders[op.name, keys] = self._make_recorder(op, keys)
+        return found
+
+    def _make_recorder(self, op: Operator, keys: int) -> Callable[..., Any]:
+        backend = keys & BACKENDS
+        kernel = op.kernel(backend) if backend and not backend & (backend - 1) else None
+        if kernel is not None and kernel.composite and op.name not in registry.derivatives:
+            return kernel.fn
+        if kernel is None or op.kernel(META) is None:
+            return lambda *args: self._run_now(op, args)
+        if kernel.makes_view:
+            inner: Callable[..., Any] = kernel.fn
+        else:
+
+            def inner(*args: Any) -> Any:
+                return self._record(op, kernel, backend, args)
+
+        if not keys & AUTOGRAD:
+            return inner
+        recording = wrappers[AUTOGRAD](op, 0)(inner)
+
+        def call(*args: Any) -> Any:
+            return (recording if local.grad_enabled else inner)(*args)
+
+        return call
+
+    def _run_now(self, op: Operator, args: tuple[Any, ...]) -> Any:
+        """An operator whose output depends on data: run what is pending, then it."""
+        self.flush()
+        set_local("pipeline", None)
+        try:
+            return op.call(*args)
+        finally:
+            set_local("pipeline", self)
+
+    def _record(self, op: Operator, kernel: Kernel, backend: int, args: tuple[Any, ...]) -> Any:
+        for tensor in _tensors(args):
+            if tensor._keys & PIPELINE and tensor._pending.error is not None:
+                tensor._wait()
+        meta = op.kernel(META)
+        assert meta is not None
+        try:
+            result = meta.fn(*(_as_meta(arg) for arg in args))
+        except NotImplementedError:  # the shape depends on data
+            return self._run_now(op, args)
+        named = next((a for a in args if a.__class__ is _device.device), None)
+        device = named or next((t._device for t in _tensors(args)), _device.CPU)
+        entry = Entry(op, args, backend, [], call_site(), self)
+        if op.is_inplace or op.is_out:
+            result = args[0] if op.is_inplace else args[-1]
+            for tensor in _tensors((result,)):
+                self._mark_written(tensor, entry)
+                if op.is_inplace:
+                    tensor._bump()
+        else:
+            for tensor in _tensors((result,)):
+                storage = tensor.untyped_storage()
+                storage.device = tensor._device = device
+                tensor._keys = backend | PIPELINE | tensor._keys & STRIDED
+                tensor._pending = entry
+                entry.storages.append(storage)
+                entry.shapes.append(tuple(tensor.shape))
+        self.pending.append(entry)
+        return result
+
+    def _mark_written(self, tensor: Any, entry: Entry) -> None:
+        """A tensor that has values is to be written: it, and all that share its memory, are pending until then."""
+        entry.shapes.append(tuple(tensor.shape))
+        for other in [tensor, *tensor.untyped_storage().aliases()]:
+            other._keys |= PIPELINE
+            other._pending = entry
+            self._marked.append(weakref.ref(other))
+
+    # -- running ---------------------------------------------------------------------------------------------------
+
+    def flush(self) -> None:
+        """Run what is pending, in order.
+
+        Raises:
+            RuntimeError: if an operator fails; it and the line that recorded it are named, the queue is cleared, and
+                the tensors that were pending are invalid.
+        """
+        with self._lock:
+            queue, self.pending = self.pending, []
+            if not queue:
+                return
+            active, grad = local.pipeline, local.grad_enabled
+            set_local("pipeline", None)
+            set_local("grad_enabled", False)
+            try:
+                for position, entry in enumerate(queue):
+                    try:
+                        self._run(entry)
+                    except Exception as error:
+                        where = f"{entry.site[0]}:{entry.site[1]}"
+                        message = (f"pipeline: aten::{entry.op.name}, recorded at {where} in {entry.site[2]}, failed: "
+                                   f"{type(error).__name__}: {error}")
+                        self._abandon(message, queue[position:])
+                        raise RuntimeError(message) from error
+                    self.flushed += 1
+            finally:
+                for reference in self._marked:
+                    tensor = reference()
+                    if tensor is not None and (tensor._pending is None or tensor._pending.error is None):
+                        _settle(tensor)
+                self._marked.clear()
+                set_local("grad_enabled", grad)
+                set_local("pipeline", active)
+
+    def _run(self, entry: Entry) -> None:
+        op, args = entry.op, entry.args
+        inputs = _tensors(args)
+        hidden = [(t, t._keys) for t in inputs]
+        for tensor in inputs:
+            tensor._keys &= ~(PIPELINE | AUTOGRAD)
+        try:
+            kernel = op.kernel(entry.backend)
+            assert kernel is not None
+            result = kernel.fn(*args)
+        finally:
+            for tensor, keys in hidden:
+                tensor._keys = keys
+        entry.args = ()
+        for storage, value in zip(entry.storages, _tensors((result,)), strict=bool(entry.storages)):
+            storage._rebind(value.untyped_storage()._host_bytes())
+            for tensor in storage.aliases():
+                _settle(tensor)
+
+    def _abandon(self, message: str, entries: list[Entry]) -> None:
+        """Say of all that waits for these entries that it will never have values."""
+        for entry in entries:
+            entry.error = message
+            entry.args = ()
+
+
+def _settle(tensor: Any) -> None:
+    """A tensor has its values."""
+    tensor._keys &= ~PIPELINE
+    tensor._pending = None
+
+
+def _tensors(args: Any) -> list[Any]:
+    flat: list[Any] = []
+    for arg in args:
+        if arg.__class__ in TENSOR_TYPES:
+            flat.append(arg)
+        elif isinstance(arg, (list, tuple)):
+            flat.extend(item for item in arg if item.__class__ in TENSOR_TYPES)
+    return flat
+
+
+def _as_meta(value: Any) -> Any:
+    """A tensor as one on the meta device, with the same layout."""
+    if value.__class__ in TENSOR_TYPES:
+        twin = value._alias(value.shape, value._strides(), value._offset)
+        twin._array = twin._pending = None
+        twin._device = _device.META
+        twin._keys = META | twin._keys & STRIDED
+        twin._cell = None
+        return twin
+    if isinstance(value, list):
+        return [_as_meta(item) for item in value]
+    if value.__class__ is _device.device:
+        return _device.META
+    return value
+
+
+class _Waiting:
+    """What the ``Pipeline`` key leads to outside a pipeline: wait for the inputs, then call again."""
+
+    def __call__(self, op: Operator, keys: int) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            for tensor in _tensors(args):
+                if tensor._keys & PIPELINE:
+                    tensor._wait()
+            found = keys_of(args)
+            return (op.table.get(found) or resolve(op, found))(*args)
+
+        return call
+
+    @staticmethod
+    def flush_for(tensor: Any) -> None:
+        """Run the pipeline that a tensor is pending in.
+
+        Raises:
+            RuntimeError: if it failed: the tensor has no values.
+        """
+        entry = tensor._pending
+        if entry is not None and entry.error is None:
+            entry.pipeline.flush()
+        if entry is not None and entry.error is not None:
+            raise RuntimeError(f"this tensor is invalid, it never got its values: {entry.error}")
+
+
+def pipeline() -> Pipeline:
+    """A block in which operators are recorded and run later: ``with torch.pipeline() as p:``."""
+    return Pipeline()
+
+
+wrappers[PIPELINE] = _Waiting()
