@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from . import _composite as _composite
+from . import _composite as _composite, library as library
 from ._api import FUNCTIONS as _FUNCTIONS
 from ._autograd import derivatives as _derivatives
 from ._autograd.engine import backward as backward
@@ -39,12 +39,15 @@ from ._random import (
     Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
     initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
 )  # fmt: skip
+from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
 from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
 from ._tensor import Tensor as Tensor
+from ._version import __version__ as __version__
+from .library import ops as ops
 from ._tensor_str import get_printoptions as get_printoptions, set_printoptions as set_printoptions
 
-__version__ = "0.1.0"
+
 globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
 for _name, _function in _FUNCTIONS.items():

@@ -282,11 +282,11 @@ class Tensor(metaclass=_TensorType):
         """An alias with the same layout that is no view: what ``detach`` returns and what saved outputs are."""
         return self._alias(self.shape, self._strides(), self._offset)
 
-    def _contiguous_view(self, array: np.ndarray) -> Tensor:
-        """The fast lane of ``view``: this CPU tensor is contiguous, and so is ``array``, a reshape of its array."""
+    def _contiguous_view(self, array: np.ndarray, offset: int) -> Tensor:
+        """The fast lane of views: this CPU tensor is contiguous, and so is ``array``, a part of its array at ``offset``."""
         out = new(Tensor)
         out._array, out._dtype, out._keys = array, self._dtype, self._keys & ~AUTOGRAD
-        out._offset = self._offset
+        out._offset = offset
         storage = out._storage = self._storage or self.untyped_storage()
         if self._cell is None:
             self._cell = [0, storage]

@@ -114,10 +114,14 @@ class Pipeline:
                 tensor._wait()
         meta = op.kernel(META)
         assert meta is not None
+        local.pipeline = None  # a meta kernel may be written in operators
         try:
             result = meta.fn(*(_as_meta(arg) for arg in args))
         except NotImplementedError:  # the shape depends on data
+            local.pipeline = self
             return self._run_now(op, args)
+        finally:
+            local.pipeline = self
         named = next((a for a in args if a.__class__ is _device.device), None)
         device = named or next((t._device for t in _tensors(args)), _device.CPU)
         entry = Entry(op, args, backend, [], call_site(), self)

@@ -125,15 +125,17 @@ def _inplace_lane(ufunc: Any, meta: Pointwise, general: Callable[..., Any]) -> C
                         other._storage is None or other._storage is not self._storage):
                     try:
                         ufunc(array, right, out=array)
-                        return self
                     except (Warning, FloatingPointError):
-                        pass
+                        pass  # raised after the work was done
+                    return self
             elif kind is float or kind is int:
                 try:
                     ufunc(array, other, out=array)
                     return self
-                except (OverflowError, Warning, FloatingPointError):
+                except OverflowError:
                     pass
+                except (Warning, FloatingPointError):
+                    return self  # raised after the work was done
         return general(self, *args)
 
     return lane

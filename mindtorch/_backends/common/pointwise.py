@@ -10,7 +10,8 @@ from typing import Any
 
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import STRIDED
-from ..._dtype import FLOATING, DType, bool_, dtype_of_number, get_default_dtype, promote_types
+from ..._dtype import COMPLEX, DTYPES, FLOATING, DType, bool_, dtype_of_number, get_default_dtype, promote_types
+from .errors import not_implemented_for
 from .layout import Ints, Spec, broadcast_shapes, iterator_strides
 
 
@@ -27,14 +28,13 @@ def result_type(operands: Any) -> DType:
         have = by_priority[level]
         by_priority[level] = dtype if have is None else promote_types(have, dtype)
     result = None
-    for dtype_at in by_priority:
-        if dtype_at is None:
-            continue
-        if result is None:
-            result = dtype_at
-        elif dtype_at.category > result.category:
-            # a number or a 0-d tensor raises the category only; a number then takes the default dtype
-            result = promote_types(result, dtype_at)
+    for dtype_at in reversed(by_priority):
+        if result is None or dtype_at is None:
+            result = dtype_at or result
+        elif result.category <= dtype_at.category:
+            result = dtype_at  # the lower priority raises the category only
+        else:
+            result = dtype_at.to_complex() if dtype_at.category == FLOATING else promote_types(dtype_at, result)
     return result if result is not None else get_default_dtype()
 
 
@@ -56,35 +56,59 @@ KINDS: dict[str, tuple[Callable[[DType], DType], Callable[[DType], DType]]] = {
     "float_to_complex": (_to_float, lambda dtype: dtype.to_complex()),
 }
 
+#: Classes of dtypes, as ``Pointwise.takes`` spells them: bool, integer, half precision, floating, complex.
+CLASSES = {
+    dtype: "h" if dtype.category == FLOATING and dtype.itemsize == 2 else "bifc"[dtype.category] for dtype in DTYPES.values()
+}
+#: The dtypes in which a kind, if all operands have the same one, needs neither promotion nor conversion: those of the
+#: fast lanes. Comparisons leave small integers out, which NumPy compares with large numbers otherwise than PyTorch.
+LANES = {
+    "default": {dtype for dtype, letter in CLASSES.items() if letter in "ifc"},
+    "float": {dtype for dtype, letter in CLASSES.items() if letter in "fc"},
+    "bool": {dtype for dtype, letter in CLASSES.items() if letter in "bfc" or dtype.name == "int64"},
+    "real": {dtype for dtype, letter in CLASSES.items() if letter in "if"},
+}
+
 
 class Pointwise:
     """The meta kernel of a pointwise operator.
 
     ``kind`` is a key of ``KINDS``; the first ``count`` arguments are its operands, of which those at ``untyped``
-    (a condition) take no part in promotion and are not converted; ``dtypes`` is a test of the promoted dtype that
-    returns an error message or None.
+    (a condition) take no part in promotion and are not converted. ``takes`` says which ``CLASSES`` of promoted
+    dtypes it is implemented for, ``kernel`` what PyTorch's error calls it in the others. ``check(promoted, *args)``
+    raises what else has to be refused; unless ``lane`` is False, it concerns only calls that the fast lanes leave:
+    other dtypes than theirs, mixed dtypes, or further arguments of a binary operator.
+    ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``wide_numbers``, that a
+    number beside them is not rounded to them before.
     """
 
-    def __init__(self, kind: str = "default", count: int = 1, untyped: tuple[int, ...] = (),
-                 refuse: Callable[..., str | None] | None = None):
+    def __init__(self, kind: str = "default", count: int = 1, takes: str = "bihfc", kernel: str = "", *,
+                 untyped: tuple[int, ...] = (), check: Callable[..., None] | None = None, lane: bool = True,
+                 opmath: bool = True, wide_numbers: bool = False):
         self.kind = kind
         self.compute, self.output = KINDS[kind]
         self.count = count
+        self.takes = takes
+        self.kernel = kernel
         self.untyped = untyped
-        self.refuse = refuse
+        self.check = check
+        self.opmath = opmath
+        self.wide_numbers = wide_numbers
+        self.lane = frozenset(dtype for dtype in LANES.get(kind, ()) if lane and CLASSES[dtype] in takes)
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         """The output's specification, and the dtype in which to compute.
 
         Raises:
-            RuntimeError: if the shapes do not broadcast, or the operator refuses the dtype.
+            RuntimeError: if the shapes do not broadcast.
+            NotImplementedError: if the operator does not take the dtype.
         """
         operands = args[: self.count]
         promoted = result_type([o for i, o in enumerate(operands) if i not in self.untyped] if self.untyped else operands)
-        if self.refuse is not None:
-            message = self.refuse(promoted, *args)
-            if message is not None:
-                raise (NotImplementedError if "not implemented for" in message else RuntimeError)(message)
+        if self.check is not None:
+            self.check(promoted, *args)
+        if CLASSES[promoted] not in self.takes:
+            raise not_implemented_for(self.kernel, promoted)
         dtype = self.compute(promoted)
         shape, stride = self.layout(operands)
         return Spec(shape, self.output(dtype), stride), dtype
@@ -101,5 +125,3 @@ class Pointwise:
 
     def __call__(self, *args: Any) -> Spec:
         return self.plan(args)[0]
-
-

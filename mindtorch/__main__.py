@@ -1,0 +1,53 @@
+"""``python -m mindtorch run script.py [args]`` runs a PyTorch program on mindtorch; ``python -m mindtorch tour`` opens the tour."""
+from __future__ import annotations
+
+import argparse
+import runpy
+import subprocess
+import sys
+from pathlib import Path
+
+from ._install import install_as_torch
+
+NOTEBOOKS = Path(__file__).resolve().parent.parent / "notebooks"
+
+
+def run(script: str, arguments: list[str]) -> None:
+    """Run a program as ``__main__``, with ``import torch`` meaning mindtorch."""
+    install_as_torch()
+    sys.argv = [script, *arguments]
+    sys.path.insert(0, str(Path(script).resolve().parent))
+    runpy.run_path(script, run_name="__main__")
+
+
+def tour(html: str | None) -> int:
+    """Open the tour in JupyterLab, or execute it to an HTML file."""
+    notebook = NOTEBOOKS / "01_tour.ipynb"
+    if not notebook.exists():
+        print(f"the notebooks are not beside the package ({notebook}): install with 'pip install -e .' from the repository",
+              file=sys.stderr)
+        return 1
+    if html is None:
+        return subprocess.call([sys.executable, "-m", "jupyterlab", str(notebook)])
+    target = Path(html).resolve()
+    return subprocess.call([sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "--output-dir", str(target.parent),
+                            "--output", target.name, str(notebook)])
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(prog="python -m mindtorch", description="mindtorch: PyTorch's insides, seen.")
+    commands = parser.add_subparsers(dest="command", required=True)
+    runner = commands.add_parser("run", help="run a PyTorch program on mindtorch")
+    runner.add_argument("script")
+    runner.add_argument("arguments", nargs=argparse.REMAINDER)
+    guide = commands.add_parser("tour", help="open the tour notebook in JupyterLab")
+    guide.add_argument("--html", metavar="FILE", help="execute it to an HTML file instead (for machines without a screen)")
+    options = parser.parse_args()
+    if options.command == "run":
+        run(options.script, options.arguments)
+        return 0
+    return tour(options.html)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

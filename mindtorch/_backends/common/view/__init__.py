@@ -1,0 +1,100 @@
+"""View operators: new layouts over the same storage, on every device alike.
+
+A row is a layout function; the family makes of it the view, the in-place form that gives a tensor itself the layout,
+or the list of views that a split returns.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...._autograd.views import mark_multiple
+from ...._dispatch.dispatcher import registry
+from ...._dispatch.keys import CPU
+from ...._dispatch.registry import Kernel, Operator
+from ...._tensor import Tensor
+from . import lanes, layouts, pieces
+
+Row = Callable[..., Any]
+LAYOUTS = {**layouts.LAYOUTS, **pieces.LAYOUTS}
+
+
+def as_view(layout: Row) -> Row:
+    """A view of this layout."""
+
+    def view(self: Tensor, *args: Any) -> Tensor:
+        return self._view(*layout(self, *args))
+
+    view.__wrapped__ = layout  # type: ignore[attr-defined]
+    return view
+
+
+def as_views(pieces_of: Row) -> Row:
+    """The views that one call returns: none of them may be written in place."""
+
+    def views(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
+        return mark_multiple(tuple([self._view(*layout) for layout in pieces_of(self, *args)]))
+
+    views.__wrapped__ = pieces_of  # type: ignore[attr-defined]
+    return views
+
+
+def in_place(layout: Row) -> Row:
+    """Give the tensor itself this layout."""
+
+    def change(self: Tensor, *args: Any) -> Tensor:
+        self.untyped_storage()
+        self._set_layout(None, *layout(self, *args))
+        return self
+
+    change.__wrapped__ = layout  # type: ignore[attr-defined]
+    return change
+
+
+def view_dtype(self: Tensor, dtype: Any) -> Tensor:
+    """``Tensor.view(dtype)``: shares the memory and the version, and is no view to autograd."""
+    return self._alias(*layouts.view_dtype(self, dtype), dtype)
+
+
+def view_as_real(self: Tensor) -> Tensor:
+    """``torch.view_as_real``."""
+    return self._view(*layouts.view_as_real(self), self._dtype.to_real())
+
+
+def view_as_complex(self: Tensor) -> Tensor:
+    """``torch.view_as_complex``."""
+    return self._view(*layouts.view_as_complex(self), self._dtype.to_complex())
+
+
+def detach(self: Tensor) -> Tensor:
+    """``Tensor.detach``: an alias outside the graph, on the same version counter."""
+    return self._shallow()
+
+
+ROWS: dict[str, Row] = {
+    **{name: as_view(layout) for name, layout in LAYOUTS.items()},
+    **{name: as_views(layout) for name, layout in pieces.MULTIPLE.items()},
+    "view.dtype": view_dtype,
+    "view_as_real": view_as_real,
+    "view_as_complex": view_as_complex,
+    "detach": detach,
+    "as_strided_": in_place(layouts.as_strided),
+    "squeeze_": in_place(layouts.squeeze),
+    "squeeze_.dim": in_place(layouts.squeeze_dim),
+    "squeeze_.dims": in_place(layouts.squeeze_dims),
+    "t_": in_place(layouts.t),
+    "transpose_": in_place(layouts.transpose),
+    "unsqueeze_": in_place(layouts.unsqueeze),
+}
+
+
+def find(op: Operator, backend: int) -> Kernel | None:
+    """A view's row serves every backend: it only makes layouts."""
+    row = ROWS.get(op.name)
+    if row is None:
+        return None
+    lane = lanes.LANES.get(op.name) if backend == CPU else None
+    return Kernel(row, row, fast=None if lane is None else lane(row))
+
+
+registry.add_finder(find)

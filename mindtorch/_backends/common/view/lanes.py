@@ -1,0 +1,59 @@
+"""The hot paths of the views that programs make all the time.
+
+The dispatcher has seen a contiguous CPU tensor and no other key, so NumPy makes the array and checks the bounds;
+what it refuses, and empty tensors, whose strides are not NumPy's, go to the general row.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...._tensor import Tensor
+
+Row = Callable[..., Any]
+
+
+def view_lane(general: Row) -> Row:
+    """NumPy's reshape does not copy, and what it makes is contiguous too."""
+
+    def view(self: Tensor, size: Any) -> Tensor:
+        try:
+            return self._contiguous_view(self._array.reshape(size), self._offset)  # type: ignore[union-attr]
+        except (ValueError, TypeError):
+            return general(self, size)
+
+    return view
+
+
+def select_lane(general: Row) -> Row:
+    """An index of the first dimension: what remains is contiguous."""
+
+    def select(self: Tensor, dim: int, index: int) -> Tensor:
+        array = self._array
+        if dim or not array.size:  # type: ignore[union-attr]
+            return general(self, dim, index)
+        try:
+            part = array[index, ...]  # type: ignore[index]
+        except IndexError:
+            return general(self, dim, index)
+        return self._contiguous_view(part, self._offset + index % len(array) * part.size)  # type: ignore[arg-type]
+
+    return select
+
+
+def slice_lane(general: Row) -> Row:
+    """A range of the first dimension, with step 1: what remains is contiguous."""
+
+    def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+        array = self._array
+        if dim or step != 1 or not array.size:  # type: ignore[union-attr]
+            return general(self, dim, start, end, step)
+        part = array[start:end]  # type: ignore[index]
+        length = len(array)  # type: ignore[arg-type]
+        first = slice(start, end).indices(length)[0]
+        return self._contiguous_view(part, self._offset + first * (array.size // length))  # type: ignore[union-attr]
+
+    return slice_
+
+
+LANES: dict[str, Callable[[Row], Row]] = {"view": view_lane, "select.int": select_lane, "slice.Tensor": slice_lane}

@@ -1,0 +1,233 @@
+"""Layouts of views that see the same elements in another shape, order or dtype.
+
+A layout function takes the tensor and the operator's arguments and returns ``(shape, stride, offset)``; views,
+their in-place forms and their copies are all made from it.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ...._tensor import Tensor
+from ..errors import check
+from ..forms import NAMES
+from ..layout import Ints, infer_size, storage_size, view_strides, wrap_dim, wrap_dims
+
+Layout = tuple[Ints, Ints, int]
+
+
+def view(self: Tensor, size: Ints) -> Layout:
+    """``Tensor.view``: another shape over the same elements.
+
+    Raises:
+        RuntimeError: if the size does not fit, or the strides do not allow it.
+    """
+    shape = infer_size(size, self.numel())
+    strides = view_strides(tuple(self.shape), self._strides(), shape)
+    check(
+        strides is not None,
+        "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+        "contiguous subspaces). Use .reshape(...) instead.",
+    )
+    return shape, strides, self._offset  # type: ignore[return-value]
+
+
+def _reshape_alias(self: Tensor, size: Ints, stride: Ints) -> Layout:
+    """What ``reshape`` of a tensor with strides is where no copy is needed."""
+    return size, stride, self._offset
+
+
+def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | None = None) -> Layout:
+    """``torch.as_strided``: any layout within the storage.
+
+    Raises:
+        RuntimeError: if lengths differ, a size or stride is negative, or the layout leaves the storage.
+    """
+    offset = self._offset if storage_offset is None else storage_offset
+    check(len(size) == len(stride), "mismatch in length of strides and shape")
+    check(all(step >= 0 for step in stride),
+          f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+    check(all(n >= 0 for n in size),
+          f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    check(offset >= 0, f"Tensor: invalid storage offset {offset}")
+    needed = storage_size(size, stride, offset) * self._dtype.itemsize
+    have = self.untyped_storage().nbytes()
+    check(
+        needed <= have,
+        f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+        f"{self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {have}",
+    )
+    return tuple(size), tuple(stride), offset
+
+
+def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
+    """``Tensor.expand``: dimensions of size 1 repeated with stride 0.
+
+    Raises:
+        RuntimeError: if a size is not that of the tensor, which is not 1 either.
+    """
+    shape, stride = tuple(self.shape), self._strides()
+    extra = len(size) - len(shape)
+    check(
+        extra >= 0,
+        f"expand(torch.{self._dtype.name}{list(shape)}, size={list(size)}): the number of sizes provided ({len(size)}) "
+        f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})",
+    )
+    new_shape, new_stride = list(size), [0] * len(size)
+    for d in range(len(size) - 1, -1, -1):
+        wanted = size[d]
+        if d >= extra:
+            have, step = shape[d - extra], stride[d - extra]
+        else:
+            have, step = 1, new_shape[d + 1] * new_stride[d + 1] if d + 1 < len(size) else 1
+        if wanted == -1:
+            check(d >= extra, f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}")
+            new_shape[d] = have
+        elif wanted != have:
+            check(
+                have == 1,
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at non-singleton "
+                f"dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}",
+            )
+            check(wanted >= 0, f"Storage size calculation overflowed with sizes={list(size)}")
+            step = 0
+        new_stride[d] = step
+    return tuple(new_shape), tuple(new_stride), self._offset
+
+
+def alias(self: Tensor) -> Layout:
+    """``torch.alias``: the same layout."""
+    return tuple(self.shape), self._strides(), self._offset
+
+
+def permute(self: Tensor, dims: Ints) -> Layout:
+    """``torch.permute``: the dimensions in another order.
+
+    Raises:
+        RuntimeError: if the number of dimensions differs, or one appears twice.
+    """
+    shape, stride = self.shape, self._strides()
+    check(
+        len(dims) == len(shape),
+        "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired ordering "
+        f"of dimensions i.e. input.dim() = {len(shape)} is not equal to len(dims) = {len(dims)}",
+    )
+    order = [wrap_dim(dim, len(shape)) for dim in dims]
+    check(len(set(order)) == len(order), "permute(): duplicate dims are not allowed.")
+    return tuple([shape[d] for d in order]), tuple([stride[d] for d in order]), self._offset
+
+
+def transpose(self: Tensor, dim0: int, dim1: int) -> Layout:
+    """``torch.transpose``: two dimensions exchanged."""
+    shape, stride = list(self.shape), list(self._strides())
+    first, second = wrap_dim(dim0, len(shape)), wrap_dim(dim1, len(shape))
+    if shape:
+        shape[first], shape[second] = shape[second], shape[first]
+        stride[first], stride[second] = stride[second], stride[first]
+    return tuple(shape), tuple(stride), self._offset
+
+
+def t(self: Tensor) -> Layout:
+    """``torch.t``: a matrix transposed; a tensor of fewer dimensions as it is.
+
+    Raises:
+        RuntimeError: for more than two dimensions.
+    """
+    shape = tuple(self.shape)
+    check(len(shape) <= 2, f"t() expects a tensor with <= 2 dimensions, but self is {len(shape)}D")
+    return shape[::-1], self._strides()[::-1], self._offset
+
+
+def unsqueeze(self: Tensor, dim: int) -> Layout:
+    """``torch.unsqueeze``: a dimension of size 1 more."""
+    shape, stride = tuple(self.shape), self._strides()
+    dim = wrap_dim(dim, len(shape) + 1)
+    step = shape[dim] * stride[dim] if dim < len(shape) else 1
+    return (*shape[:dim], 1, *shape[dim:]), (*stride[:dim], step, *stride[dim:]), self._offset
+
+
+def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Layout:
+    """``torch.squeeze``: these dimensions less, where they are of size 1."""
+    shape, stride = self.shape, self._strides()
+    gone = wrap_dims(dim, len(shape)) if len(dim) else ()
+    kept = [d for d in range(len(shape)) if d not in gone or shape[d] != 1]
+    return tuple([shape[d] for d in kept]), tuple([stride[d] for d in kept]), self._offset
+
+
+def squeeze(self: Tensor) -> Layout:
+    """``torch.squeeze`` of all dimensions of size 1."""
+    return squeeze_dims(self, range(self.dim()))
+
+
+def squeeze_dim(self: Tensor, dim: int) -> Layout:
+    """``torch.squeeze`` of one dimension."""
+    return squeeze_dims(self, (dim,))
+
+
+def view_as_real(self: Tensor) -> Layout:
+    """``torch.view_as_real``: a last dimension of real and imaginary parts.
+
+    Raises:
+        RuntimeError: if the tensor is not complex.
+    """
+    check(self._dtype.is_complex, "view_as_real is only supported for complex tensors")
+    return (*self.shape, 2), (*(2 * step for step in self._strides()), 1), 2 * self._offset
+
+
+def view_as_complex(self: Tensor) -> Layout:
+    """``torch.view_as_complex``: the last dimension, of size 2, as real and imaginary parts.
+
+    Raises:
+        RuntimeError: if the dtype, the last size or the strides do not allow it.
+    """
+    shape, stride = tuple(self.shape), self._strides()
+    check(self._dtype.is_floating_point and self._dtype.name != "bfloat16",
+          "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar type: "
+          f"{NAMES[self._dtype.name]}")
+    check(shape, "Input tensor must have one or more dimensions")
+    check(shape[-1] == 2, "Tensor must have a last dimension of size 2")
+    check(stride[-1] == 1, "Tensor must have a last dimension with stride 1")
+    check(all(step % 2 == 0 for step in stride[:-1]),
+          "Tensor must have a stride divisible by 2 for all but last dimension")
+    check(self._offset % 2 == 0, "Tensor must have a storage_offset divisible by 2")
+    return shape[:-1], tuple(step // 2 for step in stride[:-1]), self._offset // 2
+
+
+def view_dtype(self: Tensor, dtype: Any) -> Layout:
+    """``Tensor.view`` as another dtype: the same bytes.
+
+    Raises:
+        RuntimeError: if the last dimension, the strides or the offset do not allow it.
+    """
+    shape, stride, offset = list(self.shape), list(self._strides()), self._offset
+    old, new = self._dtype.itemsize, dtype.itemsize
+    if old == new:
+        return tuple(shape), tuple(stride), offset
+    names = f"to view {NAMES[self._dtype.name]} as {NAMES[dtype.name]} (different element sizes)"
+    check(shape, f"self.dim() cannot be 0 {names}")
+    check(stride[-1] == 1, f"self.stride(-1) must be 1 {names}, but got {stride[-1]}")
+    if old > new:
+        ratio = old // new
+        return ((*shape[:-1], shape[-1] * ratio), (*(step * ratio for step in stride[:-1]), 1), offset * ratio)
+    ratio = new // old
+    check(shape[-1] % ratio == 0, f"self.size(-1) must be divisible by {ratio} {names}, but got {shape[-1]}")
+    check(offset % ratio == 0, f"self.storage_offset() must be divisible by {ratio} {names}, but got {offset}")
+    for d, step in enumerate(stride[:-1]):
+        check(step % ratio == 0, f"self.stride({d}) must be divisible by {ratio} {names}, but got {step}")
+    return ((*shape[:-1], shape[-1] // ratio), (*(step // ratio for step in stride[:-1]), 1), offset // ratio)
+
+
+LAYOUTS: dict[str, Callable[..., Layout]] = {
+    "view": view,
+    "_reshape_alias": _reshape_alias,
+    "as_strided": as_strided,
+    "expand": expand,
+    "alias": alias,
+    "permute": permute,
+    "transpose.int": transpose,
+    "t": t,
+    "unsqueeze": unsqueeze,
+    "squeeze": squeeze,
+    "squeeze.dim": squeeze_dim,
+    "squeeze.dims": squeeze_dims,
+}

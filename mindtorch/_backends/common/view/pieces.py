@@ -1,0 +1,143 @@
+"""Layouts of views that see a part of the elements: slices, diagonals, windows, and the pieces of a split."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ...._tensor import Tensor
+from ..errors import check
+from ..layout import Ints, wrap_dim
+from .layouts import Layout
+
+
+def replaced(values: Ints, at: int, value: int) -> Ints:
+    """A tuple with one item replaced."""
+    return (*values[:at], value, *values[at + 1:])
+
+
+def select(self: Tensor, dim: int, index: int) -> Layout:
+    """``torch.select``: one index of a dimension, which goes.
+
+    Raises:
+        IndexError: if the index or the dimension is out of range.
+    """
+    shape, stride = tuple(self.shape), self._strides()
+    check(shape, "select() cannot be applied to a 0-dim tensor.", IndexError)
+    dim = wrap_dim(dim, len(shape))
+    size = shape[dim]
+    check(-size <= index < size,
+          f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}", IndexError)
+    offset = self._offset + index % size * stride[dim]
+    return (*shape[:dim], *shape[dim + 1:]), (*stride[:dim], *stride[dim + 1:]), offset
+
+
+def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Layout:
+    """ATen's ``slice``: a range of a dimension; bounds out of range are cut off as Python's are.
+
+    Raises:
+        IndexError: for a tensor without dimensions.
+        RuntimeError: unless the step is positive.
+    """
+    shape, stride = tuple(self.shape), self._strides()
+    check(shape, "slice() cannot be applied to a 0-dim tensor.", IndexError)
+    dim = wrap_dim(dim, len(shape))
+    check(step > 0, "slice step must be positive")
+    start, stop, _ = slice(start, end).indices(shape[dim])
+    length = max(0, -(-(stop - start) // step))
+    return replaced(shape, dim, length), replaced(stride, dim, stride[dim] * step), self._offset + start * stride[dim]
+
+
+def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Layout:
+    """``torch.diagonal``: two dimensions replaced by one, at the end, that goes along both.
+
+    Raises:
+        RuntimeError: if the two are the same.
+    """
+    shape, stride = self.shape, self._strides()
+    first, second = wrap_dim(dim1, len(shape)), wrap_dim(dim2, len(shape))
+    check(first != second, f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    rows, columns = shape[first], shape[second]
+    length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
+    start = self._offset
+    if length:
+        start += offset * stride[second] if offset >= 0 else -offset * stride[first]
+    kept = [d for d in range(len(shape)) if d not in (first, second)]
+    return ((*(shape[d] for d in kept), length),
+            (*(stride[d] for d in kept), stride[first] + stride[second]), start)
+
+
+def unfold(self: Tensor, dimension: int, size: int, step: int) -> Layout:
+    """``Tensor.unfold``: windows over a dimension, whose elements go to a new last dimension.
+
+    Raises:
+        RuntimeError: if the window is longer than the dimension, or the step is not positive.
+    """
+    shape, stride = tuple(self.shape), self._strides()
+    dim = wrap_dim(dimension, len(shape))
+    have, pace = (shape[dim], stride[dim]) if shape else (1, 1)
+    check(size >= 0, f"size is {size} but must be >= 0")
+    check(size <= have, f"maximum size for tensor at dimension {dim} is {have} but size is {size}")
+    check(step > 0, f"step is {step} but must be > 0")
+    if not shape:
+        return (size,), (1,), self._offset
+    windows = (have - size) // step + 1
+    return (*replaced(shape, dim, windows), size), (*replaced(stride, dim, step * pace), pace), self._offset
+
+
+def unbind(self: Tensor, dim: int = 0) -> list[Layout]:
+    """``torch.unbind``: every index of a dimension.
+
+    Raises:
+        IndexError: for a tensor without dimensions.
+    """
+    check(self.dim(), f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+    dim = wrap_dim(dim, self.dim())
+    return [select(self, dim, i) for i in range(self.shape[dim])]
+
+
+def split_with_sizes(self: Tensor, split_sizes: Ints, dim: int = 0) -> list[Layout]:
+    """``torch.split_with_sizes``: consecutive pieces of these sizes.
+
+    Raises:
+        RuntimeError: if a size is negative, or they do not sum to the dimension's.
+    """
+    check(self.dim(), "split expects at least a 1-dimensional tensor")
+    dim = wrap_dim(dim, self.dim())
+    check(all(n >= 0 for n in split_sizes), "split_with_sizes expects split_sizes have only non-negative entries, but got "
+                                            f"split_sizes={list(split_sizes)}")
+    check(sum(split_sizes) == self.shape[dim],
+          f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at dimension "
+          f"{dim}), but got split_sizes={list(split_sizes)}")
+    pieces, start = [], 0
+    for size in split_sizes:
+        pieces.append(slice_(self, dim, start, start + size))
+        start += size
+    return pieces
+
+
+def split(self: Tensor, split_size: int, dim: int = 0) -> list[Layout]:
+    """``torch.split``: pieces of one size; the last may be smaller.
+
+    Raises:
+        RuntimeError: if the size is negative, or 0 where the dimension is not.
+    """
+    check(self.dim(), "split expects at least a 1-dimensional tensor")
+    check(split_size >= 0, f"split expects split_size be non-negative, but got split_size={split_size}")
+    dim = wrap_dim(dim, self.dim())
+    have = self.shape[dim]
+    check(split_size > 0 or have == 0,
+          f"split_size can only be 0 if dimension size is 0, but got dimension size of {have}")
+    step = max(split_size, 1)
+    return [slice_(self, dim, i, min(i + step, have)) for i in range(0, max(have, 1), step)]
+
+
+LAYOUTS: dict[str, Callable[..., Layout]] = {
+    "select.int": select,
+    "slice.Tensor": slice_,
+    "diagonal": diagonal,
+    "unfold": unfold,
+}
+MULTIPLE: dict[str, Callable[..., list[Layout]]] = {
+    "unbind.int": unbind,
+    "split.Tensor": split,
+    "split_with_sizes": split_with_sizes,
+}

@@ -1,0 +1,58 @@
+"""Run programs that say ``import torch``."""
+from __future__ import annotations
+
+import importlib
+import importlib.abc
+import importlib.machinery
+import importlib.util
+import sys
+from collections.abc import Sequence
+from types import ModuleType
+from typing import Any
+
+
+class _Loader(importlib.abc.Loader):
+    """Puts mindtorch's module where PyTorch's was asked for."""
+
+    def __init__(self, ours: str):
+        self.ours = ours
+
+    def create_module(self, spec: Any) -> ModuleType | None:
+        return None
+
+    def exec_module(self, module: ModuleType) -> None:
+        sys.modules[module.__name__] = importlib.import_module(self.ours)
+
+
+class _Finder(importlib.abc.MetaPathFinder):
+    def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> Any:
+        if fullname != "torch" and not fullname.startswith("torch."):
+            return None
+        ours = "mindtorch" + fullname[len("torch"):]
+        if importlib.util.find_spec(ours) is None:
+            raise ModuleNotFoundError(f"No module named '{fullname}': mindtorch does not have it", name=fullname)
+        return importlib.machinery.ModuleSpec(fullname, _Loader(ours))
+
+
+_finder = _Finder()
+
+
+def install_as_torch() -> None:
+    """Make ``import torch`` and the names below it mean mindtorch, in this process, from now on.
+
+    Raises:
+        RuntimeError: if PyTorch itself has been imported already.
+    """
+    loaded = sys.modules.get("torch")
+    if loaded is not None and loaded.__name__ != "mindtorch":
+        raise RuntimeError("install_as_torch(): PyTorch has been imported already; call this before anything imports torch")
+    if _finder not in sys.meta_path:
+        sys.meta_path.insert(0, _finder)
+
+
+def uninstall_as_torch() -> None:
+    """Undo ``install_as_torch``."""
+    if _finder in sys.meta_path:
+        sys.meta_path.remove(_finder)
+    for name in [n for n, m in sys.modules.items() if n.partition(".")[0] == "torch" and m.__name__.startswith("mindtorch")]:
+        del sys.modules[name]

@@ -1,0 +1,104 @@
+"""Operators of one's own: define them, give them kernels and derivatives, from a notebook cell or a module.
+
+    @library.kernel("softclip(Tensor self, float limit=1.0) -> Tensor", "cpu")
+    def softclip(self, limit=1.0): ...
+
+    library.meta("softclip", lambda self, limit=1.0: torch.empty_like(self))
+    library.derivative("softclip", self=lambda grad, self, limit: ...)
+
+The operator is then ``torch.softclip``, a method of tensors, and part of every trace. Mirrors ``torch.library``.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ._autograd.derivative import derivative as derivative
+from ._autograd.derivative import not_differentiable as not_differentiable
+from ._dispatch.registry import Operator
+from ._dispatch.schemas import registry
+
+
+def define(schema: str, flags: str = "fm") -> Operator:
+    """Define an operator from an ATen schema, ``name.overload(Tensor self, ...) -> Tensor`` (``torch.library.define``).
+
+    ``flags``: ``f`` a function, ``m`` a method, ``i`` also in place, ``o`` also with ``out=``, ``n`` numbers may
+    stand for tensors.
+
+    Raises:
+        ValueError: if the schema cannot be parsed.
+    """
+    name = schema.partition("(")[0]
+    if name in registry.operators:
+        raise RuntimeError(f"define(): aten::{name} exists already; impl() replaces a kernel of it")
+    op = registry.define(schema, flags)
+    _ = op.schema  # parse it now: an error belongs to the cell that made it
+    return op
+
+
+def impl(name: str, device: str, function: Callable[..., Any]) -> Operator:
+    """Make ``function`` (tensors in, tensors out) the kernel of an operator on 'cpu', 'meta', 'npu', or 'composite' for
+    all of them (``torch.library.impl``).
+
+    Raises:
+        AttributeError: if there is no such operator.
+    """
+    return registry.register(registry[name].name, device, function)
+
+
+def kernel(schema: str, device: str = "cpu") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """A decorator: define the operator unless it exists, and make the function its kernel on ``device``."""
+
+    def register(function: Callable[..., Any]) -> Callable[..., Any]:
+        name = schema.partition("(")[0].strip()
+        if name not in registry:
+            define(schema)
+        impl(name, device, function)
+        return function
+
+    return register
+
+
+def meta(name: str, function: Callable[..., Any]) -> Operator:
+    """Give an operator its meta kernel: same arguments, an output of the right shape, dtype and strides
+    (``torch.library.register_fake``).
+    """
+    return impl(name, "meta", function)
+
+
+class _Namespace:
+    """``torch.ops.aten.add.Tensor``: every operator by its name."""
+
+    def __getattr__(self, name: str) -> Any:
+        if name == "aten":
+            return self
+        if name not in registry.packets:
+            raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
+        return _Packet(name)
+
+
+class _Packet:
+    """All overloads of one name."""
+
+    def __init__(self, name: str):
+        self._name = name
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads; the unnamed one is 'default'."""
+        return [op.overload or "default" for op in registry.packets[self._name]]
+
+    def __getattr__(self, overload: str) -> Operator:
+        name = self._name if overload == "default" else f"{self._name}.{overload}"
+        found = registry.operators.get(name)
+        if found is None:
+            raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name '{overload}'")
+        return found
+
+    def __call__(self, *args: Any) -> Any:
+        return registry[self._name].call(*args)
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='aten.{self._name}')>"
+
+
+ops = _Namespace()

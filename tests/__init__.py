@@ -1,0 +1,1 @@
+"""The tests: what PyTorch does is asked of PyTorch, what NumPy does of NumPy."""

@@ -1,0 +1,85 @@
+"""Time mindtorch beside PyTorch: ``python -m tests.benchmarks.compare [name part ...]``.
+
+Each row is a program run alternately with both libraries in one process, so that both see the same machine; the
+median of the rounds counts. Times are printed, never asserted: ``--check`` only says which rows exceed the ratio
+that spec section 5 sets.
+"""
+from __future__ import annotations
+
+import argparse
+import importlib
+import statistics
+import subprocess
+import sys
+import time
+from collections.abc import Callable
+from typing import Any
+
+from .programs import IMPORT_RATIO, PROGRAMS
+
+
+def time_once(function: Callable[[], Any], repeats: int) -> float:
+    """Seconds a call, over ``repeats`` calls."""
+    start = time.perf_counter()
+    for _ in range(repeats):
+        function()
+    return (time.perf_counter() - start) / repeats
+
+
+def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) -> tuple[float, float]:
+    """The median seconds a call of each, from interleaved rounds."""
+    repeats = []
+    for function in (ours, theirs):
+        function()
+        once = max(time_once(function, 3), 1e-7)
+        repeats.append(max(1, int(seconds / 20 / once)))
+    rounds: tuple[list[float], list[float]] = ([], [])
+    for _ in range(20):
+        for times, function, count in zip(rounds, (ours, theirs), repeats, strict=True):
+            times.append(time_once(function, count))
+    return statistics.median(rounds[0]), statistics.median(rounds[1])
+
+
+def import_seconds(module: str) -> float:
+    """The time that ``import module`` takes in a fresh interpreter, byte-compiled."""
+    code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
+    times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+             for _ in range(4)]
+    return statistics.median(times[1:])
+
+
+def scaled(seconds: float) -> str:
+    return f"{seconds * 1e6:10.2f} us" if seconds < 1e-3 else f"{seconds * 1e3:10.2f} ms"
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("names", nargs="*", help="only rows whose name contains one of these")
+    parser.add_argument("--seconds", type=float, default=0.6, help="time a library and row")
+    parser.add_argument("--threads", type=int, default=None, help="threads of PyTorch (default: its own choice)")
+    parser.add_argument("--check", action="store_true", help="exit with 1 if a row exceeds its ratio")
+    options = parser.parse_args()
+    torch, mindtorch = importlib.import_module("torch"), importlib.import_module("mindtorch")
+    if options.threads:
+        torch.set_num_threads(options.threads)
+    print(f"{'program':<36}{'mindtorch':>13}{'torch':>13}{'ratio':>8}{'limit':>7}")
+    exceeded = []
+
+    def row(name: str, ours: float, theirs: float, limit: float | None) -> None:
+        ratio = ours / theirs
+        if limit is not None and ratio > limit:
+            exceeded.append(name)
+        print(f"{name:<36}{scaled(ours)}{scaled(theirs)}{ratio:8.2f}{'' if limit is None else limit:>7}", flush=True)
+
+    if not options.names or "import" in options.names:
+        row("import", import_seconds("mindtorch"), import_seconds("torch"), IMPORT_RATIO)
+    for name, program, limit in PROGRAMS:
+        if not options.names or any(part in name for part in options.names):
+            row(name, *compare(program(mindtorch), program(torch), options.seconds), limit)
+    if exceeded:
+        print("over the limit:", ", ".join(exceeded))
+    return int(options.check and bool(exceeded))
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,120 @@
+"""The programs that are timed: each takes a library (``mindtorch`` or ``torch``) and returns a function to call.
+
+A program uses the public API only and is the same text for both libraries.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+Program = Callable[[Any], Callable[[], Any]]
+
+
+def add(t: Any) -> Callable[[], Any]:
+    a, b = t.ones(8), t.ones(8)
+    return lambda: a + b
+
+
+def add_with_grad(t: Any) -> Callable[[], Any]:
+    a, b = t.ones(8, requires_grad=True), t.ones(8)
+    return lambda: a + b
+
+
+def view(t: Any) -> Callable[[], Any]:
+    a = t.ones(8)
+    return lambda: a.view(2, 4)
+
+
+def index(t: Any) -> Callable[[], Any]:
+    a = t.ones(8)
+    return lambda: a[2]
+
+
+def index_slice(t: Any) -> Callable[[], Any]:
+    a = t.ones(8)
+    return lambda: a[1:5]
+
+
+def chain(t: Any) -> Callable[[], Any]:
+    a, b, c = t.ones(8, requires_grad=True), t.ones(8), t.ones(8)
+
+    def run() -> None:
+        a.grad = None
+        (a * b + c).relu().sum().backward()
+
+    return run
+
+
+def matmul(t: Any) -> Callable[[], Any]:
+    a, b = t.ones(512, 512), t.ones(512, 512)
+    return lambda: a @ b
+
+
+def large_add(t: Any) -> Callable[[], Any]:
+    a, b = t.ones(4_000_000), t.ones(4_000_000)
+    return lambda: a + b
+
+
+def large_exp(t: Any) -> Callable[[], Any]:
+    a = t.ones(4_000_000)
+    return lambda: a.exp()
+
+
+def large_sum(t: Any) -> Callable[[], Any]:
+    a = t.ones(4_000_000)
+    return lambda: a.sum()
+
+
+def transposed_copy(t: Any) -> Callable[[], Any]:
+    a = t.ones(2000, 2000).t()
+    return lambda: a.contiguous()
+
+
+def softmax(t: Any) -> Callable[[], Any]:
+    a = t.ones(2000, 2000)
+    return lambda: a.softmax(1)
+
+
+def _training(t: Any, model: Any, optimizer: Any, x: Any, y: Any, loss: Any) -> Callable[[], Any]:
+    def step() -> None:
+        optimizer.zero_grad()
+        loss(model(x), y).backward()
+        optimizer.step()
+
+    return step
+
+
+def _mlp(t: Any, make_optimizer: Callable[[Any], Any]) -> Callable[[], Any]:
+    t.manual_seed(0)
+    nn = t.nn
+    model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10))
+    x, y = t.randn(32, 64), t.randint(0, 10, (32,))
+    return _training(t, model, make_optimizer(model.parameters()), x, y, nn.CrossEntropyLoss())
+
+
+def mlp_sgd(t: Any) -> Callable[[], Any]:
+    return _mlp(t, lambda parameters: t.optim.SGD(parameters, lr=0.01, momentum=0.9))
+
+
+def mlp_adam(t: Any) -> Callable[[], Any]:
+    return _mlp(t, lambda parameters: t.optim.Adam(parameters))
+
+
+#: name, program, and the ratio to PyTorch that it should not exceed (None: not promised yet)
+PROGRAMS: list[tuple[str, Program, float | None]] = [
+    ("a + b, 8 elements", add, 3.0),
+    ("a + b with grad, 8 elements", add_with_grad, 3.0),
+    ("view, 8 elements", view, 3.0),
+    ("index a[2]", index, 4.0),
+    ("index a[1:5]", index_slice, 4.0),
+    ("chain of 4, forward and backward", chain, 1.2),
+    ("matmul 512 x 512", matmul, None),
+    ("add, 4M elements", large_add, None),
+    ("exp, 4M elements", large_exp, None),
+    ("sum, 4M elements", large_sum, None),
+    ("transposed copy 2000 x 2000", transposed_copy, None),
+    ("softmax 2000 x 2000", softmax, None),
+    ("MLP training step, SGD momentum", mlp_sgd, 1.2),
+    ("MLP training step, Adam", mlp_adam, 1.2),
+]
+IMPORT_RATIO = 0.2
