@@ -1,0 +1,178 @@
+"""What is known of one tensor, as plain data. Collecting it never waits for values and never changes anything."""
+from __future__ import annotations
+
+import math
+from collections.abc import Mapping
+from dataclasses import dataclass
+from typing import Any
+
+import numpy as np
+
+from .._dispatch.keys import INFERENCE, META, PIPELINE
+from .._dtype import COMPLEX, FLOATING
+
+SAMPLE = 100_000  #: elements at most that statistics look at
+
+
+@dataclass(frozen=True)
+class Statistics:
+    """Of the finite elements: ``minimum``, ``maximum``, ``mean``, ``std`` (None where there are none), and how many are
+    NaN or infinite. ``sampled`` of ``total`` elements were looked at.
+    """
+
+    minimum: Any
+    maximum: Any
+    mean: float | None
+    std: float | None
+    zeros: int
+    nans: int
+    infinities: int
+    sampled: int
+    total: int
+
+
+@dataclass(frozen=True)
+class Cell:
+    """One shown element: its index, its position in the storage (in elements), its address and its value."""
+
+    index: tuple[int, ...]
+    position: int
+    address: int
+    value: Any
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What a tensor without values waits for: how many operators stand before its own in which queue."""
+
+    waits_for: str
+    where: str
+    before: int
+    error: str | None = None
+
+
+@dataclass(frozen=True)
+class TensorFacts:
+    """A tensor's metadata. Strides and offset count elements, sizes with ``bytes`` in their name bytes.
+
+    ``storage`` identifies the storage (None: nobody has asked for it, so nobody shares it); ``base`` is the name of the
+    tensor that this one is a view of, '' if it has none in the namespace.
+    """
+
+    name: str
+    dtype: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    device: str
+    elements: int
+    bytes: int
+    contiguous: bool
+    dense: bool
+    overlapping: bool
+    storage: int | None
+    storage_bytes: int
+    address: int
+    is_view: bool
+    base: str
+    version: int | None
+    requires_grad: bool
+    is_leaf: bool
+    grad_fn: str | None
+    has_grad: bool
+    inference: bool
+    kind: str
+    pending: Pending | None
+    statistics: Statistics | None
+
+
+def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, name: str | None = None) -> TensorFacts:
+    """Everything that is known of a tensor without waiting: no flush, no synchronisation, no new storage.
+
+    ``names`` gives tensors' names by their ``id`` (``names_of(namespace)``).
+    """
+    names = names or {}
+    shape, stride = tuple(tensor.shape), tensor._strides()
+    storage, array = tensor._storage, tensor._array
+    elements = math.prod(shape)
+    overlapping = any(n > 1 and st == 0 for n, st in zip(shape, stride, strict=True)) or _may_overlap(shape, stride)
+    return TensorFacts(
+        name=name if name is not None else names.get(id(tensor), ""),
+        dtype=tensor._dtype.name, shape=shape, stride=stride, offset=tensor._offset, device=str(tensor._device),
+        elements=elements, bytes=elements * tensor._dtype.itemsize, contiguous=tensor.is_contiguous(),
+        dense=tensor._is_dense(), overlapping=overlapping,
+        storage=None if storage is None else id(storage),
+        storage_bytes=elements * tensor._dtype.itemsize if storage is None else storage.nbytes(),
+        address=0 if array is None or tensor._keys & PIPELINE or not elements else array.__array_interface__["data"][0],
+        is_view=tensor._base is not None, base="" if tensor._base is None else names.get(id(tensor._base), ""),
+        version=None if tensor._keys & INFERENCE else 0 if tensor._cell is None else tensor._cell[0],
+        requires_grad=tensor.requires_grad, is_leaf=tensor._grad_fn is None,
+        grad_fn=None if tensor._grad_fn is None else tensor._grad_fn.name(), has_grad=tensor._grad is not None,
+        inference=bool(tensor._keys & INFERENCE), kind=type(tensor).__name__, pending=pending_of(tensor),
+        statistics=None if readable_array(tensor) is None else statistics(tensor),
+    )  # fmt: skip
+
+
+def _may_overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Whether two indices may mean one element: some stride is shorter than what the smaller strides span."""
+    span = 0
+    for step, size in sorted((st, n) for n, st in zip(shape, stride, strict=True) if n > 1):
+        if step <= span:
+            return True
+        span += step * (size - 1)
+    return False
+
+
+def pending_of(tensor: Any) -> Pending | None:
+    """What the tensor's values wait for, or None if they are there."""
+    entry = tensor._pending
+    if not tensor._keys & PIPELINE or entry is None:
+        return None
+    queue = entry.pipeline.pending
+    before = queue.index(entry) if entry in queue else 0
+    return Pending(str(entry), "pipeline", before, entry.error)
+
+
+def readable_array(tensor: Any) -> np.ndarray | None:
+    """The values if they can be read now, without waiting for anything."""
+    return None if tensor._keys & (PIPELINE | META) else tensor._array
+
+
+def statistics(tensor: Any) -> Statistics:
+    """Statistics of the values, or of an even sample of ``SAMPLE`` of them."""
+    array = readable_array(tensor)
+    assert array is not None
+    total = array.size
+    values = array
+    if total > SAMPLE:
+        sizes = [min(n, max(1, round(n * (SAMPLE / total) ** (1 / array.ndim)))) for n in array.shape]
+        values = array[tuple(slice(None, None, -(-n // m)) for n, m in zip(array.shape, sizes, strict=True))]
+    flat = values.astype(np.float32).ravel() if tensor._dtype.name == "bfloat16" else values.ravel()
+    category = tensor._dtype.category
+    if category == COMPLEX:
+        flat = np.abs(flat)
+    nans = infinities = 0
+    finite = flat
+    if category >= FLOATING:
+        is_finite = np.isfinite(flat)
+        if not is_finite.all():
+            nans, infinities = int(np.isnan(flat).sum()), int(np.isinf(flat).sum())
+            finite = flat[is_finite]
+    wide = finite.astype(np.float64)
+    zeros = int(flat.size - np.count_nonzero(flat))
+    if not finite.size:
+        return Statistics(None, None, None, None, zeros, nans, infinities, flat.size, total)
+    std = float(wide.std(ddof=1)) if finite.size > 1 else None
+    return Statistics(finite.min().item(), finite.max().item(), float(wide.mean()), std, zeros, nans, infinities, flat.size, total)
+
+
+def cells(tensor: Any, indices: list[tuple[int, ...]]) -> list[Cell]:
+    """The elements at these indices, with where they lie. Values are None where they cannot be read now."""
+    array, stride, size = readable_array(tensor), tensor._strides(), tensor._dtype.itemsize
+    start = 0 if array is None or not array.size else array.__array_interface__["data"][0]
+    found = []
+    for index in indices:
+        position = tensor._offset + sum(i * st for i, st in zip(index, stride, strict=True))
+        address = start + (position - tensor._offset) * size if start else 0
+        found.append(Cell(index, position, address, None if array is None else array[index].item()))
+    return found
