@@ -39,6 +39,11 @@ from ._random import (
     Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
     initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
 )  # fmt: skip
+from ._random.factories import (
+    normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
+    randn as randn, randn_like as randn_like, randperm as randperm,
+)  # fmt: skip
+from . import random as random
 from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
 from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
@@ -55,6 +60,20 @@ for _name, _function in _FUNCTIONS.items():
 for _name, _dtype_of_name in _conversion_methods.LEGACY_TYPES.items():
     globals()[_name] = _typed_constructor(_dtype_of_name)
 registry.on_define.append(lambda packet: globals().update({packet: _FUNCTIONS[packet]} if packet in _FUNCTIONS else {}))
+
+
+def load_ipython_extension(ip: Any) -> None:
+    """``%load_ext mindtorch``: cards for tensors, and the magics."""
+    from ._ipython import load
+
+    load(ip)
+
+
+def unload_ipython_extension(ip: Any) -> None:
+    """``%unload_ext mindtorch``: takes every trace away."""
+    from ._ipython import unload
+
+    unload(ip)
 
 
 def __getattr__(name: str) -> Any:

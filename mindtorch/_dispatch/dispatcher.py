@@ -117,13 +117,34 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
     kernel = op.kernel(backend) if backend else None
     if kernel is None:
         raise missing_kernel(op, keys)
-    if kernel.composite and op.name not in registry.derivatives:
+    if kernel.composite and not has_derivative(op):
         return kernel.fn
     if keys & AUTOGRAD:
         inner = op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
-        return wrappers[AUTOGRAD](op, 0)(inner)
+        return wrappers[AUTOGRAD](op, 0)(outside_graph(inner) if kernel.composite else inner)
     function = kernel.fast if kernel.fast is not None and not keys & STRIDED else kernel.fn
     return _counting_writes(function) if op.is_inplace else function
+
+
+def has_derivative(op: Operator) -> bool:
+    """Whether an operator, or the one that it is a form of, has a derivative of its own."""
+    return op.name in registry.derivatives or op.functional is not None and op.functional.name in registry.derivatives
+
+
+def outside_graph(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A composite's function without the derivatives of what it is written in, for one that has its own."""
+
+    def outside(value: Any) -> Any:
+        if value.__class__ in TENSOR_TYPES:
+            return value._twin() if value._keys & AUTOGRAD else value
+        if (kind := value.__class__) is list or kind is tuple:
+            return kind([outside(item) for item in value])
+        return value
+
+    def call(*args: Any) -> Any:
+        return function(*[outside(arg) for arg in args])
+
+    return call
 
 
 def _counting_writes(kernel: Callable[..., Any]) -> Callable[..., Any]:

@@ -167,7 +167,8 @@ def _event(op: Operator, keys: int, sequence: int, depth: int, inputs: tuple[Any
     kernel = op.kernel(keys & BACKENDS) if keys & BACKENDS in (1, 2, 4) else None
     name, file, line = "(none)", "", 0
     if kernel is not None:
-        name = getattr(kernel.origin, "__name__", str(kernel.origin))
+        name = getattr(kernel.origin, "__name__", "<lambda>")
+        name = (op.functional or op).name if name == "<lambda>" else name
         file, line = kernel_site(kernel, (op.functional or op).name)
     outputs = describe(result if isinstance(result, (list, tuple)) else (result,))
     current = threading.current_thread()

@@ -6,7 +6,7 @@ importing hundreds of operators costs a dictionary update each.
 from __future__ import annotations
 
 import inspect
-from collections.abc import Callable, Iterable
+from collections.abc import Callable
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
@@ -53,6 +53,7 @@ class Operator:
         self.packet, _, self.overload = self.name.partition(".")
         self.flags = flags
         self.functional = functional  # of an in-place or out= form
+        self.forms: list[Operator] = []  # the in-place and out= forms made from this one
         self.kernels: dict[int, Kernel] = {}
         self.table: dict[int, Callable[..., Any]] = {}
         self.derivative: Any = None
@@ -132,6 +133,7 @@ class OpRegistry:
     def _derive(self, op: Operator, packet: str, overload: str) -> None:
         name = f"{packet}.{overload}" if overload else packet
         form = Operator(self, name + op.text[op.text.index("("):], op.flags, op)
+        op.forms.append(form)
         self.operators[name] = form
         if packet != op.packet:
             self.packets.setdefault(packet, []).append(form)
@@ -188,21 +190,22 @@ class OpRegistry:
             op.kernels[backend] = Kernel(fn, fn, composite=device == "composite")
         if meta is not None:
             op.kernels[BACKEND_OF_DEVICE["meta"]] = Kernel(meta, meta)
-        self.forget_resolved([op.name])
+        self.forget_resolved(op)
         return op
 
     def register_derivative(self, name: str, derivative: Any) -> None:
         """Give an operator its derivative; it replaces one that it has."""
         op = self[name]
         self.derivatives[op.name] = derivative
-        self.forget_resolved([op.name])
+        self.forget_resolved(op)
 
-    def forget_resolved(self, names: Iterable[str]) -> None:
-        """Drop what dispatch has resolved for these operators and the forms derived from them."""
-        for op in self.operators.values():
-            if op.name in names or (op.functional is not None and op.functional.name in names):
-                op.table.clear()
-                op.derivative = None
+    def forget_resolved(self, op: Operator) -> None:
+        """Drop what dispatch has resolved for an operator and the forms derived from it."""
+        for form in (op, *op.forms):
+            form.table.clear()
+            form.derivative = None
+            if form is not op:
+                form.kernels.clear()
 
 
 def _schema_of(name: str, fn: Callable[..., Any]) -> str:

@@ -1,0 +1,34 @@
+"""Registers the display formatter and the magics, and takes every trace of them away."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..introspect import names_of
+from .._tensor import Tensor
+from ..viz import tensor_card
+from .magics import MindtorchMagics
+
+_loaded: dict[int, MindtorchMagics] = {}
+
+
+def load(ip: Any) -> None:
+    """``%load_ext mindtorch``."""
+    formatter = ip.display_formatter.formatters["text/html"]
+    formatter.for_type(Tensor, lambda tensor: str(tensor_card(tensor, names_of(ip.user_ns))))
+    magics = MindtorchMagics(ip)
+    ip.register_magics(magics)
+    _loaded[id(ip)] = magics
+
+
+def unload(ip: Any) -> None:
+    """``%unload_ext mindtorch``."""
+    ip.display_formatter.formatters["text/html"].pop(Tensor, None)
+    magics = _loaded.pop(id(ip), None)
+    if magics is None:
+        return
+    for kind, names in magics.magics.items():
+        for name in names:
+            ip.magics_manager.magics[kind].pop(name, None)
+    ip.magics_manager.registry.pop(type(magics).__name__, None)
+    if magics in ip.configurables:
+        ip.configurables.remove(magics)

@@ -1,0 +1,154 @@
+"""Layered drawing of a directed acyclic graph: which layer, which place in it, which coordinates (Sugiyama's method)."""
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass
+
+GAP_X, GAP_Y, DUMMY = 18.0, 34.0, 6.0
+
+
+@dataclass
+class Placed:
+    """A node's box: centre and size, in pixels."""
+
+    x: float
+    y: float
+    width: float
+    height: float
+
+
+@dataclass
+class Layout:
+    """Boxes by node, and for every edge the points it goes through."""
+
+    boxes: dict[Hashable, Placed]
+    paths: dict[tuple[Hashable, Hashable], list[tuple[float, float]]]
+    width: float
+    height: float
+
+
+def layout(sizes: Mapping[Hashable, tuple[float, float]], edges: Sequence[tuple[Hashable, Hashable]]) -> Layout:
+    """Place nodes of the given sizes so that every edge goes down. The order of ``sizes`` settles what else does not."""
+    below: dict[Hashable, list[Hashable]] = {node: [] for node in sizes}
+    above: dict[Hashable, list[Hashable]] = {node: [] for node in sizes}
+    for tail, head in edges:
+        if head not in below[tail]:
+            below[tail].append(head)
+            above[head].append(tail)
+    layer = _layers(below, above)
+    lanes, chains = _with_dummies(layer, below)
+    _order(lanes, chains)
+    width_of = {item: sizes[item][0] if item in sizes else DUMMY for lane in lanes for item in lane}
+    x = _coordinates(lanes, chains, width_of)
+    boxes: dict[Hashable, Placed] = {}
+    centres: dict[Hashable, tuple[float, float]] = {}
+    y = 8.0
+    for lane in lanes:
+        height = max((sizes[item][1] for item in lane if item in sizes), default=20.0)
+        for item in lane:
+            centres[item] = (x[item], y + height / 2)
+            if item in sizes:
+                boxes[item] = Placed(x[item], y + height / 2, *sizes[item])
+        y += height + GAP_Y
+    paths = {}
+    for (tail, head), inner in chains.items():
+        paths[tail, head] = [centres[tail], *(centres[d] for d in inner), centres[head]]
+    width = max((x[i] + width_of[i] / 2 for i in x), default=0.0) + 8
+    return Layout(boxes, paths, width, y - GAP_Y + 8)
+
+
+def _layers(below: Mapping[Hashable, list[Hashable]], above: Mapping[Hashable, list[Hashable]]) -> dict[Hashable, int]:
+    """The longest way from a node without predecessors."""
+    waiting = {node: len(before) for node, before in above.items()}
+    ready = [node for node, count in waiting.items() if not count]
+    layer = dict.fromkeys(ready, 0)
+    while ready:
+        node = ready.pop()
+        for successor in below[node]:
+            layer[successor] = max(layer.get(successor, 0), layer[node] + 1)
+            waiting[successor] -= 1
+            if not waiting[successor]:
+                ready.append(successor)
+    # a node that nothing leads into from far above, such as a leaf, stands right below the first that needs it
+    for node in sorted(layer, key=lambda n: -layer[n]):
+        if not below[node] and above[node]:
+            layer[node] = min(layer[node], max(layer[a] for a in above[node]) + 1)
+    return layer
+
+
+def _with_dummies(layer: dict[Hashable, int], below: Mapping[Hashable, list[Hashable]]) -> tuple[
+        list[list[Hashable]], dict[tuple[Hashable, Hashable], list[Hashable]]]:
+    lanes: list[list[Hashable]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
+    for node, number in layer.items():
+        lanes[number].append(node)
+    chains: dict[tuple[Hashable, Hashable], list[Hashable]] = {}
+    for tail, heads in below.items():
+        for head in heads:
+            inner: list[Hashable] = [("dummy", tail, head, level) for level in range(layer[tail] + 1, layer[head])]
+            for level, item in enumerate(inner, layer[tail] + 1):
+                lanes[level].append(item)
+            chains[tail, head] = inner
+    return lanes, chains
+
+
+def _neighbours(chains: Mapping[tuple[Hashable, Hashable], list[Hashable]]) -> tuple[dict, dict]:
+    up: dict[Hashable, list[Hashable]] = {}
+    down: dict[Hashable, list[Hashable]] = {}
+    for (tail, head), inner in chains.items():
+        way = [tail, *inner, head]
+        for a, b in zip(way, way[1:], strict=False):
+            down.setdefault(a, []).append(b)
+            up.setdefault(b, []).append(a)
+    return up, down
+
+
+def _order(lanes: list[list[Hashable]], chains: Mapping[tuple[Hashable, Hashable], list[Hashable]]) -> None:
+    """Reduce crossings: sort each layer by the mean place of its neighbours, down and up a few times."""
+    up, down = _neighbours(chains)
+    for sweep in range(8):
+        neighbours = up if sweep % 2 == 0 else down
+        for lane in lanes if sweep % 2 == 0 else reversed(lanes):
+            place = {item: i for other in lanes for i, item in enumerate(other)}
+            keys = {}
+            for i, item in enumerate(lane):
+                near = neighbours.get(item)
+                keys[item] = sum(place[n] for n in near) / len(near) if near else float(i)
+            lane.sort(key=keys.__getitem__)
+
+
+def _coordinates(lanes: list[list[Hashable]], chains: Mapping[tuple[Hashable, Hashable], list[Hashable]],
+                 width: Mapping[Hashable, float]) -> dict[Hashable, float]:
+    """Pull every node towards the mean of its neighbours, keeping order and distance."""
+    up, down = _neighbours(chains)
+    x: dict[Hashable, float] = {}
+    for lane in lanes:
+        at = 8.0
+        for item in lane:
+            x[item] = at + width[item] / 2
+            at += width[item] + GAP_X
+    for sweep in range(12):
+        neighbours = down if sweep % 2 else up
+        for lane in lanes if sweep % 2 == 0 else reversed(lanes):
+            wanted = {item: sum(x[n] for n in neighbours[item]) / len(neighbours[item]) if item in neighbours else x[item]
+                      for item in lane}
+            _spread(lane, wanted, width, x)
+    left = min((x[item] - width[item] / 2 for item in x), default=8.0)
+    return {item: value - left + 8.0 for item, value in x.items()}
+
+
+def _spread(lane: list[Hashable], wanted: Mapping[Hashable, float], width: Mapping[Hashable, float], x: dict[Hashable, float]) -> None:
+    """Positions nearest to the wanted ones, without overlaps: merge neighbours that collide into blocks."""
+    blocks: list[tuple[float, float, list[tuple[Hashable, float]]]] = []  # (left edge, length, items with offsets)
+    for item in lane:
+        left, length, items = wanted[item] - width[item] / 2, width[item], [(item, width[item] / 2)]
+        while blocks and blocks[-1][0] + blocks[-1][1] + GAP_X > left:
+            other_left, other_length, others = blocks.pop()
+            shift = other_length + GAP_X
+            items = [*others, *((i, o + shift) for i, o in items)]
+            length += shift
+            left = sum(wanted[i] - o for i, o in items) / len(items)
+            del other_left
+        blocks.append((left, length, items))
+    for left, _, items in blocks:
+        for item, offset in items:
+            x[item] = left + offset
