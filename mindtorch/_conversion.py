@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _device
 from ._backends.common.convert import to_device
+from ._dispatch.keys import PIPELINE
 from ._dispatch.schemas import registry
 from ._dtype import DTYPE_ALIASES, DTYPES, DType
 from ._storage import UntypedStorage
@@ -130,6 +131,8 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
             "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
             "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
         )
+    if self._keys & PIPELINE:
+        self._wait()
     storage = self.untyped_storage()
     copied = memo.get(id(storage))
     if copied is None:

@@ -117,6 +117,12 @@ def ones(*size: Any, out: Tensor | None = None, dtype: DType | None = None, layo
     return _finish(_full(sizes_of("ones", size), 1, dtype or get_default_dtype(), device), out, requires_grad, layout)
 
 
+def fresh(out: Tensor) -> Tensor:
+    """A new tensor, after the writes in place that filled it: these do not count in its version."""
+    out._cell = None
+    return out
+
+
 # -- like another tensor -------------------------------------------------------------------------------------------
 
 
@@ -134,7 +140,7 @@ def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:  # noqa
     """A tensor like another one, filled with a number (``torch.full_like``)."""
     requires_grad = options.pop("requires_grad", False)
     out = empty_like(input, **options)
-    return _finish(registry["fill_"].call(out, fill_value), None, requires_grad)
+    return _finish(fresh(registry["fill_"].call(out, fill_value)), None, requires_grad)
 
 
 def zeros_like(input: Tensor, **options: Any) -> Tensor:  # noqa: A002

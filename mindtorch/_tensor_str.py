@@ -35,7 +35,7 @@ class PrinterOptions:
 
 PRINT_OPTS = PrinterOptions()
 
-_PROFILES = {
+_PROFILES: dict[str, dict[str, float]] = {
     "default": {"precision": 4, "threshold": 1000, "edgeitems": 3, "linewidth": 80},
     "short": {"precision": 2, "threshold": 1000, "edgeitems": 2, "linewidth": 80},
     "full": {"precision": 4, "threshold": math.inf, "edgeitems": 3, "linewidth": 80},
@@ -62,9 +62,10 @@ def set_printoptions(
     """
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"set_printoptions: profile {profile!r} is not one of {', '.join(_PROFILES)}")
+    preset = {} if profile is None else _PROFILES[profile]
     given = {"precision": precision, "threshold": threshold, "edgeitems": edgeitems, "linewidth": linewidth}
     given = {name: value for name, value in given.items() if value is not None}
-    for name, value in {**_PROFILES.get(profile, {}), **given, "sci_mode": sci_mode}.items():
+    for name, value in {**preset, **given, "sci_mode": sci_mode}.items():
         setattr(PRINT_OPTS, name, value)
 
 
@@ -141,7 +142,8 @@ def _float_cells(values: np.ndarray) -> tuple[list[str], int]:
     Only finite, non-zero elements decide the format and the width, so that a NaN or -0.0 may
     stand out of its column.
     """
-    values = values.astype(np.float64)
+    with np.errstate(invalid="ignore"):  # uninitialised memory may hold signalling NaNs
+        values = values.astype(np.float64)
     decisive = np.isfinite(values) & (values != 0)
     texts = list(map(f"{{:{_float_format(values[decisive])}}}".format, values.tolist()))
     return texts, max(map(len, itertools.compress(texts, decisive.tolist())), default=1)

@@ -1,17 +1,38 @@
-"""Every test starts from the same seeds; PyTorch, the reference, runs in one thread."""
+"""Every test starts from the same seeds. PyTorch, the reference, runs in one thread where it is installed.
 
+With ``MINDTORCH_REQUIRE_ALL=1`` a skipped test is a failure: where everything is installed, nothing may be left out.
+"""
+from __future__ import annotations
+
+import importlib.util
+import os
 import random
 
 import numpy as np
 import pytest
 
-torch = pytest.importorskip("torch", reason="PyTorch is the reference of these tests")
+import mindtorch
 
-torch.set_num_threads(1)
+REQUIRE_ALL = os.environ.get("MINDTORCH_REQUIRE_ALL") == "1"
+torch = None
+if importlib.util.find_spec("torch") is not None:
+    import torch
+
+    torch.set_num_threads(1)
 
 
 @pytest.fixture(autouse=True)
 def same_seeds() -> None:
     random.seed(0)
     np.random.seed(0)
-    torch.manual_seed(0)
+    mindtorch.manual_seed(0)
+    if torch is not None:
+        torch.manual_seed(0)
+
+
+@pytest.hookimpl(hookwrapper=True)
+def pytest_runtest_makereport(item: pytest.Item, call: pytest.CallInfo[None]):
+    report = (yield).get_result()
+    if REQUIRE_ALL and report.skipped and not hasattr(report, "wasxfail"):
+        report.outcome = "failed"
+        report.longrepr = f"{item.nodeid} was skipped although MINDTORCH_REQUIRE_ALL is set: {report.longrepr}"

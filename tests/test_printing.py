@@ -160,6 +160,11 @@ def test_thresholds_of_scientific_mode(values):
     assert_array_prints_alike(np.array(values, dtype=np.float32))
 
 
+@pytest.mark.parametrize("bits", [np.array([0x7F800001, 0], "uint32"), np.array([0x7C01, 0], "uint16")], ids=str)
+def test_signalling_nans_print_without_a_warning(bits):
+    assert_array_prints_alike(bits.view({4: "float32", 2: "float16"}[bits.itemsize]))
+
+
 @settings(max_examples=150, derandomize=True, deadline=None, database=None)
 @given(
     array=hnp.arrays(

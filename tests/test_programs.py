@@ -8,6 +8,8 @@ import torch
 
 from tests.programs import Program
 
+pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute")
+
 Step = Callable[[torch.Tensor], Any]
 
 

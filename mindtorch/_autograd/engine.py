@@ -96,6 +96,14 @@ def _first_gradients(tensors: Sequence[Any], given: Any, create_graph: bool) -> 
 
 def _run(tensors: Sequence[Any], grads: list[Any], keep_graph: bool, create_graph: bool, inputs: Sequence[Any] | None,
          accumulate: bool) -> list[Any]:
+    active = local.pipeline
+    if active is not None:  # backward runs what is pending, and is not recorded itself
+        active.flush()
+        set_local("pipeline", None)
+        try:
+            return _run(tensors, grads, keep_graph, create_graph, inputs, accumulate)
+        finally:
+            set_local("pipeline", active)
     roots = []
     for i, tensor in enumerate(tensors):
         if not tensor._keys & AUTOGRAD:

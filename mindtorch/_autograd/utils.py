@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._backends.common.errors import NAMES
 from .._dispatch.dispatcher import registry
 
 
@@ -18,3 +19,14 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
     if dims:
         grad = registry["sum.dim_IntList"].call(grad, dims, True)
     return registry["view"].call(grad, shape) if extra else grad
+
+
+_LEGACY = {"Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"}
+
+
+def type_string(tensor: Any) -> str:
+    """A tensor's type as PyTorch's autograd messages spell it: ``torch.FloatTensor``, ``CPUBoolType``."""
+    name, device = NAMES[tensor._dtype.name], tensor._device.type
+    if device == "cpu" and name in _LEGACY:
+        return f"torch.{name}Tensor"
+    return f"{'Meta' if device == 'meta' else device.upper()}{name}Type"

@@ -6,17 +6,19 @@ from typing import Any
 
 from .._dispatch.dispatcher import registry
 from .._dispatch.registry import Kernel, Operator
-from . import core, linalg
+from . import core, distance, linalg, random, reduction, scan, search, softmax, sorting, views, activation, pointwise
 
 ROWS: dict[str, Callable[..., Any]] = {}
-for _family in (core, linalg):
+for _family in (core, distance, linalg, random, reduction, scan, search, softmax, sorting, views, activation, pointwise):
     ROWS.update(_family.ROWS)
 
 
 def find(op: Operator, backend: int) -> Kernel | None:
-    """A composite's function is its kernel on every backend."""
+    """A composite's function is its kernel on every backend; an ``out=`` form, which has a row of its own where it draws
+    random numbers into ``out``, keeps autograd's check.
+    """
     row = ROWS.get(op.name)
-    return None if row is None else Kernel(row, row, composite=True)
+    return None if row is None else Kernel(row, row, composite=not op.is_out)
 
 
 registry.add_finder(find)

@@ -1,21 +1,17 @@
-"""Shapes and constants in terms of views and memory."""
+"""Memory for composites."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.layout import infer_size, view_strides
-from .._dispatch.keys import STRIDED
+from .._backends.common.layout import Ints
+from .._dispatch.dispatcher import call_on
+from .._dispatch.schemas import registry
 
 
-def reshape(self: Any, shape: tuple[int, ...]) -> Any:
-    """``torch.reshape``: a view if the strides allow it, else a copy."""
-    if not self._keys & STRIDED:
-        return self.view(shape)
-    wanted = infer_size(shape, self.numel())
-    if view_strides(self.shape, self._strides(), wanted) is not None:
-        return self.view(wanted)
-    return self.clone(memory_format="contiguous_format").view(wanted)
+def new_empty_strided(self: Any, size: Ints, stride: Ints) -> Any:
+    """Uninitialised memory of a layout, of this tensor's dtype and on its device."""
+    return call_on(registry["empty_strided"], self._device.type, size, stride, self._dtype, None, self._device)
 
 
-ROWS: dict[str, Callable[..., Any]] = {"reshape": reshape}
+ROWS: dict[str, Callable[..., Any]] = {"new_empty_strided": new_empty_strided}

@@ -159,6 +159,8 @@ class Pipeline:
             RuntimeError: if an operator fails; it and the line that recorded it are named, the queue is cleared, and
                 the tensors that were pending are invalid.
         """
+        if self._outer is not None:
+            self._outer.flush()
         with self._lock:
             queue, self.pending = self.pending, []
             if not queue:

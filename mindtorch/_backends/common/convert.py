@@ -7,7 +7,7 @@ import numpy as np
 
 from ... import _device
 from ..._dispatch.dispatcher import registry
-from ..._dispatch.keys import CPU, META, STRIDED
+from ..._dispatch.keys import CPU, META, PIPELINE, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import DType
 from ..._tensor import Tensor, empty_tensor
@@ -76,6 +76,8 @@ def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = 
         NotImplementedError: if it is a meta tensor and the device is not: there is no data to copy.
     """
     target = _device.resolve_device(device)
+    if self._keys & PIPELINE and target.type == "cpu":
+        self._wait()
     dtype = dtype or self._dtype
     if not copy and dtype is self._dtype and (target == self._device or target.type == self._device.type == "cpu"):
         return self

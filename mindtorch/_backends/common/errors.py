@@ -3,8 +3,21 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._dtype import DType
+
+#: ATen's names of the dtypes, as its error messages spell them.
+NAMES = {
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
+    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+}  # fmt: skip
+
 
 def check(condition: Any, message: str, error: type[Exception] = RuntimeError) -> None:
     """Raise ``error(message)`` unless the condition holds."""
     if not condition:
         raise error(message)
+
+
+def not_implemented_for(kernel: str, dtype: DType) -> NotImplementedError:
+    """PyTorch's error for a kernel that does not take a dtype."""
+    return NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[dtype.name]}'")

@@ -7,13 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.dispatcher import TENSOR_TYPES, registry, resolve
+from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph, registry, resolve
 from ..._dispatch.keys import AUTOGRAD, CPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import FLOATING, DType, can_cast
 from ..._tensor import Tensor
-from .layout import overlaps_itself
-from .pointwise import Pointwise
+from .errors import NAMES as NAMES
+from .layout import Ints, overlaps_itself
+from .pointwise import Extended, Pointwise
 
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -23,10 +24,6 @@ PARTIAL_OVERLAP = (
     "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
     "location. Please clone() the tensor before performing the operation."
 )
-NAMES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
-    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
-}  # fmt: skip
 
 
 def check_writable(target: Tensor, inputs: Any = ()) -> None:
@@ -72,7 +69,8 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
     kernel = functional.kernel(backend)
     if kernel is None:
         return None
-    compute = kernel.fn
+    differentiable = has_derivative(functional)
+    compute = outside_graph(kernel.fn) if kernel.composite and differentiable else kernel.fn
     copy = registry["copy_"]
 
     def general(self: Any, *args: Any) -> Any:
@@ -90,7 +88,7 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
         copy_kernel.fn(self, result)
         return self
 
-    if kernel.composite:
+    if kernel.composite and not differentiable:
 
         def composite(self: Any, *args: Any) -> Any:
             return copy.call(self, compute(self, *args))
@@ -98,24 +96,52 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
         return Kernel(composite, kernel.origin, composite=True)
     meta = registry.meta_rows.get(functional.name)
     lane = None
-    if backend == CPU and isinstance(meta, Pointwise) and isinstance(kernel.origin, np.ufunc) and kernel.fast is not None:
+    if backend == CPU and isinstance(meta, Pointwise) and kernel.fast is not None:
         lane = _inplace_lane(kernel.origin, meta, general)
     return Kernel(general, kernel.origin, fast=lane)
 
 
-def _inplace_lane(ufunc: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
+def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
     """The hot path of in-place pointwise operators: NumPy writes into the array itself. Same conditions as
     for the functional lane, and that no other tensor shares the memory.
     """
-    if meta.kind not in ("default", "float"):
+    if meta.kind == "bool" or meta.untyped:
         return None
+    dtypes, others = meta.lane, meta.count - 1
+    ufunc, function = (row.ufunc, row.function) if isinstance(row, Extended) else (row, row)
 
-    def lane(self: Any, *args: Any) -> Any:
+    def function_lane(self: Any, *args: Any) -> Any:
+        dtype, array = self._dtype, self._array
+        if dtype.category != FLOATING or dtype not in dtypes:
+            return general(self, *args)
+        operands = [array]
+        for arg in args[:others]:
+            kind = arg.__class__
+            if kind in TENSOR_TYPES:
+                right = arg._array
+                if arg._dtype is not dtype or right.shape != array.shape or (
+                        arg._storage is not None and arg._storage is self._storage):
+                    return general(self, *args)
+                operands.append(right)
+            elif kind is float or kind is int or arg is None:
+                operands.append(arg)
+            else:
+                return general(self, *args)
+        try:
+            np.copyto(array, function(*operands, *args[others:]))
+        except (ValueError, TypeError, OverflowError, Warning, FloatingPointError):
+            return general(self, *args)
+        return self
+
+    def ufunc_lane(self: Any, *args: Any) -> Any:
         dtype = self._dtype
-        array = self._array
-        if dtype.category == FLOATING and len(args) == meta.count - 1:
+        if dtype in dtypes and len(args) == others:
+            array = self._array
             if not args:
-                ufunc(array, out=array)
+                try:
+                    ufunc(array, out=array)
+                except (Warning, FloatingPointError):
+                    pass  # raised after the work was done
                 return self
             other = args[0]
             kind = other.__class__
@@ -128,7 +154,7 @@ def _inplace_lane(ufunc: Any, meta: Pointwise, general: Callable[..., Any]) -> C
                     except (Warning, FloatingPointError):
                         pass  # raised after the work was done
                     return self
-            elif kind is float or kind is int:
+            elif kind is float and dtype.category >= FLOATING or kind is int:
                 try:
                     ufunc(array, other, out=array)
                     return self
@@ -136,9 +162,9 @@ def _inplace_lane(ufunc: Any, meta: Pointwise, general: Callable[..., Any]) -> C
                     pass
                 except (Warning, FloatingPointError):
                     return self  # raised after the work was done
-        return general(self, *args)
+        return general(self, *args) if function is ufunc else function_lane(self, *args)
 
-    return lane
+    return ufunc_lane if isinstance(ufunc, np.ufunc) and others < 2 else function_lane
 
 
 def _out(op: Operator, backend: int) -> Kernel | None:
@@ -176,14 +202,7 @@ def write_out(op: Operator, result: Tensor, out: Tensor) -> Tensor:
     elif out._dtype is not result._dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     if out.shape != result.shape:
-        if out.numel():
-            warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
-                f"the required output shape {list(result.shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor "
-                "t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=5,
-            )  # fmt: skip
-        registry["resize_"].call(out, tuple(result.shape))
+        resize_output(out, tuple(result.shape))
         if result._keys & STRIDED:
             out._set_layout(None, result.shape, result._strides(), out._offset)
     check_writable(out)
@@ -192,6 +211,33 @@ def write_out(op: Operator, result: Tensor, out: Tensor) -> Tensor:
     registry["copy_"].call(out, result)
     out._keys = keys
     return out
+
+
+def resize_output(out: Tensor, shape: Ints) -> Tensor:
+    """Bring a tensor given as ``out=`` to a shape; a warning if that loses elements."""
+    if out.shape != shape:
+        if out.numel():
+            warnings.warn(
+                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not match "
+                f"the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
+                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out tensor "
+                "t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=6,
+            )  # fmt: skip
+        registry["resize_"].call(out, shape)
+    return out
+
+
+def writing_kernel(check: Callable[..., None], write: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """The kernel of an operator that exists in place only: its meta row checks, its row writes into the first array."""
+
+    def kernel(self: Any, *args: Any) -> Any:
+        check(self, *args)
+        check_writable(self, args)
+        if write is not None:
+            write(self, *args)
+        return self
+
+    return kernel
 
 
 def find(op: Operator, backend: int) -> Kernel | None:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from math import prod
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from ..._dtype import DType
 
@@ -11,11 +11,13 @@ Ints = tuple[int, ...]
 
 
 class Spec(NamedTuple):
-    """What a meta kernel says of an output. ``stride`` None means contiguous; ``shape`` None, that it depends on data."""
+    """What a meta kernel says of an output. ``stride`` None means contiguous; ``shape`` None, that it depends on data:
+    then a ``stride`` is a function of the shape.
+    """
 
     shape: Ints | None
     dtype: DType
-    stride: Ints | None = None
+    stride: Any = None
 
 
 def contiguous_strides(shape: Sequence[int]) -> Ints:

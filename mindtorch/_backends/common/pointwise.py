@@ -10,7 +10,7 @@ from typing import Any
 
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import STRIDED
-from ..._dtype import COMPLEX, DTYPES, FLOATING, DType, bool_, dtype_of_number, get_default_dtype, promote_types
+from ..._dtype import DTYPES, FLOATING, DType, bool_, dtype_of_number, get_default_dtype, promote_types
 from .errors import not_implemented_for
 from .layout import Ints, Spec, broadcast_shapes, iterator_strides
 
@@ -55,6 +55,14 @@ KINDS: dict[str, tuple[Callable[[DType], DType], Callable[[DType], DType]]] = {
     "float_real": (_to_float, lambda dtype: dtype.to_real()),
     "float_to_complex": (_to_float, lambda dtype: dtype.to_complex()),
 }
+
+class Extended:
+    """A backend's row that is a bare ufunc as the operator is mostly called, and ``function`` with its further arguments."""
+
+    def __init__(self, ufunc: Callable[..., Any], function: Callable[..., Any]):
+        self.ufunc = self.__wrapped__ = ufunc
+        self.function = function
+
 
 #: Classes of dtypes, as ``Pointwise.takes`` spells them: bool, integer, half precision, floating, complex.
 CLASSES = {

@@ -13,10 +13,11 @@ import numpy as np
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry
 from ..._dispatch.keys import CPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
-from ..._dtype import BOOL, FLOATING, INTEGER, DType, bool_
+from ..._dtype import FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
 from ..._tensor import Tensor, empty_tensor, from_array, new
-from ..common.layout import Spec
-from ..common.pointwise import Pointwise
+from ..common.forms import writing_kernel
+from ..common.layout import Spec, contiguous_strides
+from ..common.pointwise import Extended, Pointwise
 from ..common.results import pack
 from . import ops
 
@@ -32,10 +33,12 @@ def find(op: Operator, backend: int) -> Kernel | None:
     meta = registry.meta_rows.get(op.name)
     if isinstance(meta, Pointwise):
         general = pointwise_kernel(op, row, meta)
-        lane = pointwise_lane(row, meta, general)
+        lane = pointwise_lane(op, row, meta, general)
         return Kernel(general if lane is None else strided_lane(general, lane), row, fast=lane)
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
+    if op.is_inplace:
+        return Kernel(writing_kernel(meta, on_arrays(row)), row)
     general = general_kernel(op, row, meta)
     lane = ops.LANES.get(op.name)
     return Kernel(general, row, fast=None if lane is None else lane(general))
@@ -49,6 +52,16 @@ def array_of(value: Any) -> Any:
     if (kind is list or kind is tuple) and value and any(item.__class__ in TENSOR_TYPES for item in value):
         return [item._array if item.__class__ in TENSOR_TYPES else item for item in value]
     return value
+
+
+def on_arrays(row: Rows) -> Callable[..., Any]:
+    """A row that takes tensors."""
+
+    def call(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return row(*map(array_of, args))
+
+    return call
 
 
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any]) -> Callable[..., Any]:
@@ -75,6 +88,9 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
     array, dtype = np.asarray(result), spec.dtype
     if spec.shape is not None and array.shape != spec.shape:
         raise RuntimeError(f"aten::{op.name}: the CPU kernel made shape {array.shape}, the meta kernel says {spec.shape}")
+    if spec.shape is None and spec.stride is not None:
+        stride = spec.stride(array.shape)
+        spec = Spec(array.shape, dtype, None if stride == contiguous_strides(array.shape) else stride)
     if spec.stride is not None:
         out = empty_tensor(spec)
         np.copyto(out._array, array, casting="unsafe")
@@ -95,12 +111,16 @@ def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
     return any(isinstance(item, ndarray) and np.may_share_memory(array, item) for item in flat)
 
 
-def operand_array(operand: Any, dtype: DType) -> Any:
-    """An operand (tensor, number or None) as an array of the computation's dtype."""
+def operand_array(operand: Any, dtype: DType, wide: DType, wide_numbers: bool) -> Any:
+    """An operand (tensor, number or None) as an array: of the promoted dtype, then of the one computed in."""
     if operand.__class__ in TENSOR_TYPES:
         array = operand._array
-        return array if operand._dtype is dtype else array.astype(dtype.np)
-    return None if operand is None else number_array(operand, dtype)
+        if operand._dtype is not dtype and not (wide_numbers and not operand.ndim):
+            array = array.astype(dtype.np)
+        return array if array.dtype == wide.np else array.astype(wide.np)
+    if operand is None:
+        return None
+    return number_array(operand, wide) if wide is dtype or wide_numbers else number_array(operand, dtype).astype(wide.np)
 
 
 def number_array(number: Any, dtype: DType) -> np.ndarray:
@@ -114,22 +134,25 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
     return np.asarray(number).astype(dtype.np)
 
 
-def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
+def pointwise_kernel(op: Operator, row: Rows | Extended, meta: Pointwise) -> Callable[..., Any]:
     """Any operands: promotion, broadcasting and strides as the plan says."""
-    plan, count, untyped = meta.plan, meta.count, meta.untyped
-    is_ufunc = isinstance(row, np.ufunc)
+    plan, count, untyped, wide_numbers = meta.plan, meta.count, meta.untyped, meta.wide_numbers
+    opmath = {float16: float32, bfloat16: float32} if meta.opmath else {}
+    ufunc, function = (row.ufunc, row.function) if isinstance(row, Extended) else (row, row)
+    is_ufunc = isinstance(ufunc, np.ufunc)
 
     def kernel(*args: Any) -> Any:
         spec, dtype = plan(args)
-        arrays = [
-            operand_array(arg, dtype) if i not in untyped else array_of(arg) for i, arg in enumerate(args[:count])
-        ]
-        out = empty_tensor(spec)
+        wide, rest = opmath.get(dtype, dtype), args[count:]
         with np.errstate(all="ignore"):
-            if is_ufunc:
-                row(*arrays, out=out._array, casting="unsafe")
-            else:
-                np.copyto(out._array, row(*arrays, *args[count:]), casting="unsafe")
+            arrays = [
+                array_of(arg) if i in untyped else operand_array(arg, dtype, wide, wide_numbers)
+                for i, arg in enumerate(args[:count])
+            ]
+            if not is_ufunc or rest:
+                return fit(op, function(*arrays, *rest), spec, arrays)
+            out = empty_tensor(spec)
+            ufunc(*arrays, out=out._array, casting="unsafe")
         return out
 
     return kernel
@@ -149,34 +172,35 @@ def strided_lane(general: Callable[..., Any], lane: Callable[..., Any]) -> Calla
     return kernel
 
 
-#: The dtypes' categories for which an operator of a kind needs no thought, by kind.
-_LANES = {"default": (INTEGER, FLOATING), "float": (FLOATING,), "bool": (BOOL, INTEGER, FLOATING)}
+#: What NumPy raises for what it cannot do, or for warnings where somebody wants them raised.
+REFUSALS = (ValueError, TypeError, OverflowError, Warning, FloatingPointError)
 
 
-def pointwise_lane(ufunc: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
+def pointwise_lane(op: Operator, row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
     """The hot path of pointwise operators: contiguous CPU tensors, where the dispatcher has seen that no other key
-    is set. If all tensors have one dtype and numbers are of no higher category, there is nothing to promote, NumPy's
-    result is contiguous and of that dtype, and broadcasting is NumPy's own. Whatever NumPy refuses goes to the
-    general kernel, which says why in PyTorch's words.
+    is set. If all tensors have one dtype of ``meta.lane`` and numbers are of no higher category, there is nothing to
+    promote, NumPy's result is contiguous and of that dtype, and broadcasting is NumPy's own. Whatever NumPy refuses
+    goes to the general kernel, which says why in PyTorch's words; so does what a function returns in another dtype
+    or without memory of its own.
     """
-    categories = _LANES.get(meta.kind)
-    if categories is None or meta.refuse is not None or meta.count > 2 or meta.untyped:
+    dtypes, count, untyped, always_bool = meta.lane, meta.count, meta.untyped, meta.kind == "bool"
+    function = row.ufunc if isinstance(row, Extended) else row
+    is_ufunc = isinstance(function, np.ufunc)
+    if not dtypes:
         return None
-    always_bool = meta.kind == "bool"
-    takes_rest = not isinstance(ufunc, np.ufunc)
 
     def unary(self: Any, *rest: Any) -> Any:
         dtype = self._dtype
-        if dtype.category not in categories:
+        if dtype not in dtypes or rest and is_ufunc:
             return general(self, *rest)
         try:
-            array = ufunc(self._array, *rest)
-        except (TypeError, ValueError, OverflowError, Warning, FloatingPointError):
+            array = function(self._array, *rest)
+        except REFUSALS:
             return general(self, *rest)
         if array.__class__ is not ndarray:
             array = np.asarray(array)
         result = bool_ if always_bool else dtype
-        if takes_rest and array.dtype is not result.np:
+        if not is_ufunc and (array.dtype is not result.np or array.base is not None):
             return general(self, *rest)
         out = new(Tensor)
         out._array, out._dtype, out._keys = array, result, CPU
@@ -184,7 +208,7 @@ def pointwise_lane(ufunc: Any, meta: Pointwise, general: Callable[..., Any]) -> 
 
     def binary(self: Any, other: Any, *rest: Any) -> Any:
         dtype = self._dtype
-        if dtype.category not in categories or rest and not takes_rest:
+        if dtype not in dtypes or rest and is_ufunc:
             return general(self, other, *rest)
         if other.__class__ in TENSOR_TYPES:
             if other._dtype is not dtype:
@@ -192,20 +216,52 @@ def pointwise_lane(ufunc: Any, meta: Pointwise, general: Callable[..., Any]) -> 
             right = other._array
         else:
             kind = other.__class__
-            if not (kind is float and dtype.category == FLOATING or kind is int):
+            if not (kind is float and dtype.category >= FLOATING or kind is int):
                 return general(self, other, *rest)
             right = other
         try:
-            array = ufunc(self._array, right, *rest)
-        except (ValueError, TypeError, OverflowError, Warning, FloatingPointError):
+            array = function(self._array, right, *rest)
+        except REFUSALS:
             return general(self, other, *rest)
         if array.__class__ is not ndarray:
             array = np.asarray(array)
         result = bool_ if always_bool else dtype
-        if takes_rest and array.dtype is not result.np:
+        if not is_ufunc and (array.dtype is not result.np or array.base is not None):
             return general(self, other, *rest)
         out = new(Tensor)
         out._array, out._dtype, out._keys = array, result, CPU
         return out
 
-    return unary if meta.count == 1 else binary
+    def several(*args: Any) -> Any:
+        arrays: list[Any] = []
+        dtype, has_float = None, False
+        for i, arg in enumerate(args[:count]):
+            kind = arg.__class__
+            if i in untyped:
+                arg = array_of(arg)
+            elif kind in TENSOR_TYPES:
+                if dtype is None:
+                    dtype = arg._dtype
+                elif arg._dtype is not dtype:
+                    return general(*args)
+                arg = arg._array
+            elif kind is float:
+                has_float = True
+            elif kind is not int and arg is not None:
+                return general(*args)
+            arrays.append(arg)
+        if dtype not in dtypes or has_float and dtype.category < FLOATING:  # type: ignore[union-attr]
+            return general(*args)
+        try:
+            array = np.asarray(function(*arrays, *args[count:]))
+        except REFUSALS:
+            return general(*args)
+        result = bool_ if always_bool else dtype
+        if array.dtype is not result.np or array.base is not None:  # type: ignore[union-attr]
+            return general(*args)
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = array, result, CPU
+        return out
+
+    leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
+    return (unary if count == 1 else binary) if count < 3 and leading and not untyped else several

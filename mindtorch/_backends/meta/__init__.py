@@ -12,6 +12,7 @@ from ..._dispatch.dispatcher import registry
 from ..._dispatch.keys import META as META_KEY
 from ..._dispatch.registry import Kernel, Operator
 from ..._tensor import empty_tensor
+from ..common.forms import writing_kernel
 from ..common.layout import Spec
 from ..common.results import pack
 from . import creation, ops
@@ -24,6 +25,8 @@ def _adapt(op: Operator, backend: int) -> Kernel | None:
     row = registry.meta_rows.get(op.name)
     if backend != META_KEY or row is None:
         return None
+    if op.is_inplace:
+        return Kernel(writing_kernel(row), row)
 
     def kernel(*args: Any) -> Any:
         specs = row(*args)

@@ -4,8 +4,8 @@ Flags: ``f`` a function of torch, ``m`` a method, ``i`` has an in-place form, ``
 may stand for tensors (but for the first). The forms are derived from the one row.
 """
 from ..dispatcher import registry
-from . import core, creation, indexing, linalg, random, reduction, scan, sorting, shape, views
+from . import core, creation, distance, indexing, linalg, random, reduction, scan, search, softmax, sorting, shape, views, activation, comparison, pointwise, special
 
-for _family in (core, creation, indexing, linalg, random, reduction, scan, sorting, shape, views):
+for _family in (core, creation, distance, indexing, linalg, random, reduction, scan, search, softmax, sorting, shape, views, activation, comparison, pointwise, special):
     registry.define_table(_family.SCHEMAS)
 __all__ = ["registry"]

@@ -41,8 +41,6 @@ fmo maximum(Tensor self, Tensor other) -> Tensor
 fmo minimum(Tensor self, Tensor other) -> Tensor
 fmo fmax(Tensor self, Tensor other) -> Tensor
 fmo fmin(Tensor self, Tensor other) -> Tensor
-fmo max.other(Tensor self, Tensor other) -> Tensor
-fmo min.other(Tensor self, Tensor other) -> Tensor
 fmio clamp(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor
 fmio clamp.Tensor(Tensor self, Tensor? min=None, Tensor? max=None) -> Tensor
 fmio clip(Tensor self, Scalar? min=None, Scalar? max=None) -> Tensor

@@ -8,10 +8,6 @@ SCHEMAS = """
 m   copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)
 fm  clone(Tensor self, *, MemoryFormat? memory_format=None) -> Tensor
 -   _to_copy(Tensor self, *, ScalarType? dtype=None, Device? device=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor
-fmion add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor
-fmion mul.Tensor(Tensor self, Tensor other) -> Tensor
-fmi relu(Tensor self) -> Tensor
-fm  threshold_backward(Tensor grad_output, Tensor self, Scalar threshold) -> Tensor
 fm  ones_like(Tensor self) -> Tensor
 fm  zeros_like(Tensor self) -> Tensor
 """

@@ -105,8 +105,6 @@ fm  conj(Tensor(a) self) -> Tensor(a)
 fmio conj_physical(Tensor self) -> Tensor
 -   _conj(Tensor self) -> Tensor
 -   _conj_physical(Tensor self) -> Tensor
-f   real(Tensor(a) self) -> Tensor(a)
-f   imag(Tensor(a) self) -> Tensor(a)
 fmo angle(Tensor self) -> Tensor
 fo  polar(Tensor abs, Tensor angle) -> Tensor
 fo  complex(Tensor real, Tensor imag) -> Tensor

@@ -66,6 +66,11 @@ def view_as_complex(self: Tensor) -> Tensor:
     return self._view(*layouts.view_as_complex(self), self._dtype.to_complex())
 
 
+def _unsafe_view(self: Tensor, size: Any) -> Tensor:
+    """A view of a temporary, which nobody else will see: no view to autograd."""
+    return self._alias(*layouts.view(self, size))
+
+
 def detach(self: Tensor) -> Tensor:
     """``Tensor.detach``: an alias outside the graph, on the same version counter."""
     return self._shallow()
@@ -77,6 +82,7 @@ ROWS: dict[str, Row] = {
     "view.dtype": view_dtype,
     "view_as_real": view_as_real,
     "view_as_complex": view_as_complex,
+    "_unsafe_view": _unsafe_view,
     "detach": detach,
     "as_strided_": in_place(layouts.as_strided),
     "squeeze_": in_place(layouts.squeeze),
@@ -94,7 +100,7 @@ def find(op: Operator, backend: int) -> Kernel | None:
     if row is None:
         return None
     lane = lanes.LANES.get(op.name) if backend == CPU else None
-    return Kernel(row, row, fast=None if lane is None else lane(row))
+    return Kernel(row, row, fast=None if lane is None else lane(row), makes_view=True)
 
 
 registry.add_finder(find)

@@ -9,8 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...._tensor import Tensor
-from ..errors import check
-from ..forms import NAMES
+from ..errors import NAMES, check
 from ..layout import Ints, infer_size, storage_size, view_strides, wrap_dim, wrap_dims
 
 Layout = tuple[Ints, Ints, int]

@@ -24,9 +24,8 @@ def loss(by_element: Callable[..., array], at: int = 0) -> Callable[..., Any]:
     """The kernel of a loss from its value by element; ``reduction`` is argument ``at`` of those after the tensors."""
 
     def kernel(self: array, target: array, *rest: Any) -> Any:
-        rest = rest or (MEAN,)
-        options = (*rest[:at], *rest[at + 1:])
-        return reduced(by_element(*widened(self, target), *options), rest[at] if at < len(rest) else MEAN)
+        values = by_element(*widened(self, target), *rest[:at], *rest[at + 1:])
+        return reduced(values, rest[at] if at < len(rest) else MEAN)
 
     return kernel
 
@@ -111,9 +110,74 @@ def nll_loss_backward(grad_output: array, self: array, target: array, weight: ar
 # -- margins -----------------------------------------------------------------------------------------------------------
 
 
-def _rows(self: array, target: array) -> tuple[array, array]:
-    """Inputs without a batch dimension as a batch of one."""
-    return (self, target) if self.ndim == 2 else (self.reshape(1, -1), target.reshape(1, *target.shape[self.ndim:]) if False else target)
+def multi_margin(self: array, target: array, margin: Any, weight: array | None) -> tuple[array, array, array]:
+    """By sample and class: the distance to the margin (0 for the target's class) and the factor of its power; the target.
+
+    Raises:
+        RuntimeError: if a target is no class.
+    """
+    x, chosen = self.reshape(-1, self.shape[-1] if self.ndim else 1), target.reshape(-1, 1)
+    if ((chosen < 0) | (chosen >= x.shape[1])).any():
+        raise RuntimeError("target out of range")
+    distance = np.maximum(margin - np.take_along_axis(x, chosen, 1) + x, 0)
+    np.put_along_axis(distance, chosen, 0, 1)
+    factor = np.asarray(1 / x.shape[1], x.dtype) if weight is None else weight.reshape(-1)[chosen] / x.shape[1]
+    return distance, factor, chosen
+
+
+def multi_margin_loss(self: array, target: array, p: Any = 1, margin: Any = 1, weight: array | None = None,
+                      reduction: int = MEAN) -> Any:
+    distance, factor, _ = multi_margin(self, target, margin, weight)
+    values = (distance**p * factor).sum(1)
+    return reduced(values.reshape(target.shape), reduction)
+
+
+def multi_margin_loss_backward(grad_output: array, self: array, target: array, p: Any, margin: Any,
+                               weight: array | None = None, reduction: int = MEAN) -> array:
+    distance, factor, chosen = multi_margin(self, target, margin, weight)
+    slope = factor * (np.sign(distance) if p == 1 else 2 * distance)
+    np.put_along_axis(slope, chosen, -slope.sum(1, keepdims=True), 1)
+    return (slope * grad_by_sample(grad_output, len(slope), reduction)).reshape(self.shape)
+
+
+def grad_by_sample(grad_output: array, samples: int, reduction: int) -> array:
+    """The gradient of each sample's loss, as a column."""
+    return grad_output.reshape(-1, 1) / (samples if reduction == MEAN else 1)
+
+
+def multilabel_margin(self: array, target: array) -> tuple[array, array]:
+    """By sample, target class and other class: the distance to the margin, 0 where the pair does not count. And which
+    classes are targets: those before the first -1.
+
+    Raises:
+        RuntimeError: if a target is neither a class nor -1.
+    """
+    classes = self.shape[-1] if self.ndim else 1
+    x, labels = self.reshape(-1, classes), target.reshape(-1, classes)
+    if ((labels < -1) | (labels >= classes)).any():
+        raise RuntimeError("argument #2 'target' is out of range")
+    listed = np.logical_and.accumulate(labels >= 0, 1)
+    is_target = np.zeros(x.shape, bool)
+    samples, _ = np.nonzero(listed)
+    is_target[samples, labels[listed]] = True
+    distance = np.maximum(1 - np.take_along_axis(x, np.where(listed, labels, 0), 1)[:, :, None] + x[:, None, :], 0)
+    return np.where(listed[:, :, None] & ~is_target[:, None, :], distance, 0), is_target
+
+
+def multilabel_margin_loss_forward(self: array, target: array, reduction: int) -> tuple[Any, array]:
+    distance, is_target = multilabel_margin(self, target)
+    values = distance.sum((1, 2)) / distance.shape[2]
+    return reduced(values.reshape(self.shape[:self.ndim - 1]), reduction), is_target.reshape(target.shape)
+
+
+def multilabel_margin_loss_backward(grad_output: array, self: array, target: array, reduction: int, is_target: array) -> array:
+    distance, _ = multilabel_margin(self, target)
+    samples, classes, _ = distance.shape
+    slope = np.sign(distance) / classes
+    grad = slope.sum(1)
+    labels = target.reshape(samples, classes)
+    np.subtract.at(grad, (np.arange(samples)[:, None], np.maximum(labels, 0)), slope.sum(2))
+    return (grad * grad_by_sample(grad_output, samples, reduction)).reshape(self.shape)
 
 
 ROWS: dict[str, Callable[..., Any]] = {
@@ -127,4 +191,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "nll_loss2d_forward": nll_loss_forward,
     "nll_loss_backward": nll_loss_backward,
     "nll_loss2d_backward": nll_loss_backward,
+    "multi_margin_loss": multi_margin_loss,
+    "multi_margin_loss_backward": multi_margin_loss_backward,
+    "multilabel_margin_loss_forward": multilabel_margin_loss_forward,
+    "multilabel_margin_loss_backward": multilabel_margin_loss_backward,
 }

@@ -4,14 +4,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check
-from ...common.forms import NAMES
+from ...common.errors import NAMES, check, not_implemented_for
 from ...common.layout import Spec
+from ...._dtype import bool_
 
 
-def _check_product(mat1: Any, mat2: Any, kernel: str) -> None:
-    """What ATen's matrix products demand of their operands besides the dtypes' agreement."""
-    check(mat1._dtype.name != "bool" or not mat1.numel(), f"\"{kernel}\" not implemented for 'Bool'", NotImplementedError)
+def _refuse_bool(kernel: str, matrix: Any) -> None:
+    if matrix._dtype is bool_ and matrix.numel():
+        raise not_implemented_for(kernel, bool_)
 
 
 def mm(self: Any, mat2: Any) -> Spec:
@@ -20,7 +20,7 @@ def mm(self: Any, mat2: Any) -> Spec:
     (n, k), (k2, m) = self.shape, mat2.shape
     check(k == k2, f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
     check(self._dtype is mat2._dtype, f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != {mat2.dtype}")
-    _check_product(self, mat2, "addmm_impl_cpu_")
+    _refuse_bool("addmm_impl_cpu_", self)
     return Spec((n, m), self._dtype)
 
 
@@ -31,7 +31,7 @@ def bmm(self: Any, mat2: Any) -> Spec:
     check(mat2.shape[:2] == (b, k),
           f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: {list(mat2.shape[:2])}.")
     check(self._dtype is mat2._dtype, f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[mat2._dtype.name]}")
-    _check_product(self, mat2, "bmm")
+    _refuse_bool("bmm", self)
     return Spec((b, n, mat2.shape[2]), self._dtype)
 
 
@@ -47,7 +47,7 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spe
           "value cannot be converted to type float without overflow")
     if self.shape != (n, m):
         self.expand((n, m))  # raises where it cannot be
-    _check_product(mat1, mat2, "addmm_impl_cpu_")
+    _refuse_bool("addmm_impl_cpu_", mat1)
     return Spec((n, m), mat1._dtype)
 
 

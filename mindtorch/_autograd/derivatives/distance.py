@@ -1,0 +1,39 @@
+"""Derivatives of norms and distances."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..._dispatch.schemas import registry
+from ..derivative import derivative
+from .reduction import norm_grad, vector_norm
+
+cdist_backward, pdist_backward = (registry[name].call for name in ("_cdist_backward", "_pdist_backward"))
+
+
+def euclidean_grad(grad: Any, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:
+    ratio = (grad / result).masked_fill(result == 0, 0)
+    return (x1 * ratio.sum(-1, True) - ratio.matmul(x2), x2 * ratio.sum(-2).unsqueeze(-1) - ratio.mT.matmul(x1))
+
+
+def renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
+    """The rows that were scaled down depend on their norm, too."""
+    others = tuple(d for d in range(self.ndim) if d != dim % self.ndim)
+    norm = vector_norm(self, p, others, True, None)
+    product = (self.conj() * grad).sum(others, True)
+    through_norm = norm_grad(product.real if product.is_complex() else product, self, p, norm, others, True)
+    inverse = (norm + 1e-7).reciprocal()
+    return (norm > maxnorm).where(maxnorm * inverse * (grad - inverse * through_norm), grad)
+
+
+derivative("norm.ScalarOpt_dim", "NormBackward1", self=lambda grad, self, p, result, dim, keepdim: (
+    norm_grad(grad, self, 2 if p is None else p, result, dim, keepdim)))
+derivative("dist",
+           self=lambda grad, self, other, p, result: norm_grad(grad, self - other, p, result),
+           other=lambda grad, self, other, p, result: -norm_grad(grad, self - other, p, result))
+derivative("_cdist_forward",
+           x1=lambda grad, x1, x2, p, result: cdist_backward(grad, x1, x2, p, result),
+           x2=lambda grad, x1, x2, p, result: cdist_backward(grad.mT, x2, x1, p, result.mT))
+derivative("_euclidean_dist",
+           **{"x1, x2": lambda grad, x1, x2, result: euclidean_grad(grad, x1, x2, result)})
+derivative("_pdist_forward", self=lambda grad, self, p, result: pdist_backward(grad, self, p, result))
+derivative("renorm", self=lambda grad, self, p, dim, maxnorm: renorm_grad(grad, self, p, dim, maxnorm))

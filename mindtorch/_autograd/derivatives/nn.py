@@ -1,0 +1,73 @@
+"""Derivatives of losses."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..._dispatch.schemas import registry
+from ..derivative import derivative
+
+(binary_cross_entropy_backward, huber_loss_backward, mse_loss_backward, multi_margin_loss_backward,
+ multilabel_margin_loss_backward, nll_loss, nll_loss2d, nll_loss2d_backward, nll_loss_backward, smooth_l1_loss_backward,
+ soft_margin_loss_backward) = (registry[name].call for name in (
+     "binary_cross_entropy_backward", "huber_loss_backward", "mse_loss_backward", "multi_margin_loss_backward",
+     "multilabel_margin_loss_backward", "nll_loss", "nll_loss2d", "nll_loss2d_backward", "nll_loss_backward",
+     "smooth_l1_loss_backward", "soft_margin_loss_backward"))
+MEAN = 1
+
+
+def by_element(gradient: Any, grad: Any, weight: Any, reduction: int) -> Any:
+    """The gradient of a weighted loss from that of its values by element."""
+    if weight is not None:
+        gradient = gradient * weight
+    return gradient * grad / gradient.numel() if reduction == MEAN else gradient * grad
+
+
+def of_logits(grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+    if pos_weight is None:
+        return by_element(self.sigmoid() - target, grad, weight, reduction)
+    positive = pos_weight * target
+    return by_element((positive + 1 - target) * self.sigmoid() - positive, grad, weight, reduction)
+
+
+def of_target_of_logits(grad: Any, self: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
+    if pos_weight is None:
+        return by_element(-self, grad, weight, reduction)
+    return by_element((-self).logsigmoid() - pos_weight * self.logsigmoid(), grad, weight, reduction)
+
+
+derivative("mse_loss",
+           self=lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
+           target=lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction))
+derivative("smooth_l1_loss", "SmoothL1LossBackward0",
+           self=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, self, target, reduction, beta),
+           target=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, target, self, reduction, beta))
+derivative("huber_loss",
+           self=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target, reduction, delta),
+           target=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, target, self, reduction, delta))
+derivative("soft_margin_loss",
+           self=lambda grad, self, target, reduction: soft_margin_loss_backward(grad, self, target, reduction))
+derivative("binary_cross_entropy",
+           self=lambda grad, self, target, weight, reduction:
+               binary_cross_entropy_backward(grad, self, target, weight, reduction),
+           target=lambda grad, self, weight, reduction: by_element((1 - self).log() - self.log(), grad, weight, reduction))
+derivative("binary_cross_entropy_with_logits", self=of_logits, target=of_target_of_logits)
+derivative("nll_loss_forward", "NllLossBackward0",
+           self=lambda grad, self, target, weight, reduction, ignore_index, total_weight:
+               nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight))
+derivative("nll_loss2d_forward", "NllLoss2DBackward0",
+           self=lambda grad, self, target, weight, reduction, ignore_index, total_weight:
+               nll_loss2d_backward(grad, self, target, weight, reduction, ignore_index, total_weight))
+derivative("nll_loss_backward",
+           grad_output=lambda grad, target, weight, reduction, ignore_index:
+               nll_loss(grad, target, weight, reduction, ignore_index),
+           self=lambda grad: grad.new_zeros(grad.shape))
+derivative("nll_loss2d_backward", "NllLoss2DBackwardBackward0",
+           grad_output=lambda grad, target, weight, reduction, ignore_index:
+               nll_loss2d(grad, target, weight, reduction, ignore_index),
+           self=lambda grad: grad.new_zeros(grad.shape))
+derivative("multi_margin_loss",
+           self=lambda grad, self, target, p, margin, weight, reduction:
+               multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction))
+derivative("multilabel_margin_loss_forward", "MultilabelMarginLossBackward0",
+           self=lambda grad, self, target, reduction, is_target:
+               multilabel_margin_loss_backward(grad, self, target, reduction, is_target))

@@ -1,0 +1,132 @@
+"""Derivatives of reductions."""
+from __future__ import annotations
+
+from math import inf, prod
+from typing import Any
+
+from ..._backends.common.layout import wrap_dims
+from ..._dispatch.schemas import registry
+from ..derivative import derivative, not_differentiable
+
+expand, reshape, vector_norm = (registry[name].call for name in ("expand", "reshape", "linalg_vector_norm"))
+
+
+def restored(x: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """A reduction's result with the reduced dimensions back, of size 1."""
+    if keepdim or not shape or dim is None and x.ndim == 0:
+        return x
+    dims = wrap_dims(dim, len(shape))
+    return reshape(x, tuple(1 if d in dims else n for d, n in enumerate(shape)))
+
+
+def spread(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """The gradient of a sum: the same for all elements (ATen's ``sum_backward``)."""
+    return expand(restored(grad, shape, dim, keepdim), shape)
+
+
+def mean_grad(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    count = prod([shape[d] for d in wrap_dims(dim, len(shape))])
+    return spread(grad / count, shape, dim, keepdim)
+
+
+def var_grad(grad: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    freedom = prod([self.shape[d] for d in wrap_dims(dim, self.ndim)]) - (1 if correction is None else correction)
+    scale = 2.0 / freedom if freedom else inf
+    return restored(grad, self.shape, dim, keepdim) * scale * (self - self.mean(dim or None, True))
+
+
+def std_grad(grad: Any, result: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
+    return var_grad((grad / (result * 2)).masked_fill(result == 0, 0), self, dim, correction, keepdim)
+
+
+def moments_grad(first: Any, grads: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+    """What comes through the variance or deviation, and what comes through the mean."""
+    second = None if grads[1] is None else mean_grad(grads[1], self.shape, dim, keepdim)
+    return first if second is None else second if first is None else first + second
+
+
+def exclusive_cumprod(x: Any, dim: int) -> Any:
+    """The product of all elements before each one."""
+    size = x.shape[dim]
+    if not size:
+        return x
+    ones = registry["ones_like"].call(x.narrow(dim, 0, 1))
+    return registry["cat"].call([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
+
+
+def prod_grad(grad: Any, self: Any, dim: int) -> Any:
+    """The product of all others: of those before times those behind, which zeros do not disturb."""
+    if not self.ndim:
+        return grad.clone()
+    return grad * (exclusive_cumprod(self, dim) * exclusive_cumprod(self.flip(dim), dim).flip(dim)).conj()
+
+
+def extremum_grad(grad: Any, self: Any, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Spread evenly over all elements that are equal to the extremum."""
+    result = restored(result, self.shape, dim, keepdim)
+    equal = (self == result) | (self.isnan() & result.isnan()) if dim is None else self == result
+    return equal * (restored(grad, self.shape, dim, keepdim) / equal.sum(dim or None, True))
+
+
+def aminmax_grad(grads: Any, self: Any, results: Any, dim: Any, keepdim: bool) -> Any:
+    dims = () if dim is None else dim
+    parts = [extremum_grad(grad, self, result, dims, keepdim)
+             for grad, result in zip(grads, results, strict=True) if grad is not None]
+    return sum(parts[1:], parts[0])
+
+
+def selection_grad(grad: Any, shape: Any, dim: int, indices: Any, keepdim: bool = True) -> Any:
+    """The gradient goes to the elements that were picked (ATen's ``value_selecting_reduction_backward``)."""
+    if not keepdim and shape:
+        grad, indices = grad.unsqueeze(dim), indices.unsqueeze(dim)
+    return grad.new_zeros(shape).scatter(dim, indices, grad)
+
+
+def norm_grad(grad: Any, self: Any, p: Any, norm: Any, dim: Any = None, keepdim: bool = False) -> Any:
+    """Of the p-norm; where it is not differentiable, the subgradient that PyTorch takes."""
+    grad, norm = (restored(x, self.shape, dim, keepdim) for x in (grad, norm))
+    if p == 0:
+        return self * 0
+    if p == 1:
+        return self.sgn() * grad
+    if p == 2:
+        return grad * (self / norm).masked_fill(norm == 0, 0)
+    size = self.abs()
+    if p in (inf, -inf):
+        equal = (size == norm) | (size.isnan() & norm.isnan())
+        return self.sgn() * (grad / equal.sum(dim or None, True) * equal)
+    if p < 1:
+        return self.sgn() * size.pow(p - 1).masked_fill(self == 0, 0) * grad * norm.pow(1 - p)
+    scale = (grad / norm.pow(p - 1)).masked_fill(norm == 0, 0)
+    return (self.sgn() * size.pow(p - 1) if p < 2 else self * size.pow(p - 2)) * scale
+
+
+derivative("sum", self=lambda grad, self_shape: expand(grad, self_shape))
+derivative("sum.dim_IntList", "SumBackward1",
+           self=lambda grad, self_shape, dim, keepdim: spread(grad, self_shape, dim, keepdim))
+derivative("nansum", self=lambda grad, self, dim, keepdim: (
+    spread(grad.to(self.dtype), self.shape, dim, keepdim) * self.isnan().logical_not()))
+derivative("mean", self=lambda grad, self_shape: mean_grad(grad, self_shape))
+derivative("mean.dim", "MeanBackward1", self=lambda grad, self_shape, dim, keepdim: mean_grad(grad, self_shape, dim, keepdim))
+derivative("prod", self=lambda grad, self: prod_grad(grad, reshape(self, (-1,)), 0).view_as(self))
+derivative("prod.dim_int", "ProdBackward1", self=lambda grad, self, dim, keepdim: (
+    prod_grad(restored(grad, self.shape, dim, keepdim), self, dim)))
+derivative("var.correction", self=lambda grad, self, dim, correction, keepdim: var_grad(grad, self, dim, correction, keepdim))
+derivative("std.correction", self=lambda grad, result, self, dim, correction, keepdim: (
+    std_grad(grad, result, self, dim, correction, keepdim)))
+derivative("var_mean.correction", self=lambda grads, self, dim, correction, keepdim: moments_grad(
+    None if grads[0] is None else var_grad(grads[0], self, dim, correction, keepdim), grads, self, dim, keepdim))
+derivative("std_mean.correction", self=lambda grads, result, self, dim, correction, keepdim: moments_grad(
+    None if grads[0] is None else std_grad(grads[0], result, self, dim, correction, keepdim), grads, self, dim, keepdim))
+derivative("amax amin", self=lambda grad, self, result, dim, keepdim: extremum_grad(grad, self, result, dim, keepdim))
+derivative("aminmax", self=lambda grads, self, min, max, dim, keepdim: (
+    aminmax_grad(grads, self, (min, max), dim, keepdim)))
+derivative("max", "MaxBackward1", self=lambda grad, self, result: extremum_grad(grad, self, result))
+derivative("min", "MinBackward1", self=lambda grad, self, result: extremum_grad(grad, self, result))
+derivative("max.dim min.dim", self=lambda grad, self_shape, dim, indices, keepdim: (
+    selection_grad(grad, self_shape, dim, indices, keepdim)))
+derivative("logsumexp", self=lambda grad, self, result, dim, keepdim: (
+    restored(grad, self.shape, dim, keepdim) * (self - restored(result, self.shape, dim, keepdim)).exp().conj()))
+derivative("linalg_vector_norm", self=lambda grad, self, ord, result, dim, keepdim: (
+    norm_grad(grad, self, ord, result, dim, keepdim)))
+not_differentiable("all all.dim all.dims any any.dim any.dims count_nonzero.dim_IntList argmax argmin")

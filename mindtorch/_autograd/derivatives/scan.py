@@ -1,0 +1,60 @@
+"""Derivatives of scans."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..._backends.common.layout import wrap_dim
+from ..._dispatch.schemas import registry
+from ..._dtype import finfo
+from ..derivative import derivative
+from .reduction import exclusive_cumprod
+
+
+def backwards(scan: Any, x: Any, dim: int) -> Any:
+    """A scan that starts at the other end."""
+    return scan(x.flip(dim), dim).flip(dim) if x.ndim else scan(x, dim)
+
+
+def cumsum(x: Any, dim: int) -> Any:
+    return x.cumsum(dim)
+
+
+def logcumsumexp(x: Any, dim: int) -> Any:
+    return x.logcumsumexp(dim)
+
+
+def cumprod_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """Element k is a factor of result k and all behind it: their sum over element k, or without dividing, from the
+    last to the first, where there are zeros.
+    """
+    if not self.ndim or not self.numel():
+        return grad
+    dim = wrap_dim(dim, self.ndim)
+    if not self.is_meta and not (self == 0).any():
+        return backwards(cumsum, result.conj() * grad, dim) / self.conj()
+    factors, grads = self.conj().unbind(dim), grad.unbind(dim)
+    sums = [grads[-1]]
+    for k in range(len(grads) - 2, -1, -1):
+        sums.append(grads[k] + factors[k + 1] * sums[-1])
+    return registry["stack"].call(sums[::-1], dim) * exclusive_cumprod(self, dim).conj()
+
+
+def logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
+    """In logarithms, of the positive and the negative gradients apart."""
+    if not self.ndim or not self.numel():
+        return grad
+    if grad.is_complex():
+        return (backwards(logcumsumexp, grad.conj().log() - result, dim) + self).exp().conj()
+    logarithm, lowest = grad.abs().log(), finfo(grad.dtype).min
+    positive, negative = (
+        (backwards(logcumsumexp, logarithm.masked_fill(wrong_sign, lowest) - result, dim) + self).exp()
+        for wrong_sign in (grad <= 0, grad >= 0)
+    )
+    return positive - negative
+
+
+derivative("cumsum", self=lambda grad, dim: backwards(cumsum, grad, dim))
+derivative("cumprod", self=lambda grad, self, result, dim: cumprod_grad(grad, self, result, dim))
+derivative("logcumsumexp", self=lambda grad, self, result, dim: logcumsumexp_grad(grad, self, result, dim))
+derivative("cummax cummin", self=lambda grad, self_shape, indices, dim: (
+    grad.new_zeros(self_shape).scatter_add(dim, indices, grad)))

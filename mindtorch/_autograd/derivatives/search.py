@@ -1,0 +1,20 @@
+"""Finding and counting has no derivative; where the result is of the input's dtype, PyTorch says so in backward."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..derivative import derivative, not_differentiable
+
+
+def not_implemented(name: str) -> Callable[[Any], Any]:
+    def refuse(grad: Any) -> Any:
+        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
+
+    return refuse
+
+
+for name in ("_unique2", "unique_dim", "unique_consecutive"):
+    derivative(name, self=not_implemented(name))
+not_differentiable("histc searchsorted.Tensor searchsorted.Scalar bucketize.Tensor bucketize.Scalar nonzero nonzero_static "
+                   "isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor")

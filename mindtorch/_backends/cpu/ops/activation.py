@@ -1,0 +1,142 @@
+"""CPU kernels of activation functions and their derivatives."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import pi, sqrt
+from typing import Any
+
+import numpy as np
+
+from ...._random import sampling
+from ...._random.default import default_generator
+from .pointwise import sigmoid
+from .special import scipy_function
+
+erf = scipy_function("erf")
+TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by tanh
+
+
+def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
+    return np.where(np.greater(x, 0), x * scale, np.expm1(x * input_scale) * (alpha * scale))
+
+
+def elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
+    below = x + alpha * scale if is_result else np.exp(x * input_scale) * (alpha * scale)
+    return grad * np.where(np.less_equal(x, 0), input_scale * below, scale).astype(grad.dtype, copy=False)
+
+
+def gelu(x: Any, approximate: str = "none") -> Any:
+    if approximate == "tanh":
+        return 0.5 * x * (1 + np.tanh(TANH_SCALE * (x + TANH_CUBIC * x * x * x)))
+    return 0.5 * x * (1 + erf(x * sqrt(0.5)))
+
+
+def gelu_backward(grad: Any, x: Any, approximate: str = "none") -> Any:
+    if approximate == "tanh":
+        tanh = np.tanh(TANH_SCALE * (x + TANH_CUBIC * x * x * x))
+        inner = TANH_SCALE * (1 + 3 * TANH_CUBIC * x * x)
+        return grad * (0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner)
+    return grad * (0.5 * (1 + erf(x * sqrt(0.5))) + x * np.exp(-0.5 * x * x) * (1 / sqrt(2 * pi)))
+
+
+def silu_backward(grad: Any, x: Any) -> Any:
+    y = sigmoid(x)
+    return grad * np.conj(y * (1 + x * (1 - y)))
+
+
+def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
+    scaled = x * beta
+    return np.where(np.greater(scaled, threshold), x, np.log1p(np.exp(scaled)) / beta)
+
+
+def softplus_backward(grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
+    scaled = x * beta
+    return np.where(np.greater(scaled, threshold), grad, grad * sigmoid(scaled))
+
+
+def log_sigmoid_forward(x: Any) -> Any:
+    buffer = np.exp(-np.abs(x))
+    return np.minimum(x, 0) - np.log1p(buffer), buffer
+
+
+def log_sigmoid_backward(grad: Any, x: Any, buffer: Any) -> Any:
+    below = np.less(x, 0)
+    return grad * np.where(below, 1 - buffer / (1 + buffer), buffer / (1 + buffer))
+
+
+def glu(x: Any, dim: int = -1) -> Any:
+    first, second = np.split(x, 2, dim)
+    return first * sigmoid(second)
+
+
+def glu_backward(grad: Any, x: Any, dim: int) -> Any:
+    first, second = np.split(x, 2, dim)
+    gate = sigmoid(second)
+    return np.concatenate([grad * gate, grad * first * gate * (1 - gate)], dim)
+
+
+def within(grad: Any, x: Any, low: Any, high: Any) -> Any:
+    """The gradient where the input lies strictly between the bounds."""
+    return np.where(np.greater(x, low) & np.less(x, high), grad, 0)
+
+
+def leaky(grad: Any, x: Any, slope: Any) -> Any:
+    """Times the slope where x is not positive."""
+    return np.where(np.greater(x, 0), grad, grad * slope)
+
+
+def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:
+    above = np.greater_equal(x, 0)
+    return np.where(above, grad, grad * weight), np.where(above, 0, grad * x)
+
+
+def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool = False, generator: Any = None) -> Any:
+    """In training, the slope of each element that is not positive is drawn, and kept in ``noise``."""
+    if not training:
+        return leaky(x, x, (lower + upper) / 2)
+    drawn = np.less_equal(x, 0)
+    noise[...] = 1
+    noise[drawn] = sampling.uniform(generator or default_generator, np.count_nonzero(drawn), np.dtype(np.float64), lower, upper)
+    return x * noise
+
+
+def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, training: bool, is_result: bool) -> Any:
+    return grad * noise if training and upper - lower > 1e-6 else leaky(grad, x, (lower + upper) / 2)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "relu": lambda x: np.maximum(x, 0),
+    "hardtanh": lambda x, low=-1, high=1: np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high)),
+    "hardtanh_backward": within,
+    "elu": elu,
+    "elu_backward": elu_backward,
+    "celu": lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha),
+    "gelu": gelu,
+    "gelu_backward": gelu_backward,
+    "silu": lambda x: x * sigmoid(x),
+    "silu_backward": silu_backward,
+    "mish": lambda x: x * np.tanh(softplus(x)),
+    "hardsigmoid": lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
+    "hardsigmoid_backward": lambda grad, x: within(grad / 6, x, -3, 3),
+    "hardswish": lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
+    "hardswish_backward": lambda grad, x: np.where(
+        np.less_equal(x, -3), 0, np.where(np.less(x, 3), grad * (x / 3 + 0.5), grad)),
+    "leaky_relu": lambda x, slope=0.01: leaky(x, x, slope),
+    "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
+    "softplus": softplus,
+    "softplus_backward": softplus_backward,
+    "softshrink": lambda x, lambd=0.5: np.where(np.greater(x, lambd), x - lambd, np.where(np.less(x, -lambd), x + lambd, x * 0)),
+    "softshrink_backward": lambda grad, x, lambd: np.where(np.abs(x) <= lambd, 0, grad),
+    "hardshrink": lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x),
+    "hardshrink_backward": lambda grad, x, lambd: np.where(np.abs(x) <= lambd, 0, grad),
+    "threshold": lambda x, threshold, value: np.where(x <= x.dtype.type(threshold), x.dtype.type(value), x),
+    "threshold_backward": lambda grad, x, threshold: np.where(np.less_equal(x, threshold), 0, grad),
+    "log_sigmoid_forward": log_sigmoid_forward,
+    "log_sigmoid_backward": log_sigmoid_backward,
+    "glu": glu,
+    "glu_backward": glu_backward,
+    "_prelu_kernel": lambda x, weight: np.where(np.greater(x, 0), x, x * weight),
+    "_prelu_kernel_backward": prelu_backward,
+    "rrelu_with_noise": rrelu_with_noise,
+    "rrelu_with_noise_backward": rrelu_backward,
+}

@@ -1,0 +1,90 @@
+"""CPU kernels of comparisons, tests, logic, bits, minimum and maximum, and choices."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+
+def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
+    """By fewer than no or by all bits, nothing is left but, to the right, the sign."""
+    bits = x.dtype.itemsize * 8
+    out_of_range = np.less(count, 0) | np.greater_equal(count, bits)
+    rest = np.where(np.less(x, 0), -1, 0).astype(x.dtype) if side is np.right_shift else x.dtype.type(0)
+    return np.where(out_of_range, rest, side(x, np.where(out_of_range, 0, count).astype(x.dtype)))
+
+
+def left_shift(x: Any, count: Any) -> Any:
+    return shift(np.left_shift, np.asarray(x), count)
+
+
+def right_shift(x: Any, count: Any) -> Any:
+    return shift(np.right_shift, np.asarray(x), count)
+
+
+def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
+    if low is not None:
+        x = np.maximum(x, low)
+    return x if high is None else np.minimum(x, high)
+
+
+def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+    if x.dtype.kind == "c":
+        out = np.empty_like(x)
+        out.real, out.imag = nan_to_num(x.real, nan, posinf, neginf), nan_to_num(x.imag, nan, posinf, neginf)
+        return out
+    if x.dtype.kind != "f":
+        return x.copy()
+    limits = np.finfo(x.dtype)
+    return np.nan_to_num(x, nan=nan or 0.0, posinf=limits.max if posinf is None else posinf,
+                         neginf=limits.min if neginf is None else neginf)
+
+
+def masked_fill(x: Any, mask: Any, value: Any) -> Any:
+    return np.where(mask, np.asarray(value).astype(x.dtype), x)
+
+
+#: One row for tensors, one for a number on the left.
+BITS = {
+    f"bitwise_{name}.{overload}": row
+    for name, row in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor), ("left_shift", left_shift),
+                      ("right_shift", right_shift))
+    for overload in ("Tensor", "Scalar_Tensor")
+}
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "eq.Tensor": np.equal,
+    "ne.Tensor": np.not_equal,
+    "lt.Tensor": np.less,
+    "le.Tensor": np.less_equal,
+    "gt.Tensor": np.greater,
+    "ge.Tensor": np.greater_equal,
+    "isnan": np.isnan,
+    "isinf": np.isinf,
+    "isposinf": lambda x: np.equal(x, np.inf),
+    "isneginf": lambda x: np.equal(x, -np.inf),
+    "isfinite": np.isfinite,
+    "isreal": lambda x: np.equal(x.imag, 0),
+    "logical_and": np.logical_and,
+    "logical_or": np.logical_or,
+    "logical_xor": np.logical_xor,
+    "logical_not": np.logical_not,
+    **BITS,
+    "bitwise_not": np.invert,
+    "maximum": np.maximum,
+    "minimum": np.minimum,
+    "fmax": np.fmax,
+    "fmin": np.fmin,
+    "clamp": clamp,
+    "clamp.Tensor": clamp,
+    "clamp_min": np.maximum,
+    "clamp_min.Tensor": np.maximum,
+    "clamp_max": np.minimum,
+    "clamp_max.Tensor": np.minimum,
+    "heaviside": lambda x, values: np.where(np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype)),
+    "nan_to_num": nan_to_num,
+    "where.self": lambda condition, x, y: np.where(condition, x, y),
+    "masked_fill.Scalar": masked_fill,
+    "masked_fill.Tensor": masked_fill,
+}

@@ -1,0 +1,201 @@
+"""CPU kernels of arithmetic, elementary functions, rounding and complex numbers.
+
+Operands arrive in the dtype of the computation, as arrays, or, in the fast lanes, numbers.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...common.pointwise import Extended
+
+
+def _is_integer(x: Any) -> bool:
+    return np.asarray(x).dtype.kind in "iu"
+
+
+def _divisor(x: Any, y: Any) -> Any:
+    """The divisor, of which integers must not be zero."""
+    if _is_integer(x) and not np.all(y):
+        raise RuntimeError("ZeroDivisionError")
+    return y
+
+
+def floor_divide(x: Any, y: Any) -> Any:
+    """As Python's; NumPy makes a nan of an infinite dividend where PyTorch keeps ``x / y`` for y == 0."""
+    return np.floor_divide(x, _divisor(x, y))
+
+
+def trunc_divide(x: Any, y: Any) -> Any:
+    if not _is_integer(x):
+        return np.trunc(np.divide(x, y))
+    quotient = np.floor_divide(x, _divisor(x, y))
+    return quotient + ((quotient < 0) & (quotient * y != x))
+
+
+def divide(x: Any, y: Any, rounding_mode: str | None = None) -> Any:
+    return {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}[rounding_mode](x, y)
+
+
+def remainder(x: Any, y: Any) -> Any:
+    return np.remainder(x, _divisor(x, y))
+
+
+def fmod(x: Any, y: Any) -> Any:
+    return np.fmod(x, _divisor(x, y))
+
+
+def power(x: Any, y: Any) -> Any:
+    """Integers to negative powers are 0, but for those of 1 and -1."""
+    if not _is_integer(x) or np.all(np.greater_equal(y, 0)):
+        return np.power(x, y)
+    of_unit = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0))
+    return np.where(y < 0, of_unit, np.power(x, np.maximum(y, 0)))
+
+
+#: Exponents whose powers are not rounded as ``exp(y * log(x))`` would be.
+EXACT_POWERS: dict[Any, Callable[..., Any]] = {
+    0.5: np.sqrt, 2: np.square, 3: lambda x: x * x * x, -0.5: lambda x: 1 / np.sqrt(x), -1: lambda x: 1 / x,
+    -2: lambda x: 1 / (x * x),
+}  # fmt: skip
+
+
+def power_of_number(x: Any, y: Any) -> Any:
+    exact = EXACT_POWERS.get(np.asarray(y).item())
+    return power(x, y) if exact is None or _is_integer(x) else exact(x)
+
+
+def sign(x: Any) -> Any:
+    """Of nan it is 0."""
+    return x.copy() if x.dtype.kind == "b" else np.sign(x) if x.dtype.kind != "f" else np.greater(x, 0) - np.less(x, 0).astype(x.dtype)
+
+
+def sgn(x: Any) -> Any:
+    return np.sign(x) if x.dtype.kind == "c" else sign(x)
+
+
+def sinc(x: Any) -> Any:
+    y = np.multiply(x, np.pi)
+    return np.where(np.equal(x, 0), 1, np.sin(y) / y)
+
+
+def sigmoid(x: Any) -> Any:
+    return 1 / (1 + np.exp(-x))
+
+
+def logaddexp(x: Any, y: Any) -> Any:
+    if x.dtype.kind != "c":
+        return np.logaddexp(x, y)
+    larger, smaller = np.where(x.real >= y.real, x, y), np.where(x.real >= y.real, y, x)
+    return larger + np.log1p(np.exp(smaller - larger))
+
+
+def round_to(x: Any, decimals: int) -> Any:
+    return np.rint(x * 10.0**decimals) / 10.0**decimals if decimals >= 0 else np.rint(x / 10.0**-decimals) * 10.0**-decimals
+
+
+def lerp(start: Any, end: Any, weight: Any) -> Any:
+    """From the nearer end, so that both are reached exactly."""
+    near = np.abs(weight) < 0.5
+    difference = end - start
+    if np.ndim(weight) == 0:
+        return start + weight * difference if near else end - difference * (1 - weight)
+    return np.where(near, start + weight * difference, end - difference * (1 - weight))
+
+
+def unless_integer(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
+    """A rounding, which copies integers."""
+    return lambda x: x.copy() if x.dtype.kind in "iu" else function(x)
+
+
+def angle(x: Any) -> Any:
+    if x.dtype.kind == "c":
+        return np.arctan2(x.imag, x.real)
+    return np.where(np.isnan(x), x, np.where(x < 0, x.dtype.type(np.pi), x.dtype.type(0)))
+
+
+def complex_(real: Any, imag: Any) -> Any:
+    out = np.empty(np.broadcast_shapes(real.shape, imag.shape), np.result_type(real, np.complex64))
+    out.real, out.imag = real, imag
+    return out
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "add.Tensor": Extended(np.add, lambda x, y, alpha: x + alpha * y if alpha != 1 else x + y),
+    "sub.Tensor": Extended(np.subtract, lambda x, y, alpha: x - alpha * y if alpha != 1 else x - y),
+    "rsub.Tensor": lambda x, y, alpha=1: y - alpha * x,
+    "rsub.Scalar": lambda x, y, alpha=1: y - alpha * x,
+    "mul.Tensor": np.multiply,
+    "div.Tensor": np.divide,
+    "div.Tensor_mode": divide,
+    "floor_divide": floor_divide,
+    "remainder.Tensor": remainder,
+    "remainder.Scalar": remainder,
+    "remainder.Scalar_Tensor": remainder,
+    "fmod.Tensor": fmod,
+    "fmod.Scalar": fmod,
+    "pow.Tensor_Tensor": power,
+    "pow.Tensor_Scalar": power_of_number,
+    "pow.Scalar": power,
+    "neg": np.negative,
+    "abs": np.absolute,
+    "sign": sign,
+    "sgn": sgn,
+    "signbit": lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0),
+    "reciprocal": lambda x: 1 / x,
+    "sqrt": np.sqrt,
+    "rsqrt": lambda x: 1 / np.sqrt(x),
+    "exp": np.exp,
+    "exp2": np.exp2,
+    "expm1": np.expm1,
+    "log": np.log,
+    "log2": np.log2,
+    "log10": np.log10,
+    "log1p": np.log1p,
+    "sin": np.sin,
+    "cos": np.cos,
+    "tan": np.tan,
+    "asin": np.arcsin,
+    "acos": np.arccos,
+    "atan": np.arctan,
+    "sinh": np.sinh,
+    "cosh": np.cosh,
+    "tanh": np.tanh,
+    "asinh": np.arcsinh,
+    "acosh": np.arccosh,
+    "atanh": np.arctanh,
+    "sinc": sinc,
+    "sigmoid": sigmoid,
+    "atan2": np.arctan2,
+    "deg2rad": np.deg2rad,
+    "rad2deg": np.rad2deg,
+    "hypot": np.hypot,
+    "logaddexp": logaddexp,
+    "logaddexp2": np.logaddexp2,
+    "sigmoid_backward": lambda grad, output: grad * np.conj((1 - output) * output),
+    "tanh_backward": lambda grad, output: grad * np.conj(1 - output * output),
+    "ceil": unless_integer(np.ceil),
+    "floor": unless_integer(np.floor),
+    "trunc": unless_integer(np.trunc),
+    "round": unless_integer(np.rint),
+    "round.decimals": round_to,
+    "frac": lambda x: x - np.trunc(x),
+    "copysign.Tensor": np.copysign,
+    "copysign.Scalar": np.copysign,
+    "nextafter": np.nextafter,
+    "ldexp.Tensor": lambda x, exponent: x * np.power(x.dtype.type(2), exponent),
+    "frexp.Tensor": np.frexp,
+    "gcd": np.gcd,
+    "lcm": np.lcm,
+    "lerp.Tensor": lerp,
+    "lerp.Scalar": lerp,
+    "addcmul": lambda x, first, second, value=1: x + (first * second if value == 1 else value * first * second),
+    "addcdiv": lambda x, first, second, value=1: x + (first / second if value == 1 else value * first / second),
+    "_conj": np.conjugate,
+    "_conj_physical": np.conjugate,
+    "angle": angle,
+    "polar": lambda length, angle: complex_(length * np.cos(angle), length * np.sin(angle)),
+    "complex": complex_,
+}

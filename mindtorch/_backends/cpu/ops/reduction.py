@@ -1,0 +1,214 @@
+"""CPU kernels of reductions.
+
+Each is a function of an array, a tuple of axes and ``keepdims``, as NumPy's; ``reduced`` makes rows of them. Half
+precision is reduced in float32, as PyTorch does, and rounded once at the end.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf, prod
+from typing import Any
+
+import numpy as np
+
+from ...common.layout import Ints, wrap_dims
+
+#: Longer runs are added up in blocks, where NumPy would add one number after the other.
+BLOCK = 512
+Reduce = Callable[[np.ndarray, Ints, bool], Any]
+
+
+def widened(x: np.ndarray) -> np.ndarray:
+    """The array in the dtype that PyTorch accumulates in: float32 for the 16-bit dtypes."""
+    return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
+
+
+def reduced(function: Reduce) -> Callable[..., Any]:
+    """A row for ``op(self, dim, keepdim, dtype)``."""
+
+    def row(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+        if dtype is not None:
+            x = x.astype(dtype.np, copy=False)
+        return function(widened(x), wrap_dims(dim, x.ndim), keepdim)
+
+    return row
+
+
+def whole(row: Callable[..., Any]) -> Callable[..., Any]:
+    """The same over all dimensions, for ``op(self, dtype)``."""
+    return lambda x, dtype=None: row(x, None, False, dtype)
+
+
+def listed(row: Callable[..., Any]) -> Callable[..., Any]:
+    """The same where an empty list of dimensions reduces none."""
+    return lambda x, dim=None, keepdim=False: x.astype(bool) if dim == () else row(x, dim, keepdim)
+
+
+def count(x: np.ndarray, axis: Ints) -> int:
+    """How many elements go into one result."""
+    return prod([x.shape[a] for a in axis])
+
+
+# -- sums --------------------------------------------------------------------------------------------------------------
+
+
+def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
+    """The sum. NumPy adds in pairs along the innermost axis only; long other axes are summed block by block, so that
+    rounding errors stay small there, too (PyTorch's cascade sum).
+    """
+    if x.dtype.kind in "biu":
+        return np.add.reduce(x, axis, np.int64, keepdims=keepdims)
+    for a in axis:
+        n = x.shape[a]
+        if n > BLOCK and x.strides[a] != x.itemsize:
+            tail = n % BLOCK
+            blocks = x[(slice(None),) * a + (slice(0, n - tail),)]
+            blocks = blocks.reshape((*x.shape[:a], n // BLOCK, BLOCK, *x.shape[a + 1:]))
+            rest = x[(slice(None),) * a + (slice(n - tail, n),)]
+            x = np.concatenate([np.add.reduce(blocks, a + 1), np.add.reduce(rest, a, keepdims=True)], a)
+    return np.add.reduce(x, axis, keepdims=keepdims)
+
+
+def nansum(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
+    return total(np.where(np.isnan(x), 0, x) if x.dtype.kind == "f" else x, axis, keepdims)
+
+
+def mean(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
+    return total(x, axis, keepdims) / np.asarray(count(x, axis), x.dtype)
+
+
+def product(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
+    return np.multiply.reduce(x, axis, np.int64 if x.dtype.kind in "biu" else None, keepdims=keepdims)
+
+
+def moments(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
+    """Variance and mean, in two passes: the mean first."""
+    axis = wrap_dims(dim, x.ndim)
+    x = widened(x)
+    middle = np.asarray(mean(x, axis, True))
+    away = x - middle
+    squares = np.square(away, out=away) if away.dtype.kind == "f" else away.real**2 + away.imag**2
+    freedom = max(count(x, axis) - (1 if correction is None else correction), 0)
+    variance = np.asarray(total(squares, axis, keepdim)) / np.asarray(freedom, squares.dtype)
+    return variance, middle.reshape(variance.shape)
+
+
+def standard(x: np.ndarray, *args: Any) -> tuple[Any, Any]:
+    """Standard deviation and mean."""
+    variance, middle = moments(x, *args)
+    return np.sqrt(variance), middle
+
+
+# -- extrema and truth -------------------------------------------------------------------------------------------------
+
+
+def truth(ufunc: np.ufunc) -> Reduce:
+    return lambda x, axis, keepdims: ufunc.reduce(x.astype(bool, copy=False), axis, keepdims=keepdims)
+
+
+def extremum(ufunc: np.ufunc) -> Reduce:
+    """A ufunc's reduction; NaN wins."""
+    return lambda x, axis, keepdims: ufunc.reduce(x, axis, keepdims=keepdims)
+
+
+def lines(x: np.ndarray, dim: int) -> tuple[np.ndarray, int]:
+    """The array with at least one axis, and the axis that a dimension means: a 0-d tensor is a line of one element."""
+    return (x, dim % x.ndim) if x.ndim else (x.reshape(1), 0)
+
+
+def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., Any]:
+    """A row for ``op(self, dim, keepdim)`` from a function that gives, for each line, the index of an element."""
+
+    def row(x: np.ndarray, dim: int = -1, keepdim: bool = False, *rest: Any) -> Any:
+        return at(x, dim, choose(*lines(widened(x), dim), *rest), keepdim)
+
+    return row
+
+
+def at(x: np.ndarray, dim: int, index: np.ndarray, keepdim: bool) -> tuple[Any, Any]:
+    """The values at one index a line, and the index, with or without that dimension."""
+    along, axis = lines(x, dim)
+    index = np.expand_dims(index, axis)
+    shape = along.shape[:axis] + (1,) * keepdim + along.shape[axis + 1:] if x.ndim else ()
+    return np.take_along_axis(along, index, axis).reshape(shape), index.reshape(shape)
+
+
+def argument(find: Callable[..., Any]) -> Callable[..., Any]:
+    """``argmax`` and ``argmin``: the first of equals; NaN wins."""
+
+    def row(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Any:
+        if dim is None or not x.ndim:
+            return np.reshape(find(widened(x)), (1,) * x.ndim if keepdim else ())
+        return find(widened(x), axis=dim, keepdims=keepdim)
+
+    return row
+
+
+def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
+    axis = wrap_dims(dim, x.ndim)
+    return np.minimum.reduce(x, axis, keepdims=keepdim), np.maximum.reduce(x, axis, keepdims=keepdim)
+
+
+# -- norms -------------------------------------------------------------------------------------------------------------
+
+
+def logsumexp(x: np.ndarray, dim: Any, keepdim: bool = False) -> Any:
+    """Shifted by the largest element, so that nothing overflows."""
+    axis = wrap_dims(dim, x.ndim)
+    x = widened(x) if x.dtype.kind not in "biu" else x.astype(np.float64)
+    top = np.maximum.reduce(x.real, axis, keepdims=True, initial=-inf)
+    top = np.where(np.isfinite(top), top, 0)
+    result = np.asarray(np.log(total(np.exp(x - top), axis, keepdim)))
+    return result + top.reshape(result.shape)
+
+
+def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> Any:
+    """The p-norm; 0 counts what is not zero, the infinities give the extrema."""
+    if p == 0:
+        return total(x != 0, axis, keepdims)
+    if p == 2:
+        return np.sqrt(total(np.square(x) if x.dtype.kind == "f" else x.real**2 + x.imag**2, axis, keepdims))
+    x = np.abs(x)
+    if p == inf or p == -inf:
+        return (np.maximum if p > 0 else np.minimum).reduce(x, axis, keepdims=keepdims)
+    return total(x, axis, keepdims) if p == 1 else total(x**p, axis, keepdims) ** (1 / p)
+
+
+def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+    return vector_norm(widened(x if dtype is None else x.astype(dtype.np)), ord, wrap_dims(dim, x.ndim), keepdim)
+
+
+summed, averaged, multiplied = reduced(total), reduced(mean), reduced(product)
+every, some = reduced(truth(np.logical_and)), reduced(truth(np.logical_or))
+largest, smallest = reduced(extremum(np.maximum)), reduced(extremum(np.minimum))
+ROWS: dict[str, Callable[..., Any]] = {
+    "sum": whole(summed),
+    "sum.dim_IntList": summed,
+    "nansum": reduced(nansum),
+    "mean": whole(averaged),
+    "mean.dim": averaged,
+    "prod": whole(multiplied),
+    "prod.dim_int": multiplied,
+    "var.correction": lambda *args: moments(*args)[0],
+    "std.correction": lambda *args: standard(*args)[0],
+    "var_mean.correction": moments,
+    "std_mean.correction": standard,
+    "all": every,
+    "all.dim": every,
+    "all.dims": listed(every),
+    "any": some,
+    "any.dim": some,
+    "any.dims": listed(some),
+    "count_nonzero.dim_IntList": reduced(lambda x, axis, keepdims: total(x != 0, axis, keepdims)),
+    "amax": largest,
+    "amin": smallest,
+    "aminmax": aminmax,
+    "max": largest,
+    "min": smallest,
+    "max.dim": selected(np.argmax),
+    "min.dim": selected(np.argmin),
+    "argmax": argument(np.argmax),
+    "argmin": argument(np.argmin),
+    "logsumexp": logsumexp,
+    "linalg_vector_norm": linalg_vector_norm,
+}

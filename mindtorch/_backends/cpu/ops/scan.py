@@ -1,0 +1,77 @@
+"""CPU kernels of scans. PyTorch keeps the running value in double precision, and so do these."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .reduction import lines, widened
+
+
+def running(x: np.ndarray) -> np.dtype:
+    """The dtype of the running value."""
+    return np.dtype({"f": np.float64, "c": np.complex128}.get(x.dtype.kind, np.int64))
+
+
+def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
+    """A row for ``op(self, dim, dtype)``."""
+
+    def row(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
+        x, axis = lines(widened(x if dtype is None else x.astype(dtype.np, copy=False)), dim)
+        return ufunc.accumulate(x, axis, running(x))
+
+    return scalar_back(row)
+
+
+def scalar_back(row: Callable[..., Any]) -> Callable[..., Any]:
+    """A row that treats a 0-d array as a line of one element, and gives 0-d results for it."""
+
+    def call(x: np.ndarray, *args: Any) -> Any:
+        result = row(x, *args)
+        if x.ndim:
+            return result
+        return tuple(r.reshape(()) for r in result) if isinstance(result, tuple) else result.reshape(())
+
+    return call
+
+
+def extremum(ufunc: np.ufunc) -> Callable[..., Any]:
+    """``cummax`` and ``cummin``: the last of equals; NaN, once met, stays."""
+
+    def row(x: np.ndarray, dim: int) -> tuple[Any, Any]:
+        wide, axis = lines(widened(x), dim)
+        values = ufunc.accumulate(wide, axis)
+        reached = wide == values
+        if wide.dtype.kind == "f":
+            reached |= np.isnan(wide)
+        places = np.arange(wide.shape[axis]).reshape((-1,) + (1,) * (wide.ndim - axis - 1))
+        return values, np.maximum.accumulate(np.where(reached, places, 0), axis)
+
+    return scalar_back(row)
+
+
+def logcumsumexp(x: np.ndarray, dim: int) -> Any:
+    x, axis = lines(widened(x), dim)
+    if x.dtype.kind == "f":
+        return np.logaddexp.accumulate(x, axis, np.float64)
+    out = np.moveaxis(x.astype(np.complex128), axis, 0)
+    for i in range(1, len(out)):
+        out[i] = complex_logaddexp(out[i - 1], out[i])
+    return np.moveaxis(out, 0, axis)
+
+
+def complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
+    """``log(exp(a) + exp(b))``, shifted by the one with the larger real part."""
+    swap = a.real < b.real
+    top, low = np.where(swap, b, a), np.where(swap, a, b)
+    return np.where(np.isneginf(top.real), top, top + np.log1p(np.exp(low - top)))
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "cumsum": accumulated(np.add),
+    "cumprod": accumulated(np.multiply),
+    "logcumsumexp": scalar_back(logcumsumexp),
+    "cummax": extremum(np.maximum),
+    "cummin": extremum(np.minimum),
+}

@@ -1,0 +1,162 @@
+"""CPU kernels of finding and counting."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...._dtype import from_numpy_dtype
+from ...common.errors import check
+from .creation import linspace
+from .reduction import widened
+
+# -- unique elements ---------------------------------------------------------------------------------------------------
+
+
+def deduplicated(items: np.ndarray, order: np.ndarray | None = None) -> tuple[Any, Any, Any]:
+    """The first of each run of equal items, taken in an order; the run of each item; and how long the runs are."""
+    ordered = items if order is None else items[order]
+    starts = np.ones(len(items), bool)
+    differ = ordered[1:] != ordered[:-1]
+    starts[1:] = differ if differ.ndim == 1 else differ.any(1)
+    run = np.cumsum(starts) - 1
+    if order is not None:
+        run[order] = run.copy()
+    return ordered[starts], run, np.diff(np.append(np.flatnonzero(starts), len(items)))
+
+
+def of_elements(order: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
+    """A row over all elements; what was not asked for is empty."""
+
+    def row(x: np.ndarray, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
+        flat = x.reshape(-1)
+        values, run, counts = deduplicated(flat, order(flat))
+        none = np.empty(0, np.int64)
+        return values, run.reshape(x.shape) if return_inverse else none, counts if return_counts else none
+
+    return row
+
+
+def of_slices(order: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
+    """A row over the slices along a dimension."""
+
+    def row(x: np.ndarray, dim: int) -> tuple[Any, Any, Any]:
+        front = np.moveaxis(x, dim, 0)
+        rows = front.reshape(len(front), -1) if x.size else front.reshape(0, 1)
+        values, run, counts = deduplicated(rows, order(rows))
+        return np.moveaxis(values.reshape(-1, *front.shape[1:]), 0, dim), run, counts
+
+    return row
+
+
+sorted_elements = of_elements(lambda flat: np.argsort(widened(flat), kind="stable"))
+sorted_slices = of_slices(lambda rows: np.lexsort(widened(rows).T[::-1]))
+consecutive_elements, consecutive_slices = of_elements(lambda flat: None), of_slices(lambda rows: None)
+
+
+def unique_consecutive(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+    return consecutive_elements(x, return_inverse, return_counts) if dim is None else consecutive_slices(x, dim)
+
+
+# -- counts ------------------------------------------------------------------------------------------------------------
+
+
+def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
+    check(not x.size or x.min() >= 0, "bincount only supports 1-d non-negative integral inputs.")
+    return np.bincount(x.astype(np.int64), weights if x.size else None, minlength)
+
+
+def bounds(x: np.ndarray, low: Any, high: Any, name: str) -> tuple[Any, Any]:
+    """The range of a histogram: that of the data if none is given, and never empty."""
+    if low == high and x.size:
+        low, high = x.min(), x.max()
+    check(np.isfinite(low) and np.isfinite(high), f"{name} range of [{low}, {high}] is not finite")
+    return (low - 1, high + 1) if low == high else (low, high)
+
+
+def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndarray:  # noqa: A002
+    x = widened(x)
+    low, high = (x.dtype.type(v) for v in bounds(x, min, max, "torch.histc:"))
+    inside = x[(x >= low) & (x <= high)]
+    places = ((inside - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)
+    return np.bincount(np.minimum(places, bins - 1), minlength=bins)
+
+
+def histogram(x: np.ndarray, edges: np.ndarray, weight: np.ndarray | None, density: bool) -> tuple[Any, Any]:
+    """Counts between edges; the last bin holds its right edge, too."""
+    x, edges = widened(x).reshape(-1), widened(edges)
+    inside = (x >= edges[0]) & (x <= edges[-1])
+    places = np.minimum(np.searchsorted(edges, x[inside], "right") - 1, len(edges) - 2)
+    counts = np.bincount(places, None if weight is None else weight.reshape(-1)[inside], len(edges) - 1).astype(x.dtype)
+    return counts / counts.sum() / np.diff(edges) if density else counts, edges
+
+
+def histogram_edges(x: np.ndarray, bins: np.ndarray, weight: Any = None, density: bool = False) -> tuple[Any, Any]:
+    return histogram(x, bins, weight, density)
+
+
+def histogram_count(x: np.ndarray, bins: int = 100, range: Any = None, weight: Any = None,  # noqa: A002
+                    density: bool = False) -> tuple[Any, Any]:
+    low, high = range if range is not None else (0, 1) if not x.size else (x.min(), x.max())
+    low, high = bounds(x, low, high, "torch.histogramdd: dimension 0's") if low != high else (low - 1, high + 1)
+    return histogram(x, linspace(low, high, bins + 1, from_numpy_dtype(x.dtype)).astype(x.dtype), weight, density)
+
+
+# -- places ------------------------------------------------------------------------------------------------------------
+
+
+def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, right: bool = False, side: str | None = None,
+                 sorter: np.ndarray | None = None) -> np.ndarray:
+    """A binary search for all values at once, in ATen's steps: they decide where NaN ends up."""
+    values = np.asarray(values)
+    if sorter is not None:
+        check(not sorter.size or 0 <= sorter.min() and sorter.max() < sequence.shape[-1],
+              "torch.searchsorted(): sorter index out of range")
+        sequence = np.take_along_axis(sequence, sorter, -1)
+    n = sequence.shape[-1]
+    flat = values.reshape(-1) if sequence.ndim == 1 else values
+    low, high = np.zeros(flat.shape, np.int64), np.full(flat.shape, n, np.int64)
+    passed = np.greater if right or side == "right" else np.greater_equal
+    for _ in range(n.bit_length()):
+        open_, middle = low < high, (low + high) // 2
+        here = np.take_along_axis(sequence, np.minimum(middle, n - 1), -1)
+        stop = passed(here, flat)
+        high = np.where(open_ & stop, middle, high)
+        low = np.where(open_ & ~stop, middle + 1, low)
+    return low.reshape(values.shape)
+
+
+def bucketize(values: Any, boundaries: np.ndarray, out_int32: bool = False, right: bool = False) -> np.ndarray:
+    return searchsorted(boundaries, values, out_int32, right)
+
+
+def nonzero_static(x: np.ndarray, size: int, fill_value: int = -1) -> np.ndarray:
+    out = np.full((size, x.ndim), fill_value)
+    found = np.argwhere(x)[:size]
+    out[: len(found)] = found
+    return out
+
+
+def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
+    return np.isin(elements, test_elements, invert=invert)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "_unique2": lambda x, sorted=True, *flags: sorted_elements(x, *(*flags, False, False)[:2]),
+    "unique_dim": lambda x, dim, *flags: sorted_slices(x, dim),
+    "unique_consecutive": unique_consecutive,
+    "bincount": bincount,
+    "histc": histc,
+    "histogram.bins_tensor": histogram_edges,
+    "histogram.bin_ct": histogram_count,
+    "searchsorted.Tensor": searchsorted,
+    "searchsorted.Scalar": searchsorted,
+    "bucketize.Tensor": bucketize,
+    "bucketize.Scalar": bucketize,
+    "nonzero": np.argwhere,
+    "nonzero_static": nonzero_static,
+    "isin.Tensor_Tensor": isin,
+    "isin.Tensor_Scalar": isin,
+    "isin.Scalar_Tensor": isin,
+}

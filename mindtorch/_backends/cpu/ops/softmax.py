@@ -1,0 +1,63 @@
+"""CPU kernels of softmax. Large arrays are worked on in blocks that stay in the cache, and in place."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .reduction import lines, total, widened
+
+#: Elements of a block: 256 KiB of float32.
+BLOCK = 1 << 16
+
+
+def softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
+    """Shifted by the largest element, so that nothing overflows."""
+    np.subtract(x, np.maximum.reduce(x, axis, keepdims=True), out=out)
+    np.exp(out, out=out)
+    out /= total(out, (axis,), True)
+
+
+def log_softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
+    np.subtract(x, np.maximum.reduce(x, axis, keepdims=True), out=out)
+    out -= np.log(total(np.exp(out), (axis,), True))
+
+
+def softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis: int) -> None:
+    np.multiply(grad, output, out=out)
+    np.subtract(grad, total(out, (axis,), True), out=out)
+    out *= output
+
+
+def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis: int) -> None:
+    np.exp(output, out=out)
+    out *= total(grad, (axis,), True)
+    np.subtract(grad, out, out=out)
+
+
+def blocked(compute: Callable[..., None], count: int) -> Callable[..., Any]:
+    """A row from a function that computes along an axis of ``count`` arrays into an output: it is called for slices
+    along the first axis, if that is another one.
+    """
+
+    def row(*args: Any) -> np.ndarray:
+        arrays = [lines(widened(array), args[count])[0] for array in args[:count]]
+        axis = lines(arrays[0], args[count])[1]
+        out = np.empty(arrays[0].shape, arrays[0].dtype)
+        if out.size:
+            step = len(out) if axis == 0 else max(BLOCK * len(out) // out.size, 1)
+            for start in range(0, len(out), step):
+                part = slice(start, start + step)
+                compute(*[array[part] for array in arrays], out[part], axis)
+        return out.reshape(np.shape(args[0]))
+
+    return row
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "_softmax": blocked(softmax_of, 1),
+    "_log_softmax": blocked(log_softmax_of, 1),
+    "_softmax_backward_data": blocked(softmax_grad, 2),
+    "_log_softmax_backward_data": blocked(log_softmax_grad, 2),
+}

@@ -1,0 +1,108 @@
+"""CPU kernels of sorting and selection by order. NaN is larger than every number; equal elements keep their order."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .reduction import lines, selected, widened
+
+
+def order(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
+    """The indices that sort an array stably along an axis. Descending is the order of the reversed array, reversed."""
+    if not descending:
+        return np.argsort(x, axis, kind="stable")
+    return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
+
+
+def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
+    along, axis = lines(x, dim)
+    index = order(widened(along), axis, descending)
+    return np.take_along_axis(along, index, axis).reshape(x.shape), index.reshape(x.shape)
+
+
+def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:  # noqa: A002
+    along, axis = lines(x, dim)
+    wide = np.moveaxis(widened(along), axis, -1)
+    if 0 < k < wide.shape[-1]:
+        index = extreme(wide, k, largest)
+        index = np.take_along_axis(index, order(np.take_along_axis(wide, index, -1), -1, largest), -1)
+    else:
+        index = order(wide, -1, largest)[..., :k]
+    index = np.moveaxis(index, -1, axis)
+    shape = index.shape if x.ndim else index.shape[k:]
+    return np.take_along_axis(along, index, axis).reshape(shape), index.reshape(shape)
+
+
+def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
+    """The indices, in order, of the k largest or smallest along the last axis; the first ones among equals."""
+    rank = x.shape[-1] - k if largest else k - 1
+    bound = np.partition(x, rank, -1)[..., rank, None]
+    beyond, equal = x > bound if largest else x < bound, x == bound
+    if x.dtype.kind == "f":
+        nan, nan_bound = np.isnan(x), np.isnan(bound)
+        beyond |= nan & ~nan_bound if largest else ~nan & nan_bound
+        equal |= nan & nan_bound
+    wanted = k - beyond.sum(-1, keepdims=True)
+    chosen = beyond | equal & (np.cumsum(equal, -1) <= wanted)
+    return np.nonzero(chosen)[-1].reshape(*x.shape[:-1], k)
+
+
+def at_rank(x: np.ndarray, axis: int, rank: Any) -> np.ndarray:
+    """For each line, the index of the element of a rank (one for all lines, or one a line)."""
+    ranks = np.expand_dims(np.broadcast_to(rank, x.shape[:axis] + x.shape[axis + 1:]), axis)
+    return np.take_along_axis(order(x, axis), ranks, axis).squeeze(axis)
+
+
+def kthvalue(x: np.ndarray, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Any, Any]:
+    return selected(lambda line, axis: at_rank(line, axis, k - 1))(x, dim, keepdim)
+
+
+def median(x: np.ndarray, axis: int) -> np.ndarray:
+    """The lower one of two; the first NaN where there is one."""
+    index = at_rank(x, axis, (x.shape[axis] - 1) // 2)
+    if x.dtype.kind != "f":
+        return index
+    nan = np.isnan(x)
+    return np.where(nan.any(axis), nan.argmax(axis), index)
+
+
+def nanmedian(x: np.ndarray, axis: int) -> np.ndarray:
+    return at_rank(x, axis, np.maximum((x == x).sum(axis) - 1, 0) // 2)
+
+
+def of_all(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., Any]:
+    """A row for all elements; NaN (for integers, the lowest) where there is none."""
+
+    def row(x: np.ndarray) -> Any:
+        flat = x.reshape(-1)
+        if not x.size:
+            return np.nan if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
+        return flat[choose(widened(flat), 0)]
+
+    return row
+
+
+def mode(x: np.ndarray, axis: int) -> np.ndarray:
+    """The last element of the first longest run of equals in sorted order."""
+    index = order(x, axis)
+    run = np.moveaxis(np.take_along_axis(x, index, axis), axis, -1)
+    places = np.arange(run.shape[-1])
+    starts = np.ones(run.shape, bool)
+    starts[..., 1:] = run[..., 1:] != run[..., :-1]
+    longest = (places - np.maximum.accumulate(np.where(starts, places, 0), -1)).argmax(-1)
+    return np.take_along_axis(index, np.expand_dims(longest, axis), axis).squeeze(axis)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "sort": sort,
+    "sort.stable": lambda x, stable, dim=-1, descending=False: sort(x, dim, descending),
+    "topk": topk,
+    "kthvalue": kthvalue,
+    "median": of_all(median),
+    "median.dim": selected(median),
+    "nanmedian": of_all(nanmedian),
+    "nanmedian.dim": selected(nanmedian),
+    "mode": selected(mode),
+}

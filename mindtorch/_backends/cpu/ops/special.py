@@ -1,0 +1,138 @@
+"""CPU kernels of special functions: mostly SciPy's, which is imported when the first of them runs."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache
+from math import factorial, log, pi
+from typing import Any
+
+import numpy as np
+
+from ...._dispatch.schemas.special import POLYNOMIALS
+
+
+def scipy_function(name: str) -> Callable[..., Any]:
+    """The function of that name of ``scipy.special``."""
+
+    @cache
+    def load() -> Any:
+        from scipy import special
+
+        return getattr(special, name)
+
+    def row(*arrays: Any) -> Any:
+        return load()(*arrays)
+
+    return row
+
+
+zeta, gammaln, psi, xlog1py = map(scipy_function, ("zeta", "gammaln", "psi", "xlog1py"))
+
+
+def logit(x: Any, eps: float | None = None) -> Any:
+    if eps is not None:
+        x = np.minimum(np.maximum(x, eps), 1 - eps)
+    return np.log(x / (1 - x))
+
+
+def digamma(x: Any) -> Any:
+    """At zero, infinite with the sign against zero's."""
+    return np.where(np.equal(x, 0), np.copysign(np.inf, -np.asarray(x)), psi(x))
+
+
+def polygamma(n: int, x: Any) -> Any:
+    if n == 0:
+        return digamma(x)
+    return (1 if n % 2 else -1) * factorial(n) * zeta(np.asarray(n + 1, x.dtype), x)
+
+
+def mvlgamma(x: Any, p: int) -> Any:
+    return sum(gammaln(x - i / 2) for i in range(p)) + p * (p - 1) / 4 * log(pi)
+
+
+def xlogy(x: Any, y: Any) -> Any:
+    """0 where x is 0, unless y is nan."""
+    return np.where(np.isnan(y), np.nan, np.where(np.equal(x, 0), 0, x * np.log(y))).astype(np.result_type(x, y))
+
+
+def xlog1py_(x: Any, y: Any) -> Any:
+    return np.where(np.isnan(y), np.nan, np.where(np.equal(x, 0), 0, x * np.log1p(y))).astype(np.result_type(x, y))
+
+
+def spherical_bessel_j0(x: Any) -> Any:
+    return np.where(np.isinf(x), 0, np.sinc(x / np.pi))
+
+
+def recurrence(first: Callable[[Any], Any], step: Callable[[int, Any, Any, Any], Any],
+               argument: Callable[[Any], Any] = lambda x: x) -> Callable[[Any, Any], Any]:
+    """Polynomials p(0) = 1, p(1) = ``first(x)``, p(k + 1) = ``step(k, x, p(k), p(k - 1))``; 0 for negative degrees."""
+
+    def row(x: Any, n: Any) -> Any:
+        dtype = np.result_type(x, n)
+        x = argument(np.asarray(x, np.float64))
+        x, n = np.broadcast_arrays(x, np.trunc(n))
+        before, now = np.ones_like(x), first(x)
+        out = np.where(n == 0, before, np.where(n == 1, now, 0.0))
+        for k in range(1, int(n.max(initial=0))):
+            before, now = now, step(k, x, now, before)
+            out = np.where(n == k + 1, now, out)
+        return out.astype(dtype)
+
+    return row
+
+
+def _double(k: int, x: Any, now: Any, before: Any) -> Any:
+    return 2 * x * now - before
+
+
+CHEBYSHEV = {"t": lambda x: x, "u": lambda x: 2 * x, "v": lambda x: 2 * x - 1, "w": lambda x: 2 * x + 1}
+POLYNOMIAL_ROWS: dict[str, Callable[..., Any]] = {
+    **{f"chebyshev_polynomial_{kind}": recurrence(first, _double) for kind, first in CHEBYSHEV.items()},
+    **{f"shifted_chebyshev_polynomial_{kind}": recurrence(first, _double, lambda x: 2 * x - 1)
+       for kind, first in CHEBYSHEV.items()},
+    "hermite_polynomial_h": recurrence(lambda x: 2 * x, lambda k, x, now, before: 2 * x * now - 2 * k * before),
+    "hermite_polynomial_he": recurrence(lambda x: x, lambda k, x, now, before: x * now - k * before),
+    "laguerre_polynomial_l": recurrence(
+        lambda x: 1 - x, lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1)),
+    "legendre_polynomial_p": recurrence(
+        lambda x: x, lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1)),
+}
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "erf": scipy_function("erf"),
+    "erfc": scipy_function("erfc"),
+    "erfinv": scipy_function("erfinv"),
+    "logit": logit,
+    "lgamma": gammaln,
+    "digamma": digamma,
+    "polygamma": polygamma,
+    "mvlgamma": mvlgamma,
+    "igamma": scipy_function("gammainc"),
+    "igammac": scipy_function("gammaincc"),
+    "i0": scipy_function("i0"),
+    **{f"xlogy.{overload}": xlogy for overload in ("Tensor", "Scalar_Other", "Scalar_Self")},
+    "special_entr": scipy_function("entr"),
+    "special_erfcx": scipy_function("erfcx"),
+    "special_ndtri": scipy_function("ndtri"),
+    "special_log_ndtr": scipy_function("log_ndtr"),
+    "special_i0e": scipy_function("i0e"),
+    "special_i1": scipy_function("i1"),
+    "special_i1e": scipy_function("i1e"),
+    **{f"special_xlog1py{overload}": xlog1py_ for overload in ("", ".other_scalar", ".self_scalar")},
+    **{f"special_zeta{overload}": zeta for overload in ("", ".other_scalar", ".self_scalar")},
+    "special_airy_ai": lambda x: AIRY(x)[0],
+    "special_bessel_j0": scipy_function("j0"),
+    "special_bessel_j1": scipy_function("j1"),
+    "special_bessel_y0": scipy_function("y0"),
+    "special_bessel_y1": scipy_function("y1"),
+    "special_modified_bessel_i0": scipy_function("i0"),
+    "special_modified_bessel_i1": scipy_function("i1"),
+    "special_modified_bessel_k0": scipy_function("k0"),
+    "special_modified_bessel_k1": scipy_function("k1"),
+    "special_scaled_modified_bessel_k0": scipy_function("k0e"),
+    "special_scaled_modified_bessel_k1": scipy_function("k1e"),
+    "special_spherical_bessel_j0": spherical_bessel_j0,
+    **{f"special_{name}{overload}": POLYNOMIAL_ROWS[name]
+       for name in POLYNOMIALS for overload in ("", ".n_scalar", ".x_scalar")},
+}
+AIRY = scipy_function("airy")

@@ -1,0 +1,123 @@
+"""Meta kernels of activation functions."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...common.errors import check, not_implemented_for
+from ...common.layout import Spec, wrap_dim
+from ...common.pointwise import CLASSES, Pointwise
+from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
+
+
+def activation(name: str, takes: str = "hf", **options: Any) -> Pointwise:
+    """Of one operand."""
+    return Pointwise("default", 1, takes, f"{name}_cpu", **options)
+
+
+def backward(name: str, takes: str = "hf") -> Pointwise:
+    """Of a gradient and an input or output."""
+    return Pointwise("default", 2, takes, f"{name}_backward_cpu")
+
+
+def check_clamped(words: str) -> Callable[..., None]:
+    """What ``relu`` and ``hardtanh``, which are clamps, refuse."""
+
+    def refuse(promoted: DType, *args: Any) -> None:
+        check(promoted is not bool_, words)
+        check(promoted.category != COMPLEX, "clamp is not supported for complex types", NotImplementedError)
+
+    return refuse
+
+
+def check_hardtanh(promoted: DType, self: Any, min_val: Any = -1, max_val: Any = 1) -> None:
+    check_clamped("Bool inputs not supported for hardtanh")(promoted)
+    check(promoted is not uint8 or min_val >= 0 and max_val >= 0, "cannot do hardtanh on an unsigned type with negative limits")
+
+
+def check_celu(promoted: DType, self: Any, alpha: Any = 1.0) -> None:
+    check(alpha != 0, "ZeroDivisionError: alpha cannot be 0 for CELU")
+
+
+def check_gelu(promoted: DType, self: Any, approximate: str = "none") -> None:
+    check(approximate in ("none", "tanh"), "approximate argument must be either none or tanh.")
+
+
+def check_softshrink(promoted: DType, self: Any, lambd: Any = 0.5) -> None:
+    if promoted.category != FLOATING:
+        raise not_implemented_for("softshrink_check", promoted)
+    largest = finfo(promoted).max
+    check(0 <= lambd <= largest, f"lambda must be in range [0, {largest:g}] for input dtype {promoted}, but found {lambd}")
+
+
+def check_leaky_relu_backward(promoted: DType, grad_output: Any, self: Any, negative_slope: Any, self_is_result: bool) -> None:
+    check(not self_is_result or negative_slope >= 0,
+          "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is caused by "
+          "calling in-place forward function with a negative slope, please call out-of-place version instead.")
+
+
+def glu(self: Any, dim: int = -1) -> Spec:
+    check(self.ndim > 0, "glu does not support scalars because halving size must be even")
+    dim = wrap_dim(dim, self.ndim)
+    size = self.shape[dim]
+    check(size % 2 == 0, f"Halving dimension must be even, but dimension {dim} is size {size}")
+    if CLASSES[self._dtype] not in "hf":
+        raise not_implemented_for("glu_cpu", self._dtype)
+    return Spec((*self.shape[:dim], size // 2, *self.shape[dim + 1:]), self._dtype)
+
+
+def log_sigmoid(self: Any) -> tuple[Spec, Spec]:
+    out = LOG_SIGMOID(self)
+    return out, out
+
+
+def prelu_backward(grad_output: Any, self: Any, weight: Any) -> tuple[Spec, Spec]:
+    out = PRELU_BACKWARD(grad_output, self, weight)
+    return out, out
+
+
+def rrelu_with_noise(self: Any, noise: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
+                     generator: Any = None) -> Spec:
+    check(lower <= upper, "Lower bound should be less than or equal to the upper bound")
+    return RRELU(self)
+
+
+LOG_SIGMOID = activation("log_sigmoid")
+PRELU_BACKWARD = Pointwise("default", 3, "hf", "prelu_backward_cpu")
+RRELU = activation("leaky_relu")
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "relu": activation("relu", "ihf", check=check_clamped("Boolean inputs not supported for relu")),
+    "hardtanh": activation("hardtanh", "ihf", check=check_hardtanh),
+    "hardtanh_backward": backward("hardtanh"),
+    "elu": activation("elu"),
+    "elu_backward": Pointwise("default", 6, "hf", "elu_backward_cpu", untyped=(1, 2, 3, 4)),
+    "celu": activation("elu", check=check_celu, lane=False),
+    "gelu": Pointwise("default", 1, "hf", "GeluKernelImpl", check=check_gelu, lane=False),
+    "gelu_backward": Pointwise("default", 2, "hf", "GeluBackwardKernelImpl"),
+    "silu": activation("silu", "hfc"),
+    "silu_backward": backward("silu", "hfc"),
+    "mish": activation("mish"),
+    "hardsigmoid": activation("hardsigmoid"),
+    "hardsigmoid_backward": Pointwise("default", 2, "hf", "hardsigmoid_backward"),
+    "hardswish": activation("hardswish"),
+    "hardswish_backward": backward("hardswish"),
+    "leaky_relu": activation("leaky_relu"),
+    "leaky_relu_backward": Pointwise("default", 2, "hf", "leaky_relu_backward_cpu", check=check_leaky_relu_backward, lane=False),
+    "softplus": activation("softplus"),
+    "softplus_backward": backward("softplus"),
+    "softshrink": activation("softshrink", check=check_softshrink, lane=False),
+    "softshrink_backward": backward("softshrink"),
+    "hardshrink": activation("hardshrink"),
+    "hardshrink_backward": backward("hardshrink"),
+    "threshold": activation("threshold", "ihf"),
+    "threshold_backward": Pointwise("default", 2, "ihf", "threshold_cpu"),
+    "log_sigmoid_forward": log_sigmoid,
+    "log_sigmoid_backward": Pointwise("default", 3, "hf", "log_sigmoid_backward_cpu"),
+    "glu": glu,
+    "glu_backward": lambda grad_output, self, dim: Spec(tuple(self.shape), self._dtype),
+    "_prelu_kernel": Pointwise("default", 2, "hf", "prelu_cpu"),
+    "_prelu_kernel_backward": prelu_backward,
+    "rrelu_with_noise": rrelu_with_noise,
+    "rrelu_with_noise_backward": Pointwise("default", 3, "hf", "rrelu_with_noise_backward_cpu"),
+}

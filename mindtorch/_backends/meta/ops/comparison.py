@@ -1,0 +1,100 @@
+"""Meta kernels of comparisons, tests, logic, bits, minimum and maximum, and choices."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...common.errors import check
+from ...common.layout import Spec, broadcast_shapes
+from ...common.pointwise import Pointwise
+from ...._dispatch.dispatcher import TENSOR_TYPES
+from ...._dtype import COMPLEX, INTEGER, DType, bool_, iinfo, uint8
+from .pointwise import refuse_complex
+
+
+def comparison(name: str, takes: str = "bihf") -> Pointwise:
+    return Pointwise("bool", 2, takes, f"{name}_cpu")
+
+
+def extremum(name: str) -> Pointwise:
+    """Of two operands."""
+    return Pointwise("default", 2, check=refuse_complex(f"{name} not implemented for complex tensors.", RuntimeError))
+
+
+def infinite(name: str) -> Pointwise:
+    """A test for one of the infinities."""
+    return Pointwise("bool", 1, check=refuse_complex(f"{name} does not support complex inputs.", RuntimeError))
+
+
+def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
+    check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
+    check(promoted.category != COMPLEX, "clamp is not supported for complex types", NotImplementedError)
+
+
+def check_heaviside(promoted: DType, self: Any, values: Any) -> None:
+    dtype = values._dtype if values.__class__ in TENSOR_TYPES else promoted
+    check(promoted.category != COMPLEX, "heaviside is not yet implemented for complex tensors.")
+    check(self._dtype is dtype, "heaviside is not yet implemented for tensors with different dtypes.")
+
+
+def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> None:
+    check(condition._dtype in (bool_, uint8), "where expected condition to be a boolean tensor, but got a tensor with dtype "
+                                              f"{condition.dtype}")
+
+
+def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
+    check(mask._dtype is bool_, f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    if value.__class__ in TENSOR_TYPES:
+        check(not value.ndim, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+                              f"{value.ndim} dimension(s).")
+    is_complex = value._dtype.is_complex if value.__class__ in TENSOR_TYPES else isinstance(value, complex)
+    check(self._dtype.is_complex or not is_complex, f"value cannot be converted to type {self.dtype} without overflow")
+    if isinstance(value, int) and self._dtype.category == INTEGER:
+        limits = iinfo(self._dtype)
+        check(limits.min <= value <= limits.max, f"value cannot be converted to type {self.dtype} without overflow")
+    return Spec(broadcast_shapes(self.shape, mask.shape), self._dtype)
+
+
+CLAMP = Pointwise("default", 3, "ihf", "clamp_scalar_cpu", check=check_bounds)
+CLAMP_ONE = Pointwise("default", 2, "ihf", "clamp_scalar_cpu", check=check_bounds)
+SHIFTS = {f"bitwise_{side}_shift.{overload}": Pointwise("default", 2, "i", f"{side[0]}shift_cpu")
+          for side in ("left", "right") for overload in ("Tensor", "Scalar_Tensor")}
+BITS = {f"bitwise_{name}.{overload}": Pointwise("default", 2, "bi", f"bitwise_{name}_cpu")
+        for name in ("and", "or", "xor") for overload in ("Tensor", "Scalar_Tensor")}
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "eq.Tensor": comparison("eq", "bihfc"),
+    "ne.Tensor": comparison("ne", "bihfc"),
+    "lt.Tensor": comparison("lt"),
+    "le.Tensor": comparison("le"),
+    "gt.Tensor": comparison("gt"),
+    "ge.Tensor": comparison("ge"),
+    "isnan": Pointwise("bool", 1),
+    "isinf": Pointwise("bool", 1),
+    "isposinf": infinite("isposinf"),
+    "isneginf": infinite("isneginf"),
+    "isfinite": Pointwise("bool", 1),
+    "isreal": Pointwise("bool", 1),
+    "logical_and": Pointwise("bool", 2),
+    "logical_or": Pointwise("bool", 2),
+    "logical_xor": Pointwise("bool", 2),
+    "logical_not": Pointwise("bool", 1),
+    **BITS,
+    **SHIFTS,
+    "bitwise_not": Pointwise("default", 1, "bi", "bitwise_not_cpu"),
+    "maximum": extremum("maximum"),
+    "minimum": extremum("minimum"),
+    "fmax": extremum("fmax"),
+    "fmin": extremum("fmin"),
+    "clamp": CLAMP,
+    "clamp.Tensor": CLAMP,
+    "clamp_min": CLAMP_ONE,
+    "clamp_min.Tensor": CLAMP_ONE,
+    "clamp_max": CLAMP_ONE,
+    "clamp_max.Tensor": CLAMP_ONE,
+    "heaviside": Pointwise("default", 2, check=check_heaviside),
+    "nan_to_num": Pointwise("default", 1),
+    "where.self": Pointwise("default", 3, untyped=(0,), check=check_condition),
+    "masked_fill.Scalar": masked_fill,
+    "masked_fill.Tensor": masked_fill,
+}

@@ -1,0 +1,72 @@
+"""Meta kernels of norms and distances."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...common.errors import NAMES, check, not_implemented_for
+from ...common.layout import Spec, broadcast_shapes, wrap_dims
+from ...common.pointwise import result_type
+from ...._dtype import BOOL, FLOATING, float16, bfloat16
+from .reduction import linalg_vector_norm, reduced_shape
+
+
+def check_norm(dtype: Any) -> None:
+    check(dtype.category >= FLOATING,
+          f"norm(): input dtype should be either floating point or complex. Got {NAMES[dtype.name]} instead.")
+
+
+def norm(self: Any, p: Any, dim: Any, keepdim: bool = False) -> Spec:
+    check_norm(self._dtype)
+    return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), self._dtype.to_real())
+
+
+def dist(self: Any, other: Any, p: Any = 2) -> Spec:
+    dtype = result_type((self, other))
+    check(dtype.category != BOOL, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or "
+          "`logical_xor()` operator instead.")
+    check_norm(dtype)
+    shape = broadcast_shapes(self.shape, other.shape)
+    check(0 not in shape or 0 <= p < float("inf"), f"linalg.vector_norm cannot compute the {p} norm on an empty tensor "
+          "because the operation does not have an identity")
+    return Spec((), dtype.to_real())
+
+
+def cdist(x1: Any, x2: Any, p: float, compute_mode: int | None = None) -> Spec:
+    shape = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    if x1._dtype in (float16, bfloat16):
+        raise not_implemented_for("cdist", x1._dtype)
+    return Spec((*shape, x1.shape[-2], x2.shape[-2]), x1._dtype)
+
+
+def pdist(self: Any, p: float = 2.0) -> Spec:
+    if self._dtype in (float16, bfloat16):
+        raise not_implemented_for("pdist", self._dtype)
+    return Spec((self.shape[0] * (self.shape[0] - 1) // 2,), self._dtype)
+
+
+def like_self(grad: Any, self: Any, *rest: Any) -> Spec:
+    return Spec(tuple(self.shape), self._dtype)
+
+
+def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Spec:
+    check(not isinstance(p, complex), "renorm: p must be real-valued")
+    check(p > 0, "renorm: non-positive-norm not supported")
+    check(not isinstance(maxnorm, complex), "renorm: maxnorm must be real-valued")
+    check(maxnorm >= 0, f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    check(self.ndim > 1, f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
+    wrap_dims(dim, self.ndim)
+    linalg_vector_norm(self)
+    return Spec(tuple(self.shape), self._dtype)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "norm.ScalarOpt_dim": norm,
+    "dist": dist,
+    "_cdist_forward": cdist,
+    "_cdist_backward": like_self,
+    "_euclidean_dist": lambda x1, x2: cdist(x1, x2, 2.0),
+    "_pdist_forward": pdist,
+    "_pdist_backward": like_self,
+    "renorm": renorm,
+}

@@ -1,0 +1,205 @@
+"""Meta kernels of arithmetic, elementary functions, rounding and complex numbers."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...common.errors import NAMES, check, not_implemented_for
+from ...common.layout import Spec
+from ...common.pointwise import Pointwise
+from ...._dispatch.dispatcher import TENSOR_TYPES
+from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, float64, int32
+
+FLOATS = "bihf"  # the classes of dtypes that a function of real numbers takes
+MINUS = (
+    "{}, the `-` operator, {} is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
+    "operator instead."
+)
+
+
+def check_alpha(promoted: DType, alpha: Any) -> None:
+    """Refuse a factor of a higher category than the result's."""
+    check(not isinstance(alpha, bool) or promoted is bool_, "Boolean alpha only supported for Boolean results.")
+    check(promoted.category >= FLOATING or isinstance(alpha, int),
+          "For integral input tensors, argument alpha must not be a floating point number.")
+    check(promoted.category == COMPLEX or not isinstance(alpha, complex),
+          "For non-complex input tensors, argument alpha must not be a complex number.")
+
+
+def _is_bool(operand: Any) -> bool:
+    return operand._dtype is bool_ if operand.__class__ in TENSOR_TYPES else isinstance(operand, bool)
+
+
+def check_add(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
+    check_alpha(promoted, alpha)
+
+
+def check_sub(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
+    check(not (_is_bool(self) and _is_bool(other)), "Subtraction, the `-` operator, with two bool tensors is not supported. "
+          "Use the `^` or `logical_xor()` operator instead.")
+    check(not (_is_bool(self) or _is_bool(other)), MINUS.format("Subtraction", "with a bool tensor"))
+    check_alpha(promoted, alpha)
+
+
+def check_neg(promoted: DType, self: Any) -> None:
+    check(promoted is not bool_, MINUS.format("Negation", "on a bool tensor"))
+
+
+def check_power(promoted: DType, self: Any, exponent: Any) -> None:
+    check(promoted.category != INTEGER or not isinstance(exponent, int) or exponent >= 0,
+          "Integers to negative integer powers are not allowed.")
+
+
+def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -> Callable[..., None]:
+    """A check that refuses complex operands in an operator's own words."""
+
+    def refuse(promoted: DType, *args: Any) -> None:
+        check(promoted.category != COMPLEX, message, error)
+
+    return refuse
+
+
+class Division(Pointwise):
+    """``div`` with a rounding mode, which decides whether integers stay integers."""
+
+    MODES = {
+        None: Pointwise("float", 2, wide_numbers=True),
+        "floor": Pointwise("default", 2, "ihf", "div_floor_cpu", wide_numbers=True),
+        "trunc": Pointwise("default", 2, "ihf", "div_trunc_cpu", wide_numbers=True),
+    }
+
+    def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
+        mode = args[2]
+        check(mode in self.MODES, f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+        return self.MODES[mode].plan(args)
+
+
+def real_function(kernel: str, takes: str = FLOATS) -> Pointwise:
+    """A function of one real number with a floating point result."""
+    return Pointwise("float", 1, takes, kernel)
+
+
+def rounding(name: str) -> Pointwise:
+    """A function that rounds; integers stay what they are."""
+    return Pointwise("default", 1, "ihf", f"{name}_vml_cpu", check=refuse_complex(f"{name} is not supported for complex inputs"))
+
+
+def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
+    for name, other in (("end", end), ("weight", weight)):
+        if other.__class__ in TENSOR_TYPES:
+            check(other._dtype is self._dtype or name == "weight" and not other.ndim,
+                  f"expected dtype {self.dtype} for `{name}` but got dtype {other.dtype}")
+        else:
+            check(self._dtype.is_complex or not isinstance(other, complex),
+                  f"value cannot be converted to type {self.dtype} without overflow")
+
+
+def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
+    check(tensor1._dtype.category >= FLOATING or tensor2._dtype.category >= FLOATING,
+          "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division "
+          "of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
+          "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
+          "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
+
+
+def check_parts(promoted: DType, first: Any, second: Any) -> None:
+    """What ``complex`` and ``polar`` ask of their operands."""
+    names = [NAMES[t._dtype.name] for t in (first, second)]
+    for tensor in (first, second):
+        check(tensor._dtype.is_floating_point and tensor._dtype.name != "bfloat16",
+              f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
+    check(first._dtype is second._dtype, f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second "
+                                         "argument")
+    if promoted not in (float32, float64):
+        raise not_implemented_for("complex_cpu", promoted)  # it would be complex32
+
+
+def frexp(self: Any) -> tuple[Spec, Spec]:
+    check(self._dtype.is_floating_point, "torch.frexp() only supports floating-point dtypes")
+    shape, stride = FREXP.layout((self,))
+    return Spec(shape, self._dtype, stride), Spec(shape, int32, stride)
+
+
+FREXP = Pointwise()
+TRUE_DIVISION = Pointwise("float", 2, wide_numbers=True)
+POWER = Pointwise("default", 2, "ihfc", "pow", check=check_power)
+DEGREES = "{} is not supported for complex tensors."
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "add.Tensor": Pointwise("default", 2, check=check_add),
+    "sub.Tensor": Pointwise("default", 2, check=check_sub),
+    "rsub.Tensor": Pointwise("default", 2, check=check_sub),
+    "rsub.Scalar": Pointwise("default", 2, check=check_sub),
+    "mul.Tensor": Pointwise("default", 2, wide_numbers=True),
+    "div.Tensor": TRUE_DIVISION,
+    "div.Tensor_mode": Division("default", 2, lane=False),
+    "floor_divide": Pointwise("default", 2, "ihf", "div_floor_cpu", wide_numbers=True),
+    "remainder.Tensor": Pointwise("default", 2, "ihf", "remainder_cpu"),
+    "remainder.Scalar": Pointwise("default", 2, "ihf", "remainder_cpu"),
+    "remainder.Scalar_Tensor": Pointwise("default", 2, "ihf", "remainder_cpu"),
+    "fmod.Tensor": Pointwise("default", 2, "ihf", "fmod_cpu"),
+    "fmod.Scalar": Pointwise("default", 2, "ihf", "fmod_cpu"),
+    "pow.Tensor_Tensor": POWER,
+    "pow.Tensor_Scalar": POWER,
+    "pow.Scalar": Pointwise("default", 2, "ihfc", "pow"),
+    "neg": Pointwise("default", 1, check=check_neg),
+    "abs": Pointwise("real", 1, "ihfc", "abs_cpu"),
+    "sign": Pointwise("default", 1, check=refuse_complex(
+        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")),
+    "sgn": Pointwise("default", 1),
+    "signbit": Pointwise("bool", 1, check=refuse_complex("signbit is not implemented for complex tensors.")),
+    "reciprocal": Pointwise("float", 1),
+    "sqrt": Pointwise("float", 1),
+    "rsqrt": Pointwise("float", 1),
+    "exp": Pointwise("float", 1),
+    "exp2": Pointwise("float", 1),
+    "expm1": Pointwise("float", 1),
+    "log": Pointwise("float", 1),
+    "log2": Pointwise("float", 1),
+    "log10": Pointwise("float", 1),
+    "log1p": Pointwise("float", 1),
+    "sin": Pointwise("float", 1),
+    "cos": Pointwise("float", 1),
+    "tan": Pointwise("float", 1),
+    "asin": Pointwise("float", 1),
+    "acos": Pointwise("float", 1),
+    "atan": Pointwise("float", 1),
+    "sinh": Pointwise("float", 1),
+    "cosh": Pointwise("float", 1),
+    "tanh": Pointwise("float", 1),
+    "asinh": Pointwise("float", 1),
+    "acosh": Pointwise("float", 1),
+    "atanh": Pointwise("float", 1),
+    "sinc": Pointwise("float", 1),
+    "sigmoid": Pointwise("float", 1),
+    "atan2": Pointwise("float", 2, FLOATS, "atan2_cpu"),
+    "deg2rad": Pointwise("float", 1, check=refuse_complex(DEGREES.format("deg2rad"), RuntimeError)),
+    "rad2deg": Pointwise("float", 1, check=refuse_complex(DEGREES.format("rad2deg"), RuntimeError)),
+    "hypot": Pointwise("default", 2, "hf", "hypot_cpu"),
+    "logaddexp": Pointwise("default", 2, "hfc", "logaddexp_cpu"),
+    "logaddexp2": Pointwise("default", 2, "hf", "logaddexp2_cpu"),
+    "sigmoid_backward": Pointwise("default", 2, "hfc", "sigmoid_backward_cpu"),
+    "tanh_backward": Pointwise("default", 2, "hfc", "tanh_backward_cpu"),
+    "ceil": rounding("ceil"),
+    "floor": rounding("floor"),
+    "trunc": rounding("trunc"),
+    "round": Pointwise("default", 1, "ihf", "round_vml_cpu"),
+    "round.decimals": Pointwise("default", 1, "hf", "round_cpu"),
+    "frac": Pointwise("default", 1, "hf", "frac_cpu"),
+    "copysign.Tensor": Pointwise("float", 2, FLOATS, "copysign_cpu"),
+    "copysign.Scalar": Pointwise("float", 2, FLOATS, "copysign_cpu"),
+    "nextafter": Pointwise("default", 2, "hf", "nextafter_cpu", opmath=False),
+    "ldexp.Tensor": Pointwise("float", 2),
+    "frexp.Tensor": frexp,
+    "gcd": Pointwise("default", 2, "i", "gcd_cpu"),
+    "lcm": Pointwise("default", 2, "i", "lcm_cpu"),
+    "lerp.Tensor": Pointwise("default", 3, "hfc", "lerp_kernel_tensor", check=check_lerp),
+    "lerp.Scalar": Pointwise("default", 2, "hfc", "lerp_kernel_scalar", check=check_lerp),
+    "addcmul": Pointwise("default", 3, "ihfc", "addcmul_cpu_out"),
+    "addcdiv": Pointwise("default", 3, "ihfc", "addcdiv_cpu_out", check=check_addcdiv),
+    "_conj": Pointwise("default", 1),
+    "_conj_physical": Pointwise("default", 1),
+    "angle": Pointwise("float_real", 1),
+    "polar": Pointwise("float_to_complex", 2, check=check_parts),
+    "complex": Pointwise("float_to_complex", 2, check=check_parts),
+}

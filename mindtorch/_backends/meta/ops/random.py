@@ -1,0 +1,117 @@
+"""Meta kernels of random numbers. Operators that only exist in place are checked here, and have no output to describe."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
+from ...common.errors import NAMES, check, not_implemented_for
+from ...common.layout import Ints, Spec, broadcast_shapes, iterator_strides, like_strides
+
+Check = Callable[..., None]
+REAL = (BOOL, INTEGER, FLOATING)
+
+
+def filled(kernel: str, *categories: int) -> Check:
+    """The check of an operator that fills a tensor, of dtypes of these categories."""
+
+    def check_dtype(self: Any, *parameters: Any) -> None:
+        if self._dtype.category not in categories:
+            raise not_implemented_for(kernel, self._dtype)
+
+    return check_dtype
+
+
+def bounded_integers(self: Any, *bounds: Any) -> None:
+    check(self._dtype.category != COMPLEX, "check_random_bounds handles only integral, floating-point and boolean types")
+
+
+def continuous(name: str) -> Check:
+    """The check of a distribution of real numbers."""
+
+    def check_dtype(self: Any, *parameters: Any) -> None:
+        check(self._dtype.category == FLOATING, f"{name} distribution is a continuous probability distribution. dtype must "
+                                                f"be a floating point but you specified {NAMES[self._dtype.name]}")
+
+    return check_dtype
+
+
+def bernoulli_tensor(self: Any, p: Any, generator: Any = None) -> None:
+    filled("bernoulli_tensor_cpu_self_", *REAL)(self)
+    filled("bernoulli_tensor_cpu_p_", FLOATING)(p)
+    if p.shape != self.shape:
+        p.expand(self.shape)
+
+
+def bernoulli(self: Any, generator: Any = None) -> Spec:
+    bernoulli_tensor(self, self)
+    return Spec(tuple(self.shape), self._dtype)
+
+
+def bernoulli_p(self: Any, p: float, generator: Any = None) -> Spec:
+    filled("bernoulli_scalar_cpu_", *REAL)(self)
+    return Spec(tuple(self.shape), self._dtype)
+
+
+def multinomial(self: Any, num_samples: int, replacement: bool = False, generator: Any = None) -> Spec:
+    dtype, shape = self._dtype, tuple(self.shape)
+    check(dtype.category == FLOATING, f"multinomial only supports floating-point dtypes for input, got: {NAMES[dtype.name]}")
+    check(0 < len(shape) <= 2, f"prob_dist must be 1 or 2 dim, got shape {list(shape)}")
+    check(num_samples > 0, f"cannot sample n_sample <= 0 samples, got {num_samples}")
+    check(replacement or num_samples <= shape[-1],
+          f"cannot sample n_sample > prob_dist.size(-1) samples without replacement, got {num_samples} > {shape[-1]}")
+    return Spec((*shape[:-1], num_samples), int64)
+
+
+def poisson(self: Any, generator: Any = None) -> Spec:
+    filled("poisson_cpu", FLOATING)(self)
+    return Spec(tuple(self.shape), self._dtype)
+
+
+def binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
+    for name, tensor in (("count", count), ("prob", prob)):
+        check(tensor._dtype.category == FLOATING,
+              f"binomial only supports floating-point dtypes for {name}, got: {NAMES[tensor._dtype.name]}", ValueError)
+    check(count._dtype is prob._dtype, f"Found dtype {NAMES[prob._dtype.name]} but expected {NAMES[count._dtype.name]}")
+    if count._dtype.itemsize < 4:
+        raise not_implemented_for("binomial_cpu", count._dtype)
+    shape = broadcast_shapes(count.shape, prob.shape)
+    return Spec(shape, count._dtype, iterator_strides(shape, [(tuple(t.shape), t._strides()) for t in (count, prob)]))
+
+
+def randperm(n: int, generator: Any = None, dtype: DType | None = None) -> Spec:
+    check(n >= 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
+    dtype = dtype or int64
+    if dtype.category not in (INTEGER, FLOATING):
+        raise not_implemented_for("randperm", dtype)
+    return Spec((n,), dtype)
+
+
+def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec, Spec]:  # noqa: A002
+    shape = tuple(input.shape)
+    stride: Ints | None = like_strides(shape, input._strides())
+    check(input._dtype.category >= FLOATING,
+          f"result type Float can't be cast to the desired output type {NAMES[input._dtype.name]}")
+    return Spec(shape, input._dtype, stride), Spec(shape, bool_, stride)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "uniform_": filled("check_uniform_bounds", FLOATING, COMPLEX),
+    "normal_": filled("normal_kernel_cpu", FLOATING, COMPLEX),
+    "random_": filled("random_kernel_cpu", *REAL),
+    "random_.from": bounded_integers,
+    "random_.to": bounded_integers,
+    "bernoulli_.float": filled("bernoulli_scalar_cpu_", *REAL),
+    "bernoulli_.Tensor": bernoulli_tensor,
+    "exponential_": continuous("Exponential"),
+    "geometric_": filled("geometric_cpu", INTEGER, FLOATING),
+    "cauchy_": continuous("Cauchy"),
+    "log_normal_": filled("log_normal_cpu", FLOATING),
+    "bernoulli": bernoulli,
+    "bernoulli.p": bernoulli_p,
+    "multinomial": multinomial,
+    "poisson": poisson,
+    "binomial": binomial,
+    "randperm": randperm,
+    "native_dropout": native_dropout,
+}

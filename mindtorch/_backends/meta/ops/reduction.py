@@ -1,0 +1,237 @@
+"""Meta kernels of reductions: which dimensions go, which dtype comes out, what cannot be reduced.
+
+Outputs are contiguous whatever the input's strides are, as PyTorch's.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...common.errors import NAMES, check, not_implemented_for
+from ...common.layout import Ints, Spec, wrap_dim, wrap_dims
+from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, promote_types, uint8
+
+Rule = Callable[..., DType]  # from the input's dtype and the one asked for to the output's
+
+
+def reduced_shape(shape: Any, dims: Ints, keepdim: bool) -> Ints:
+    """The shape that reducing these dimensions leaves."""
+    if keepdim:
+        return tuple(1 if d in dims else n for d, n in enumerate(shape))
+    return tuple(n for d, n in enumerate(shape) if d not in dims)
+
+
+def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
+    """The meta kernel of ``op(self, dim, keepdim, dtype)``; ``no_identity`` is the operator's name if it has no result
+    for no elements.
+    """
+
+    def meta(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
+        out = rule(self._dtype, dtype)
+        if no_identity:
+            check_elements(no_identity, self, dim)
+        return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), out)
+
+    return meta
+
+
+def whole(meta: Callable[..., Any]) -> Callable[..., Any]:
+    """The same over all dimensions, for ``op(self, dtype)``."""
+    return lambda self, dtype=None: meta(self, None, False, dtype) if dtype is not None else meta(self)
+
+
+def listed(meta: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for ``op(self, dim, keepdim)`` where an empty list of dimensions reduces none."""
+
+    def none_for_empty(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        return Spec(tuple(self.shape), meta(self).dtype) if dim == () else meta(self, dim, keepdim)
+
+    return none_for_empty
+
+
+def check_elements(name: str, self: Any, dim: Any, error: type[Exception] = RuntimeError) -> None:
+    """Refuse to reduce over nothing (ATen's ``zero_numel_check_dims``).
+
+    Raises:
+        error: if all of no elements are to be reduced.
+        IndexError: if one of the dimensions has size 0.
+    """
+    if dim is None or dim == ():
+        check(self.numel(), f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
+              "Specify the reduction dim with the 'dim' argument.", error)
+        return
+    for d in (dim,) if isinstance(dim, int) else dim:
+        wrapped = wrap_dim(d, self.ndim)
+        check(not self.ndim or self.shape[wrapped], f"{name}(): Expected reduction dim {wrapped} to have non-zero size.",
+              IndexError)
+
+
+def selection(name: str, supports: Callable[[DType], None]) -> Callable[..., tuple[Spec, Spec]]:
+    """The meta kernel of ``op(self, dim, keepdim)`` that picks an element of each line: its value and its index."""
+
+    def meta(self: Any, dim: int = -1, keepdim: bool = False) -> tuple[Spec, Spec]:
+        check_elements(name, self, dim)
+        supports(self._dtype)
+        shape = reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim)
+        return Spec(shape, self._dtype), Spec(shape, int64)
+
+    return meta
+
+
+# -- rules for dtypes --------------------------------------------------------------------------------------------------
+
+
+def summed(have: DType, wanted: DType | None = None) -> DType:
+    """Integers add up to int64."""
+    return wanted or (int64 if have.category < FLOATING else have)
+
+
+def nansummed(have: DType, wanted: DType | None = None) -> DType:
+    check(have.category < COMPLEX, "nansum on CPU does not support complex inputs")
+    return summed(have, wanted)
+
+
+def averaged(have: DType, wanted: DType | None = None) -> DType:
+    """Floating point stays; for integers a dtype has to be asked for."""
+    out = wanted or have
+    check(out.category >= FLOATING,
+          f"mean(): could not infer output dtype. {'Optional' if wanted else 'Input'} dtype must be either a floating "
+          f"point or complex dtype. Got: {NAMES[out.name]}")
+    return out
+
+
+def spread(name: str) -> Rule:
+    """A variance is real."""
+
+    def rule(have: DType, wanted: DType | None = None) -> DType:
+        check(have.category >= FLOATING, f"{name} only support floating point and complex dtypes")
+        return have.to_real()
+
+    return rule
+
+
+def truth(have: DType, wanted: DType | None = None) -> DType:
+    return uint8 if have is uint8 else bool_
+
+
+def counted(have: DType, wanted: DType | None = None) -> DType:
+    return int64
+
+
+def only(kernel: str, categories: Any) -> Rule:
+    """The dtype stays; ``kernel`` is named where its category is none of these."""
+
+    def rule(have: DType, wanted: DType | None = None) -> DType:
+        if have.category not in categories:
+            raise not_implemented_for(kernel, have)
+        return have
+
+    return rule
+
+
+def real(name: str) -> Callable[[DType], None]:
+    def supports(dtype: DType) -> None:
+        check(dtype.category < COMPLEX, f"{name}(): does not support complex input")
+
+    return supports
+
+
+# -- kernels -----------------------------------------------------------------------------------------------------------
+
+
+def moments(name: str) -> Callable[..., tuple[Spec, Spec]]:
+    """``var_mean`` and ``std_mean``."""
+    spread_of = reduction(spread(name))
+
+    def meta(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Spec, Spec]:
+        first = spread_of(self, dim, keepdim)
+        return first, Spec(first.shape, self._dtype)
+
+    return meta
+
+
+def deviation(meta: Callable[..., Spec]) -> Callable[..., Spec]:
+    """``var`` and ``std`` with their order of arguments."""
+    return lambda self, dim=None, correction=None, keepdim=False: meta(self, dim, keepdim)
+
+
+def argument(name: str) -> Callable[..., Spec]:
+    """``argmax`` and ``argmin``."""
+
+    def meta(self: Any, dim: int | None = None, keepdim: bool = False) -> Spec:
+        kind = {"bool": "bool", "complex64": "complex", "complex128": "complex"}.get(self._dtype.name)
+        check(kind is None, f"{name}(): does not support {kind} input")
+        check_elements(name, self, dim, IndexError)
+        return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), int64)
+
+    return meta
+
+
+def aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[Spec, Spec]:
+    ordered = only("aminmax_cpu", range(COMPLEX))(self._dtype)
+    check_elements("aminmax", self, dim)
+    spec = Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), ordered)
+    return spec, spec
+
+
+def logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Spec:
+    out = self._dtype if self._dtype.category >= FLOATING else get_default_dtype()
+    return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), out)
+
+
+def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:  # noqa: A002
+    have = self._dtype
+    where = "linalg.vector_norm: "
+    check(have.category >= FLOATING, f"{where}Expected a floating point or complex tensor as input. Got {NAMES[have.name]}")
+    check(not isinstance(ord, complex), f"{where}Expected a non-complex scalar as the order of norm.")
+    if dtype is not None:
+        got = NAMES[dtype.name]
+        check(dtype.category >= FLOATING, f"{where}dtype should be floating point or complex, but got {got}")
+        kind = "complex" if have.is_complex else "real"
+        check(dtype.is_complex == have.is_complex, f"{where}dtype should be {kind} for {kind} inputs, but got {got}")
+        check(promote_types(have, dtype) is dtype,
+              f"{where}the dtype of the input ({NAMES[have.name]}) should be convertible without narrowing to the "
+              f"specified dtype ({got})")
+    dims = wrap_dims(dim, self.ndim)
+    if ord < 0 or ord == float("inf"):
+        empty = next((d for d in dims if self.ndim and not self.shape[d]), None)
+        place = f"the dimension {empty} because this dimension" if dim else "an empty tensor because it"
+        check(empty is None, f"{where[:-2]} cannot compute the {ord} norm on {place} is empty and the operation does not "
+              "have an identity")
+    return Spec(reduced_shape(self.shape, dims, keepdim), (dtype or have).to_real())
+
+
+total, averages, truths = reduction(summed), reduction(averaged), reduction(truth)
+product = reduction(summed)
+variance = deviation(reduction(spread("std and var")))
+ROWS: dict[str, Callable[..., Any]] = {
+    "sum": whole(total),
+    "sum.dim_IntList": total,
+    "nansum": reduction(nansummed),
+    "mean": whole(averages),
+    "mean.dim": averages,
+    "prod": whole(product),
+    "prod.dim_int": product,
+    "var.correction": variance,
+    "std.correction": variance,
+    "var_mean.correction": moments("var_mean"),
+    "std_mean.correction": moments("std_mean"),
+    "all": truths,
+    "all.dim": truths,
+    "all.dims": listed(truths),
+    "any": truths,
+    "any.dim": truths,
+    "any.dims": listed(truths),
+    "count_nonzero.dim_IntList": reduction(counted),
+    "amax": reduction(only("max_values_cpu", range(COMPLEX)), "amax"),
+    "amin": reduction(only("min_values_cpu", range(COMPLEX)), "amin"),
+    "aminmax": aminmax,
+    "max": reduction(only("max_all", range(COMPLEX)), "max"),
+    "min": reduction(only("min_all", range(COMPLEX)), "min"),
+    "max.dim": selection("max", real("max")),
+    "min.dim": selection("min", real("min")),
+    "argmax": argument("argmax"),
+    "argmin": argument("argmin"),
+    "logsumexp": logsumexp,
+    "linalg_vector_norm": linalg_vector_norm,
+}

@@ -1,0 +1,145 @@
+"""Meta kernels of finding and counting. Where the data says how many there are, the shape is left open."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...common.errors import NAMES, check, not_implemented_for
+from ...common.layout import Ints, Spec, contiguous_strides, wrap_dim
+from ...common.pointwise import result_type
+from ...._dispatch.dispatcher import TENSOR_TYPES
+from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, float32, float64, int32, int64
+
+Specs = tuple[Spec, Spec, Spec]
+
+
+def refuse(kernel: str, dtype: Any, *categories: int) -> None:
+    """Refuse a dtype whose category is one of these."""
+    if dtype.category in categories:
+        raise not_implemented_for(kernel, dtype)
+
+
+def unique2(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Specs:  # noqa: A002
+    refuse("unique", self._dtype, COMPLEX)
+    return (Spec(None, self._dtype), Spec(tuple(self.shape) if return_inverse else (0,), int64),
+            Spec(None if return_counts else (0,), int64))
+
+
+def unique_dim(self: Any, dim: int, *flags: bool) -> Specs:
+    check(self.ndim, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+    axis = wrap_dim(dim, self.ndim)
+    refuse("unique_dim", self._dtype, COMPLEX)
+    check(self.numel() or not self.shape[axis] and sum(n == 0 for n in self.shape) == 1,
+          "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
+    return (Spec(None, self._dtype, lambda shape: strides_in_front(shape, axis)), Spec((self.shape[axis],), int64),
+            Spec(None, int64))
+
+
+def strides_in_front(shape: Ints, axis: int) -> Ints:
+    """The strides of a tensor that is contiguous if one dimension is moved to the front."""
+    first, *others = contiguous_strides((shape[axis], *shape[:axis], *shape[axis + 1:]))
+    return (*others[:axis], first, *others[axis:])
+
+
+def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Specs:
+    return unique2(self, True, return_inverse, return_counts) if dim is None else unique_dim(self, dim)
+
+
+def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Spec:
+    refuse("bincount_cpu", self._dtype, BOOL, FLOATING, COMPLEX)
+    check(minlength >= 0, "minlength should be >= 0")
+    check(self.ndim == 1, "bincount only supports 1-d non-negative integral inputs.")
+    check(weights is None or weights.ndim == 1 and weights.shape == self.shape,
+          "weights should be 1-d and have the same length as input")
+    if weights is None or not self.numel():
+        return Spec(None, int64)
+    return Spec(None, float32 if weights._dtype is float32 else float64)
+
+
+def histc(self: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:  # noqa: A002
+    refuse("histogram_cpu", self._dtype, BOOL, INTEGER, COMPLEX)
+    check(bins > 0, f"torch.histc(): bins must be > 0, but got {bins}")
+    check(min <= max, "torch.histc: max must be larger than min")
+    return Spec((bins,), self._dtype)
+
+
+def histogram(self: Any, weight: Any, edges: int) -> tuple[Spec, Spec]:
+    refuse("histogram_cpu", self._dtype, BOOL, INTEGER, COMPLEX)
+    check(weight is None or weight._dtype is self._dtype, "torch.histogramdd(): if weight tensor is provided, input "
+          "tensor and weight tensor should have the same dtype")
+    check(weight is None or weight.numel() == self.numel(),
+          "torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor")
+    return Spec((edges - 1,), self._dtype), Spec((edges,), self._dtype)
+
+
+def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = False) -> tuple[Spec, Spec]:
+    check(bins.ndim == 1 and bins.numel(), "torch.histogramdd(): bins tensor should have one dimension")
+    check(bins._dtype is self._dtype, "torch.histogramdd(): input tensor and bins tensors should have the same dtype")
+    return histogram(self, weight, bins.numel())
+
+
+def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any = None,  # noqa: A002
+                    density: bool = False) -> tuple[Spec, Spec]:
+    check(bins > 0, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
+    check(range is None or len(range) == 2, "torch.histogramdd(): range should have 2 elements")
+    check(range is None or range[0] <= range[1], "torch.histogramdd(): min should not exceed max for dimension 0")
+    return histogram(self, weight, bins + 1)
+
+
+def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool = False, right: bool = False, side: str | None = None,
+                 sorter: Any = None) -> Spec:
+    name, bounds = "torch.searchsorted(): ", tuple(sorted_sequence.shape)
+    shape = tuple(self.shape) if self.__class__ in TENSOR_TYPES else ()
+    check(side in (None, "left", "right"), f"{name}side can only be 'left' or 'right' but got {side}")
+    check(side != "left" or not right, f"{name}side and right can't be set to opposites, got side of left while right was True")
+    check(len(bounds) == 1 or shape, f"{name}input value can be a scalar only when boundaries tensor dimension is 1, but we "
+          f"got boundaries tensor dim({len(bounds)}) and input value's dim({len(shape)})")
+    check(len(bounds) == 1 or bounds[:-1] == shape[:-1], f"{name}boundaries tensor should be 1 dimension or the first N-1 "
+          "dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor "
+          f"{list(bounds)} and input value tensor {list(shape)}")
+    if sorter is not None:
+        check(tuple(sorter.shape) == bounds, f"{name}boundary and sorter must have the same size, but got boundary tensor "
+              f"{list(bounds)} and got sorter tensor {list(sorter.shape)}")
+        check(sorter._dtype is int64, f"{name}sorter must be a tensor of long dtype but got dtype {NAMES[sorter._dtype.name]}")
+    check(not out_int32 or not bounds or bounds[-1] < 2**31 - 1,
+          f"{name}the size of boundaries' last dimension should be less than {2**31 - 1}, but we got {bounds[-1:]}")
+    refuse("searchsorted_out_cpu", result_type((sorted_sequence, self)), BOOL, COMPLEX)
+    return Spec(shape, int32 if out_int32 else int64)
+
+
+def bucketize(self: Any, boundaries: Any, out_int32: bool = False, right: bool = False) -> Spec:
+    check(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    return searchsorted(boundaries, self, out_int32, right)
+
+
+def nonzero(self: Any) -> Spec:
+    """One row an element, laid out column by column."""
+    return Spec(None, int64, lambda shape: (1, shape[0]))
+
+
+def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Spec:
+    for given in (elements, test_elements):
+        if given.__class__ in TENSOR_TYPES:
+            check(given._dtype.category in (INTEGER, FLOATING),
+                  f"Unsupported input type encountered for isin(): {NAMES[given._dtype.name]}")
+    return Spec(tuple(elements.shape) if elements.__class__ in TENSOR_TYPES else (), bool_)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "_unique2": unique2,
+    "unique_dim": unique_dim,
+    "unique_consecutive": unique_consecutive,
+    "bincount": bincount,
+    "histc": histc,
+    "histogram.bins_tensor": histogram_edges,
+    "histogram.bin_ct": histogram_count,
+    "searchsorted.Tensor": searchsorted,
+    "searchsorted.Scalar": searchsorted,
+    "bucketize.Tensor": bucketize,
+    "bucketize.Scalar": bucketize,
+    "nonzero": nonzero,
+    "nonzero_static": lambda self, size, fill_value=-1: Spec((size, self.ndim), int64),
+    "isin.Tensor_Tensor": isin,
+    "isin.Tensor_Scalar": isin,
+    "isin.Scalar_Tensor": isin,
+}

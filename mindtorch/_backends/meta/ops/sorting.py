@@ -1,0 +1,50 @@
+"""Meta kernels of sorting and selection by order."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...common.errors import check
+from ...common.layout import Spec, like_strides, wrap_dim
+from ...._dtype import BOOL, COMPLEX, int64
+from .reduction import check_elements, only, reduction, selection
+
+
+def sort(self: Any, dim: int = -1, descending: bool = False) -> tuple[Spec, Spec]:
+    """Strides are kept where the input is dense."""
+    wrap_dim(dim, self.ndim)
+    check(self._dtype.category < COMPLEX, "Sort does not support complex dtypes on CPU")
+    shape = tuple(self.shape)
+    stride = like_strides(shape, self._strides())
+    return Spec(shape, self._dtype, stride), Spec(shape, int64, stride)
+
+
+def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Spec, Spec]:  # noqa: A002
+    axis = wrap_dim(dim, self.ndim)
+    check(0 <= k <= (self.shape[axis] if self.ndim else 1), "selected index k out of range")
+    kind = {BOOL: "bool", COMPLEX: "complex"}.get(self._dtype.category)
+    check(kind is None, f"topk does not support {kind} dtypes on CPU")
+    shape = tuple(k if d == axis else n for d, n in enumerate(self.shape))
+    return Spec(shape, self._dtype), Spec(shape, int64)
+
+
+def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[Spec, Spec]:
+    check_elements("kthvalue", self, dim)
+    axis = wrap_dim(dim, self.ndim)
+    check(1 <= k <= (self.shape[axis] if self.ndim else 1),
+          f"kthvalue(): selected number k out of range for dimension {axis}")
+    return selection("kthvalue", only("kthvalue_cpu", ORDERED))(self, dim, keepdim)
+
+
+ORDERED = range(BOOL + 1, COMPLEX)
+ROWS: dict[str, Callable[..., Any]] = {
+    "sort": sort,
+    "sort.stable": lambda self, stable, dim=-1, descending=False: sort(self, dim, descending),
+    "topk": topk,
+    "kthvalue": kthvalue,
+    "median": reduction(only("median_cpu", ORDERED)),
+    "median.dim": selection("median", only("median_out", ORDERED)),
+    "nanmedian": reduction(only("median_cpu", ORDERED)),
+    "nanmedian.dim": selection("median", only("median_out", ORDERED)),
+    "mode": selection("mode", only("mode_cpu", range(COMPLEX))),
+}

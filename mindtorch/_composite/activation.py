@@ -1,0 +1,56 @@
+"""Activation functions that are special cases of others, or choose among them."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._backends.common.errors import NAMES, check
+from .._dispatch.schemas import registry
+
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
+
+elu, elu_, hardtanh, log_sigmoid_forward, prelu_kernel, rrelu_with_noise, rrelu_with_noise_, zeros_like = (
+    registry[name].call for name in (
+        "elu", "elu_", "hardtanh", "log_sigmoid_forward", "_prelu_kernel", "rrelu_with_noise", "rrelu_with_noise_", "zeros_like"))
+
+
+def prelu(self: Any, weight: Any) -> Any:
+    """``torch.prelu``: negative elements times the weight of their channel, which is dimension 1.
+
+    Raises:
+        RuntimeError: if the weights are not one or as many as channels, or of another dtype.
+    """
+    check(self._dtype is weight._dtype,
+          f"prelu: Type promoting not supported. Got {NAMES[self._dtype.name]} and {NAMES[weight._dtype.name]}")
+    if weight.numel() != 1:
+        check(self.ndim > 0, "Not allow zero-dim input tensor.")
+        channels = self.shape[1] if self.ndim >= 2 else 1
+        check(channels == weight.numel(), "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                                          f"{weight.numel()} and channel size = {channels}.")
+    check(weight.ndim <= 1, f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+    if self.ndim == 0:
+        weight = weight.reshape(())
+    elif weight.numel() != 1 or self.ndim > 1:
+        weight = weight.reshape((1, -1, *(1 for _ in self.shape[2:])) if self.ndim > 1 else (-1,))
+    return prelu_kernel(self, weight)
+
+
+def rrelu(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, generator: Any = None) -> Any:
+    """``torch.rrelu``: leaky, with random slopes in training."""
+    return rrelu_with_noise(self, zeros_like(self), lower, upper, training, generator)
+
+
+def rrelu_(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, generator: Any = None) -> Any:
+    """``torch.rrelu_``."""
+    return rrelu_with_noise_(self, zeros_like(self), lower, upper, training, generator)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "relu6": lambda self: hardtanh(self, 0, 6),
+    "selu": lambda self: elu(self, SELU_ALPHA, SELU_SCALE),
+    "selu_": lambda self: elu_(self, SELU_ALPHA, SELU_SCALE),
+    "log_sigmoid": lambda self: log_sigmoid_forward(self)[0],
+    "prelu": prelu,
+    "rrelu": rrelu,
+    "rrelu_": rrelu_,
+}

@@ -1,0 +1,226 @@
+"""Losses in terms of other operators, and the gradients of losses."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any
+
+from .._backends.common.errors import NAMES, check
+from .._backends.common.layout import broadcast_shapes
+from .._dispatch.schemas import registry
+from .._dtype import FLOATING, promote_types
+
+NONE, MEAN, SUM = 0, 1, 2
+log_softmax, multilabel_margin_loss_forward, nll_loss_forward, nll_loss2d_forward, vector_norm = (
+    registry[name].call for name in ("log_softmax.int", "multilabel_margin_loss_forward", "nll_loss_forward",
+                                     "nll_loss2d_forward", "linalg_vector_norm")
+)
+
+
+def reduced(values: Any, reduction: int) -> Any:
+    """What a loss makes of its values by element."""
+    return values if reduction == NONE else values.mean() if reduction == MEAN else values.sum()
+
+
+def scaled(gradient: Any, grad_output: Any, reduction: int) -> Any:
+    """The gradient of a loss from that of its values by element."""
+    if reduction == MEAN:
+        grad_output = grad_output / gradient.numel()
+    return gradient * grad_output
+
+
+# -- losses by element: their gradients --------------------------------------------------------------------------------
+
+
+def mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
+    return scaled(2 * (self - target), grad_output, reduction)
+
+
+def smooth_l1_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, beta: float) -> Any:
+    z = self - target
+    return scaled((z / beta).clamp(-1, 1) if beta else z.sign(), grad_output, reduction)
+
+
+def huber_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int, delta: float) -> Any:
+    return scaled((self - target).clamp(-delta, delta), grad_output, reduction)
+
+
+def soft_margin_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
+    return scaled(-target * (-target * self).sigmoid(), grad_output, reduction)
+
+
+def binary_cross_entropy_backward(grad_output: Any, self: Any, target: Any, weight: Any = None, reduction: int = MEAN) -> Any:
+    gradient = (self - target) / ((1 - self) * self).clamp(min=1e-12)
+    return scaled(gradient if weight is None else gradient * weight, grad_output, reduction)
+
+
+# -- losses written in operators ---------------------------------------------------------------------------------------
+
+
+def l1_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
+    return reduced((self - target).abs(), reduction)
+
+
+def kl_div(self: Any, target: Any, reduction: int = MEAN, log_target: bool = False) -> Any:
+    for given in (self, target):
+        check(not given.is_complex(), "kl_div: Complex inputs not supported.")
+        check(given.is_floating_point(), "kl_div: Integral inputs not supported.")
+    if log_target:
+        return reduced(target.exp() * (target - self), reduction)
+    return reduced(target.xlogy(target) - target * self, reduction)
+
+
+def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
+    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if full:
+        stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
+        loss = loss + stirling.masked_fill(target <= 1, 0)
+    return reduced(loss, reduction)
+
+
+def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction: int = MEAN) -> Any:
+    zeros = self.new_zeros(())
+    dissimilar = zeros.where(target == 1, (margin - self).clamp_min(0))
+    return reduced(dissimilar + self.where(target == 1, zeros), reduction)
+
+
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
+    check(input1.dim() == input2.dim() == target.dim(),
+          "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
+          f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")
+    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+
+
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
+    dim = target.dim()
+    check(dim <= 1, "0D or 1D target tensor expected, multi-target not supported")
+    check(input1.dim() == input2.dim() == dim + 1,
+          f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes {list(input1.shape)} and "
+          f"{list(input2.shape)}.")
+    squares1, squares2 = ((x * x).sum(dim) + 1e-12 for x in (input1, input2))
+    cosine = (input1 * input2).sum(dim) / (squares1 * squares2).sqrt()
+    zeros = cosine.new_zeros(())
+    similar = (1 - cosine).where(target == 1, zeros)
+    return reduced(similar + (cosine - margin).clamp_min(0).where(target == -1, zeros), reduction)
+
+
+def pairwise_distance(x1: Any, x2: Any, p: float = 2, eps: float = 1e-6, keepdim: bool = False) -> Any:
+    dim = max(x1.dim(), x2.dim())
+    return vector_norm(x1 - x2 + eps, p, (dim - 1,), keepdim)
+
+
+def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
+    dtype = promote_types(x1._dtype, x2._dtype)
+    check(dtype.category >= FLOATING,
+          f"expected common dtype to be floating point, yet common dtype is {NAMES[dtype.name]}")
+    shape = broadcast_shapes(x1.shape, x2.shape)
+    units = []
+    for x in (x1, x2):
+        x = x.to(dtype).expand(shape)
+        norm = vector_norm(x, 2, (dim,), True)
+        # at least eps in value, but with the norm's own gradient
+        units.append(x / (norm + (norm.detach().clamp_min(eps) - norm.detach())))
+    return (units[0] * units[1]).sum(dim)
+
+
+def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
+                        swap: bool = False, reduction: int = MEAN) -> Any:
+    dims = anchor.dim(), positive.dim(), negative.dim()
+    check(len(set(dims)) == 1, "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+                               "but got: anchor {}D, positive {}D, and negative {}D inputs".format(*dims))
+    far = pairwise_distance(anchor, negative, p, eps)
+    if swap:
+        far = far.minimum(pairwise_distance(positive, negative, p, eps))
+    return reduced((margin + pairwise_distance(anchor, positive, p, eps) - far).clamp_min(0), reduction)
+
+
+def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
+    return multilabel_margin_loss_forward(self, target, reduction)[0]
+
+
+# -- losses by class ---------------------------------------------------------------------------------------------------
+
+
+def nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
+    return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+
+
+def nll_loss2d(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
+    return nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
+
+
+def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
+    """``nll_loss`` for any number of dimensions behind the classes'."""
+    ndim, shape = self.ndim, self.shape
+    check(ndim, f"Expected 1 or more dimensions (got {ndim})", ValueError)
+    targets = target.shape[0] if target.ndim else 0
+    check(ndim == 1 or shape[0] == targets,
+          f"Expected input batch_size ({shape[0]}) to match target batch_size ({targets}).", ValueError)
+    if ndim <= 2:
+        return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
+    if ndim == 4:
+        return nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
+    out = (shape[0], *shape[2:])
+    check(target.shape[1:] == shape[2:], f"Expected target size {list(out)}, got {list(target.shape)}")
+    flat = (1, -1) if self.numel() else (0, 0)
+    losses = nll_loss2d(self.reshape((*shape[:2], *flat)), target.reshape((shape[0], *flat)), weight, reduction, ignore_index)
+    return losses.view(out) if reduction == NONE else losses
+
+
+def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100,
+                       label_smoothing: float = 0.0) -> Any:
+    """``torch.nn.functional.cross_entropy``: targets of the input's shape are probabilities, others classes."""
+    dim = 0 if self.ndim == 1 else 1
+    if target.shape == self.shape:
+        check(target._dtype.category == FLOATING,
+              f"Expected floating point type for target with class probabilities, got {NAMES[target._dtype.name]}")
+        check(ignore_index < 0, "ignore_index is not supported for floating point target")
+        return _of_probabilities(log_softmax(self, dim), dim, target, weight, reduction, label_smoothing)
+    if label_smoothing > 0:
+        check(label_smoothing <= 1, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        return _smoothed(log_softmax(self, dim), dim, target, weight, reduction, ignore_index, label_smoothing)
+    return nll_loss_nd(log_softmax(self, dim), target, weight, reduction, ignore_index)
+
+
+def _as_classes(weight: Any, like: Any, dim: int) -> Any:
+    """The classes' weights in a shape that broadcasts with the input's."""
+    classes = like.shape[dim]
+    check(weight.shape == (classes,), f"cross_entropy: weight tensor should be defined either for all {classes} classes or no "
+                                      f"classes but got weight tensor of shape: {list(weight.shape)}")
+    return weight.view([-1 if d == dim else 1 for d in range(like.ndim)])
+
+
+def _of_probabilities(logs: Any, dim: int, target: Any, weight: Any, reduction: int, label_smoothing: float) -> Any:
+    classes = logs.shape[dim]
+    if label_smoothing > 0:
+        target = target * (1 - label_smoothing) + label_smoothing / classes
+    products = logs * target
+    if weight is not None:
+        products = products * _as_classes(weight, logs, dim)
+    if reduction == NONE:
+        return -products.sum(dim)
+    total = -products.sum()
+    return total if reduction == SUM else total / (logs.numel() // classes if classes else 0)
+
+
+def _smoothed(logs: Any, dim: int, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float) -> Any:
+    chosen = nll_loss_nd(logs, target, weight, reduction, ignore_index)
+    weighted = logs if weight is None else logs * _as_classes(weight, logs, dim)
+    ignored = target == ignore_index
+    uniform = (-weighted.sum(dim)).masked_fill(ignored, 0)
+    if reduction == SUM:
+        uniform = uniform.sum()
+    elif reduction == MEAN:
+        count = (~ignored).sum() if weight is None else weight[target[~ignored]].sum()
+        uniform = uniform.sum() / count
+    return (1 - label_smoothing) * chosen + uniform * (label_smoothing / logs.shape[dim])
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    row.__name__: row for row in (
+        mse_loss_backward, smooth_l1_loss_backward, huber_loss_backward, soft_margin_loss_backward,
+        binary_cross_entropy_backward, l1_loss, kl_div, poisson_nll_loss, hinge_embedding_loss,
+        margin_ranking_loss, cosine_embedding_loss, pairwise_distance, cosine_similarity, triplet_margin_loss,
+        multilabel_margin_loss, nll_loss, nll_loss2d, nll_loss_nd, cross_entropy_loss,
+    )
+}

@@ -1,0 +1,136 @@
+"""Element by element: other names, and what is written in other operators."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import sqrt
+from typing import Any
+
+from .._backends.common.errors import NAMES, check
+from .._backends.common.pointwise import result_type
+from .._dispatch.schemas import registry
+from .._dtype import FLOATING, bool_, complex128, float64, get_default_dtype
+
+#: name: the operator that it is another name of, with its in-place form if it has one.
+ALIASES = {
+    "subtract.Tensor": "sub.Tensor", "multiply.Tensor": "mul.Tensor", "divide.Tensor": "div.Tensor",
+    "divide.Tensor_mode": "div.Tensor_mode", "true_divide.Tensor": "div.Tensor", "negative": "neg", "absolute": "abs",
+    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
+    "arctan2": "atan2", "fix": "trunc", "not_equal.Tensor": "ne.Tensor", "less.Tensor": "lt.Tensor",
+    "less_equal.Tensor": "le.Tensor", "greater.Tensor": "gt.Tensor", "greater_equal.Tensor": "ge.Tensor", "clip": "clamp",
+    "clip.Tensor": "clamp.Tensor",
+}  # fmt: skip
+(_conj, _conj_physical, div, div_mode, floor_divide, mul, pow_number, pow_of_number, pow_, round_decimals, rsub) = (
+    registry[name].call for name in (
+        "_conj", "_conj_physical", "div.Tensor", "div.Tensor_mode", "floor_divide", "mul.Tensor", "pow.Tensor_Scalar",
+        "pow.Scalar", "pow.Tensor_Tensor", "round.decimals", "rsub.Scalar"))
+
+
+def inplace_name(name: str) -> str:
+    """``add.Tensor`` -> ``add_.Tensor``."""
+    packet, dot, overload = name.partition(".")
+    return f"{packet}_{dot}{overload}"
+
+
+def positive(self: Any) -> Any:
+    """``torch.positive``: the tensor itself.
+
+    Raises:
+        RuntimeError: for bools.
+    """
+    check(self._dtype is not bool_, "The `+` operator, on a bool tensor is not supported.")
+    return self
+
+
+def conj(self: Any) -> Any:
+    """``torch.conj``. A complex tensor is conjugated at once, where PyTorch returns a view that does it when read."""
+    return _conj(self) if self._dtype.is_complex else self
+
+
+def conj_physical(self: Any) -> Any:
+    """``torch.conj_physical``: conjugated in memory; a real tensor is returned itself."""
+    return _conj_physical(self) if self._dtype.is_complex else self
+
+
+def conj_physical_(self: Any) -> Any:
+    """``Tensor.conj_physical_``."""
+    return self.copy_(_conj_physical(self)) if self._dtype.is_complex else self
+
+
+def _powered(self: Any, exponent: Any, power: Callable[[Any, Any], Any]) -> Any:
+    dtype = complex128 if result_type((self, exponent)).is_complex else float64
+    return power(*(x.to(dtype) if hasattr(x, "_dtype") else x for x in (self, exponent)))
+
+
+def float_power_(self: Any, exponent: Any) -> Any:
+    """``Tensor.float_power_``.
+
+    Raises:
+        RuntimeError: if the tensor is not of double precision.
+    """
+    dtype = complex128 if result_type((self, exponent)).is_complex else float64
+    check(self._dtype is dtype, f"the base given to float_power_ has dtype {NAMES[self._dtype.name]} but the operation's "
+                                f"result requires dtype {NAMES[dtype.name]}")
+    exponent = exponent.to(dtype) if hasattr(exponent, "_dtype") else exponent
+    return self.pow_(exponent)
+
+
+def isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
+    """``torch.isclose``: ``|self - other| <= atol + rtol * |other|``.
+
+    Raises:
+        RuntimeError: for different dtypes or negative tolerances.
+    """
+    check(self._dtype is other._dtype, f"{NAMES[self._dtype.name]} did not match {NAMES[other._dtype.name]}")
+    for name, tolerance in (("rtol", rtol), ("atol", atol)):
+        check(tolerance >= 0, f"{name} must be greater than or equal to zero, but got {tolerance:g}")
+    close = self == other
+    if equal_nan and self._dtype.category >= FLOATING:
+        close = close | (self.isnan() & other.isnan())
+    if not rtol and not atol:
+        return close
+    other = other if other._dtype.category >= FLOATING else other.to(get_default_dtype())
+    difference = (self - other).abs()
+    return close | (difference.isfinite() & (difference <= atol + (rtol * other).abs()))
+
+
+def where(condition: Any) -> Any:
+    """``torch.where`` of a condition alone: the indices at which it holds, one tensor a dimension."""
+    return condition.nonzero(as_tuple=True)
+
+
+def special_ndtr(self: Any) -> Any:
+    """``torch.special.ndtr``: the area under the normal density left of each element."""
+    x = self * sqrt(0.5)
+    return (1 + x.erf()) * 0.5
+
+
+def polygamma_(self: Any, n: int) -> Any:
+    """``Tensor.polygamma_``."""
+    return self.copy_(self.polygamma(n))
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    **{name: registry[target].call for name, target in ALIASES.items()},
+    **{inplace_name(name): registry[inplace_name(target)].call for name, target in ALIASES.items()},
+    "positive": positive,
+    "square": lambda self: pow_number(self, 2),
+    "square_": lambda self: self.pow_(2),
+    "conj": conj,
+    "conj_physical": conj_physical,
+    "conj_physical_": conj_physical_,
+    "float_power.Tensor_Tensor": lambda self, exponent: _powered(self, exponent, pow_),
+    "float_power.Tensor_Scalar": lambda self, exponent: _powered(self, exponent, pow_number),
+    "float_power.Scalar": lambda self, exponent: _powered(self, exponent, pow_of_number),
+    "float_power_.Tensor_Tensor": float_power_,
+    "float_power_.Tensor_Scalar": float_power_,
+    "add.Scalar_Tensor": lambda self, other, alpha=1: mul(other, alpha).add(self),
+    "sub.Scalar_Tensor": lambda self, other, alpha=1: rsub(other, self, alpha),
+    "mul.Scalar_Tensor": lambda self, other: mul(other, self),
+    "div.Scalar_Tensor": lambda self, other: other.reciprocal() * self,
+    "true_divide.Scalar_Tensor": lambda self, other: other.reciprocal() * self,
+    "isclose": isclose,
+    "where": where,
+    "special_ndtr": special_ndtr,
+    "special_round": lambda self, decimals=0: round_decimals(self, decimals),
+    "polygamma_": polygamma_,
+}

@@ -1,0 +1,90 @@
+"""Differences of neighbours, and integrals by the trapezoidal rule."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._backends.common.errors import check
+from .._backends.common.layout import wrap_dim
+from .._dispatch.schemas import registry
+from .._dtype import BOOL, bool_
+
+
+def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
+    """``torch.diff``: the n-th differences along a dimension."""
+    check(self.ndim >= 1, "diff expects input to be at least one-dimensional")
+    axis = wrap_dim(dim, self.ndim)
+    for other in (prepend, append):
+        check(other is None or other.ndim == self.ndim,
+              "diff expects prepend or append to be the same dimension as input")
+        check(other is None or all(a == b for d, (a, b) in enumerate(zip(other.shape, self.shape, strict=True)) if d != axis),
+              f"diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
+              f"dimension; input.size() = {list(self.shape)}, but got {list(other.shape) if other is not None else []}")
+    check(n >= 0, f"order must be non-negative but got {n}")
+    if n == 0:
+        return self.clone()
+    parts = [part for part in (prepend, self, append) if part is not None]
+    out = registry["cat"].call(parts, axis) if len(parts) > 1 else self
+    for _ in range(min(n, out.shape[axis])):
+        size = out.shape[axis] - 1
+        later, earlier = out.narrow(axis, 1, size), out.narrow(axis, 0, size)
+        out = later.logical_xor(earlier) if out._dtype is bool_ else later - earlier
+    return out
+
+
+def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
+    """The elements along a dimension but the last, and but the first."""
+    check(y._dtype.category != BOOL and (x is None or x._dtype.category != BOOL),
+          f"{name}: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
+    size = y.size(dim)
+    return y.narrow(dim, 0, max(size - 1, 0)), y.narrow(dim, min(size, 1), max(size - 1, 0))
+
+
+def steps(name: str, y: Any, x: Any, dim: int) -> Any:
+    """The distances of the points ``x`` along a dimension, in a shape that goes with ``y``."""
+    if x.ndim == 1:
+        check(x.shape[0] == y.size(dim), f"{name}: There must be one `x` value for each sample point")
+        x = x.view([x.shape[0] if d == wrap_dim(dim, y.ndim) else 1 for d in range(y.ndim)])
+    elif x.ndim < y.ndim:
+        x = x.view([1] * (y.ndim - x.ndim) + list(x.shape))
+    before, behind = neighbours(name, x, dim)
+    return behind - before
+
+
+def trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
+    """``torch.trapezoid`` over the points ``x``."""
+    left, right = neighbours("trapezoid", y, dim, x)
+    if not y.size(dim):
+        return y.sum(dim, dtype=y.dtype)
+    return ((left + right) * steps("trapezoid", y, x, dim)).sum(dim) / 2.0
+
+
+def trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
+    """``torch.trapezoid`` over points at a distance of ``dx``."""
+    neighbours("trapezoid", y, dim)
+    if not y.size(dim):
+        return y.sum(dim, dtype=y.dtype)
+    return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * dx
+
+
+def cumulative_trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
+    """``torch.cumulative_trapezoid`` over the points ``x``."""
+    left, right = neighbours("cumulative_trapezoid", y, dim, x)
+    return (steps("cumulative_trapezoid", y, x, dim) * (left + right)).cumsum(dim) / 2.0
+
+
+def cumulative_trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
+    """``torch.cumulative_trapezoid`` over points at a distance of ``dx``."""
+    left, right = neighbours("cumulative_trapezoid", y, dim)
+    return (dx / 2.0 * (left + right)).cumsum(dim)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "diff": diff,
+    "trapezoid.x": trapezoid_x,
+    "trapezoid.dx": trapezoid_dx,
+    "trapz.x": trapezoid_x,
+    "trapz.dx": trapezoid_dx,
+    "cumulative_trapezoid.x": cumulative_trapezoid_x,
+    "cumulative_trapezoid.dx": cumulative_trapezoid_dx,
+}

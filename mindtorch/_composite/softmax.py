@@ -1,0 +1,34 @@
+"""Softmax with a dtype, and its variants."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import inf
+from typing import Any
+
+from .._dispatch.schemas import registry
+
+_softmax, _log_softmax = registry["_softmax"].call, registry["_log_softmax"].call
+
+
+def softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+    """``torch.softmax``; with ``dtype``, of the input converted to it."""
+    return _softmax(self if dtype is None else self.to(dtype), dim, False)
+
+
+def log_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+    """``torch.log_softmax``; with ``dtype``, of the input converted to it."""
+    return _log_softmax(self if dtype is None else self.to(dtype), dim, False)
+
+
+def safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
+    """Softmax that is 0 where all elements are -inf (ATen's ``_safe_softmax``)."""
+    return softmax(self, dim, dtype).masked_fill((self == -inf).all(dim, True), 0)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "softmax.int": softmax,
+    "log_softmax.int": log_softmax,
+    "special_softmax": softmax,
+    "special_log_softmax": log_softmax,
+    "_safe_softmax": safe_softmax,
+}

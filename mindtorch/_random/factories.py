@@ -1,0 +1,166 @@
+"""New tensors of random numbers: ``rand``, ``randn``, ``randint``, ``randperm``, ``normal`` and their ``*_like`` forms.
+
+All draw in place, into a new tensor or into ``out=``, in the order of its memory.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _device
+from .._api import FUNCTIONS
+from .._backends.common.errors import NAMES
+from .._backends.common.forms import resize_output
+from .._creation import _finish, empty, empty_like, fresh, sizes_of
+from .._dispatch.dispatcher import call_on
+from .._dispatch.keys import AUTOGRAD
+from .._dispatch.schemas import registry
+from .._dtype import DType, int64
+from .._tensor import Tensor
+from .generator import Generator
+
+_uniform, _normal, _random_from = (registry[name].call for name in ("uniform_", "normal_", "random_.from"))
+_randperm, _normal_of_tensors = registry["randperm"], FUNCTIONS["normal"]
+
+
+def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...], size: tuple[int, ...],
+          generator: Generator | None, out: Tensor | None, dtype: DType | None, layout: Any, device: Any,
+          requires_grad: bool) -> Tensor:
+    """Fill ``out``, brought to the size, or a new tensor.
+
+    Raises:
+        TypeError: if ``generator`` is none.
+        RuntimeError: if ``out`` requires grad, or is of another dtype than asked for.
+    """
+    if generator is not None and not isinstance(generator, Generator):
+        raise TypeError(f"{function}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+    if out is None:
+        made = empty(size, dtype=dtype, layout=layout, device=device)
+        return _finish(fresh(fill(made, *parameters, generator)), None, requires_grad)
+    if out._keys & AUTOGRAD:
+        raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic differentiation, but "
+                           "one of the arguments requires grad.")
+    if dtype is not None and dtype is not out.dtype:
+        raise RuntimeError(
+            f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter ({NAMES[out.dtype.name]})"
+        )
+    return _finish(fill(resize_output(out, size), *parameters, generator), None, requires_grad)
+
+
+def _integer(function: str, name: str, value: Any) -> int:
+    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) or isinstance(value, Tensor):
+        return value.__index__()
+    raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
+
+
+def _sizes(function: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
+    if "size" in named:
+        size = (named.pop("size"),)
+    if named:
+        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
+    if not size:
+        raise TypeError(f"{function}() received an invalid combination of arguments: expected a size")
+    return sizes_of(function, size)
+
+
+# -- of a size ---------------------------------------------------------------------------------------------------------
+
+
+def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None,
+         layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+         **named: Any) -> Tensor:
+    """Uniform numbers in [0, 1) (``torch.rand``).
+
+    Raises:
+        NotImplementedError: for a dtype that is neither floating point nor complex.
+    """
+    return _draw("rand", _uniform, (0.0, 1.0), _sizes("rand", size, named), generator, out, dtype, layout, device,
+                 requires_grad)
+
+
+def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None,
+          layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+          **named: Any) -> Tensor:
+    """Normal numbers of mean 0 and variance 1 (``torch.randn``).
+
+    Raises:
+        NotImplementedError: for a dtype that is neither floating point nor complex.
+    """
+    return _draw("randn", _normal, (0.0, 1.0), _sizes("randn", size, named), generator, out, dtype, layout, device,
+                 requires_grad)
+
+
+def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
+            out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+            requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """``randint(high, size)``, ``randint(low, high, size)``: integers in [low, high) (``torch.randint``).
+
+    Raises:
+        RuntimeError: if the range is empty, or the dtype does not hold it.
+    """
+    if size is None and isinstance(high, (tuple, list)):
+        high, size = None, high
+    if high is None:
+        low, high = 0, low
+    if not isinstance(size, (tuple, list)):
+        raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
+    bounds = _integer("randint", "low", low), _integer("randint", "high", high)
+    if dtype is None and out is None:
+        dtype = int64
+    return _draw("randint", _random_from, bounds, sizes_of("randint", (size,)), generator, out, dtype, layout, device,
+                 requires_grad)
+
+
+def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """The integers from 0 to ``n - 1`` in random order (``torch.randperm``).
+
+    Raises:
+        RuntimeError: if ``n`` is negative, or more than the dtype counts to.
+    """
+    n = _integer("randperm", "n", n)
+    where = _device.resolve_device(device)
+    dtype = dtype or (int64 if out is None else out.dtype)
+    return _finish(call_on(_randperm, where.type, n, generator, dtype), out, requires_grad, layout)
+
+
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
+           dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:
+    """Normal numbers of given means and deviations: tensors, or two numbers and a size (``torch.normal``).
+
+    Raises:
+        RuntimeError: for a negative or complex deviation.
+    """
+    if size is None:
+        more = {} if out is None else {"out": out}
+        return _normal_of_tensors(mean, std, generator=generator, **more)
+    parameters = float(mean), float(std)
+    return _draw("normal", _normal, parameters, sizes_of("normal", (size,)), generator, out, dtype, layout, device,
+                 requires_grad)
+
+
+# -- like another tensor -----------------------------------------------------------------------------------------------
+
+
+def rand_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,  # noqa: A002
+              **options: Any) -> Tensor:
+    """``torch.rand`` of a tensor's shape, strides, dtype and device (``torch.rand_like``)."""
+    return _finish(fresh(_uniform(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
+
+
+def randn_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,  # noqa: A002
+               **options: Any) -> Tensor:
+    """``torch.randn`` of a tensor's shape, strides, dtype and device (``torch.randn_like``)."""
+    return _finish(fresh(_normal(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
+
+
+def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None,  # noqa: A002
+                 requires_grad: bool = False, **options: Any) -> Tensor:
+    """``torch.randint`` of a tensor's shape, strides, dtype and device (``torch.randint_like``)."""
+    if high is None:
+        low, high = 0, low
+    bounds = _integer("randint_like", "low", low), _integer("randint_like", "high", high)
+    return _finish(fresh(_random_from(empty_like(input, **options), *bounds, generator)), None, requires_grad)

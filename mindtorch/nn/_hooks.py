@@ -1,0 +1,357 @@
+"""A module's hooks: registering them, and the call that runs them."""
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Mapping
+from functools import partial
+from typing import Any
+
+from .._autograd.node import Node, RemovableHandle, next_sequence_nr
+from .._autograd.views import IN_FUNCTION
+from .._creation import zeros
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.keys import AUTOGRAD
+from .._dispatch.local import local
+from .._tensor import Tensor
+
+Hook = Callable[..., Any]
+Hooks = OrderedDict[int, Hook]
+Flags = OrderedDict[int, bool]  #: the ids of the hooks that were registered with an option
+
+
+class HookHandle(RemovableHandle):
+    """What registering a module's hook returns; removing the hook forgets its options, too."""
+
+    def __init__(self, hooks: Hooks, hook: Hook, prepend: bool = False, options: Mapping[str, bool] | None = None,
+                 flags: Mapping[str, Flags] | None = None):
+        super().__init__(hooks, hook)
+        if prepend:
+            hooks.move_to_end(self.id, last=False)
+        self._flags = [flags[name] for name, on in (options or {}).items() if on and flags is not None]
+        for flag in self._flags:
+            flag[self.id] = True
+
+    def remove(self) -> None:
+        super().remove()
+        for flag in self._flags:
+            flag.pop(self.id, None)
+
+
+# -- hooks of all modules ----------------------------------------------------------------------------------------------
+
+global_forward_hooks: Hooks = OrderedDict()
+global_forward_hooks_always_called: Flags = OrderedDict()
+global_forward_hooks_with_kwargs: Flags = OrderedDict()
+global_forward_pre_hooks: Hooks = OrderedDict()
+global_backward_hooks: Hooks = OrderedDict()
+global_backward_pre_hooks: Hooks = OrderedDict()
+global_buffer_registration_hooks: Hooks = OrderedDict()
+global_module_registration_hooks: Hooks = OrderedDict()
+global_parameter_registration_hooks: Hooks = OrderedDict()
+
+
+def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+    """Have ``hook(module, args, output)`` called after every module's forward."""
+    return HookHandle(global_forward_hooks, hook, False, {"kwargs": with_kwargs, "always": always_call},
+                      {"kwargs": global_forward_hooks_with_kwargs, "always": global_forward_hooks_always_called})
+
+
+def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Have ``hook(module, args)`` called before every module's forward."""
+    return HookHandle(global_forward_pre_hooks, hook)
+
+
+def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
+    """Have ``hook(module, grad_input, grad_output)`` called after every module's backward."""
+    return HookHandle(global_backward_hooks, hook)
+
+
+def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
+    """Have ``hook(module, grad_output)`` called before every module's backward."""
+    return HookHandle(global_backward_pre_hooks, hook)
+
+
+def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
+    """Have ``hook(module, name, buffer)`` called when a buffer is registered; what it returns replaces the buffer."""
+    return HookHandle(global_buffer_registration_hooks, hook)
+
+
+def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
+    """Have ``hook(module, name, submodule)`` called when a submodule is registered; what it returns replaces it."""
+    return HookHandle(global_module_registration_hooks, hook)
+
+
+def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
+    """Have ``hook(module, name, param)`` called when a parameter is registered; what it returns replaces it."""
+    return HookHandle(global_parameter_registration_hooks, hook)
+
+
+def registered(hooks: Hooks, module: Any, name: str, value: Any) -> Any:
+    """What the registration hooks make of a value."""
+    for hook in hooks.values():
+        replaced = hook(module, name, value)
+        if replaced is not None:
+            value = replaced
+    return value
+
+
+# -- backward hooks ----------------------------------------------------------------------------------------------------
+
+
+class BackwardHookFunctionBackward(Node):
+    """The border of a module in the graph: hands gradients on as they are, zeros where none arrived."""
+
+    def __init__(self, tensors: list[Tensor]):
+        self.sequence_nr = next_sequence_nr()
+        self.edges = tuple(t._grad_edge() if t._keys & AUTOGRAD else None for t in tensors)
+        self.shapes = tuple(t.shape for t in tensors)
+        self.dtypes = tuple(t._dtype for t in tensors)
+        self.device = tensors[0]._device
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        return [zeros(shape, dtype=dtype, device=self.device) if grad is None else grad
+                for grad, shape, dtype in zip(grads, self.shapes, self.dtypes, strict=True)]
+
+
+class Border:
+    """The tensors among the values that go into or come out of a module, tied to a node of their own."""
+
+    def __init__(self, values: tuple[Any, ...]):
+        self.count = len(values)
+        self.positions = [i for i, value in enumerate(values) if value.__class__ in TENSOR_TYPES]
+        tensors = [values[i] for i in self.positions]
+        self.node: Node | None = None
+        self.values = values
+        if local.grad_enabled and any(t._keys & AUTOGRAD for t in tensors):
+            node = self.node = BackwardHookFunctionBackward(tensors)
+            tied = list(values)
+            for number, (i, tensor) in enumerate(zip(self.positions, tensors, strict=True)):
+                tied[i] = _tie(tensor, node, number)
+            self.values = type(values)(*tied) if hasattr(values, "_fields") else tuple(tied)
+
+    def spread(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Gradients of the tensors as one a value, None where that is no tensor."""
+        whole: list[Any] = [None] * self.count
+        for i, grad in zip(self.positions, grads, strict=True):
+            whole[i] = grad
+        return tuple(whole)
+
+    def pick(self, whole: Any) -> tuple[Any, ...]:
+        """The gradients of the tensors, of one a value."""
+        return tuple(whole[i] for i in self.positions)
+
+
+def _tie(tensor: Tensor, node: Node, number: int) -> Tensor:
+    alias = tensor._view(tensor.shape, tensor._strides(), tensor._offset)
+    alias._creation = IN_FUNCTION
+    if tensor._keys & AUTOGRAD:
+        alias._keys |= AUTOGRAD
+        alias._grad_fn, alias._output_nr = node, number
+    return alias
+
+
+class BackwardHook:
+    """A module's full backward hooks during one call: they run at the borders of what forward records."""
+
+    def __init__(self, module: Any, hooks: list[Hook], pre_hooks: list[Hook]):
+        self.module, self.hooks, self.pre_hooks = module, hooks, pre_hooks
+        self.grad_outputs: tuple[Any, ...] | None = None
+        self.inputs: Border
+        self.outputs: Border
+
+    def tie_inputs(self, args: tuple[Any, ...]) -> tuple[Any, ...]:
+        """Have the hooks called with the gradients of these arguments."""
+        self.inputs = Border(args)
+        if self.inputs.node is not None:
+            self.inputs.node.register_hook(self._at_inputs)
+        return self.inputs.values
+
+    def tie_output(self, output: Any) -> Any:
+        """Have the pre-hooks called with the gradients of a module's output."""
+        if not isinstance(output, (Tensor, tuple)):
+            warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
+                          f"received {type(output)}", stacklevel=4)
+            return output
+        self.outputs = Border(output if isinstance(output, tuple) else (output,))
+        if self.outputs.node is not None:
+            self.outputs.node.register_hook(self._at_outputs)
+        return self.outputs.values if isinstance(output, tuple) else self.outputs.values[0]
+
+    def _at_outputs(self, _grad_inputs: Any, grads: tuple[Any, ...]) -> Any:
+        grad_outputs = self.outputs.spread(grads)
+        for hook in self.pre_hooks:
+            grad_outputs = self._replaced(hook(self.module, grad_outputs), grad_outputs, "pre hook", "grad_output")
+        self.grad_outputs = grad_outputs
+        if self.inputs.node is None:
+            self._without_inputs()
+        return self.outputs.pick(grad_outputs)
+
+    def _at_inputs(self, grads: tuple[Any, ...], _grad_outputs: Any) -> Any:
+        if self.grad_outputs is None:  # the gradient did not come through the output, as in double backward
+            return None
+        grad_inputs = self.inputs.spread(grads)
+        for hook in self.hooks:
+            grad_inputs = self._replaced(hook(self.module, grad_inputs, self.grad_outputs), grad_inputs, "hook", "grad_input")
+        self.grad_outputs = None
+        return self.inputs.pick(grad_inputs)
+
+    def _without_inputs(self) -> None:
+        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no "
+                      "inputs require gradients.", stacklevel=5)
+        for hook in self.hooks:
+            result = hook(self.module, (None,) * self.inputs.count, self.grad_outputs)
+            if result is not None and not (isinstance(result, tuple) and all(item is None for item in result)):
+                raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or "
+                                   "None for all gradients.")
+        self.grad_outputs = None
+
+    @staticmethod
+    def _replaced(result: Any, grads: tuple[Any, ...], kind: str, side: str) -> Any:
+        if result is None:
+            return grads
+        if len(result) != len(grads):
+            raise RuntimeError(f"Backward {kind} returned an invalid number of {side}, got {len(result)}, but expected "
+                               f"{len(grads)}")
+        return result
+
+
+# -- a module's own hooks ----------------------------------------------------------------------------------------------
+
+
+class HookedCall:
+    """The part of a module that registers hooks and calls forward between them."""
+
+    training: bool
+    _backward_hooks: Hooks
+    _backward_pre_hooks: Hooks
+    _is_full_backward_hook: bool | None
+    _forward_hooks: Hooks
+    _forward_hooks_with_kwargs: Flags
+    _forward_hooks_always_called: Flags
+    _forward_pre_hooks: Hooks
+    _forward_pre_hooks_with_kwargs: Flags
+    forward: Callable[..., Any]
+
+    def register_forward_pre_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+        """Have ``hook(module, args)`` called before forward; what it returns replaces the arguments.
+
+        With ``with_kwargs`` it is ``hook(module, args, kwargs)``, and returns None or ``(args, kwargs)``.
+        """
+        return HookHandle(self._forward_pre_hooks, hook, prepend, {"kwargs": with_kwargs},
+                          {"kwargs": self._forward_pre_hooks_with_kwargs})
+
+    def register_forward_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False,
+                              always_call: bool = False) -> RemovableHandle:
+        """Have ``hook(module, args, output)`` called after forward; what it returns replaces the output.
+
+        With ``with_kwargs`` it is ``hook(module, args, kwargs, output)``; with ``always_call`` it is called even if
+        forward, or a hook before it, raises.
+        """
+        return HookHandle(self._forward_hooks, hook, prepend, {"kwargs": with_kwargs, "always": always_call},
+                          {"kwargs": self._forward_hooks_with_kwargs, "always": self._forward_hooks_always_called})
+
+    def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(module, grad_input, grad_output)`` called when the gradients of the inputs are computed; what it
+        returns replaces them.
+
+        Raises:
+            RuntimeError: if the module has hooks of the old kind.
+        """
+        self._backward_kind(True)
+        return HookHandle(self._backward_hooks, hook, prepend)
+
+    def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(module, grad_output)`` called when the gradients of the output are there; what it returns replaces
+        them.
+        """
+        return HookHandle(self._backward_pre_hooks, hook, prepend)
+
+    def register_backward_hook(self, hook: Hook) -> RemovableHandle:
+        """Have ``hook(module, grad_input, grad_output)`` called when the node of the output ran: the old kind of hook,
+        which sees that one node only.
+
+        Raises:
+            RuntimeError: if the module has full backward hooks.
+        """
+        self._backward_kind(False)
+        return HookHandle(self._backward_hooks, hook)
+
+    def _backward_kind(self, full: bool) -> None:
+        if self._is_full_backward_hook is (not full):
+            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
+                               "use only one of them.")
+        self._is_full_backward_hook = full
+
+    def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
+        """Forward between the hooks."""
+        called: set[int] = set()
+        result: Any = None
+        try:
+            args, kwargs = self._run_pre_hooks(args, kwargs)
+            border = self._backward_border()
+            if border is not None:
+                args = border.tie_inputs(args)
+            result = self.forward(*args, **kwargs)
+            for hooks, with_kwargs in self._forward_hook_tables():
+                for number, hook in list(hooks.items()):
+                    called.add(number)
+                    changed = hook(self, args, kwargs, result) if number in with_kwargs else hook(self, args, result)
+                    if changed is not None:
+                        result = changed
+            if border is not None:
+                result = border.tie_output(result)
+            if self._is_full_backward_hook is False:
+                self._hook_last_node(result)
+            return result
+        except Exception:
+            self._run_always_called(called, args, kwargs, result)
+            raise
+
+    def _run_pre_hooks(self, args: Any, kwargs: Any) -> tuple[Any, Any]:
+        for number, hook in [*global_forward_pre_hooks.items(), *self._forward_pre_hooks.items()]:
+            if number in self._forward_pre_hooks_with_kwargs:
+                changed = hook(self, args, kwargs)
+                if changed is not None:
+                    if not isinstance(changed, tuple) or len(changed) != 2:
+                        raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
+                                           f"{changed}.")
+                    args, kwargs = changed
+            else:
+                changed = hook(self, args)
+                if changed is not None:
+                    args = changed if isinstance(changed, tuple) else (changed,)
+        return args, kwargs
+
+    def _forward_hook_tables(self) -> tuple[tuple[Hooks, Flags], tuple[Hooks, Flags]]:
+        return ((global_forward_hooks, global_forward_hooks_with_kwargs),
+                (self._forward_hooks, self._forward_hooks_with_kwargs))
+
+    def _backward_border(self) -> BackwardHook | None:
+        hooks = list(global_backward_hooks.values())
+        if self._is_full_backward_hook:
+            hooks += self._backward_hooks.values()
+        pre_hooks = [*global_backward_pre_hooks.values(), *self._backward_pre_hooks.values()]
+        return BackwardHook(self, hooks, pre_hooks) if hooks or pre_hooks else None
+
+    def _hook_last_node(self, result: Any) -> None:
+        """Attach the hooks of the old kind to the node of the (first) output."""
+        output = result
+        while not isinstance(output, Tensor):
+            output = next(v for v in output.values() if isinstance(v, Tensor)) if isinstance(output, dict) else output[0]
+        if output.grad_fn is not None:
+            for hook in self._backward_hooks.values():
+                output.grad_fn.register_hook(partial(hook, self))
+
+    def _run_always_called(self, called: set[int], args: Any, kwargs: Any, result: Any) -> None:
+        always = {**global_forward_hooks_always_called, **self._forward_hooks_always_called}
+        for hooks, with_kwargs in self._forward_hook_tables():
+            for number, hook in list(hooks.items()):
+                if number not in always or number in called:
+                    continue
+                try:
+                    changed = hook(self, args, kwargs, result) if number in with_kwargs else hook(self, args, result)
+                    result = result if changed is None else changed
+                except Exception as error:
+                    warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as "
+                                  f"another error was raised in forward: {error}", stacklevel=4)

@@ -1,0 +1,269 @@
+"""Initial values of parameters; mirrors ``torch.nn.init``, and draws the same numbers from the same seed.
+
+All write into their tensor without recording it, and return it.
+"""
+from __future__ import annotations
+
+import functools
+import math
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._autograd.grad_mode import no_grad
+from .._creation import empty_like, eye as _eye, from_numpy
+from .._random.factories import randperm
+from .._tensor import Tensor
+
+_GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0, "conv_transpose2d": 1.0,
+          "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}  # fmt: skip
+
+
+def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float:
+    """The recommended gain for a nonlinearity.
+
+    Raises:
+        ValueError: for one that is not known, or a slope of ``leaky_relu`` that is no number.
+    """
+    if nonlinearity in _GAINS:
+        return _GAINS[nonlinearity]
+    if nonlinearity != "leaky_relu":
+        raise ValueError(f"Unsupported nonlinearity {nonlinearity}")
+    if param is None:
+        param = 0.01
+    elif isinstance(param, bool) or not isinstance(param, (int, float)):
+        raise ValueError(f"negative_slope {param} not a valid number")
+    return math.sqrt(2.0 / (1 + param**2))
+
+
+# -- plain distributions and constants ---------------------------------------------------------------------------------
+
+
+@no_grad()
+def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform in [a, b)."""
+    return tensor.uniform_(a, b, generator=generator)  # type: ignore[attr-defined]
+
+
+@no_grad()
+def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal."""
+    return tensor.normal_(mean, std, generator=generator)  # type: ignore[attr-defined]
+
+
+@no_grad()
+def constant_(tensor: Tensor, val: float) -> Tensor:
+    """``val`` everywhere."""
+    return tensor.fill_(val)  # type: ignore[attr-defined]
+
+
+@no_grad()
+def ones_(tensor: Tensor) -> Tensor:
+    """1 everywhere."""
+    return tensor.fill_(1.0)  # type: ignore[attr-defined]
+
+
+@no_grad()
+def zeros_(tensor: Tensor) -> Tensor:
+    """0 everywhere."""
+    return tensor.zero_()  # type: ignore[attr-defined]
+
+
+@no_grad()
+def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
+                  generator: Any = None) -> Tensor:
+    """Normal, drawn again where it is not in [a, b]."""
+    if tensor.is_meta:
+        return tensor
+    if mean < a - 2 * std or mean > b + 2 * std:
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
+                      "incorrect.", stacklevel=2)
+    below_a, below_b = ((1 + math.erf((bound - mean) / std / math.sqrt(2))) / 2 for bound in (a, b))
+    if below_b - below_a > 0.3:
+        return _redrawn_normal(tensor, mean, std, a, b, generator)
+    return _rejected_uniform(tensor, mean, std, a, b, generator)
+
+
+def _redrawn_normal(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    """Normal numbers, drawn again while any lies outside: most lie inside at once."""
+    low, high = tensor.new_tensor(a, device="cpu").item(), tensor.new_tensor(b, device="cpu").item()
+    result = tensor.normal_(mean, std, generator=generator)
+    while bool((outside := (result < low) | (result > high)).any()):
+        result = empty_like(result).normal_(mean, std, generator=generator).where(outside, result)  # type: ignore[attr-defined]
+    return tensor if result is tensor else tensor.copy_(result)
+
+
+def _rejected_uniform(tensor: Any, mean: float, std: float, a: float, b: float, generator: Any) -> Tensor:
+    """Uniform numbers, each kept with a chance proportional to the density: for an interval far out."""
+    peak = -0.5 * ((max(a, min(mean, b)) - mean) / std) ** 2
+
+    def rejected(values: Any) -> Any:
+        log_density = values.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
+        return empty_like(values).uniform_(generator=generator).log_().gt(log_density)  # type: ignore[attr-defined]
+
+    result = tensor.uniform_(a, b, generator=generator)
+    pending = rejected(result)
+    while bool(pending.any()):
+        candidates = empty_like(tensor).uniform_(a, b, generator=generator)  # type: ignore[attr-defined]
+        result = candidates.where(pending, result)
+        pending = rejected(candidates) & pending
+    return tensor if result is tensor else tensor.copy_(result)
+
+
+# -- patterns ----------------------------------------------------------------------------------------------------------
+
+
+@no_grad()
+def eye_(tensor: Tensor) -> Tensor:
+    """The identity matrix.
+
+    Raises:
+        ValueError: if it is no matrix.
+    """
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    return tensor.copy_(_eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))  # type: ignore[attr-defined]
+
+
+@no_grad()
+def dirac_(tensor: Any, groups: int = 1) -> Tensor:
+    """The convolution kernel that hands on its input's channels, in each of ``groups``.
+
+    Raises:
+        ValueError: if it is not 3, 4 or 5-dimensional, or the groups do not divide dimension 0.
+    """
+    if tensor.ndim not in (3, 4, 5):
+        raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
+    if tensor.shape[0] % groups:
+        raise ValueError("dim 0 must be divisible by groups")
+    if tensor.is_meta:
+        return tensor
+    tensor.zero_()
+    outputs = tensor.shape[0] // groups
+    middle = tuple(size // 2 for size in tensor.shape[2:])
+    for group in range(groups):
+        for channel in range(min(outputs, tensor.shape[1])):
+            tensor[(group * outputs + channel, channel, *middle)] = 1
+    return tensor
+
+
+@no_grad()
+def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
+    """A (semi-)orthogonal matrix, of all dimensions but the first taken together, times ``gain``.
+
+    Raises:
+        ValueError: if it has less than 2 dimensions.
+    """
+    if tensor.ndim < 2:
+        raise ValueError("Only tensors with 2 or more dimensions are supported")
+    if tensor.numel() == 0 or tensor.is_meta:
+        return tensor
+    rows = tensor.shape[0]
+    drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator).cpu().numpy()
+    wide = drawn.shape[0] < drawn.shape[1]
+    q, r = np.linalg.qr(drawn.T if wide else drawn)
+    q = q * np.sign(np.diagonal(r))  # makes the distribution uniform, and the result independent of LAPACK's signs
+    matrix = from_numpy(np.ascontiguousarray(q.T if wide else q))
+    return tensor.copy_(matrix.view(tensor.shape)).mul_(gain)  # type: ignore[attr-defined]
+
+
+@no_grad()
+def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
+    """Normal, but a fraction ``sparsity`` of each column zero.
+
+    Raises:
+        ValueError: if it is no matrix.
+    """
+    if tensor.ndim != 2:
+        raise ValueError("Only tensors with 2 dimensions are supported")
+    if tensor.is_meta:
+        return tensor
+    rows, columns = tensor.shape
+    tensor.normal_(0, std, generator=generator)
+    for column in range(columns):
+        tensor[randperm(rows)[:math.ceil(sparsity * rows)], column] = 0
+    return tensor
+
+
+# -- scaled by the number of inputs and outputs ------------------------------------------------------------------------
+
+
+def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
+    """How many inputs and outputs each element of a weight's other side is tied to.
+
+    Raises:
+        ValueError: if it has less than 2 dimensions.
+    """
+    if tensor.ndim < 2:
+        raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
+    receptive_field = math.prod(tensor.shape[2:])
+    return tensor.shape[1] * receptive_field, tensor.shape[0] * receptive_field
+
+
+def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
+    mode = mode.lower()
+    if mode not in ("fan_in", "fan_out"):
+        raise ValueError(f"Mode {mode} not supported, please use one of ['fan_in', 'fan_out']")
+    return _calculate_fan_in_and_fan_out(tensor)[mode == "fan_out"]
+
+
+def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Uniform in ±gain·sqrt(6 / (fan_in + fan_out))."""
+    std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
+    """Normal with the standard deviation gain·sqrt(2 / (fan_in + fan_out))."""
+    return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
+
+
+def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
+    """Gain over the root of the fan; None, with a warning, for a tensor without elements."""
+    if 0 in tensor.shape:
+        warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
+        return None
+    return calculate_gain(nonlinearity, a) / math.sqrt(_calculate_correct_fan(tensor, mode))
+
+
+def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                     generator: Any = None) -> Tensor:
+    """Uniform in ±gain·sqrt(3 / fan); ``a`` is the slope of ``leaky_relu``."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    if std is None:
+        return tensor
+    bound = math.sqrt(3.0) * std
+    return uniform_(tensor, -bound, bound, generator)
+
+
+def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
+                    generator: Any = None) -> Tensor:
+    """Normal with the standard deviation gain / sqrt(fan); ``a`` is the slope of ``leaky_relu``."""
+    std = _kaiming_std(tensor, a, mode, nonlinearity)
+    return tensor if std is None else normal_(tensor, 0.0, std, generator)
+
+
+# -- the names of before -----------------------------------------------------------------------------------------------
+
+
+def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    name = function.__name__[:-1]
+
+    @functools.wraps(function)
+    def call(*args: Any, **kwargs: Any) -> Tensor:
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        return function(*args, **kwargs)
+
+    call.__name__ = name
+    return call
+
+
+uniform, normal, constant, eye, dirac, sparse, orthogonal = map(
+    _deprecated, (uniform_, normal_, constant_, eye_, dirac_, sparse_, orthogonal_)
+)
+xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal = map(
+    _deprecated, (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_)
+)

@@ -1,0 +1,480 @@
+"""``Module``: the base of everything that has parameters."""
+from __future__ import annotations
+
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable, Iterator
+from typing import Any
+
+from .._autograd.grad_mode import no_grad
+from .._backends.common.convert import to_device
+from .._conversion import parse_to
+from .._creation import empty_like
+from .._dtype import FLOATING, DType, bfloat16, float16, float32, float64
+from .._tensor import Tensor
+from . import _hooks
+from ._hooks import HookedCall, registered
+from ._state import State
+from .parameter import Buffer, Parameter
+
+
+def typename(value: Any) -> str:
+    """The name by which messages call a value's type (``torch.typename``)."""
+    if isinstance(value, Tensor):
+        return value.type()  # type: ignore[attr-defined]
+    kind = value if isinstance(value, type) else type(value)
+    return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
+
+
+class Module(HookedCall, State):
+    """The base of all neural network modules; mirrors ``torch.nn.Module``.
+
+    Parameters, buffers and modules that are assigned as attributes are registered, and found again by name.
+    """
+
+    dump_patches = False
+    call_super_init = False
+    training: bool
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        if not self.call_super_init:
+            if kwargs:
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+            if args:
+                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+        self.__dict__.update(
+            training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(),
+            _backward_pre_hooks=OrderedDict(), _backward_hooks=OrderedDict(), _is_full_backward_hook=None,
+            _forward_hooks=OrderedDict(), _forward_hooks_with_kwargs=OrderedDict(),
+            _forward_hooks_always_called=OrderedDict(), _forward_pre_hooks=OrderedDict(),
+            _forward_pre_hooks_with_kwargs=OrderedDict(), _state_dict_hooks=OrderedDict(),
+            _state_dict_pre_hooks=OrderedDict(), _load_state_dict_pre_hooks=OrderedDict(),
+            _load_state_dict_post_hooks=OrderedDict(), _modules={},
+        )
+        if self.call_super_init:
+            super().__init__(*args, **kwargs)
+
+    # -- calling -------------------------------------------------------------------------------------------------------
+
+    def forward(self, *args: Any, **kwargs: Any) -> Any:
+        """What the module computes; for subclasses to define."""
+        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
+                or _hooks.global_forward_hooks or _hooks.global_forward_pre_hooks or _hooks.global_backward_hooks
+                or _hooks.global_backward_pre_hooks):
+            return self.forward(*args, **kwargs)
+        return self._hooked_call(*args, **kwargs)
+
+    # -- registering ---------------------------------------------------------------------------------------------------
+
+    def _check_name(self, kind: str, name: Any, taken: dict[str, Any]) -> None:
+        if "_modules" not in self.__dict__:
+            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+        if not isinstance(name, str):
+            raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
+        if "." in name:
+            raise KeyError(f'{kind} name can\'t contain "."' + (f", got: {name}" if kind == "module" else ""))
+        if name == "":
+            raise KeyError(f'{kind} name can\'t be empty string ""')
+        if name not in taken and hasattr(self, name):
+            raise KeyError(f"attribute '{name}' already exists")
+
+    def register_parameter(self, name: str, param: Parameter | None) -> None:
+        """Add a parameter, or with None say that there is none of that name.
+
+        Raises:
+            TypeError: if it is no Parameter.
+            KeyError: if the name is taken, empty, or contains a dot.
+        """
+        self._check_name("parameter", name, self.__dict__.get("_parameters", {}))
+        if param is not None:
+            if not isinstance(param, Parameter):
+                raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
+                                "required)")
+            if param.grad_fn is not None:
+                raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
+                                 f"explicitly. To express '{name}' as a function of another Tensor, compute the value in the "
+                                 "forward() method.")
+            param = registered(_hooks.global_parameter_registration_hooks, self, name, param)
+        self._parameters[name] = param
+
+    def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
+        """Add a buffer: a tensor that is part of the module's state, but no parameter; in its state dict if persistent.
+
+        Raises:
+            TypeError: if it is no tensor.
+            KeyError: if the name is taken, empty, or contains a dot.
+        """
+        self._check_name("buffer", name, self.__dict__.get("_buffers", {}))
+        if tensor is not None and not isinstance(tensor, Tensor):
+            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+        self._buffers[name] = registered(_hooks.global_buffer_registration_hooks, self, name, tensor)
+        if persistent:
+            self._non_persistent_buffers_set.discard(name)
+        else:
+            self._non_persistent_buffers_set.add(name)
+
+    def add_module(self, name: str, module: Module | None) -> None:
+        """Add a module below this one.
+
+        Raises:
+            TypeError: if it is no module.
+            KeyError: if the name is taken, empty, or contains a dot.
+        """
+        if module is not None and not isinstance(module, Module):
+            raise TypeError(f"{typename(module)} is not a Module subclass")
+        self._check_name("module", name, self.__dict__.get("_modules", {}))
+        self._modules[name] = registered(_hooks.global_module_registration_hooks, self, name, module)
+
+    def register_module(self, name: str, module: Module | None) -> None:
+        """Alias for ``add_module``."""
+        self.add_module(name, module)
+
+    # -- attributes ----------------------------------------------------------------------------------------------------
+
+    def __getattr__(self, name: str) -> Any:
+        state = self.__dict__
+        for table in ("_parameters", "_buffers", "_modules"):
+            found = state.get(table)
+            if found is not None and name in found:
+                return found[name]
+        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        state = self.__dict__
+        if isinstance(value, Parameter):
+            if "_parameters" not in state:
+                raise AttributeError("cannot assign parameters before Module.__init__() call")
+            self._forget(name, "_buffers", "_modules")
+            self.register_parameter(name, value)
+        elif name in state.get("_parameters", ()):
+            if value is not None:
+                raise TypeError(f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)")
+            self.register_parameter(name, None)
+        elif isinstance(value, Module):
+            if "_modules" not in state:
+                raise AttributeError("cannot assign module before Module.__init__() call")
+            self._forget(name, "_parameters", "_buffers")
+            self._modules[name] = registered(_hooks.global_module_registration_hooks, self, name, value)
+        elif name in state.get("_modules", ()):
+            if value is not None:
+                raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
+            self._modules[name] = registered(_hooks.global_module_registration_hooks, self, name, value)
+        elif isinstance(value, Buffer) or name in state.get("_buffers", ()):
+            if value is not None and not isinstance(value, Tensor):
+                raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
+                                "expected)")
+            marked = isinstance(value, Buffer)
+            self.register_buffer(name, value, value.persistent if marked else name not in self._non_persistent_buffers_set)
+        else:
+            object.__setattr__(self, name, value)
+
+    def _forget(self, name: str, *tables: str) -> None:
+        """Take a name out of the instance's attributes and tables: something else is to be registered under it."""
+        state = self.__dict__
+        state.pop(name, None)
+        for table in tables:
+            state[table].pop(name, None)
+        self._non_persistent_buffers_set.discard(name)
+
+    def __delattr__(self, name: str) -> None:
+        for table in (self._parameters, self._buffers, self._modules):
+            if name in table:
+                del table[name]
+                self._non_persistent_buffers_set.discard(name)
+                return
+        object.__delattr__(self, name)
+
+    def __dir__(self) -> list[str]:
+        names = {*dir(type(self)), *self.__dict__, *self._parameters, *self._modules, *self._buffers}
+        return sorted(name for name in names if not name[0].isdigit())
+
+    def __getstate__(self) -> dict[str, Any]:
+        return self.__dict__.copy()
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+
+    # -- by path -------------------------------------------------------------------------------------------------------
+
+    def get_submodule(self, target: str) -> Module:
+        """The module at a dotted path; this one for ''.
+
+        Raises:
+            AttributeError: if there is nothing there, or it is no module.
+        """
+        module = self
+        for name in target.split(".") if target else ():
+            if not hasattr(module, name):
+                raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+            module = getattr(module, name)
+            if not isinstance(module, Module):
+                raise AttributeError(f"`{name}` is not an nn.Module")
+        return module
+
+    def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
+        """Put a module at a dotted path, in place of what is there; if ``strict``, something has to be.
+
+        Raises:
+            ValueError: for an empty path, or something that is no module.
+            AttributeError: if the path leads nowhere.
+        """
+        if target == "":
+            raise ValueError("Cannot set the submodule without a target name!")
+        if not isinstance(module, Module):
+            raise ValueError(f"`module` is not an nn.Module, found {type(module)}")
+        path, _, name = target.rpartition(".")
+        parent = self.get_submodule(path)
+        if strict and not hasattr(parent, name):
+            raise AttributeError(f"{parent._get_name()} has no attribute `{name}`")
+        if hasattr(parent, name) and not isinstance(getattr(parent, name), Module):
+            raise AttributeError(f"`{name}` is not an nn.Module")
+        setattr(parent, name, module)
+
+    def get_parameter(self, target: str) -> Parameter:
+        """The parameter at a dotted path.
+
+        Raises:
+            AttributeError: if there is nothing there, or it is no parameter.
+        """
+        found = self._get_member(target)
+        if not isinstance(found, Parameter):
+            raise AttributeError(f"`{target.rpartition('.')[2]}` is not an nn.Parameter")
+        return found
+
+    def get_buffer(self, target: str) -> Tensor:
+        """The buffer at a dotted path.
+
+        Raises:
+            AttributeError: if there is nothing there, or it is no buffer.
+        """
+        path, _, name = target.rpartition(".")
+        found = self._get_member(target)
+        if name not in self.get_submodule(path)._buffers:
+            raise AttributeError(f"`{name}` is not a buffer")
+        return found
+
+    def _get_member(self, target: str) -> Any:
+        path, _, name = target.rpartition(".")
+        module = self.get_submodule(path)
+        if not hasattr(module, name):
+            raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
+        return getattr(module, name)
+
+    # -- members -------------------------------------------------------------------------------------------------------
+
+    def named_modules(self, memo: set[Any] | None = None, prefix: str = "",
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+        """This module and all below it with their paths, each once unless told otherwise."""
+        memo = set() if memo is None else memo
+        if self not in memo:
+            if remove_duplicate:
+                memo.add(self)
+            yield prefix, self
+            for name, module in self._modules.items():
+                if module is not None:
+                    yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+
+    def modules(self) -> Iterator[Any]:
+        """This module and all below it, each once."""
+        for _, module in self.named_modules():
+            yield module
+
+    def named_children(self) -> Iterator[tuple[str, Any]]:
+        """The modules directly below this one with their names, each once."""
+        memo = set()
+        for name, module in self._modules.items():
+            if module is not None and module not in memo:
+                memo.add(module)
+                yield name, module
+
+    def children(self) -> Iterator[Any]:
+        """The modules directly below this one, each once."""
+        for _, module in self.named_children():
+            yield module
+
+    def _named_members(self, members_of: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
+                       remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
+        memo = set()
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        for path, module in modules:
+            for name, member in members_of(module):
+                if member is not None and member not in memo:
+                    if remove_duplicate:
+                        memo.add(member)
+                    yield f"{path}.{name}" if path else name, member
+
+    def named_parameters(self, prefix: str = "", recurse: bool = True,
+                         remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
+        """The parameters with their paths, each once."""
+        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+
+    def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
+        """The parameters, each once."""
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
+
+    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+        """The buffers with their paths, each once."""
+        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
+
+    def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
+        """The buffers, each once."""
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
+
+    # -- all at once ---------------------------------------------------------------------------------------------------
+
+    def apply(self, fn: Callable[[Any], None]) -> Any:
+        """Call ``fn`` with every module below this one, then with this one."""
+        for module in self.children():
+            module.apply(fn)
+        fn(self)
+        return self
+
+    def train(self, mode: bool = True) -> Any:
+        """Set training mode, here and below.
+
+        Raises:
+            ValueError: if ``mode`` is no bool.
+        """
+        if not isinstance(mode, bool):
+            raise ValueError("training mode is expected to be boolean")
+        self.training = mode
+        for module in self.children():
+            module.train(mode)
+        return self
+
+    def eval(self) -> Any:
+        """``train(False)``."""
+        return self.train(False)
+
+    def requires_grad_(self, requires_grad: bool = True) -> Any:
+        """Set whether the parameters require grad."""
+        for param in self.parameters():
+            param.requires_grad_(requires_grad)
+        return self
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the parameters' gradients, or set them to zero."""
+        for param in self.parameters():
+            gradient = param._grad
+            if set_to_none:
+                param._grad = None
+            elif gradient is not None:
+                gradient = param._grad = gradient.detach() if gradient.requires_grad else gradient
+                gradient.zero_()  # type: ignore[union-attr]
+
+    def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
+        """Replace every parameter's, gradient's and buffer's data by what ``fn`` makes of it. The Parameter objects stay,
+        unless they go to the meta device or come from there.
+        """
+        if recurse:
+            for module in self.children():
+                module._apply(fn)
+        for name, param in self._parameters.items():
+            if param is None:
+                continue
+            with no_grad():
+                data = fn(param)
+                gradient = None if param._grad is None else fn(param._grad)
+            if data.is_meta == param.is_meta:
+                param.data = data
+                if gradient is not None:
+                    param._grad.data = gradient
+            else:
+                moved = self._parameters[name] = Parameter(data, param.requires_grad)
+                moved._grad = None if gradient is None else gradient.requires_grad_(param._grad.requires_grad)
+        for name, buffer in self._buffers.items():
+            if buffer is not None:
+                self._buffers[name] = fn(buffer)
+        return self
+
+    # -- conversion ----------------------------------------------------------------------------------------------------
+
+    def to(self, *args: Any, **kwargs: Any) -> Any:
+        """Move to a device, and what is of a floating point or complex dtype to another such; in place, and returned.
+
+        Raises:
+            TypeError: for a dtype that is neither floating point nor complex.
+            NotImplementedError: from the meta device to another: see ``to_empty``.
+        """
+        device, dtype, non_blocking, _, memory_format = parse_to(*args, **kwargs)
+        if dtype is not None:
+            if dtype.category < FLOATING:
+                raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+            if dtype.is_complex:
+                warnings.warn("Complex modules are a new feature under active development whose design may change, and some "
+                              "modules might not work as expected when using complex tensors as parameters or buffers.",
+                              stacklevel=2)
+
+        def convert(tensor: Tensor) -> Tensor:
+            wanted = dtype if tensor._dtype.category >= FLOATING else None
+            if memory_format is not None and tensor.dim() in (4, 5):
+                return tensor.to(device, wanted, non_blocking, memory_format=memory_format)  # type: ignore[attr-defined]
+            return to_device(tensor, device or tensor._device, wanted, non_blocking)
+
+        return self._apply(convert)
+
+    def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
+        """Move to a device without the values."""
+        return self._apply(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
+
+    def cpu(self) -> Any:
+        """Move to the CPU."""
+        return self._apply(lambda tensor: tensor.cpu())  # type: ignore[attr-defined]
+
+    def npu(self, device: Any = None) -> Any:
+        """Move to an NPU, the current one unless given."""
+        return self._apply(lambda tensor: tensor.npu(device))  # type: ignore[attr-defined]
+
+    def type(self, dst_type: DType | str) -> Any:
+        """Convert everything to a dtype."""
+        return self._apply(lambda tensor: tensor.type(dst_type))  # type: ignore[attr-defined]
+
+    def _floating_to(self, dtype: DType) -> Any:
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)  # type: ignore[attr-defined]
+
+    def float(self) -> Any:
+        """Convert what is of a floating point dtype to float32."""
+        return self._floating_to(float32)
+
+    def double(self) -> Any:
+        """Convert what is of a floating point dtype to float64."""
+        return self._floating_to(float64)
+
+    def half(self) -> Any:
+        """Convert what is of a floating point dtype to float16."""
+        return self._floating_to(float16)
+
+    def bfloat16(self) -> Any:
+        """Convert what is of a floating point dtype to bfloat16."""
+        return self._floating_to(bfloat16)
+
+    def share_memory(self) -> Any:
+        """Move everything to shared memory."""
+        return self._apply(lambda tensor: tensor.share_memory_())
+
+    # -- printing ------------------------------------------------------------------------------------------------------
+
+    def _get_name(self) -> str:
+        return type(self).__name__
+
+    def extra_repr(self) -> str:
+        """What the repr says of the module besides its name and children; for subclasses to define."""
+        return ""
+
+    def __repr__(self) -> str:
+        extra = self.extra_repr()
+        lines = extra.split("\n") if extra else []
+        children = [f"({name}): {indented(repr(module))}" for name, module in self._modules.items()]
+        if not children and len(lines) <= 1:
+            return f"{self._get_name()}({extra})"
+        return f"{self._get_name()}(\n  " + "\n  ".join(lines + children) + "\n)"
+
+
+def indented(text: str, spaces: int = 2) -> str:
+    """A text with all lines but the first indented."""
+    return text.replace("\n", "\n" + " " * spaces)

@@ -1,0 +1,55 @@
+"""``Parameter`` and ``Buffer``: tensors that a module registers when they are assigned to it."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._creation import as_subclass, empty
+from .._tensor import Tensor
+
+
+class _ParameterType(type(Tensor)):  # type: ignore[misc]
+    """Calling a parameter class makes a parameter, not a legacy tensor."""
+
+    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
+        return type.__call__(cls, *args, **kwargs)
+
+
+class Parameter(Tensor, metaclass=_ParameterType):
+    """A tensor that is a module's parameter; mirrors ``torch.nn.Parameter``.
+
+    It is a leaf on the memory of ``data`` (an empty tensor for None), and requires grad unless told otherwise.
+
+    Raises:
+        RuntimeError: if it shall require grad and ``data`` is not of a floating point or complex dtype.
+    """
+
+    def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
+        if not isinstance(requires_grad, bool):
+            raise TypeError(f"Parameter(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+        source = empty(0) if data is None else data.detach()
+        return as_subclass(source, cls).requires_grad_(requires_grad)
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)  # type: ignore[attr-defined]
+        return memo[id(self)]
+
+    def __repr__(self) -> str:  # type: ignore[override]
+        return "Parameter containing:\n" + super().__repr__()
+
+
+class _BufferType(type):
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and getattr(instance, "_is_buffer", False)
+
+
+class Buffer(metaclass=_BufferType):
+    """A tensor that is a module's buffer when assigned to it, in its state dict if ``persistent``; mirrors
+    ``torch.nn.Buffer``: calling it returns a plain tensor, marked.
+    """
+
+    def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
+        source = empty(0) if data is None else data
+        marked = source.detach().requires_grad_(source.requires_grad)  # type: ignore[attr-defined]
+        marked.persistent, marked._is_buffer = persistent, True
+        return marked

@@ -1,0 +1,8 @@
+"""The default random number generator: ``torch.random``."""
+from __future__ import annotations
+
+from ._random import (
+    default_generator, fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
+)  # fmt: skip
+
+__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]

@@ -1,0 +1,161 @@
+"""Pipeline mode: what is recorded, what flushes, and what a failure leaves behind."""
+from __future__ import annotations
+
+import copy
+import threading
+
+import pytest
+
+import mindtorch as torch
+from mindtorch import library
+from mindtorch._dispatch.keys import PIPELINE
+from mindtorch._dispatch.local import local
+from tests.dispatch.test_registry import restored  # noqa: F401
+
+
+def is_pending(tensor) -> bool:
+    return bool(tensor._keys & PIPELINE)
+
+
+@pytest.fixture
+def inputs():
+    return torch.arange(6.0).view(2, 3), torch.ones(3, 2)
+
+
+def test_recorded_tensors_know_shape_dtype_strides_and_graph_but_not_values(inputs):
+    a, b = inputs
+    b.requires_grad_()
+    with torch.pipeline() as p:
+        y = a.mm(b).relu()
+        z = y.t()
+        assert len(p) == 2 and is_pending(y) and is_pending(z)
+        assert (y.shape, y.dtype, z.stride()) == ((2, 2), torch.float32, (1, 2))
+        assert y.grad_fn.name() == "ReluBackward0" and z._base is y
+        assert y._array is None
+    assert not is_pending(y) and not is_pending(z) and len(p) == 0
+    assert y.tolist() == [[3.0, 3.0], [12.0, 12.0]] and z.tolist() == [[3.0, 12.0], [3.0, 12.0]]
+    assert y.storage is z.storage
+
+
+@pytest.mark.parametrize("look", [
+    lambda t: t.numpy(), lambda t: t.tolist(), lambda t: t.sum().item(), repr, str, lambda t: t.to("cpu"),
+    lambda t: bool(t.sum()), lambda t: float(t.sum()), lambda t: t.data_ptr(), copy.deepcopy, lambda t: t.cpu(),
+], ids=["numpy", "tolist", "item", "repr", "str", "to cpu", "truth", "float", "data_ptr", "deepcopy", "cpu"])  # fmt: skip
+def test_every_look_at_the_data_runs_what_is_pending(inputs, look):
+    with torch.pipeline() as p:
+        y = inputs[0] + 1
+        assert len(p) == 1
+        look(y)
+        assert not is_pending(y) and len(p) == 0
+    assert y.tolist() == [[1.0, 2.0, 3.0], [4.0, 5.0, 6.0]]
+
+
+def test_flush_and_backward_run_what_is_pending(inputs):
+    w = torch.ones(3, requires_grad=True)
+    with torch.pipeline() as p:
+        y = inputs[0] * w
+        p.flush()
+        assert not is_pending(y) and p.flushed == 1
+        loss = (y * y).sum()
+        loss.backward()
+        assert not is_pending(loss) and w.grad is not None
+    eager = torch.ones(3, requires_grad=True)
+    ((inputs[0] * eager) ** 2).sum().backward()
+    assert w.grad.tolist() == eager.grad.tolist()
+
+
+def test_writes_in_place_keep_their_order_and_bump_versions(inputs):
+    a = torch.zeros(3)
+    view = a[1:]
+    with torch.pipeline():
+        before = a + 0
+        view.add_(5)
+        after = a + 0
+        a.mul_(2)
+        assert a._version == 2 and is_pending(a) and is_pending(view)
+    assert before.tolist() == [0, 0, 0] and after.tolist() == [0, 5, 5] and a.tolist() == [0, 10, 10]
+    assert not is_pending(view) and view.tolist() == [10, 10]
+
+
+def test_only_a_view_of_a_pending_tensor_needs_to_stay_alive(inputs):
+    with torch.pipeline():
+        z = (inputs[0] + 1).view(-1)[2:]
+    assert z.tolist() == [3, 4, 5, 6]
+
+
+def test_operators_whose_output_depends_on_data_run_at_once(inputs):
+    with torch.pipeline() as p:
+        mask = inputs[0] * 2
+        found = mask.nonzero()
+        assert found.shape == (5, 2) and len(p) == 0
+
+
+def test_a_failure_names_operator_and_line_clears_the_queue_and_invalidates(inputs, restored):  # noqa: F811
+    def fails(self):
+        raise ZeroDivisionError("division by zero")
+
+    library.kernel("fails(Tensor self) -> Tensor", "cpu")(fails)
+    library.meta("fails", lambda self: torch.empty_like(self))
+    with torch.pipeline() as p:
+        good = inputs[0] + 1
+        bad = torch.fails(good)
+        later = bad + 1
+        with pytest.raises(RuntimeError, match=r"aten::fails, recorded at .*test_pipeline.py:\d+ in .*ZeroDivisionError"):
+            p.flush()
+        assert len(p) == 0
+    assert good.tolist() == [[1, 2, 3], [4, 5, 6]]
+    for invalid in (bad, later):
+        with pytest.raises(RuntimeError, match="invalid.*aten::fails"):
+            invalid.tolist()
+        with pytest.raises(RuntimeError, match="invalid"):
+            invalid + 1
+    assert (good + 1).sum().item() == 27
+
+
+def test_errors_that_the_meta_kernel_finds_are_raised_where_they_are_made(inputs):
+    with torch.pipeline(), pytest.raises(RuntimeError, match="cannot be multiplied"):
+        inputs[0].mm(inputs[0])
+
+
+def test_leaving_the_block_by_an_exception_runs_nothing(inputs):
+    with pytest.raises(KeyError), torch.pipeline():
+        y = inputs[0] + 1
+        raise KeyError("mine")
+    assert local.pipeline is None
+    with pytest.raises(RuntimeError, match="left by an exception"):
+        y.tolist()
+
+
+def test_pipelines_are_per_thread_and_nest(inputs):
+    results = []
+    with torch.pipeline() as outer:
+        thread = threading.Thread(target=lambda: results.append(is_pending(inputs[0] + 1)))
+        thread.start()
+        thread.join()
+        first = inputs[0] + 1
+        with torch.pipeline() as inner:
+            second = first + 1
+            assert len(inner) == 1
+        assert not is_pending(second) and second.tolist() == [[2, 3, 4], [5, 6, 7]]
+        assert local.pipeline is outer
+    assert results == [False]
+
+
+def test_a_pending_tensor_used_outside_its_block_waits_first(inputs):
+    p = torch.pipeline()
+    with p:
+        y = inputs[0] + 1
+        results = []
+        thread = threading.Thread(target=lambda: results.append((y * 2).tolist()))
+        thread.start()
+        thread.join()
+    assert results == [[[2, 4, 6], [8, 10, 12]]]
+
+
+def test_random_numbers_are_drawn_in_the_recorded_order():
+    torch.manual_seed(3)
+    eager = [torch.rand(3).tolist(), torch.randn(3).tolist()]
+    torch.manual_seed(3)
+    with torch.pipeline():
+        first, second = torch.rand(3), torch.randn(3)
+    assert [first.tolist(), second.tolist()] == eager

@@ -1,0 +1,30 @@
+"""The committed list of the entries that agree: `agreeing.txt`, one row an entry: its name, its dtypes."""
+
+from __future__ import annotations
+
+from collections.abc import Iterable
+from pathlib import Path
+from typing import Any
+
+TABLE = Path(__file__).with_name("agreeing.txt")
+
+
+def read() -> dict[str, list[str]]:
+    """The entries and the dtypes in which each agrees."""
+    rows = (line.split() for line in TABLE.read_text().splitlines()) if TABLE.exists() else ()
+    return {name: dtypes for name, *dtypes in rows}
+
+
+def names(dtype: str) -> list[str]:
+    """The entries that agree in `dtype`."""
+    return [name for name, dtypes in read().items() if dtype in dtypes]
+
+
+def update(results: Iterable[Any]) -> None:
+    """Put what these results say in the list, and leave what they do not speak of."""
+    table = {name: set(dtypes) for name, dtypes in read().items()}
+    for result in results:
+        dtypes = table.setdefault(result.name, set())
+        (dtypes.add if result.status == "agrees" else dtypes.discard)(result.dtype)
+    lines = [f"{name:<48} {' '.join(sorted(dtypes))}\n" for name, dtypes in sorted(table.items()) if dtypes]
+    TABLE.write_text("".join(lines))

@@ -1,0 +1,47 @@
+"""What the comparison leaves out or compares differently: one row each, with its reason."""
+
+from __future__ import annotations
+
+# Entries that cannot be compared at all (operator of the database, reason).
+EXCLUDED = {
+    "jiterator_unary": "compiles CUDA source",
+    "jiterator_binary": "compiles CUDA source",
+    "jiterator_4inputs_with_extra_args": "compiles CUDA source",
+    "jiterator_binary_return_by_ref": "compiles CUDA source",
+    "jiterator_2inputs_2outputs": "compiles CUDA source",
+    "chalf": "dtype complex32, which the library does not have",
+    "to_sparse": "sparse layout",
+    "sparse.mm.reduce": "sparse layout",
+    "sparse.sampled_addmm": "sparse layout",
+    "torch.ops.aten._flash_attention_forward": "needs CUDA",
+    "torch.ops.aten._efficient_attention_forward": "needs CUDA",
+}
+
+# Checks of an entry that cannot be made (entry, check, reason).
+EXCLUDED_CHECKS = {
+    ("lu_unpack", "out= other layout"): "PyTorch writes out of bounds",
+    ("linalg.lu", "out= other layout"): "PyTorch writes out of bounds",
+    ("tril", "out= other layout"): "PyTorch writes out of bounds",
+    ("triu", "out= other layout"): "PyTorch writes out of bounds",
+}
+
+# Entries whose result is uninitialised memory: compared in everything but values.
+UNINITIALISED = frozenset({
+    "empty", "empty_like", "empty_permuted", "empty_strided", "new_empty", "new_empty_strided", "resize_",
+    "resize_as_",
+})
+
+# Entries whose result is unique only up to a sign, a phase or a rotation: values are compared after the
+# function that the database gives with each sample for this purpose.
+UP_TO_GAUGE = frozenset({
+    "linalg.eig", "linalg.eigh", "linalg.svd", "svd", "svd_lowrank", "pca_lowrank",
+})
+
+# Entries that give (values, indices) where the index is that of any of several equal elements: which one
+# is left to the algorithm (quickselect). The element at the index is compared. Entry -> position of `dim`.
+ANY_OF_EQUALS = {
+    "kthvalue": 1, "topk": 1, "median": 0, "nanmedian": 0,
+}
+
+# Tolerances wider than those of torch.testing: entry, dtype -> (rtol, atol), reason.
+TOLERANCES: dict[tuple[str, str], tuple[float, float, str]] = {}

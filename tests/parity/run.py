@@ -1,0 +1,142 @@
+"""Print how the operators agree with PyTorch's: `python -m tests.parity.run [entry ...]`.
+
+One row an entry of PyTorch's operator database: per dtype the samples that agree of those there are, then the
+checks (gradients, meta device, error inputs, and the method, in-place, operator and `out=` variants) and the
+first difference. Exits with 1 if an entry of the committed list (`agreeing.txt`) differs.
+"""
+
+from __future__ import annotations
+
+import argparse
+import importlib
+import sys
+import time
+import types
+from collections import Counter
+from collections.abc import Iterator
+from typing import Any
+
+import torch
+
+from tests.parity import agreeing
+from tests.parity.compare import Entry, Result, database
+
+VARIANTS = ("method", "in-place", "operator", "out=")
+
+
+def main(arguments: list[str] | None = None) -> int:
+    options = parse(arguments)
+    torch.set_num_threads(1)
+    lib = importlib.import_module(options.lib)
+    dtypes = [getattr(torch, name) for name in options.dtype]
+    results = [row for op in chosen(options) for row in compare(op, lib, dtypes, options)]
+    summarise(results, options.dtype)
+    if options.update:
+        agreeing.update(results)
+    broken = [r for r in results if r.status != "agrees" and r.name in agreeing.names(r.dtype)]
+    for result in broken:
+        print(f"BROKEN: {result.name} in {result.dtype} is in the committed list, and {result.status}")
+    return 1 if broken else 0
+
+
+def parse(arguments: list[str] | None) -> argparse.Namespace:
+    parser = argparse.ArgumentParser(prog="python -m tests.parity.run", description=__doc__.splitlines()[0])
+    parser.add_argument("entries", nargs="*", metavar="entry", help="names of entries, as in the table")
+    parser.add_argument("-k", metavar="substring", help="only entries whose name contains it")
+    parser.add_argument("--dtype", nargs="+", default=["float32", "int64"], help="default: float32 int64")
+    parser.add_argument("--family", nargs="+", default=[], choices=FAMILIES, metavar="family",
+                        help=f"only these families: {', '.join(FAMILIES)}")
+    parser.add_argument("--agreeing", action="store_true", help="only entries of the committed list")
+    parser.add_argument("--differing", action="store_true", help="print only the entries that differ")
+    parser.add_argument("--no-missing", action="store_true", help="do not print the entries that are missing")
+    parser.add_argument("-v", "--verbose", action="store_true", help="print every difference, and soft ones")
+    parser.add_argument("--update", action="store_true", help="rewrite the committed list from this run")
+    parser.add_argument("--lib", default="mindtorch", help="the library under test (default: mindtorch)")
+    return parser.parse_args(arguments)
+
+
+def family(op: Any) -> str:
+    """The family that an entry is listed under: its namespace, else the kind of its OpInfo."""
+    namespace = op.name.partition(".")[0]
+    return NAMESPACE_FAMILIES.get(namespace) or CLASS_FAMILIES.get(type(op).__name__, "other")
+
+
+NAMESPACE_FAMILIES = {name: name for name in ("nn", "linalg", "special", "fft", "masked", "signal", "sparse")}
+CLASS_FAMILIES = {"UnaryUfuncInfo": "unary", "BinaryUfuncInfo": "binary", "ReductionOpInfo": "reduction",
+                  "ShapeFuncInfo": "shape", "SpectralFuncInfo": "fft"}
+FAMILIES = sorted({*NAMESPACE_FAMILIES.values(), *CLASS_FAMILIES.values(), "other"})
+
+
+def chosen(options: argparse.Namespace) -> Iterator[Any]:
+    listed = set().union(*map(agreeing.names, options.dtype))
+    for name, op in database().items():
+        if ((not options.entries or name in options.entries)
+                and (options.k is None or options.k in name)
+                and (not options.family or family(op) in options.family)
+                and (not options.agreeing or name in listed)):
+            yield op
+
+
+def compare(op: Any, lib: types.ModuleType, dtypes: list[torch.dtype],
+            options: argparse.Namespace) -> list[Result]:
+    """Compare one entry in all dtypes, and print its row."""
+    entry = Entry(op, lib)
+    began = time.perf_counter()
+    results = [entry.compare(dtype) for dtype in dtypes]
+    if (not options.differing or any(r.status == "differs" for r in results)) and not (
+            options.no_missing and any(r.status == "missing" for r in results)):
+        print(row(results, time.perf_counter() - began), flush=True)
+        if options.verbose:
+            print("".join(details(results)), end="")
+    return results
+
+
+def row(results: list[Result], seconds: float) -> str:
+    """`add   float32 7/7   int64 7/7   grad 14/14   meta 14/14   errors 2/2   in-place 14/14   0.1 s`"""
+    cells = [f"{results[0].name:<42}"]
+    for result in results:
+        cell = result.status
+        if cell in ("agrees", "differs"):
+            cell = f"{result.checks['function'] - result.failed['function']}/{result.samples}"
+        cells.append(f"{result.dtype} {cell:<10}")
+    for check in ("grad", "meta", *VARIANTS, "errors"):
+        once = results[:1] if check == "errors" else results
+        total = sum(count for r in once for name, count in r.checks.items() if name.startswith(check))
+        failed = sum(count for r in once for name, count in r.failed.items() if name.startswith(check))
+        if total:
+            cells.append(f"{check} {total - failed}/{total}")
+    cells.append(f"{seconds:.1f} s")
+    if reason := next((r.reason for r in results if r.reason), ""):
+        cells.append(reason)
+    if skipped := {reason: count for r in results for reason, count in r.skipped.items()}:
+        cells.append("left out: " + ", ".join(f"{count} x {reason}" for reason, count in skipped.items()))
+    if first := next((f for r in results for f in r.found), None):
+        cells.append(f"DIFFERS: {told(first)}")
+    return "  ".join(cells)
+
+
+def told(found: tuple[str, int, Any]) -> str:
+    check, sample, difference = found
+    return f"{check} {sample}: {difference}"
+
+
+def details(results: list[Result]) -> Iterator[str]:
+    """Every difference of a check once, with the number of samples that show it."""
+    for result in results:
+        for found, note in ((result.found, ""), (result.soft, "(soft) ")):
+            count = Counter((check, str(difference)) for check, _, difference in found)
+            for (check, difference), times in count.items():
+                yield f"    {result.dtype} {note}{check} x{times}: {difference}\n"
+
+
+def summarise(results: list[Result], dtypes: list[str]) -> None:
+    for dtype in dtypes:
+        column = [r for r in results if r.dtype == dtype and r.status != "not applicable"]
+        count = {status: sum(r.status == status for r in column)
+                 for status in ("agrees", "differs", "missing", "excluded")}
+        print(f"{dtype}: {count['agrees']} entries agree of {len(column)} "
+              f"({count['differs']} differ, {count['missing']} missing, {count['excluded']} excluded)")
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,24 @@
+"""Every operator of the committed list agrees with PyTorch in everything that `compare` looks at."""
+
+import pytest
+import torch
+
+import mindtorch
+from tests.parity import agreeing
+from tests.parity.compare import Entry, database
+
+LEAST = {"float32": 200, "int64": 150}
+
+
+@pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name, dtypes in agreeing.read().items()
+                                             for dtype in dtypes])
+def test_operator_agrees(name: str, dtype: str) -> None:
+    result = Entry(database()[name], mindtorch).compare(getattr(torch, dtype))
+    told = [f"{check} {sample}: {difference}" for check, sample, difference in result.found]
+    assert result.status == "agrees", "\n".join([f"{len(told)} differences {result.reason}", *told[:10]])
+    assert result.samples, "the database has no samples for it"
+
+
+@pytest.mark.parametrize("dtype", LEAST)
+def test_list_is_long_enough(dtype: str) -> None:
+    assert len(agreeing.names(dtype)) >= LEAST[dtype]
