@@ -8,7 +8,9 @@ import numpy as np
 
 from ._dispatch.binding import make_function
 from ._dispatch.dispatcher import TENSOR_TYPES
+from ._dispatch.registry import inplace_name
 from ._dispatch.schemas import registry
+from ._dtype import FLOATING
 from ._tensor import Tensor
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -22,7 +24,7 @@ def attach(packet: str) -> None:
         FUNCTIONS[packet] = make_function(packet)
     if "m" in flags and packet not in Tensor.__dict__:
         setattr(Tensor, packet, make_function(packet, method=True))
-    inplace = f"{packet}_"
+    inplace = inplace_name(packet)
     if "i" in flags and inplace in registry.packets:
         if "f" in flags:
             FUNCTIONS.setdefault(inplace, make_function(inplace))
@@ -35,33 +37,93 @@ for _packet in list(registry.packets):
 registry.on_define.append(attach)
 
 
-def _operand(value: Any) -> bool:
-    """Whether a Python operator takes this value beside a tensor (NumPy's scalars are numbers, its arrays are not)."""
-    return isinstance(value, (Tensor, int, float, complex, np.number, np.bool_))
+def _number(value: Any) -> Any:
+    """A value beside a tensor in an operator as a Python number (NumPy's scalars are numbers, its arrays are not), or None."""
+    if isinstance(value, np.generic):
+        return value.item() if isinstance(value, (np.number, np.bool_)) else None
+    return value if isinstance(value, (int, float, complex)) else None
 
 
-def binary(name: str) -> Callable[[Any, Any], Any]:
-    """``self op other``."""
-    call = registry[name].call
+def binary(with_tensor: str, with_number: str | None = None) -> Callable[[Any, Any], Any]:
+    """``self op other``, by these operators."""
+    call = registry[with_tensor].call
+    call_number = registry[with_number or with_tensor].call
 
     def method(self: Any, other: Any) -> Any:
         kind = other.__class__
-        if kind in TENSOR_TYPES or kind in NUMBERS:
+        if kind in TENSOR_TYPES:
             return call(self, other)
-        if isinstance(other, np.generic) and _operand(other):
-            return call(self, other.item())
-        return call(self, other) if _operand(other) else NotImplemented
+        number = other if kind in NUMBERS else _number(other)
+        return NotImplemented if number is None else call_number(self, number)
 
     return method
 
 
-def inplace(name: str) -> Callable[[Any, Any], Any]:
-    """``self op= other``."""
-    return binary(name)
+def reflected(with_tensor: str, with_number: str) -> Callable[[Any, Any], Any]:
+    """``other op self``, by these operators, which take ``other`` first."""
+    call, call_number = registry[with_tensor].call, registry[with_number].call
+
+    def method(self: Any, other: Any) -> Any:
+        if other.__class__ in TENSOR_TYPES:
+            return call(other, self)
+        number = _number(other)
+        return NotImplemented if number is None else call_number(number, self)
+
+    return method
 
 
-Tensor.__add__ = binary("add.Tensor")  # type: ignore[attr-defined]
-Tensor.__radd__ = Tensor.__add__  # type: ignore[attr-defined]
-Tensor.__iadd__ = inplace("add_.Tensor")  # type: ignore[attr-defined]
-Tensor.__mul__ = binary("mul.Tensor")  # type: ignore[attr-defined]
-Tensor.__rmul__ = Tensor.__mul__  # type: ignore[attr-defined]
+def among_tensors(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
+    """``self op other`` (or ``other op self``) of tensors only."""
+
+    def method(self: Any, other: Any) -> Any:
+        if other.__class__ not in TENSOR_TYPES:
+            return NotImplemented
+        return registry[name].call(*((other, self) if swapped else (self, other)))
+
+    return method
+
+
+def invert(self: Any) -> Any:
+    """``~self``."""
+    if self._dtype.category >= FLOATING:
+        raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
+    return registry["bitwise_not"].call(self)
+
+
+def reflected_division(self: Any, other: Any) -> Any:
+    """``other / self``."""
+    return registry["reciprocal"].call(self) * other
+
+
+#: What an operator of Python stands for: beside a tensor and, where it is another operator, beside a number.
+#: All but comparisons have an in-place form; the ``COMMUTATIVE`` are their own reflection.
+OPERATORS = {
+    "add": ("add.Tensor",), "sub": ("sub.Tensor",), "mul": ("mul.Tensor",), "truediv": ("div.Tensor",), "div": ("div.Tensor",),
+    "floordiv": ("floor_divide",), "mod": ("remainder.Tensor", "remainder.Scalar"),
+    "pow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar"), "and": ("bitwise_and.Tensor",), "or": ("bitwise_or.Tensor",),
+    "xor": ("bitwise_xor.Tensor",), "lshift": ("bitwise_left_shift.Tensor",), "rshift": ("bitwise_right_shift.Tensor",),
+    "eq": ("eq.Tensor",), "ne": ("ne.Tensor",), "lt": ("lt.Tensor",), "le": ("le.Tensor",), "gt": ("gt.Tensor",),
+    "ge": ("ge.Tensor",),
+}  # fmt: skip
+COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
+COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
+REFLECTED = {
+    "floordiv": ("floor_divide", "floor_divide.Scalar_Tensor"), "mod": ("remainder.Tensor", "remainder.Scalar_Tensor"),
+    "pow": ("pow.Tensor_Tensor", "pow.Scalar"), "lshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Scalar_Tensor"),
+    "rshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Scalar_Tensor"),
+}  # fmt: skip
+for _name, _operators in OPERATORS.items():
+    setattr(Tensor, f"__{_name}__", binary(*_operators))
+    if _name not in COMPARISONS:
+        setattr(Tensor, f"__i{_name}__", binary(*map(inplace_name, _operators)))
+    if _name in COMMUTATIVE:
+        setattr(Tensor, f"__r{_name}__", getattr(Tensor, f"__{_name}__"))
+for _name, _operators in REFLECTED.items():
+    setattr(Tensor, f"__r{_name}__", reflected(*_operators))
+METHODS: dict[str, Callable[..., Any]] = {
+    "rsub": binary("rsub.Tensor", "rsub.Scalar"), "rtruediv": reflected_division, "rdiv": reflected_division,
+    "matmul": among_tensors("matmul"), "rmatmul": among_tensors("matmul", swapped=True),
+    "neg": registry["neg"].call, "pos": registry["positive"].call, "abs": registry["abs"].call, "invert": invert,
+}  # fmt: skip
+for _name, _method in METHODS.items():
+    setattr(Tensor, f"__{_name}__", _method)

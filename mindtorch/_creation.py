@@ -1,6 +1,7 @@
 """Tensors from numbers, lists, arrays and sizes: the factories of the namespace and their ``new_*`` methods."""
 from __future__ import annotations
 
+import math
 from collections.abc import Callable
 from typing import Any
 
@@ -329,15 +330,17 @@ def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
 
 def _to_integer(value: Any, dtype: DType) -> int:
     if isinstance(value, (complex, np.complexfloating)):
-        raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow: it is complex")
-    whole = int(value)  # ValueError for NaN, OverflowError for inf, as in PyTorch
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: it is complex")
+    if value != value or value in (math.inf, -math.inf):
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
+    whole = int(value)
     if not dtype.is_signed and -256 < whole < 0:
         return whole % 256
     bits = dtype.itemsize * 8 - dtype.is_signed
     if not -(1 << bits) * dtype.is_signed <= whole < 1 << bits:
         if dtype is int64:
-            raise RuntimeError(f"Overflow when unpacking long long: {whole}")
-        raise RuntimeError(f"value cannot be converted to type {dtype.name}_t without overflow: {whole}")
+            raise ValueError(f"Overflow when unpacking long long: {whole}")
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {whole}")
     return whole
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import mmap
 import weakref
+from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -12,6 +13,22 @@ from ._dtype import DType, uint8
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
+
+
+def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
+    """An uninitialised array.
+
+    Raises:
+        RuntimeError: PyTorch's, if there is not that much memory.
+    """
+    try:
+        return np.empty(shape, dtype)
+    except (MemoryError, ValueError):
+        size = prod(shape) * dtype.itemsize
+        raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes.") from None
+
+
+_BYTE = np.dtype(np.uint8)
 
 
 class UntypedStorage:
@@ -26,7 +43,7 @@ class UntypedStorage:
         if size < 0:
             raise RuntimeError(f"Storage size must not be negative, got {size}")
         self._nbytes = size if data is None else data.nbytes
-        self._bytes = np.empty(size, np.uint8) if data is None and self.device.type == "cpu" else data
+        self._bytes = allocate((size,), _BYTE) if data is None and self.device.type == "cpu" else data
         self._aliases: list[weakref.ref[Tensor]] = []
         self._prune_at = 16
         self._typed: dict[DType, TypedStorage] = {}

@@ -22,7 +22,7 @@ from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, P
 from ._dispatch.local import local
 from ._dtype import FLOATING, DType
 from ._size import Size, Stride
-from ._storage import TypedStorage, UntypedStorage, storage_of_array
+from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
 
 new = object.__new__
 
@@ -583,7 +583,7 @@ def empty_tensor(spec: Spec, device: _device.device = _device.CPU) -> Tensor:
         raise NotImplementedError("the output's shape depends on data, which a meta tensor does not have")
     if device.type == "cpu":
         if stride is None:
-            return from_array(np.empty(shape, dtype.np), dtype)
+            return from_array(allocate(shape, dtype.np), dtype)
     out = new(Tensor)
     out._device, out._dtype, out._shape, out._stride = device, dtype, Size(shape), stride
     out._keys = BACKEND_OF_DEVICE[device.type] if stride is None else BACKEND_OF_DEVICE[device.type] | STRIDED

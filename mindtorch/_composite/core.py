@@ -14,4 +14,10 @@ def new_empty_strided(self: Any, size: Ints, stride: Ints) -> Any:
     return call_on(registry["empty_strided"], self._device.type, size, stride, self._dtype, None, self._device)
 
 
+def fresh(tensor: Any) -> Any:
+    """A tensor that a composite made and wrote to: to its caller it is new, at version 0."""
+    tensor._cell = None
+    return tensor
+
+
 ROWS: dict[str, Callable[..., Any]] = {"new_empty_strided": new_empty_strided}

@@ -55,7 +55,8 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     check(p >= 0, "cdist only supports non-negative p values")
     mode = MODES[compute_mode]
     if p == 2 and (mode == 1 or mode == 0 and max(x1.shape[-2], x2.shape[-2]) > 25) and x1.numel() and x2.numel():
-        return registry["_euclidean_dist"].call(x1, x2)
+        out = registry["_euclidean_dist"].call(x1, x2)
+        return out.view(out.shape)
     return cdist_forward(x1, x2, p, None)
 
 

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._backends.common.errors import NAMES, check
 from .._backends.common.pointwise import result_type
+from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, bool_, complex128, float64, get_default_dtype
 
@@ -23,12 +24,6 @@ ALIASES = {
     registry[name].call for name in (
         "_conj", "_conj_physical", "div.Tensor", "div.Tensor_mode", "floor_divide", "mul.Tensor", "pow.Tensor_Scalar",
         "pow.Scalar", "pow.Tensor_Tensor", "round.decimals", "rsub.Scalar"))
-
-
-def inplace_name(name: str) -> str:
-    """``add.Tensor`` -> ``add_.Tensor``."""
-    packet, dot, overload = name.partition(".")
-    return f"{packet}_{dot}{overload}"
 
 
 def positive(self: Any) -> Any:

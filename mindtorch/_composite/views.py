@@ -11,12 +11,13 @@ from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, STRIDED
 from .._dispatch.schemas import registry
 from .._dispatch.schemas.views import COPIES
+from .core import fresh
 
 Row = Callable[..., Any]
-(as_strided, clone, expand, permute, select, slice_, squeeze, split, split_with_sizes, transpose, unsqueeze, view,
+(as_strided, clone, copy_, expand, permute, select, slice_, squeeze, split, split_with_sizes, transpose, unsqueeze, view,
  view_as_real, _reshape_alias, _unsafe_view) = (
     registry[name].call for name in (
-        "as_strided", "clone", "expand", "permute", "select.int", "slice.Tensor", "squeeze", "split.Tensor",
+        "as_strided", "clone", "copy_", "expand", "permute", "select.int", "slice.Tensor", "squeeze", "split.Tensor",
         "split_with_sizes", "transpose.int", "unsqueeze", "view", "view_as_real", "_reshape_alias", "_unsafe_view"))
 
 
@@ -318,8 +319,8 @@ def scatter(name: str) -> Row:
         check(piece.shape == src.shape,
               f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
               f"slice size = {list(piece.shape)}")
-        registry["copy_"].call(piece, src)
-        return out
+        copy_(piece, src)
+        return fresh(out)
 
     return row
 
@@ -330,8 +331,8 @@ def view_backward(name: str) -> Row:
 
     def row(grad_output: Any, input_sizes: Ints, *args: Any) -> Any:
         out = grad_output.new_zeros(input_sizes)
-        registry["copy_"].call(call(out, *args), grad_output)
-        return out
+        copy_(call(out, *args), grad_output)
+        return fresh(out)
 
     return row
 
@@ -342,7 +343,7 @@ def unfold_backward(grad_in: Any, input_sizes: Ints, dim: int, size: int, step: 
     windows = registry["unfold"].call(out, dim, size, step)
     for i in range(size):
         registry["add_.Tensor"].call(select(windows, -1, i), select(grad_in, -1, i))
-    return out
+    return fresh(out)
 
 
 def detach_(self: Any) -> Any:

@@ -173,13 +173,17 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
     return tuple(values)
 
 
-def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> tuple[Operator, tuple[Any, ...]]:
-    """The first overload that these arguments fit, and its canonical arguments.
+def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False,
+                     out: bool = False) -> tuple[Operator, tuple[Any, ...]]:
+    """The first overload that these arguments fit, of those with an ``out=`` form if it is called for; and its canonical
+    arguments.
 
     Raises:
         TypeError: PyTorch's, if they fit none.
     """
-    overloads = [op for op in registry.packets[name] if not op.is_out]
+    overloads = [op for op in registry.packets[name] if not op.is_out and (not out or "o" in op.flags)]
+    if not overloads:
+        raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
     reasons = []
     for op in overloads:
         try:
@@ -261,12 +265,9 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
                 if not has_lists or _holds_ints(args):
                     return call(*shortcut(args))
         out = kwargs.pop("out", None)
-        op, canonical = resolve_overload(name, args, kwargs, method)
+        op, canonical = resolve_overload(name, args, kwargs, method, out is not None)
         if out is not None:
-            form = registry.operators.get(f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out")
-            if form is None:
-                raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
-            return form.call(*canonical, out)
+            return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"].call(*canonical, out)
         if not kwargs and args:
             has_lists = any(a.__class__ in _INT_LISTS for a in args)
             shortcut = _shortcut(args, canonical, op) if not has_lists or _holds_ints(args) else None

@@ -15,6 +15,12 @@ from . import schema as _schema
 from .keys import BACKEND_NAMES, BACKEND_OF_DEVICE, BACKENDS
 
 
+def inplace_name(name: str) -> str:
+    """``add.Tensor`` -> ``add_.Tensor``."""
+    packet, dot, overload = name.partition(".")
+    return f"{packet}_{dot}{overload}"
+
+
 @dataclass
 class Kernel:
     """What runs an operator on a backend.
@@ -117,7 +123,8 @@ class OpRegistry:
         """Define an operator from its schema.
 
         ``flags``: ``f`` a function of the torch namespace, ``m`` a method, ``i`` has an in-place form, ``o`` an
-        ``out=`` form, ``n`` numbers may stand where the schema says Tensor (but for the first).
+        ``out=`` form, ``n`` numbers may stand where the schema says Tensor (but for the first), ``x`` the tensor given
+        as ``out`` must have the result's dtype, ``d`` the forms compute in the dtype of what they write to.
         """
         op = Operator(self, text, flags)
         self.operators[op.name] = op

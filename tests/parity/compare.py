@@ -160,7 +160,8 @@ def portable(sample: Any, lib: types.ModuleType, result: Result, check: str, num
         result.skipped[str(error)] += 1
         return False
     except Exception as error:  # whatever it is, the library cannot hold what PyTorch can
-        result.record(check, number, [Difference("arguments", f"{type(error).__name__}: {error}", "holds them")])
+        found = Difference("arguments", f"{type(error).__name__}: {error}", "holds them")
+        result.record(check, number, [found])
         return False
     return True
 
@@ -217,14 +218,21 @@ class Comparison:
         compare = self.written if "in-place" in name else self.called
         self.check(name, compare, ours, theirs)
 
-    def same(self, ours: Outcome, theirs: Outcome, **options: Any) -> Iterator[Difference]:
-        """The outcomes agree: the same type of exception, or the same result."""
+    def same(self, ours: Outcome, theirs: Outcome, *, whole: bool = False) -> Iterator[Difference]:
+        """The outcomes agree: the same type of exception, or the same result, as far as it is determined."""
         yield from error_differences(ours, theirs)
         if theirs.error is None and ours.error is None:
-            yield from differences(ours.value, theirs.value, **self.compare_options() | options)
+            whole = whole or not self.gauge
+            yield from differences(ours.value, theirs.value, values=self.values and whole,
+                                   rtol=self.rtol, atol=self.atol)
+            if not whole:
+                yield from self.same(*self.determined(ours, theirs), whole=True)
 
-    def compare_options(self) -> dict[str, Any]:
-        return {"values": self.values and not self.gauge, "rtol": self.rtol, "atol": self.atol}
+    def determined(self, ours: Outcome, theirs: Outcome) -> tuple[Outcome, Outcome]:
+        """The part of results that is unique."""
+        if self.op.name in ANY_OF_EQUALS:
+            return self.elements(ours), self.elements(theirs)
+        return self.processed(ours, theirs)
 
     def function(self, function: Callable[..., Any]) -> Iterator[Difference]:
         """The function itself: result, aliasing, what happened to the inputs, gradients."""
@@ -254,17 +262,14 @@ class Comparison:
         got, expected = ours.run(our_function), theirs.run(function)
         yield from self.compared(got, expected, ours, theirs)
         if got.error is None and expected.error is None:
-            yield from differences(ours.input, theirs.input, **self.compare_options())
+            yield from differences(ours.input, theirs.input, values=self.values,
+                                   rtol=self.rtol, atol=self.atol)
             self.check_gradients(got, expected, ours, theirs)
 
     def compared(self, got: Outcome, expected: Outcome, ours: Call, theirs: Call) -> Iterator[Difference]:
         yield from self.same(got, expected)
         if got.error is not None or expected.error is not None:
             return
-        if self.op.name in ANY_OF_EQUALS:
-            yield from self.same(self.elements(got), self.elements(expected), values=True, strides=False)
-        elif self.gauge:
-            yield from self.same(*self.processed(got, expected), values=True)
         yield from alias_differences(tensors_in(got.value), tensors_in([ours.tensors, ours.input]),
                                      tensors_in(expected.value), tensors_in([theirs.tensors, theirs.input]))
         yield from differences(ours.tensors, theirs.tensors, values=self.values, where="input")
@@ -282,7 +287,7 @@ class Comparison:
         if is_tensor(outcome.value):  # the median of everything
             return outcome
         position = ANY_OF_EQUALS[self.op.name]
-        dim = self.sample.kwargs.get("dim", self.sample.args[position] if len(self.sample.args) > position else -1)
+        dim = dict(enumerate(self.sample.args)).get(position, self.sample.kwargs.get("dim", -1))
         source = np.atleast_1d(array(self.sample.input))
         result = []
         for t in map(array, outcome.value):
@@ -290,7 +295,9 @@ class Comparison:
             result.append(np.atleast_1d(t))
         values, indices = result
         found = np.take_along_axis(source, indices, dim)
-        return Outcome([np.sort(values, dim), np.sort(found, dim)] if self.op.name == "topk" else [values, found])
+        if self.op.name == "topk":  # which may be asked not to sort
+            values, found = np.sort(values, dim), np.sort(found, dim)
+        return Outcome([values, found])
 
     def check_gradients(self, got: Outcome, expected: Outcome, ours: Call, theirs: Call) -> None:
         if wanted(theirs.tensors) and wanted(tensors_in(expected.value)):
@@ -308,7 +315,7 @@ class Comparison:
         expected = Outcome.of(torch.autograd.grad, outputs, wanted(theirs.tensors), seeds, allow_unused=True)
         seeds = LibPorter(self.lib)(seeds)
         got = Outcome.of(self.lib.autograd.grad, our_outputs, wanted(ours.tensors), seeds, allow_unused=True)
-        for difference in self.same(got, expected, values=self.values):
+        for difference in self.same(got, expected, whole=True):
             kind = {"stride": "grad stride", "offset": "grad stride"}.get(difference.kind, difference.kind)
             yield Difference(kind, difference.ours, difference.theirs, f"grad{difference.where}")
 
@@ -326,7 +333,8 @@ class Comparison:
         yield from self.same(got, given)
         if given.error is None and got.error is None:
             yield from alias_differences(tensors_in(got.value), our_outs, tensors_in(given.value), outs)
-            yield from differences(our_outs, outs, **self.compare_options())
+            yield from differences(our_outs, outs, values=self.values and not self.gauge,
+                                   rtol=self.rtol, atol=self.atol)
 
     def meta(self, function: Callable[..., Any]) -> Iterator[Difference]:
         """On the meta device: the metadata of PyTorch's CPU result; or both meta devices cannot."""

@@ -40,7 +40,7 @@ UP_TO_GAUGE = frozenset({
 # Entries that give (values, indices) where the index is that of any of several equal elements: which one
 # is left to the algorithm (quickselect). The element at the index is compared. Entry -> position of `dim`.
 ANY_OF_EQUALS = {
-    "kthvalue": 1, "topk": 1, "median": 0, "nanmedian": 0,
+    "kthvalue": 1, "topk": 1, "median": 0, "mode": 0, "nanmedian": 0,
 }
 
 # Tolerances wider than those of torch.testing: entry, dtype -> (rtol, atol), reason.

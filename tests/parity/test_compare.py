@@ -66,6 +66,11 @@ def other_error(*args: Any, **kwargs: Any) -> Any:
         raise ValueError(*error.args) from error
 
 
+def kth(change: Callable[[torch.Tensor, torch.Tensor], Any]) -> Callable[..., Any]:
+    """`torch.kthvalue` with its values and indices changed."""
+    return lambda *args, **kwargs: torch.return_types.kthvalue(change(*torch.kthvalue(*args, **kwargs)))
+
+
 WRONG_FUNCTIONS = [
     ("abs", lambda x, **k: torch.abs(x, **k) * (1 + 1e-4), "function", "value"),
     ("abs", lambda x: torch.abs(x).double(), "function", "dtype"),
@@ -98,6 +103,8 @@ WRONG_FUNCTIONS = [
     ("abs", lambda x, out=None: torch.abs(x) if out is None else out.copy_(torch.abs(x)), "out= other dtype",
      "error"),
     ("max.reduction_with_dim", lambda *a, **k: tuple(torch.max(*a, **k)), "function", "type"),
+    ("kthvalue", kth(lambda values, indices: (values + 1, indices)), "function", "value"),
+    ("kthvalue", kth(lambda values, indices: (values, indices * 0)), "function", "value"),
     ("equal", lambda *a: int(torch.equal(*a)), "function", "type"),
 ]
 
@@ -123,6 +130,18 @@ def test_a_wrong_method_is_found(name: str, wrong: Callable[..., Any], check: st
     result = compare("abs", methods={name: wrong})
     assert result.status == "differs"
     assert (check, kind) in {(check, difference.kind) for check, _, difference in result.found}
+
+
+def test_the_index_of_any_of_equal_elements_is_right() -> None:
+    def last(x: torch.Tensor, k: int, dim: int = -1, keepdim: bool = False) -> Any:
+        values = torch.kthvalue(x, k, dim, True).values
+        from_the_end = (x == values).to(torch.int64).flip(dim).argmax(dim, True)
+        indices = (x.shape[dim] if x.ndim else 1) - 1 - from_the_end
+        return torch.return_types.kthvalue((values, indices) if keepdim or not x.ndim else
+                                           (values.squeeze(dim), indices.squeeze(dim)))
+
+    result = compare("kthvalue", torch.int64, kthvalue=last)
+    assert not [d for check, _, d in result.found if (check, d.kind) == ("function", "value")]
 
 
 def test_what_is_missing_is_told_from_what_is_wrong() -> None:

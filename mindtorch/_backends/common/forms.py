@@ -71,10 +71,10 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
         return None
     differentiable = has_derivative(functional)
     compute = outside_graph(kernel.fn) if kernel.composite and differentiable else kernel.fn
-    copy = registry["copy_"]
+    copy, fill = registry["copy_"], dtype_of_target(functional)
 
     def general(self: Any, *args: Any) -> Any:
-        result = compute(self, *args)
+        result = compute(self, *args) if fill is None else compute(*fill((self, *args), self))
         if result.shape != self.shape:
             raise RuntimeError(
                 f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
@@ -167,6 +167,22 @@ def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Cal
     return ufunc_lane if isinstance(ufunc, np.ufunc) and others < 2 else function_lane
 
 
+def dtype_of_target(functional: Operator) -> Callable[..., list[Any]] | None:
+    """For operators whose forms compute in the dtype of what they write to (flag ``d``): their canonical arguments with
+    that dtype, if none is given.
+    """
+    if "d" not in functional.flags:
+        return None
+    position = functional.schema.positions["dtype"]
+
+    def fill(inputs: Any, target: Tensor) -> list[Any]:
+        filled = [*inputs, *(p.default for p in functional.schema.parameters[len(inputs):])]
+        filled[position] = filled[position] or target._dtype
+        return filled
+
+    return fill
+
+
 def _out(op: Operator, backend: int) -> Kernel | None:
     functional = op.functional
     assert functional is not None
@@ -174,8 +190,14 @@ def _out(op: Operator, backend: int) -> Kernel | None:
     if kernel is None:
         return None
 
+    fill, single = dtype_of_target(functional), len(functional.schema.returns) == 1 and not functional.schema.returns_list
+
     def call(*args: Any) -> Any:
         *inputs, out = args
+        if single and out.__class__ not in TENSOR_TYPES:
+            raise TypeError(f"{op.packet}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        if fill is not None:
+            inputs = fill(inputs, out)
         keys = backend | STRIDED
         compute = functional.table.get(keys) or resolve(functional, keys & ~AUTOGRAD)
         result = compute(*inputs)

@@ -4,12 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ..._dispatch.dispatcher import registry
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import DType, get_default_dtype
+from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array
 from ..common.layout import Ints, Spec, check_sizes, contiguous_strides
 
@@ -17,7 +16,7 @@ from ..common.layout import Ints, Spec, check_sizes, contiguous_strides
 def empty(size: Ints, dtype: DType | None = None, device: Any = None) -> Tensor:
     """``torch.empty``."""
     dtype = dtype or get_default_dtype()
-    return from_array(np.empty(check_sizes(size), dtype.np), dtype)
+    return from_array(allocate(check_sizes(size), dtype.np), dtype)
 
 
 def empty_strided(size: Ints, stride: Ints, dtype: DType | None = None, layout: Any = None, device: Any = None) -> Tensor:
@@ -29,7 +28,9 @@ def empty_strided(size: Ints, stride: Ints, dtype: DType | None = None, layout: 
 def full(size: Ints, fill_value: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """``torch.full``."""
     dtype = dtype or get_default_dtype()
-    return from_array(np.full(check_sizes(size), fill_value, dtype.np), dtype)
+    array = allocate(check_sizes(size), dtype.np)
+    array.fill(fill_value if dtype.is_complex or not isinstance(fill_value, complex) else fill_value.real)
+    return from_array(array, dtype)
 
 
 ROWS: dict[str, Callable[..., Any]] = {"empty": empty, "empty_strided": empty_strided, "full": full}

@@ -1,7 +1,8 @@
 """The schemas: a table a family, one row an operator, ``flags schema``.
 
 Flags: ``f`` a function of torch, ``m`` a method, ``i`` has an in-place form, ``o`` an ``out=`` form, ``n`` numbers
-may stand for tensors (but for the first). The forms are derived from the one row.
+may stand for tensors (but for the first), ``x`` the tensor given as ``out`` must have the result's dtype, ``d`` the
+forms compute in the dtype of what they write to. The forms are derived from the one row.
 """
 from ..dispatcher import registry
 from . import core, creation, distance, indexing, linalg, random, reduction, scan, search, softmax, sorting, shape, views, activation, comparison, pointwise, special

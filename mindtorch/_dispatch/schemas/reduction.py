@@ -1,48 +1,48 @@
 """Reductions: sums, means, extrema, norms over some or all dimensions."""
 
 SCHEMAS = """
-fmo sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
-fmo sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-fmo nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-fmo mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
-fmo mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-fmo nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-fmo prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
-fmo prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-fm  var(Tensor self, bool unbiased=True) -> Tensor
-fmo var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
-fmo var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-fm  std(Tensor self, bool unbiased=True) -> Tensor
-fmo std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
-fmo std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
-f   var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
-f   var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
-f   var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-f   std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
-f   std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
-f   std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-fmo all(Tensor self) -> Tensor
-fmo all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
-fmo all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-fmo any(Tensor self) -> Tensor
-fmo any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
-fmo any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-fmo count_nonzero(Tensor self, int? dim=None) -> Tensor
-fmo count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
-fmo amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-fmo amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-fmo aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
-fmo max(Tensor self) -> Tensor
-fmo max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-fmo max.other(Tensor self, Tensor other) -> Tensor
-fmo min(Tensor self) -> Tensor
-fmo min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-fmo min.other(Tensor self, Tensor other) -> Tensor
-fmo argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
-fmo argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
-fmo logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
--o  special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
--o  linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
-fm  cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor
-fm  corrcoef(Tensor self) -> Tensor
+fm   sum(Tensor self, *, ScalarType? dtype=None) -> Tensor
+fmod sum.dim_IntList(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+fmo  nansum(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+fmo  mean(Tensor self, *, ScalarType? dtype=None) -> Tensor
+fmo  mean.dim(Tensor self, int[1]? dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+fmo  nanmean(Tensor self, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+fm   prod(Tensor self, *, ScalarType? dtype=None) -> Tensor
+fmod prod.dim_int(Tensor self, int dim, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+fm   var(Tensor self, bool unbiased=True) -> Tensor
+fmo  var.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
+fmo  var.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
+fm   std(Tensor self, bool unbiased=True) -> Tensor
+fmo  std.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> Tensor
+fmo  std.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> Tensor
+f    var_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
+f    var_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
+f    var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
+f    std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
+f    std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
+f    std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
+fmox all(Tensor self) -> Tensor
+fmox all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
+fmox all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
+fmox any(Tensor self) -> Tensor
+fmox any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
+fmox any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
+fm   count_nonzero(Tensor self, int? dim=None) -> Tensor
+fm   count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
+fmox amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
+fmox amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
+fmox aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
+fmo  max(Tensor self) -> Tensor
+fmox max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+fmo  max.other(Tensor self, Tensor other) -> Tensor
+fmo  min(Tensor self) -> Tensor
+fmox min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+fmo  min.other(Tensor self, Tensor other) -> Tensor
+fmox argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+fmox argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+fmo  logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
+-o   special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
+ox   linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+fm   cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor
+fm   corrcoef(Tensor self) -> Tensor
 """

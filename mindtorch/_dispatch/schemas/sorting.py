@@ -1,20 +1,20 @@
 """Sorting, and selection by order: quantiles, the k largest, the most frequent."""
 
 SCHEMAS = """
-fmo sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-fmo sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-fm  argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor
-fmo argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
-fmo msort(Tensor self) -> Tensor
-fmo topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
-fmo kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
-fmo median(Tensor self) -> Tensor
-fmo median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-fmo nanmedian(Tensor self) -> Tensor
-fmo nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-fmo mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
-fmo quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
-fmo quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
-fmo nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
-fmo nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
+fmox sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+fmox sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+fm   argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor
+fmox argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
+fmox msort(Tensor self) -> Tensor
+fmox topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
+fmox kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
+fm   median(Tensor self) -> Tensor
+fmox median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+fm   nanmedian(Tensor self) -> Tensor
+fmox nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+fmox mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
+fmox quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
+fmox quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
+fmox nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
+fmox nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
 """

@@ -131,6 +131,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "div.Tensor": np.divide,
     "div.Tensor_mode": divide,
     "floor_divide": floor_divide,
+    "floor_divide.Scalar_Tensor": floor_divide,
     "remainder.Tensor": remainder,
     "remainder.Scalar": remainder,
     "remainder.Scalar_Tensor": remainder,

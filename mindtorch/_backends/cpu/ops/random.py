@@ -24,12 +24,9 @@ def put(out: np.ndarray, generator: Generator | None, sample: Sampler, *paramete
 
 
 def normal_(out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> None:
-    contiguous = out.flags.c_contiguous
     if out.dtype.kind == "c":  # the variance is that of both parts together
-        real = put(out, generator, sampling.normal, 0.0, std / math.sqrt(2), contiguous)
-        real[..., 0] += mean
-    else:
-        put(out, generator, sampling.normal, mean, std, contiguous)
+        std /= math.sqrt(2)
+    put(out, generator, sampling.normal, mean, std, out.flags.c_contiguous)
 
 
 def bernoulli_(out: np.ndarray, p: float = 0.5, generator: Generator | None = None) -> np.ndarray:

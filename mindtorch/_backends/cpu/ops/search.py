@@ -67,17 +67,15 @@ def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 
     return np.bincount(x.astype(np.int64), weights if x.size else None, minlength)
 
 
-def bounds(x: np.ndarray, low: Any, high: Any, name: str) -> tuple[Any, Any]:
-    """The range of a histogram: that of the data if none is given, and never empty."""
-    if low == high and x.size:
-        low, high = x.min(), x.max()
+def check_finite(name: str, low: Any, high: Any) -> None:
     check(np.isfinite(low) and np.isfinite(high), f"{name} range of [{low}, {high}] is not finite")
-    return (low - 1, high + 1) if low == high else (low, high)
 
 
 def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndarray:  # noqa: A002
     x = widened(x)
-    low, high = (x.dtype.type(v) for v in bounds(x, min, max, "torch.histc:"))
+    low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
+    check_finite("torch.histc:", low, high)
+    low, high = (x.dtype.type(v) for v in ((low - 1, high + 1) if low == high else (low, high)))
     inside = x[(x >= low) & (x <= high)]
     places = ((inside - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)
     return np.bincount(np.minimum(places, bins - 1), minlength=bins)
@@ -88,7 +86,8 @@ def histogram(x: np.ndarray, edges: np.ndarray, weight: np.ndarray | None, densi
     x, edges = widened(x).reshape(-1), widened(edges)
     inside = (x >= edges[0]) & (x <= edges[-1])
     places = np.minimum(np.searchsorted(edges, x[inside], "right") - 1, len(edges) - 2)
-    counts = np.bincount(places, None if weight is None else weight.reshape(-1)[inside], len(edges) - 1).astype(x.dtype)
+    counts = np.zeros(len(edges) - 1, x.dtype)
+    np.add.at(counts, places, 1 if weight is None else weight.reshape(-1)[inside])
     return counts / counts.sum() / np.diff(edges) if density else counts, edges
 
 
@@ -98,8 +97,10 @@ def histogram_edges(x: np.ndarray, bins: np.ndarray, weight: Any = None, density
 
 def histogram_count(x: np.ndarray, bins: int = 100, range: Any = None, weight: Any = None,  # noqa: A002
                     density: bool = False) -> tuple[Any, Any]:
-    low, high = range if range is not None else (0, 1) if not x.size else (x.min(), x.max())
-    low, high = bounds(x, low, high, "torch.histogramdd: dimension 0's") if low != high else (low - 1, high + 1)
+    low, high = range if range is not None else (x.min(), x.max()) if x.size else (0, 1)
+    check_finite("torch.histogramdd: dimension 0's", low, high)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
     return histogram(x, linspace(low, high, bins + 1, from_numpy_dtype(x.dtype)).astype(x.dtype), weight, density)
 
 

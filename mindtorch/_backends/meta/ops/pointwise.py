@@ -134,6 +134,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "div.Tensor": TRUE_DIVISION,
     "div.Tensor_mode": Division("default", 2, lane=False),
     "floor_divide": Pointwise("default", 2, "ihf", "div_floor_cpu", wide_numbers=True),
+    "floor_divide.Scalar_Tensor": Pointwise("default", 2, "ihf", "div_floor_cpu", wide_numbers=True),
     "remainder.Tensor": Pointwise("default", 2, "ihf", "remainder_cpu"),
     "remainder.Scalar": Pointwise("default", 2, "ihf", "remainder_cpu"),
     "remainder.Scalar_Tensor": Pointwise("default", 2, "ihf", "remainder_cpu"),

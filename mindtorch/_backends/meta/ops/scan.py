@@ -6,18 +6,25 @@ from typing import Any
 
 from ...common.errors import not_implemented_for
 from ...common.layout import Spec, wrap_dim
-from ...._dtype import COMPLEX, FLOATING, int64
-from .reduction import Rule, only, summed
+from ...._dtype import COMPLEX, FLOATING, DType, bool_, int64
+from .reduction import only, summed
 
 
-def scan(rule: Rule) -> Callable[..., Spec]:
-    """The meta kernel of ``op(self, dim, dtype)``."""
+def accumulated(kernel: str) -> Callable[..., Spec]:
+    """The meta kernel of ``op(self, dim, dtype)``: dtypes as for sums, but there are no running bools."""
 
-    def meta(self: Any, dim: int, dtype: Any = None) -> Spec:
+    def meta(self: Any, dim: int, dtype: DType | None = None) -> Spec:
         wrap_dim(dim, self.ndim)
-        return Spec(tuple(self.shape), rule(self._dtype, dtype))
+        if dtype is bool_ and self.ndim and self.numel():
+            raise not_implemented_for(kernel, dtype)
+        return Spec(tuple(self.shape), summed(self._dtype, dtype))
 
     return meta
+
+
+def logcumsumexp(self: Any, dim: int) -> Spec:
+    wrap_dim(dim, self.ndim)
+    return Spec(tuple(self.shape), only("logcumsumexp_out_cpu", (FLOATING, COMPLEX))(self._dtype))
 
 
 def selection(kernel: str) -> Callable[..., tuple[Spec, Spec]]:
@@ -33,9 +40,9 @@ def selection(kernel: str) -> Callable[..., tuple[Spec, Spec]]:
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    "cumsum": scan(summed),
-    "cumprod": scan(summed),
-    "logcumsumexp": scan(only("logcumsumexp_out_cpu", (FLOATING, COMPLEX))),
+    "cumsum": accumulated("cumsum_out_cpu"),
+    "cumprod": accumulated("cumprod_out_cpu"),
+    "logcumsumexp": logcumsumexp,
     "cummax": selection("cummax_cpu"),
     "cummin": selection("cummin_cpu"),
 }

@@ -36,7 +36,9 @@ def unique_dim(self: Any, dim: int, *flags: bool) -> Specs:
 
 
 def strides_in_front(shape: Ints, axis: int) -> Ints:
-    """The strides of a tensor that is contiguous if one dimension is moved to the front."""
+    """The strides of a tensor that is contiguous if one dimension is moved to the front; of none, as they are."""
+    if not shape[axis]:
+        return contiguous_strides(shape)
     first, *others = contiguous_strides((shape[axis], *shape[:axis], *shape[axis + 1:]))
     return (*others[:axis], first, *others[axis:])
 

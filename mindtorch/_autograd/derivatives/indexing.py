@@ -1,0 +1,164 @@
+"""Derivatives of indexing."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..._backends.common.layout import broadcast_shapes
+from ..._dispatch.schemas import registry
+from ..._dtype import bool_
+from ..derivative import derivative
+
+index, index_put_, index_select_backward, masked_scatter_backward, scatter_value, zeros_like = (
+    registry[name].call for name in (
+        "index.Tensor", "index_put_", "index_select_backward", "masked_scatter_backward", "scatter.value", "zeros_like"))
+
+
+def zeros(grad: Any, shape: Any) -> Any:
+    return grad.new_zeros(shape)
+
+
+def source_grad(grad: Any, dim: int, index: Any, source_shape: Any) -> Any:
+    """What of a gradient came from the source of ``index_add`` or ``index_copy``."""
+    if source_shape:
+        return grad.index_select(dim, index).expand(source_shape)
+    return grad.index_select(dim, index.squeeze(0))
+
+
+def gather_grad(grad: Any, shape: Any, dim: int, index: Any) -> Any:
+    return zeros(grad, shape).scatter_add_(dim, index, grad)
+
+
+def masked_select_grad(grad: Any, shape: Any, mask: Any) -> Any:
+    return zeros(grad, broadcast_shapes(shape, mask.shape)).masked_scatter_(mask, grad)
+
+
+def index_fill_value_grad(grad: Any, dim: int, index: Any) -> Any:
+    filled = registry["zeros_like"].call(grad).to(bool_).index_fill(dim, index, True)
+    return grad.masked_fill(filled.logical_not(), 0).sum()
+
+
+def reduce_grad_along(add: str, get: str, fill: str) -> Any:
+    """The formula of ``scatter_reduce`` or ``index_reduce`` for both inputs (ATen's)."""
+
+    def formula(grad: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool,
+                result: Any) -> tuple[Any, Any]:
+        if not self.numel():
+            return grad, grad
+        if not index.numel():
+            return grad, zeros(grad, source.shape)
+        along = Along(add, get, fill, dim, index)
+        of_self, of_source = reduced_grads(along, grad, self, source, reduce, include_self, result)
+        return of_self if include_self else along.fill(of_self, 0), of_source
+
+    return formula
+
+
+class Along:
+    """How an index relates a tensor and a source: ``add`` the source into the tensor, ``get`` the tensor's values at the
+    source's places, ``fill`` those of the tensor that the index names.
+    """
+
+    def __init__(self, add: str, get: str, fill: str, dim: int, index: Any):
+        self.names, self.dim, self.index = (add, get, fill), dim, index
+
+    def add(self, tensor: Any, source: Any) -> Any:
+        return getattr(tensor, self.names[0])(self.dim, self.index, source)
+
+    def get(self, tensor: Any) -> Any:
+        return getattr(tensor, self.names[1])(self.dim, self.index)
+
+    def fill(self, tensor: Any, value: Any) -> Any:
+        return getattr(tensor, self.names[2])(self.dim, self.index, value)
+
+
+def reduced_grads(along: Along, grad: Any, self: Any, src: Any, reduce: str, include_self: bool,
+                  result: Any) -> tuple[Any, Any]:
+    ones_like, where = registry["ones_like"].call, registry["where.self"].call
+    if reduce == "sum":
+        return grad, along.get(grad)
+    if reduce == "mean":
+        start = ones_like(grad) if include_self else zeros_like(grad)
+        count = along.add(start, ones_like(src))
+        count = count.masked_fill(count == 0, 1)
+        return grad / count, along.get(grad) / along.get(count)
+    if reduce == "prod":
+        # zeros in the source are put aside: with one of them, only it has a gradient
+        masked_self = self.masked_fill(self == 0, 1)
+        masked_self_result = reduced(along, masked_self, src, include_self)
+        grad_self = grad * masked_self_result / masked_self
+        is_zero = src == 0
+        zeros_at = along.add(zeros_like(self), is_zero.to(self.dtype))
+        single = is_zero & (along.get(zeros_at) == 1)
+        masked_src = src.masked_fill(single, 1)
+        masked_src_result = reduced(along, self, masked_src, include_self)
+        with_zero = along.get(grad * masked_src_result)
+        without = along.get(grad * result) / src.masked_fill(is_zero, 1)
+        return grad_self, where(single, with_zero, without)
+    # amax and amin: shared evenly by all that are equal to the result
+    value = along.get(result)
+    from_self, from_src = (self == result).to(self.dtype), (src == value).to(self.dtype)
+    shared = grad / along.add(from_self, from_src)
+    return from_self * shared, from_src * along.get(shared)
+
+
+def reduced(along: Along, self: Any, src: Any, include_self: bool) -> Any:
+    if along.names[0] == "index_add":
+        return self.index_reduce(along.dim, along.index, src, "prod", include_self=include_self)
+    return self.scatter_reduce(along.dim, along.index, src, "prod", include_self=include_self)
+
+
+def embedding_double_grad(grad: Any, indices: Any, padding_idx: int) -> Any:
+    rows = grad.index_select(0, indices.reshape(-1))
+    if padding_idx >= 0:
+        rows = rows.masked_fill((indices == padding_idx).reshape(-1, 1), 0)
+    return rows.view((*indices.shape, grad.shape[1]))
+
+
+derivative("index.Tensor", self=lambda grad, self_shape, indices:
+           index_put_(zeros(grad, self_shape), indices, grad, True))
+derivative("index_put",
+           self=lambda grad, indices, values, accumulate: grad if accumulate else grad.index_put(indices, zeros_like(values), False),
+           values=lambda grad, indices: index(grad, indices))
+derivative("index_select", self=lambda grad, self_shape, dim, index: index_select_backward(grad, self_shape, dim, index))
+derivative("index_fill.int_Scalar", self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
+derivative("index_fill.int_Tensor", "IndexFillBackward1",
+           self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
+           value=lambda grad, dim, index: index_fill_value_grad(grad, dim, index))
+derivative("index_add",
+           self=lambda grad: grad,
+           source=lambda grad, dim, index, source_shape, alpha:
+           source_grad(grad, dim, index, source_shape) * alpha if alpha != 1 else source_grad(grad, dim, index, source_shape))
+derivative("index_copy",
+           self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
+           source=lambda grad, dim, index, source_shape: source_grad(grad, dim, index, source_shape))
+index_reduce_grad = reduce_grad_along("index_add", "index_select", "index_fill")
+derivative("index_reduce", **{"self, source": index_reduce_grad})
+derivative("gather", self=lambda grad, self_shape, dim, index: gather_grad(grad, self_shape, dim, index))
+derivative("scatter.src",
+           self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
+           src=lambda grad, dim, index: grad.gather(dim, index))
+derivative("scatter.value", "ScatterBackward1", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
+derivative("scatter_add",
+           self=lambda grad: grad,
+           src=lambda grad, dim, index: grad.gather(dim, index))
+scatter_reduce_grad = reduce_grad_along("scatter_add", "gather", "scatter")
+derivative("scatter_reduce.two", **{"self, src": lambda grad, self, dim, index, src, reduce, include_self, result:
+                                    scatter_reduce_grad(grad, self, dim, index, src, reduce, include_self, result)})
+derivative("take", self=lambda grad, self_shape, index: zeros(grad, self_shape).put_(index, grad, True))
+derivative("put",
+           self=lambda grad, index, source, accumulate: grad if accumulate else grad.put(index, zeros_like(source), False),
+           source=lambda grad, index, source_shape: grad.take(index).reshape(source_shape))
+derivative("masked_select", self=lambda grad, self_shape, mask: masked_select_grad(grad, self_shape, mask))
+derivative("masked_scatter",
+           self=lambda grad, mask: grad.masked_fill(mask, 0),
+           source=lambda grad, mask, source_shape: masked_scatter_backward(grad, mask, source_shape))
+derivative("masked_scatter_backward", grad_output=lambda grad, grad_output, mask: zeros_like(grad_output).masked_scatter(mask, grad))
+derivative("embedding", weight=lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq:
+           registry["embedding_dense_backward"].call(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq))
+derivative("embedding_dense_backward", grad_output=lambda grad, indices, padding_idx:
+           embedding_double_grad(grad, indices, padding_idx))
+derivative("fill.Scalar", self=lambda grad: zeros_like(grad))
+derivative("fill.Tensor", "FillBackward1", self=lambda grad: zeros_like(grad), value=lambda grad: grad.sum())
+derivative("fill_.Scalar", self=lambda grad: zeros_like(grad))
+derivative("fill_.Tensor", "FillBackward1", self=lambda grad: zeros_like(grad), value=lambda grad: grad.sum())
+derivative("zero_", self=lambda grad: zeros_like(grad))

@@ -1,0 +1,243 @@
+"""CPU kernels of indexing. Those whose names end in ``_`` write into their first array."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+Array = np.ndarray
+Key = tuple[Any, ...]
+
+
+def bounded(index: Array, size: int, error: type[Exception], message: str, negative: bool = False) -> Array:
+    """Indices into ``size`` elements; the message may name the first that is none as ``{}``.
+
+    Raises:
+        error: if one is out of bounds.
+    """
+    wrong = (index >= size) | (index < (-size if negative else 0))
+    if wrong.any():
+        raise error(message.format(index[wrong].flat[0]))
+    return index
+
+
+# -- index and index_put ------------------------------------------------------------------------------------------------
+
+def key_of(indices: Any) -> Key:
+    """NumPy's key for these indices: it broadcasts them, and places the result, as PyTorch does."""
+    return tuple(
+        slice(None) if index is None else index.astype(bool) if index.dtype == np.uint8 else index for index in indices
+    )
+
+
+def out_of_bounds(error: IndexError) -> IndexError:
+    return IndexError(str(error).replace("axis", "dimension"))
+
+
+def index(x: Array, indices: Any) -> Array:
+    try:
+        return x[key_of(indices)]
+    except IndexError as error:
+        raise out_of_bounds(error) from None
+
+
+def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) -> None:
+    key = key_of(indices)
+    try:
+        if accumulate:
+            np.add.at(x, key, values)
+        else:
+            x[key] = values
+    except IndexError as error:
+        raise out_of_bounds(error) from None
+
+
+# -- one dimension by a vector of indices -------------------------------------------------------------------------------
+
+def front(x: Array, dim: int) -> Array:
+    """The array with ``dim`` first; an array without dimensions gets one. Shares memory."""
+    return np.moveaxis(x, dim, 0) if x.ndim else x.reshape(1)
+
+
+def index_select(x: Array, dim: int, at: Array) -> Array:
+    if not x.ndim:
+        return x
+    return np.take(x, bounded(at.reshape(-1), x.shape[dim], IndexError, "index out of range in self"), axis=dim)
+
+
+def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> None:
+    rows = front(x, dim)
+    at = bounded(at.reshape(-1), len(rows), RuntimeError, f"index {{}} is out of bounds for dimension 0 with size {len(rows)}")
+    values = front(source, dim)
+    np.add.at(rows, at, values if alpha == 1 else values * np.asarray(alpha).astype(x.dtype))
+
+
+def index_copy_(x: Array, dim: int, at: Array, source: Array) -> None:
+    rows = front(x, dim)
+    message = f"index_copy_(): index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
+    rows[bounded(at.reshape(-1), len(rows), IndexError, message)] = front(source, dim)
+
+
+def index_fill_(x: Array, dim: int, at: Array, value: Any) -> None:
+    rows = front(x, dim)
+    message = f"index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
+    rows[bounded(at.reshape(-1), len(rows), IndexError, message, negative=True)] = np.asarray(value).astype(x.dtype)
+
+
+def index_reduce_(x: Array, dim: int, at: Array, source: Array, reduce: str, include_self: bool = True) -> None:
+    rows = front(x, dim)
+    at = bounded(at.reshape(-1), len(rows), IndexError, "index out of range in self")
+    reduce_at(rows, (at,), front(source, dim), reduce, include_self)
+
+
+def lowest(dtype: np.dtype) -> Any:
+    """The least number of a dtype, which any maximum replaces."""
+    if dtype.kind == "b":
+        return False
+    return np.iinfo(dtype).min if dtype.kind in "iu" else dtype.type(-np.inf)
+
+
+def highest(dtype: np.dtype) -> Any:
+    """The greatest number of a dtype, which any minimum replaces."""
+    if dtype.kind == "b":
+        return True
+    return np.iinfo(dtype).max if dtype.kind in "iu" else dtype.type(np.inf)
+
+
+#: reduction: (how two values become one, the value to start from)
+REDUCTIONS: dict[str, tuple[Any, Callable[[np.dtype], Any]]] = {
+    "sum": (np.add, lambda dtype: 0), "add": (np.add, lambda dtype: 0),
+    "prod": (np.multiply, lambda dtype: 1), "multiply": (np.multiply, lambda dtype: 1),
+    "mean": (np.add, lambda dtype: 0), "amax": (np.maximum, lowest), "amin": (np.minimum, highest),
+}  # fmt: skip
+
+
+def reduce_at(x: Array, key: Key, values: Any, reduce: str, include_self: bool) -> None:
+    """Reduce values into the places that a key names, and what stands there unless not ``include_self``."""
+    ufunc, start = REDUCTIONS[reduce]
+    if not include_self:
+        x[key] = start(x.dtype)
+    ufunc.at(x, key, values)
+    if reduce == "mean":
+        count = np.full(x.shape, int(include_self))
+        np.add.at(count, key, 1)
+        count = np.maximum(count, 1)
+        np.copyto(x, x // count if x.dtype.kind in "iu" else x / count, casting="unsafe")
+
+
+# -- gather and scatter -------------------------------------------------------------------------------------------------
+
+def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
+    """The array (with a dimension, if it has none) and the key under which element ``i`` of ``at`` is the element of
+    the same position but for ``dim``, where it is ``at[i]``.
+    """
+    x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
+    dim %= x.ndim
+    size = x.shape[dim]
+    bounded(at, size, RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}")
+    key = list(np.ogrid[tuple(slice(n) for n in at.shape)])
+    key[dim] = at
+    return x, tuple(key)
+
+
+def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
+    if not at.size:
+        return np.empty(at.shape, x.dtype)
+    x, key = grid(x, dim, at)
+    return x[key].reshape(at.shape)
+
+
+def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None, include_self: bool = True) -> None:
+    if not at.size:
+        return
+    x, key = grid(x, dim, at)
+    if isinstance(src, Array):
+        shape = at.shape or (1,)
+        values = src.reshape(src.shape or (1,))[tuple(slice(n) for n in shape)]
+    else:
+        values = np.asarray(src).astype(x.dtype)
+    if reduce is None:
+        x[key] = values
+    else:
+        reduce_at(x, key, values, reduce, include_self)
+
+
+def scatter_add_(x: Array, dim: int, at: Array, src: Array) -> None:
+    scatter_(x, dim, at, src, "add")
+
+
+# -- flat positions and masks -------------------------------------------------------------------------------------------
+
+def flat_positions(x: Array, at: Array) -> Array:
+    message = f"out of range: tried to access index {{}} on a tensor of {x.size} elements."
+    return bounded(at, x.size, IndexError, message, negative=True)
+
+
+def take(x: Array, at: Array) -> Array:
+    return x.reshape(-1)[flat_positions(x, at)]
+
+
+def put_(x: Array, at: Array, source: Array, accumulate: bool = False) -> None:
+    x = x if x.ndim else x.reshape(1)
+    places = np.unravel_index(flat_positions(x, at.reshape(-1)) % max(x.size, 1), x.shape)
+    if accumulate:
+        np.add.at(x, places, source.reshape(-1))
+    else:
+        x[places] = source.reshape(-1)
+
+
+def masked_select(x: Array, mask: Array) -> Array:
+    x, mask = np.broadcast_arrays(x, mask)
+    return x[mask]
+
+
+def masked_scatter_(x: Array, mask: Array, source: Array) -> None:
+    mask = np.broadcast_to(mask, x.shape)
+    count = int(mask.sum())
+    if source.size < count:
+        raise RuntimeError("masked_scatter: expected the source to have as many elements as the mask has ones: "
+                           f"Number of elements of source < number of ones in mask ({source.size} < {count})")
+    x[mask] = source.reshape(-1)[:count]
+
+
+def embedding_renorm_(weight: Array, indices: Array, max_norm: float, norm_type: float) -> None:
+    rows = np.unique(bounded(indices.reshape(-1), len(weight), IndexError, "index out of range in self"))
+    norms = np.linalg.norm(weight[rows], norm_type, axis=1)
+    long = norms > max_norm
+    weight[rows[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(weight.dtype)
+
+
+def fill_(x: Array, value: Any) -> None:
+    np.copyto(x, value, casting="unsafe")
+
+
+def zero_(x: Array) -> None:
+    x.fill(0)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "index.Tensor": index,
+    "index_put_": index_put_,
+    "index_select": index_select,
+    "index_add_": index_add_,
+    "index_reduce_": index_reduce_,
+    "index_copy_": index_copy_,
+    "index_fill_.int_Scalar": index_fill_,
+    "index_fill_.int_Tensor": index_fill_,
+    "gather": gather,
+    "scatter_.src": scatter_,
+    "scatter_.value": scatter_,
+    "scatter_.reduce": scatter_,
+    "scatter_.value_reduce": scatter_,
+    "scatter_add_": scatter_add_,
+    "scatter_reduce_.two": scatter_,
+    "take": take,
+    "put_": put_,
+    "masked_select": masked_select,
+    "masked_scatter_": masked_scatter_,
+    "embedding_renorm_": embedding_renorm_,
+    "fill_.Scalar": fill_,
+    "fill_.Tensor": fill_,
+    "zero_": zero_,
+}

@@ -1,0 +1,336 @@
+"""Meta kernels of indexing. Operators that write are checked here in their in-place form; the others are made of it."""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ...._dtype import COMPLEX, DType, bool_, int32, int64, uint8
+from ...common.errors import NAMES, check, not_implemented_for
+from ...common.layout import (
+    Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, like_strides, view_strides,
+    wrap_dim,
+)  # fmt: skip
+
+Check = Callable[..., None]
+
+
+# -- index and index_put ------------------------------------------------------------------------------------------------
+
+def entries_of(self: Any, indices: Any) -> list[Any]:
+    """For each dimension that ``indices`` speaks of the (shape, stride) of its index, or None for all of it; a mask
+    speaks of as many dimensions as it has, and is counted.
+
+    Raises:
+        IndexError: for a dtype that cannot index, a mask of the wrong shape, too many indices.
+    """
+    entries: list[Any] = []
+    for index in indices:
+        if index is None:
+            entries.append(None)
+            continue
+        dtype = index._dtype
+        check(dtype in (int64, int32, uint8, bool_), "tensors used as indices must be long, int, byte or bool tensors",
+              IndexError)
+        if dtype not in (uint8, bool_):
+            entries.append((tuple(index.shape), index._strides()))
+            continue
+        if dtype is uint8:
+            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
+                          stacklevel=2)
+        first = len(entries)
+        for d, size in enumerate(index.shape):
+            check(first + d < self.dim() and self.shape[first + d] == size,
+                  f"The shape of the mask {list(index.shape)} at index {d} does not match the shape of the indexed tensor "
+                  f"{list(self.shape)} at index {first + d}", IndexError)
+        count = int((index._host("index") != 0).sum())
+        entries.extend([((count,), (max(index.dim(), 1),))] * index.dim())
+    check(len(entries) <= self.dim(), f"too many indices for tensor of dimension {self.dim()} (got {len(entries)})", IndexError)
+    return entries
+
+
+def common_shape(entries: list[Any]) -> Ints:
+    """The shape that the indices broadcast to."""
+    shapes = [entry[0] for entry in entries if entry is not None]
+    try:
+        return broadcast_shapes(*shapes)
+    except RuntimeError as error:
+        raise IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
+                         + ", ".join(str(list(shape)) for shape in shapes)) from error
+
+
+def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
+    """The shape of ``self[indices]``, and the layouts that its strides come from: ``self`` with stride 0 where it is
+    indexed, and the indices. Indexed dimensions that are not adjacent go to the front.
+    """
+    entries = entries_of(self, indices)
+    found = common_shape(entries)
+    shape, stride = list(self.shape), list(self._strides())
+    entries += [None] * (len(shape) - len(entries))
+    at = [d for d, entry in enumerate(entries) if entry is not None]
+    for d in at:
+        check(shape[d] or 0 in found, f"index is out of bounds for dimension with size {shape[d]}", IndexError)
+    before = at[0] if at and at[-1] - at[0] == len(at) - 1 else 0
+    rest = [d for d in range(len(shape)) if d not in at]
+    front, back = rest[:before], rest[before:]
+    result = (*(shape[d] for d in front), *found, *(shape[d] for d in back))
+    source = (*(stride[d] for d in front), *(0 for _ in found), *(stride[d] for d in back))
+    layouts = [(result, source)]
+    for entry in entries:
+        if entry is not None:
+            steps = expand_strides(*entry, found)
+            alone = (*(1 for _ in front), *found, *(1 for _ in back))
+            layouts.append((alone, view_strides(found, steps, alone) or contiguous_strides(alone)))
+    return result, layouts
+
+
+def index(self: Any, indices: Any) -> Spec:
+    shape, layouts = indexed(self, indices)
+    return Spec(shape, self._dtype, iterator_strides(shape, layouts))
+
+
+def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> None:
+    check(self._dtype is values._dtype,
+          f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the destination "
+          f"and {NAMES[values._dtype.name]} for the source.")
+    shape, _ = indexed(self, indices)
+    given = tuple(values.shape)
+    check(len(given) <= len(shape) and all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False)),
+          f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result of shape {list(shape)}")
+
+
+# -- one dimension by a vector of indices -------------------------------------------------------------------------------
+
+def index_select(self: Any, dim: int, index: Any) -> Spec:
+    check(index.dim() <= 1, "index_select(): Index is supposed to be a vector", IndexError)
+    check(self.dim() or index.numel() == 1,
+          f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
+    dim = wrap_dim(dim, self.dim())
+    check(index._dtype in (int32, int64), "index_select(): Expected dtype int32 or int64 for index")
+    shape = tuple(self.shape)
+    return Spec((*shape[:dim], index.numel(), *shape[dim + 1:]) if shape else (), self._dtype)
+
+
+def index_add_like(name: str) -> Check:
+    """The check of ``index_add_`` and ``index_reduce_``."""
+
+    def row(self: Any, dim: int, index: Any, source: Any, *rest: Any) -> None:
+        dim = wrap_dim(dim, self.dim())
+        check(index.dim() <= 1, f"{name}(): Index is supposed to be a vector, but got dim: {index.dim()} with type: "
+                                f"{NAMES[index._dtype.name]} and size: {list(index.shape)}", IndexError)
+        check(index._dtype in (int32, int64),
+              f"{name}(): Expected dtype int32/int64 for index but got: {NAMES[index._dtype.name]}")
+        check(self._dtype is source._dtype, f"{name}(): self ({NAMES[self._dtype.name]}) and source "
+                                            f"({NAMES[source._dtype.name]}) must have the same scalar type")
+        check(dim == 0 or dim < source.dim(), f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim "
+                                              f"{source.dim()}")
+        check(source.dim() or not self.dim(), f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+        count = source.shape[dim] if source.dim() else 1
+        check(index.numel() == count, f"{name}(): Number of indices ({index.numel()}) should be equal to "
+                                      f"source.size(dim): ({count}), for dim: {dim}")
+        if self.dim() and source.dim():
+            ours, given = list(self.shape), list(source.shape)
+            check(ours[:dim] + ours[dim + 1:] == given[:dim] + given[dim + 1:],
+                  "source tensor shape must match self tensor shape, excluding the specified dimension. Got self.shape = "
+                  f"{ours} source.shape = {given}")
+
+    return row
+
+
+index_add_ = index_add_like("index_add_")
+
+
+def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> None:
+    check(reduce in ("prod", "mean", "amax", "amin"),
+          f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+    index_add_like("index_reduce_")(self, dim, index, source)
+
+
+def index_copy_(self: Any, dim: int, index: Any, source: Any) -> None:
+    dim = wrap_dim(dim, self.dim())
+    check(index.dim() < 2, f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})", IndexError)
+    check(source.dim() or index.numel() == 1,
+          f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})", IndexError)
+    check(source.dim() == self.dim() or not source.dim() or not self.dim(),
+          "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
+          f"dimensionality ({source.dim()}), destination dimensionality ({self.dim()})", IndexError)
+    check(index._dtype is int64, f"index_copy_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
+    check(self._dtype is source._dtype, "index_copy_(): self and source expected to have the same dtype, but got (self) "
+                                        f"{NAMES[self._dtype.name]} and (source) {NAMES[source._dtype.name]}")
+    ours, given = ([n for d, n in enumerate(t.shape) if d != dim] for t in (self, source))
+    check(ours == given, "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+                         f"{ours} at dimension {dim} and source slice shape: {given} at dimension 0.")
+    count = source.shape[dim] if source.dim() else 1
+    check(index.numel() == count, f"index_copy_(): Number of indices ({index.numel()}) should be equal to "
+                                  f"source.size(dim) ({count})", IndexError)
+
+
+def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
+    check(index._dtype is int64, "index_fill_(): Expected dtype int64 for index.", IndexError)
+    check(self._dtype.is_complex or not isinstance(value, complex),
+          "index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    wrap_dim(dim, self.dim())
+    check(index.dim() <= 1, "Index has to be a vector/scalar")
+
+
+def index_fill_tensor_(self: Any, dim: int, index: Any, value: Any) -> None:
+    check(not value.dim(),
+          f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s).")
+    check(self._dtype.is_complex or not value._dtype.is_complex,
+          "index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    index_fill_scalar_(self, dim, index, 0)
+
+
+# -- gather and scatter -------------------------------------------------------------------------------------------------
+
+def sizes(tensor: Any) -> Ints:
+    """A shape in which a tensor without dimensions has one."""
+    return tuple(tensor.shape) or (1,)
+
+
+def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Spec:
+    dim = wrap_dim(dim, self.dim())
+    if index.numel():
+        check(index._dtype in (int32, int64), "gather(): Expected dtype int32/int64 for index")
+        have, wanted = sizes(self), sizes(index)
+        check(len(have) == len(wanted), "Index tensor must have the same number of dimensions as input tensor")
+        check(all(n <= m for d, (n, m) in enumerate(zip(wanted, have, strict=True)) if d != dim),
+              f"Size does not match at dimension {dim} expected index {list(index.shape)} to be no larger than self "
+              f"{list(self.shape)} apart from dimension {dim}")
+    return Spec(tuple(index.shape), self._dtype)
+
+
+def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
+    """What all forms of ``scatter`` check; ``src`` is None for a number."""
+    dim = wrap_dim(dim, self.dim())
+    if not index.numel():
+        return
+    check(index._dtype in (int32, int64), "scatter(): Expected dtype int32/int64 for index")
+    check(src is None or src._dtype is self._dtype, "scatter(): Expected self.dtype to be equal to src.dtype")
+    have, wanted = sizes(self), sizes(index)
+    check(len(have) == len(wanted), "Index tensor must have the same number of dimensions as self tensor")
+    fits = all(n <= m for d, (n, m) in enumerate(zip(wanted, have, strict=True)) if d != dim)
+    text = f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from dimension {dim}"
+    if src is None:
+        return check(fits, text)
+    given = sizes(src)
+    check(len(given) == len(wanted), "Index tensor must have the same number of dimensions as src tensor")
+    check(fits and all(n <= m for n, m in zip(wanted, given, strict=True)),
+          f"{text} and to be no larger size than src {list(src.shape)}")
+
+
+def fits_dtype(value: Any, dtype: DType) -> None:
+    check(dtype.category == COMPLEX or not isinstance(value, complex),
+          f"value cannot be converted to type {dtype.name} without overflow")
+
+
+def scatter_value_(self: Any, dim: int, index: Any, value: Any) -> None:
+    fits_dtype(value, self._dtype)
+    check_scatter(self, dim, index)
+
+
+def check_reduce(reduce: str) -> None:
+    check(reduce in ("add", "multiply"), "reduce argument must be either add or multiply.")
+
+
+def scatter_reduce_old_(self: Any, dim: int, index: Any, src: Any, reduce: str) -> None:
+    warnings.warn(
+        "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch release. "
+        "Use torch.scatter_reduce instead for more reduction options.", stacklevel=2,
+    )  # fmt: skip
+    check_reduce(reduce)
+    check_scatter(self, dim, index, src)
+
+
+def scatter_value_reduce_(self: Any, dim: int, index: Any, value: Any, reduce: str) -> None:
+    check_reduce(reduce)
+    scatter_value_(self, dim, index, value)
+
+
+def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> None:
+    check(reduce in ("sum", "prod", "mean", "amax", "amin"),
+          f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+    check_scatter(self, dim, index, src)
+    if index.numel() and (reduce == "mean" and self._dtype is bool_ or reduce[0] == "a" and self._dtype.is_complex):
+        raise not_implemented_for(f"scatter_gather_tensor_cpu_reduce_{reduce}", self._dtype)
+
+
+# -- flat positions and masks -------------------------------------------------------------------------------------------
+
+def take(self: Any, index: Any) -> Spec:
+    check(index._dtype is int64, f"take(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
+    check(self.numel() or not index.numel(), "take(): tried to take from an empty tensor", IndexError)
+    return Spec(tuple(index.shape), self._dtype, like_strides(tuple(index.shape), index._strides()))
+
+
+def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> None:
+    check(index._dtype is int64, f"put_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
+    check(self._dtype is source._dtype,
+          f"put_(): self and source expected to have the same dtype, but got self.dtype = {NAMES[self._dtype.name]} and "
+          f"source.dtype = {NAMES[source._dtype.name]}")
+    check(source.numel() == index.numel(),
+          "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+          f"{source.numel()}, index.numel() = {index.numel()}", IndexError)
+    check(self.numel() or not index.numel(), "put_(): Tried to put elements into an empty tensor", IndexError)
+
+
+def masked_select(self: Any, mask: Any) -> Spec:
+    check(mask._dtype is bool_, "masked_select: expected BoolTensor for mask")
+    broadcast_shapes(mask.shape, self.shape)
+    return Spec(None, self._dtype)
+
+
+def masked_scatter_(self: Any, mask: Any, source: Any) -> None:
+    check(self._dtype is source._dtype, "masked_scatter: expected self and source to have same dtypes but got"
+                                        f"{NAMES[self._dtype.name]} and {NAMES[source._dtype.name]}")
+    if mask.shape != self.shape:
+        mask.expand(self.shape)
+    check(mask._dtype is bool_,
+          f"masked_scatter_ only supports boolean masks, but got mask with dtype {NAMES[mask._dtype.name]}")
+
+
+def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> None:
+    check(self.dim() == 2, f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for argument #1 'self' "
+                           "(while checking arguments for embedding_renorm_)")
+    check(indices._dtype in (int32, int64), "Expected tensor for argument #2 'indices' to have one of the following scalar "
+                                            f"types: Long, Int; but got torch.{NAMES[indices._dtype.name]}Tensor instead "
+                                            "(while checking arguments for embedding_renorm_)")
+
+
+def fill_scalar_(self: Any, value: Any) -> None:
+    fits_dtype(value, self._dtype)
+
+
+def fill_tensor_(self: Any, value: Any) -> None:
+    check(not value.dim(), f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
+
+
+def zero_(self: Any) -> None:
+    """Nothing can be wrong."""
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "index.Tensor": index,
+    "index_put_": index_put_,
+    "index_select": index_select,
+    "index_add_": index_add_,
+    "index_reduce_": index_reduce_,
+    "index_copy_": index_copy_,
+    "index_fill_.int_Scalar": index_fill_scalar_,
+    "index_fill_.int_Tensor": index_fill_tensor_,
+    "gather": gather,
+    "scatter_.src": check_scatter,
+    "scatter_.value": scatter_value_,
+    "scatter_.reduce": scatter_reduce_old_,
+    "scatter_.value_reduce": scatter_value_reduce_,
+    "scatter_add_": check_scatter,
+    "scatter_reduce_.two": scatter_reduce_,
+    "take": take,
+    "put_": put_,
+    "masked_select": masked_select,
+    "masked_scatter_": masked_scatter_,
+    "embedding_renorm_": embedding_renorm_,
+    "fill_.Scalar": fill_scalar_,
+    "fill_.Tensor": fill_tensor_,
+    "zero_": zero_,
+}

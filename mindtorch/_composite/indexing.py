@@ -1,0 +1,143 @@
+"""Indexing operators that return a new tensor, in terms of those that write; and those made of other ones."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._backends.common.errors import NAMES, check
+from .._backends.common.layout import Ints, broadcast_shapes
+from .._dispatch.schemas import registry
+from .._dtype import int64
+from .core import fresh
+
+Row = Callable[..., Any]
+clone, expand, gather, index_add_, index_select, masked_scatter_ = (
+    registry[name].call for name in ("clone", "expand", "gather", "index_add_", "index_select", "masked_scatter_"))
+
+
+def written(name: str, memory_format: str) -> Row:
+    """The operator that returns a copy, in a memory format, in which the in-place one has written."""
+    write = registry[name].call
+
+    def row(self: Any, *args: Any) -> Any:
+        return fresh(write(clone(self, memory_format), *args))
+
+    return row
+
+
+def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
+    """``torch.masked_scatter``: the mask and this tensor are broadcast."""
+    shape = broadcast_shapes(mask.shape, self.shape)
+    return fresh(masked_scatter_(clone(expand(self, shape), "contiguous_format"), mask, source))
+
+
+def index_select_backward(grad: Any, self_sizes: Ints, dim: int, index: Any) -> Any:
+    """The gradient of ``index_select``."""
+    return index_add_(grad.new_zeros(self_sizes), dim, index, grad)
+
+
+def masked_scatter_backward(grad_output: Any, mask: Any, sizes: Ints) -> Any:
+    """What of the gradient belongs to the source: that under the mask, and zeros for what was not used."""
+    chosen = grad_output.masked_select(mask)
+    out = grad_output.new_zeros(sizes)
+    flat = out.view(-1)
+    flat.narrow(0, 0, chosen.numel()).copy_(chosen)
+    return fresh(out)
+
+
+def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
+    """``torch.take_along_dim``: ``gather`` of tensors broadcast but for ``dim``.
+
+    Raises:
+        RuntimeError: unless the indices are int64 and of as many dimensions.
+    """
+    check(indices._dtype is int64,
+          f"torch.take_along_dim(): dtype of indices should be Long but got {NAMES[indices._dtype.name]}")
+    if dim is None:
+        return gather(self.view(-1) if self.is_contiguous() else self.reshape(-1), 0, indices.view(-1))
+    check(self.dim() == indices.dim(),
+          f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.dim()} "
+          f"dimensions for input, and {indices.dim()} dimensions for indices")
+    size = self.size(dim)  # which checks dim
+    dim %= max(self.dim(), 1)
+
+    def but_dim(shape: Ints, n: int) -> Ints:
+        return (*shape[:dim], n, *shape[dim + 1:]) if shape else ()
+
+    common = broadcast_shapes(but_dim(tuple(self.shape), indices.size(dim)), tuple(indices.shape))
+    wide = broadcast_shapes(but_dim(tuple(indices.shape), size), tuple(self.shape))
+    return gather(expand(self, wide), dim, expand(indices, common))
+
+
+def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
+    """ATen's ``embedding``: rows of a matrix.
+
+    Raises:
+        RuntimeError: unless the weight is a matrix and the indices are integers.
+        IndexError: if an index is out of range.
+    """
+    check(weight.dim() == 2, "'weight' must be 2-D")
+    check(indices._dtype.name in ("int32", "int64"),
+          "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+          f"torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding)")
+    if indices.dim() == 1:
+        return index_select(weight, 0, indices)
+    rows = index_select(weight, 0, indices.reshape(-1))
+    return registry["_unsafe_view"].call(rows, (*indices.shape, weight.shape[1]))
+
+
+def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool) -> Any:
+    """The gradient of ``embedding``: rows added up, none for ``padding_idx``; divided by how often each is used."""
+    flat = indices.reshape(-1)
+    rows = grad_output.reshape(flat.numel(), grad_output.shape[-1])
+    if scale_grad_by_freq:
+        used = index_add_(flat.new_zeros((num_weights,)), 0, flat, registry["ones_like"].call(flat))
+        rows = rows / index_select(used, 0, flat).unsqueeze(1)
+    if padding_idx >= 0:
+        rows = rows.masked_fill((flat == padding_idx).unsqueeze(1), 0)
+    return fresh(index_add_(rows.new_zeros((num_weights, rows.shape[1])), 0, flat, rows))
+
+
+def one_hot(self: Any, num_classes: int = -1) -> Any:
+    """``nn.functional.one_hot``: class numbers as rows of zeros with a one.
+
+    Raises:
+        RuntimeError: unless the tensor is int64, and its values are classes.
+    """
+    check(self._dtype is int64, "one_hot is only applicable to index tensor of type LongTensor.")
+    shape = tuple(self.shape)
+    if not self.numel():
+        check(num_classes > 0, "Can not infer total number of classes from empty tensor.")
+        return self.new_zeros((*shape, num_classes))
+    if not self.is_meta:
+        check(self.min().item() >= 0, "Class values must be non-negative.")
+        most = self.max().item()
+        check(num_classes == -1 or num_classes > most, "Class values must be smaller than num_classes.")
+        num_classes = most + 1 if num_classes == -1 else num_classes
+    return registry["scatter_.value"].call(self.new_zeros((*shape, num_classes)), -1, self.unsqueeze(-1), 1)
+
+
+ROWS: dict[str, Row] = {
+    "index_put": written("index_put_", "preserve_format"),
+    "put": written("put_", "preserve_format"),
+    "fill.Scalar": written("fill_.Scalar", "preserve_format"),
+    "fill.Tensor": written("fill_.Tensor", "preserve_format"),
+    "index_fill.int_Scalar": written("index_fill_.int_Scalar", "preserve_format"),
+    "index_fill.int_Tensor": written("index_fill_.int_Tensor", "preserve_format"),
+    "index_add": written("index_add_", "contiguous_format"),
+    "index_copy": written("index_copy_", "contiguous_format"),
+    "index_reduce": written("index_reduce_", "contiguous_format"),
+    "scatter.src": written("scatter_.src", "contiguous_format"),
+    "scatter.value": written("scatter_.value", "contiguous_format"),
+    "scatter.reduce": written("scatter_.reduce", "contiguous_format"),
+    "scatter.value_reduce": written("scatter_.value_reduce", "contiguous_format"),
+    "scatter_add": written("scatter_add_", "contiguous_format"),
+    "scatter_reduce.two": written("scatter_reduce_.two", "contiguous_format"),
+    "masked_scatter": masked_scatter,
+    "masked_scatter_backward": masked_scatter_backward,
+    "index_select_backward": index_select_backward,
+    "take_along_dim": take_along_dim,
+    "embedding": embedding,
+    "embedding_dense_backward": embedding_dense_backward,
+    "one_hot": one_hot,
+}

@@ -1,0 +1,34 @@
+"""What a loss does with its values by element: ``'none'``, ``'mean'`` or ``'sum'``, and the older flags for it."""
+from __future__ import annotations
+
+import warnings
+
+_ENUM = {"none": 0, "mean": 1, "sum": 2}
+
+
+def get_enum(reduction: str) -> int:
+    """The number by which the operators know a reduction.
+
+    Raises:
+        ValueError: if there is none of that name.
+    """
+    if reduction == "elementwise_mean":
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
+        return 1
+    if reduction not in _ENUM:
+        raise ValueError(f"{reduction} is not a valid value for reduction")
+    return _ENUM[reduction]
+
+
+def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
+    """The reduction that the deprecated flags mean."""
+    average, reduces = size_average is not False, reduce is not False
+    found = "none" if not reduces else "mean" if average else "sum"
+    if emit_warning:
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", stacklevel=2)
+    return found
+
+
+def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
+    """The number of the reduction that the deprecated flags mean."""
+    return get_enum(legacy_get_string(size_average, reduce, emit_warning))

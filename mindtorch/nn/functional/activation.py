@@ -1,0 +1,143 @@
+"""Activation functions of ``torch.nn.functional``. Those with ``inplace`` write into their input if it is set."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..._creation import empty_like, zeros_like
+from ..._dispatch.binding import make_function
+from ..._tensor import Tensor
+
+celu_, elu_, gelu, glu, hardshrink, hardtanh_, leaky_relu_, logsigmoid, prelu, relu_, rrelu_, selu_, softplus, softshrink, \
+    threshold_ = map(make_function, (
+        "celu_", "elu_", "gelu", "glu", "hardshrink", "hardtanh_", "leaky_relu_", "log_sigmoid", "prelu", "relu_", "rrelu_",
+        "selu_", "softplus", "softshrink", "threshold_"))
+_celu, _elu, _hardsigmoid, _hardsigmoid_, _hardswish, _hardswish_, _hardtanh, _leaky_relu, _log_softmax, _mish, _mish_, _relu, \
+    _relu6, _rrelu, _selu, _silu, _silu_, _softmax, _threshold = map(make_function, (
+        "celu", "elu", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "hardtanh", "leaky_relu", "log_softmax", "mish",
+        "mish_", "relu", "relu6", "rrelu", "selu", "silu", "silu_", "softmax", "threshold"))
+sigmoid, tanh = make_function("sigmoid"), make_function("tanh")
+
+
+def relu(input: Tensor, inplace: bool = False) -> Tensor:
+    """max(0, x)."""
+    return relu_(input) if inplace else _relu(input)
+
+
+def relu6(input: Tensor, inplace: bool = False) -> Tensor:
+    """min(max(0, x), 6)."""
+    return hardtanh_(input, 0, 6) if inplace else _relu6(input)
+
+
+def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
+    """x where it is greater than ``threshold``, else ``value``."""
+    return (threshold_ if inplace else _threshold)(input, threshold, value)
+
+
+def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
+    """x limited to [min_val, max_val].
+
+    Raises:
+        ValueError: if min_val > max_val.
+    """
+    if min_val > max_val:
+        raise ValueError("min_val cannot be greater than max_val")
+    return (hardtanh_ if inplace else _hardtanh)(input, min_val, max_val)
+
+
+def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """x where positive, else alpha·(exp(x) - 1)."""
+    return (elu_ if inplace else _elu)(input, alpha)
+
+
+def selu(input: Tensor, inplace: bool = False) -> Tensor:
+    """The self-normalising scaled ``elu``."""
+    return (selu_ if inplace else _selu)(input)
+
+
+def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
+    """max(0, x) + min(0, alpha·(exp(x / alpha) - 1))."""
+    return (celu_ if inplace else _celu)(input, alpha)
+
+
+def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
+    """x where positive, else negative_slope·x."""
+    return (leaky_relu_ if inplace else _leaky_relu)(input, negative_slope)
+
+
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+    """``leaky_relu`` with slopes drawn from [lower, upper) in training, their mean otherwise."""
+    return (rrelu_ if inplace else _rrelu)(input, lower, upper, training)
+
+
+def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
+    """x / 6 + 1/2, limited to [0, 1]."""
+    return (_hardsigmoid_ if inplace else _hardsigmoid)(input)
+
+
+def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x·hardsigmoid(x)."""
+    return (_hardswish_ if inplace else _hardswish)(input)
+
+
+def silu(input: Tensor, inplace: bool = False) -> Tensor:
+    """x·sigmoid(x)."""
+    return (_silu_ if inplace else _silu)(input)
+
+
+def mish(input: Tensor, inplace: bool = False) -> Tensor:
+    """x·tanh(softplus(x))."""
+    return (_mish_ if inplace else _mish)(input)
+
+
+def tanhshrink(input: Tensor) -> Tensor:
+    """x - tanh(x)."""
+    return input - input.tanh()  # type: ignore[attr-defined, operator]
+
+
+def softsign(input: Tensor) -> Tensor:
+    """x / (1 + |x|)."""
+    return input / (input.abs() + 1)  # type: ignore[attr-defined, operator]
+
+
+# -- over a dimension --------------------------------------------------------------------------------------------------
+
+
+def _implied_dim(name: str, ndim: int, stacklevel: int) -> int:
+    """The dimension that a call without one means, with PyTorch's warning."""
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+                  stacklevel=stacklevel)
+    return 0 if ndim in (0, 1, 3) else 1
+
+
+def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """exp(x) over its sum along ``dim``."""
+    if dim is None:
+        dim = _implied_dim("softmax", input.dim(), _stacklevel)
+    return _softmax(input, dim, dtype)
+
+
+def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """``softmax`` of -x."""
+    if dim is None:
+        dim = _implied_dim("softmin", input.dim(), _stacklevel)
+    return _softmax(-input, dim, dtype)  # type: ignore[operator]
+
+
+def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
+    """The logarithm of ``softmax``, without loss of accuracy."""
+    if dim is None:
+        dim = _implied_dim("log_softmax", input.dim(), _stacklevel)
+    return _log_softmax(input, dim, dtype)
+
+
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution; if ``hard``, a one-hot vector with the soft sample's gradient."""
+    if eps != 1e-10:
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+    noise = -empty_like(logits.detach().contiguous()).exponential_().log()  # type: ignore[attr-defined]
+    soft = _softmax((logits + noise) / tau, dim)
+    if not hard:
+        return soft
+    chosen = soft.max(dim, keepdim=True)[1]
+    return zeros_like(soft).scatter_(dim, chosen, 1.0) - soft.detach() + soft  # type: ignore[attr-defined]

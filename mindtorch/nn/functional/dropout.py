@@ -1,0 +1,88 @@
+"""Dropout functions of ``torch.nn.functional``."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+from ..._dispatch.binding import make_function
+from ..._tensor import Tensor
+
+_FORMS = {name: (make_function(name), make_function(f"{name}_"))
+          for name in ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")}
+
+
+def _drop(name: str, input: Any, p: float, training: bool, inplace: bool) -> Any:
+    if p < 0.0 or p > 1.0:
+        raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+    return _FORMS[name][inplace](input, p, training)
+
+
+def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """In training, elements set to zero with the chance p, and the others scaled by 1 / (1 - p).
+
+    Raises:
+        ValueError: if p is not in [0, 1].
+    """
+    return _drop("dropout", input, p, training, inplace)
+
+
+def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """Dropout that keeps mean and variance after ``selu``: what it drops takes that function's negative limit."""
+    return _drop("alpha_dropout", input, p, training, inplace)
+
+
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+    """``alpha_dropout`` of whole channels."""
+    return _drop("feature_alpha_dropout", input, p, training, inplace)
+
+
+def _drop_channels(name: str, spatial: int, input: Any, p: float, training: bool, inplace: bool) -> Any:
+    """Dropout of the channels of an input that may lack its batch dimension."""
+    unbatched = input.dim() != spatial + 2
+    if unbatched:
+        input = input.unsqueeze_(0) if inplace else input.unsqueeze(0)
+    result = _drop(name, input, p, training, inplace)
+    if unbatched:
+        return result.squeeze_(0) if inplace else result.squeeze(0)
+    return result
+
+
+def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, L) or (C, L).
+
+    Raises:
+        ValueError: if p is not in [0, 1].
+        RuntimeError: if the input is neither 2 nor 3-dimensional.
+    """
+    if input.dim() not in (2, 3):
+        raise RuntimeError(
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to provide "
+            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension "
+            "(i.e. 2D or 3D inputs)."
+        )
+    return _drop_channels("feature_dropout", 1, input, p, training, inplace)
+
+
+def _warn_of_dimensions(name: str, input: Tensor, spatial: int) -> None:
+    allowed = (spatial + 1, spatial + 2)
+    if input.dim() not in allowed:
+        warnings.warn(
+            f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an error in a future "
+            "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+            f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, "
+            f"and an optional batch dimension (i.e. {allowed[0]}D or {allowed[1]}D inputs).", stacklevel=3)
+
+
+def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, H, W); PyTorch takes (N, C, L), too, and warns."""
+    _warn_of_dimensions("dropout2d", input, 2)
+    if input.dim() == 3:
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
+                      "desired - input is interpreted as shape (N, C, L), where C is the channel dim.", stacklevel=2)
+    return _drop("feature_dropout", input, p, training, inplace)
+
+
+def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
+    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    _warn_of_dimensions("dropout3d", input, 3)
+    return _drop_channels("feature_dropout", 3, input, p, training, inplace)

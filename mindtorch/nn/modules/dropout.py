@@ -1,0 +1,61 @@
+"""Dropout modules; mirrors ``torch.nn.modules.dropout``. They act in training mode only."""
+from __future__ import annotations
+
+from collections.abc import Callable
+
+from ..._tensor import Tensor
+from .. import functional as F
+from ..module import Module
+
+
+class _DropoutNd(Module):
+    __constants__ = ["p", "inplace"]
+    function: Callable[..., Tensor]
+
+    def __init__(self, p: float = 0.5, inplace: bool = False) -> None:
+        super().__init__()
+        if p < 0 or p > 1:
+            raise ValueError(f"dropout probability has to be between 0 and 1, but got {p}")
+        self.p, self.inplace = p, inplace
+
+    def forward(self, input: Tensor) -> Tensor:
+        return self.function(input, self.p, self.training, self.inplace)
+
+    def extra_repr(self) -> str:
+        return f"p={self.p}, inplace={self.inplace}"
+
+
+class Dropout(_DropoutNd):
+    """Elements set to zero with the chance p, the others scaled by 1 / (1 - p)."""
+
+    function = staticmethod(F.dropout)
+
+
+class Dropout1d(_DropoutNd):
+    """``Dropout`` of whole channels of (N, C, L) or (C, L)."""
+
+    function = staticmethod(F.dropout1d)
+
+
+class Dropout2d(_DropoutNd):
+    """``Dropout`` of whole channels of (N, C, H, W)."""
+
+    function = staticmethod(F.dropout2d)
+
+
+class Dropout3d(_DropoutNd):
+    """``Dropout`` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+
+    function = staticmethod(F.dropout3d)
+
+
+class AlphaDropout(_DropoutNd):
+    """Dropout that keeps mean and variance after ``SELU``."""
+
+    function = staticmethod(F.alpha_dropout)
+
+
+class FeatureAlphaDropout(_DropoutNd):
+    """``AlphaDropout`` of whole channels."""
+
+    function = staticmethod(F.feature_alpha_dropout)

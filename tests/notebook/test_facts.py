@@ -1,0 +1,121 @@
+"""The facts that cards and magics show, asserted without any HTML."""
+from __future__ import annotations
+
+import gc
+import weakref
+
+import numpy as np
+import pytest
+
+import mindtorch as torch
+from mindtorch import introspect
+from mindtorch._dispatch.keys import PIPELINE
+
+
+def test_names_come_from_variables_containers_modules_and_gradients():
+    w = torch.ones(2, requires_grad=True)
+    w.sum().backward()
+    namespace = {"w": w, "again": w, "xs": [torch.ones(1), 3], "d": {"k": torch.ones(1)}, "_hidden": torch.ones(1), "n": 5,
+                 "layer": torch.nn.Linear(2, 1)}
+    assert [name for name, _ in introspect.named_tensors(namespace)] == [
+        "w", "xs[0]", "d['k']", "layer.weight", "layer.bias", "w.grad",
+    ]
+
+
+def test_facts_of_a_view_name_its_base_and_its_layout():
+    base = torch.arange(12.0)
+    view = base.view(3, 4).t()
+    facts = introspect.tensor_facts(view, {id(base): "base", id(view): "view"})
+    assert (facts.name, facts.base, facts.is_view) == ("view", "base", True)
+    assert (facts.shape, facts.stride, facts.offset) == ((4, 3), (1, 4), 0)
+    assert not facts.contiguous and facts.dense and not facts.overlapping
+    assert facts.storage_bytes == 48 and facts.address == base.data_ptr()
+
+
+@pytest.mark.parametrize(("make", "overlapping"), [
+    (lambda: torch.ones(3, 1).expand(3, 4), True),
+    (lambda: torch.arange(5.0).as_strided((3, 3), (1, 1)), True),
+    (lambda: torch.ones(3, 4)[:, ::2], False),
+    (lambda: torch.ones(1, 1), False),
+])
+def test_overlap_is_known(make, overlapping):
+    assert introspect.tensor_facts(make()).overlapping is overlapping
+
+
+def test_statistics_are_exact_below_the_sample_size_and_say_so_above():
+    values = torch.tensor([1.0, float("nan"), -3.0, float("inf"), 0.0])
+    s = introspect.tensor_facts(values).statistics
+    assert (s.minimum, s.maximum, s.nans, s.infinities, s.zeros, s.sampled, s.total) == (-3.0, 1.0, 1, 1, 1, 5, 5)
+    np.testing.assert_allclose([s.mean, s.std], [-2 / 3, np.std([1, -3, 0], ddof=1)])
+    large = introspect.tensor_facts(torch.ones(1000, 1000)).statistics
+    assert large.total == 10**6 and 0 < large.sampled <= 2 * 10**5 and large.mean == 1.0
+
+
+def test_cells_know_position_and_address():
+    t = torch.arange(6.0).view(2, 3).t()
+    cell = introspect.cells(t, [(2, 1)])[0]
+    assert (cell.position, cell.value, cell.address) == (5, 5.0, t.data_ptr() + 20)
+
+
+def test_a_storage_lists_who_sees_which_part_of_it():
+    base = torch.zeros(8)
+    head, odd = base[:2], base[1::2]
+    facts = introspect.storage_facts(base, {id(base): "base", id(head): "head", id(odd): "odd"}, segments=8)
+    assert facts.segments == 8 and facts.segment_bytes == 4
+    assert {s.name: s.coverage for s in facts.sharers} == {
+        "base": (1.0,) * 8, "head": (1.0, 1.0) + (0.0,) * 6, "odd": (0.0, 1.0) * 4,
+    }
+
+
+def test_the_graph_knows_names_saved_tensors_versions_hooks_and_what_was_freed():
+    w = torch.ones(2, requires_grad=True)
+    x = w * 1
+    y = x * x
+    loss = y.sum()
+    w.register_hook(lambda g: g)
+    names = {id(w): "w", id(x): "x", id(loss): "loss"}
+    facts = introspect.graph_facts(loss, names, {id(loss): loss, id(x): x})
+    by_name = {n.name: n for n in facts.nodes}
+    assert facts.nodes[0].identity == facts.root and facts.nodes[0].outputs == ["loss"]
+    product = next(n for n in facts.nodes if any(s.tensor == "x" for s in n.saved))
+    assert {s.name for s in product.saved} == {"self", "other"} and not any(s.stale for s in product.saved)
+    assert by_name["AccumulateGrad"].variable == "w" and by_name["AccumulateGrad"].hooks == 1
+    with torch.no_grad():
+        x.add_(1)
+    stale = next(n for n in introspect.graph_facts(loss, names).nodes if n.identity == product.identity)
+    assert all(s.stale for s in stale.saved)
+
+
+def test_a_tensor_without_a_graph_says_so():
+    with pytest.raises(ValueError, match="no autograd graph"):
+        introspect.graph_facts(torch.ones(2))
+
+
+def test_looking_never_waits_and_never_changes_anything():
+    with torch.pipeline() as p:
+        y = torch.ones(3) + 1
+        z = y.view(-1)
+        for tensor in (y, z):
+            version, keys, storage = tensor._version, tensor._keys, tensor._storage
+            facts = introspect.tensor_facts(tensor)
+            introspect.storage_facts(tensor)
+            assert facts.pending is not None and facts.pending.before == 1 and "aten::add.Tensor" in facts.pending.waits_for
+            assert facts.statistics is None and facts.address == 0
+            assert (tensor._version, tensor._keys, tensor._storage) == (version, keys, storage) and keys & PIPELINE
+        assert len(p) == 2
+    fresh = torch.ones(3) + 1
+    introspect.tensor_facts(fresh)
+    introspect.storage_facts(fresh)
+    assert fresh._storage is None and fresh._cell is None
+
+
+def test_facts_keep_no_tensor_alive():
+    t = torch.ones(3)
+    reference = weakref.ref(t)
+    facts = introspect.tensor_facts(t), introspect.storage_facts(t)
+    gc.disable()
+    try:
+        del t
+        assert reference() is None and facts
+    finally:
+        gc.enable()

@@ -1,0 +1,109 @@
+"""Storages: identity, sharing, resizing, shared memory and files."""
+from __future__ import annotations
+
+import gc
+import os
+
+import numpy as np
+import pytest
+
+import mindtorch as torch
+
+
+def test_the_same_tensor_and_its_views_give_the_same_storage_object():
+    t = torch.arange(6.0)
+    assert t.storage is t.storage() is t.view(2, 3).storage is t.view(2, 3).t().storage()
+    assert t.untyped_storage() is t.detach().untyped_storage()
+    assert t.storage.data.tolist() == [0, 1, 2, 3, 4, 5] and t.storage.dtype is torch.float32
+    assert t.storage is not torch.arange(6.0).storage
+
+
+def test_sizes_and_addresses_are_in_bytes():
+    t = torch.zeros(3, 4, dtype=torch.int16)
+    storage = t.untyped_storage()
+    assert storage.nbytes() == 24 and len(t.storage) == 12 and t.storage.element_size() == 2
+    assert t.data_ptr() == storage.data_ptr() and t[1].data_ptr() == storage.data_ptr() + 8
+
+
+def test_writing_through_storage_and_array_is_seen_by_all():
+    t = torch.zeros(4)
+    view = t.view(2, 2)
+    t.storage.data[3] = 7
+    t.storage()[0] = 5
+    assert view.tolist() == [[5, 0], [0, 7]]
+
+
+def test_growing_a_storage_keeps_values_and_moves_all_views():
+    t = torch.arange(4.0)
+    view = t[2:]
+    t.untyped_storage().resize_(64)
+    assert t.untyped_storage().nbytes() == 64 and t.tolist() == [0, 1, 2, 3]
+    view.add_(10)
+    assert t.tolist() == [0, 1, 12, 13]
+
+
+def test_a_storage_that_numpy_sees_cannot_be_resized():
+    t = torch.zeros(4)
+    array = t.numpy()
+    with pytest.raises(RuntimeError, match="not resizable"):
+        t.untyped_storage().resize_(64)
+    array[0] = 3
+    assert t[0].item() == 3
+
+
+def test_storages_copy_fill_and_compare_sizes():
+    a, b = torch.zeros(2), torch.ones(2)
+    a.untyped_storage().copy_(b.untyped_storage())
+    assert a.tolist() == [1, 1]
+    a.storage.fill_(4)
+    assert a.tolist() == [4, 4]
+    with pytest.raises(RuntimeError, match="size mismatch"):
+        a.untyped_storage().copy_(torch.zeros(3).untyped_storage())
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork to see memory from another process")
+def test_shared_memory_is_seen_by_a_forked_process():
+    t = torch.zeros(3)
+    view = t[1:]
+    assert not t.is_shared()
+    assert t.share_memory_() is t and t.is_shared() and view.is_shared()
+    child = os.fork()
+    if child == 0:
+        view.fill_(9)
+        os._exit(0)
+    os.waitpid(child, 0)
+    assert t.tolist() == [0, 9, 9]
+
+
+def test_a_storage_over_a_file_writes_to_it_when_shared(tmp_path):
+    path = tmp_path / "data.bin"
+    np.arange(4, dtype=np.float32).tofile(path)
+    private = torch.UntypedStorage.from_file(str(path), shared=False, nbytes=16)
+    private[0:4] = 0
+    assert np.fromfile(path, np.float32).tolist() == [0, 1, 2, 3]
+    shared = torch.UntypedStorage.from_file(str(path), shared=True, nbytes=32)
+    shared.typed(torch.float32)[7] = 8.0
+    assert np.fromfile(path, np.float32).tolist() == [0, 1, 2, 3, 0, 0, 0, 8]
+
+
+def test_meta_storages_have_a_size_and_no_data():
+    storage = torch.empty(3, 5, device="meta").untyped_storage()
+    assert storage.nbytes() == 60 and storage.data_ptr() == 0 and storage.device.type == "meta"
+    with pytest.raises(NotImplementedError, match="meta"):
+        storage.tolist()
+
+
+def test_a_storage_knows_the_live_tensors_that_see_it_and_keeps_none_alive():
+    t = torch.zeros(6)
+    views = [t.view(2, 3), t[1:], t.detach()]
+    assert {id(x) for x in t.untyped_storage().aliases()} == {id(t), *map(id, views)}
+    storage = t.untyped_storage()
+    del views
+    gc.disable()
+    try:
+        assert [id(x) for x in storage.aliases()] == [id(t)]
+        for _ in range(1000):
+            t.view(-1)
+        assert len(storage._aliases) < 64
+    finally:
+        gc.enable()
