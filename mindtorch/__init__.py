@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from . import _composite as _composite, library as library
-from ._api import FUNCTIONS as _FUNCTIONS
-from ._autograd import derivatives as _derivatives
+from ._api import FUNCTIONS as _FUNCTIONS, result_type as result_type
+from ._autograd import derivatives as _derivatives, recording as _recording
 from ._autograd.engine import backward as backward
 from ._autograd.grad_mode import (
     enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
@@ -35,6 +35,11 @@ from ._formats import (
     inf as inf, layout as layout, memory_format as memory_format, nan as nan, newaxis as newaxis, pi as pi,
     preserve_format as preserve_format, strided as strided,
 )  # fmt: skip
+from .functional import (
+    atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
+    broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
+    meshgrid as meshgrid, split as split, tril_indices as tril_indices, triu_indices as triu_indices,
+)  # fmt: skip
 from ._random import (
     Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
     initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
@@ -43,7 +48,7 @@ from ._random.factories import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
     randn as randn, randn_like as randn_like, randperm as randperm,
 )  # fmt: skip
-from . import random as random
+from . import autograd as autograd, nn as nn, optim as optim, random as random, special as special
 from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
 from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage

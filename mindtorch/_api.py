@@ -6,11 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from ._backends.common.pointwise import result_type as common_result_type
 from ._dispatch.binding import make_function
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.registry import inplace_name
 from ._dispatch.schemas import registry
-from ._dtype import FLOATING
+from ._dtype import FLOATING, DType
 from ._tensor import Tensor
 
 FUNCTIONS: dict[str, Callable[..., Any]] = {}
@@ -57,6 +58,17 @@ def binary(with_tensor: str, with_number: str | None = None) -> Callable[[Any, A
         return NotImplemented if number is None else call_number(self, number)
 
     return method
+
+
+def commuted(name: str, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """``other op self`` where that is ``self op other``."""
+
+    def reflection(self: Any, other: Any) -> Any:
+        if self.__class__ not in TENSOR_TYPES:
+            raise TypeError(f"descriptor '__r{name}__' for 'Tensor' objects doesn't apply to a '{type(self).__name__}' object")
+        return method(self, other)
+
+    return reflection
 
 
 def reflected(with_tensor: str, with_number: str) -> Callable[[Any, Any], Any]:
@@ -117,7 +129,7 @@ for _name, _operators in OPERATORS.items():
     if _name not in COMPARISONS:
         setattr(Tensor, f"__i{_name}__", binary(*map(inplace_name, _operators)))
     if _name in COMMUTATIVE:
-        setattr(Tensor, f"__r{_name}__", getattr(Tensor, f"__{_name}__"))
+        setattr(Tensor, f"__r{_name}__", commuted(_name, getattr(Tensor, f"__{_name}__")))
 for _name, _operators in REFLECTED.items():
     setattr(Tensor, f"__r{_name}__", reflected(*_operators))
 METHODS: dict[str, Callable[..., Any]] = {
@@ -127,3 +139,16 @@ METHODS: dict[str, Callable[..., Any]] = {
 }  # fmt: skip
 for _name, _method in METHODS.items():
     setattr(Tensor, f"__{_name}__", _method)
+
+
+def result_type(tensor1: Any, tensor2: Any) -> DType:
+    """The dtype of an operation on two tensors or numbers (``torch.result_type``).
+
+    Raises:
+        TypeError: if an operand is neither.
+    """
+    for operand in (tensor1, tensor2):
+        if operand.__class__ not in TENSOR_TYPES and _number(operand) is None:
+            raise TypeError("result_type() received an invalid combination of arguments - got "
+                            f"({tensor1.__class__.__name__}, {tensor2.__class__.__name__}), but expected tensors or numbers")
+    return common_result_type((tensor1, tensor2))

@@ -13,7 +13,9 @@ import numpy as np
 
 from . import _device
 from ._autograd import engine, views
-from ._autograd.node import Node, RemovableHandle, grad_accumulator
+from ._autograd.accumulate import check_assigned_grad, grad_accumulator
+from ._autograd.hooks import HookDict, RemovableHandle
+from ._autograd.node import Node
 from ._backends.common.layout import (
     Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size,
 )  # fmt: skip
@@ -58,8 +60,8 @@ class Tensor(metaclass=_TensorType):
     _base: Tensor | None = None
     _creation: str | None = None  #: why a view must not be written in place, see ``_autograd.views``
     _attr_version: int = 0  #: of a view: the version for which ``_grad_fn`` holds
-    _hooks: dict[int, Any] | None = None
-    _post_accumulate_hooks: dict[int, Any] | None = None
+    _hooks: HookDict | None = None  #: of a leaf
+    _post_accumulate_hooks: HookDict | None = None
     _retains_grad: bool = False
     _pending: Any = None  #: the pipeline entry that will compute this tensor
     __array_priority__ = 1000  # NumPy arrays leave mixed arithmetic to us
@@ -401,7 +403,7 @@ class Tensor(metaclass=_TensorType):
     @grad.setter
     def grad(self, value: Tensor | None) -> None:
         if value is not None:
-            engine.check_assigned_grad(self, value)
+            check_assigned_grad(self, value)
         self._grad = value
 
     @grad.deleter
@@ -434,9 +436,9 @@ class Tensor(metaclass=_TensorType):
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
-            return self._grad_fn.register_tensor_hook(self, hook)  # type: ignore[union-attr]
+            return RemovableHandle(self._grad_fn.hooks_of_output(self._output_nr), hook)  # type: ignore[union-attr]
         if self._hooks is None:
-            self._hooks = {}
+            self._hooks = HookDict()
         return RemovableHandle(self._hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
@@ -446,7 +448,7 @@ class Tensor(metaclass=_TensorType):
         if self.grad_fn is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._post_accumulate_hooks is None:
-            self._post_accumulate_hooks = {}
+            self._post_accumulate_hooks = HookDict()
         return RemovableHandle(self._post_accumulate_hooks, hook)
 
     def is_inference(self) -> bool:

@@ -87,12 +87,12 @@ def printoptions(**options: Any) -> Iterator[None]:
 
 def _str(tensor: Tensor, *, tensor_contents: str | None = None) -> str:
     """The text of `repr(tensor)`; `tensor_contents` stands in for the values if given."""
-    name = type(tensor).__name__
-    plain = name in ("Tensor", "Parameter")
-    prefix = "tensor(" if plain else f"{name}("
+    names = [base.__name__ for base in type(tensor).__mro__]
+    plain = names[0] in ("Tensor", "Parameter")
+    prefix = "tensor(" if plain else f"{names[0]}("
     contents = _contents(tensor, len(prefix)) if tensor_contents is None else tensor_contents
     text = _append(prefix + contents, _suffixes(tensor), len(prefix)) + ")"
-    return text if plain or not getattr(tensor, "_is_param", False) else f"Parameter({text})"
+    return f"Parameter({text})" if not plain and "Parameter" in names else text
 
 
 # ---- values ----------------------------------------------------------------------------------

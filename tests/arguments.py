@@ -9,8 +9,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-import torch
 from hypothesis import strategies as st
+
+from tests.support import torch
 
 Draw = Callable[[st.SearchStrategy[Any]], Any]
 

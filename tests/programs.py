@@ -8,9 +8,8 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-import torch
 
-from tests.support import Outcome, array, close, is_tensor, name_of, port, tensors_in, tolerances
+from tests.support import Outcome, array, close, is_tensor, name_of, port, tensors_in, tolerances, torch
 
 
 class Side:

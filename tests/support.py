@@ -12,8 +12,10 @@ from dataclasses import dataclass
 from typing import Any
 
 import numpy as np
-import torch
-from torch.testing._comparison import default_tolerances
+import pytest
+
+# Whatever imports this module is left out, with the reason, where PyTorch is not installed.
+torch = pytest.importorskip("torch", reason="PyTorch, the reference of these tests, is not installed")
 
 
 class Unportable(Exception):
@@ -213,8 +215,10 @@ def differences(
         nans = theirs.dtype.kind in "fc"
         if ours.dtype != theirs.dtype or not np.array_equal(ours, theirs, equal_nan=nans):
             yield Difference("value", ours, theirs, where)
-    elif type(ours).__name__ != type(theirs).__name__ or ours != theirs:
-        yield Difference("value", repr(ours)[:80], repr(theirs)[:80], where)
+    elif type(ours).__name__ != type(theirs).__name__:
+        yield Difference("type", type(ours).__name__, type(theirs).__name__, where)
+    elif ours != theirs:
+        yield Difference("value", ours, theirs, where)
 
 
 def tensor_differences(
@@ -243,7 +247,7 @@ def tensor_differences(
 
 
 def tolerances(dtype: torch.dtype, rtol: float | None, atol: float | None) -> tuple[float, float]:
-    default = default_tolerances(dtype)
+    default = torch.testing._comparison.default_tolerances(dtype)
     return default[0] if rtol is None else rtol, default[1] if atol is None else atol
 
 

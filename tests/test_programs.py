@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 
 from tests.programs import Program
+from tests.support import torch
 
 pytestmark = pytest.mark.filterwarnings("ignore:The .grad attribute")
 

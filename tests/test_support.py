@@ -4,10 +4,9 @@ import re
 from collections.abc import Callable
 
 import pytest
-import torch
 
 import mindtorch
-from tests.support import Unportable, alias_signature, assert_same, port
+from tests.support import Unportable, alias_signature, assert_same, port, torch
 
 DTYPES = [torch.bool, torch.uint8, torch.int16, torch.int64, torch.float16, torch.bfloat16, torch.float32,
           torch.float64, torch.complex64, torch.complex128]

@@ -12,7 +12,6 @@ import warnings
 from collections import Counter
 from typing import Any, ClassVar
 
-import torch
 from hypothesis import HealthCheck, settings
 from hypothesis import strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
@@ -21,7 +20,7 @@ import mindtorch
 from tests import arguments
 from tests.arguments import Arguments, Draw, overlaps_itself, seldom, shown, tame, undefined
 from tests.programs import Program, Side
-from tests.support import Outcome
+from tests.support import Outcome, torch
 
 
 class Views(RuleBasedStateMachine):

@@ -1,27 +1,103 @@
 """Anomaly mode: where the operator was called whose backward failed or made a NaN."""
 from __future__ import annotations
 
+import os
 import traceback
 import warnings
 from typing import Any
 
+import numpy as np
+
+from .._dispatch.local import local
+
+#: Where the library's own machinery lives: its frames say nothing to the reader of a traceback.
+_MACHINERY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file__))), "_")
+
 
 class AnomalyMode:
-    """Whether forward calls are remembered in their nodes, and gradients are searched for NaN."""
+    """Whether forward calls are remembered in their nodes, and gradients are searched for NaN. Holds for all threads."""
 
     enabled = False
     check_nan = True
 
 
+def is_anomaly_enabled() -> bool:
+    """Whether anomaly mode is on (``torch.is_anomaly_enabled``)."""
+    return AnomalyMode.enabled
+
+
+def is_anomaly_check_nan_enabled() -> bool:
+    """Whether anomaly mode searches gradients for NaN (``torch.is_anomaly_check_nan_enabled``)."""
+    return AnomalyMode.check_nan
+
+
+class set_detect_anomaly:
+    """Switch anomaly mode on or off: at once, and until the end of the block if used as a context manager."""
+
+    def __init__(self, mode: bool, check_nan: bool = True):
+        self.before = AnomalyMode.enabled, AnomalyMode.check_nan
+        AnomalyMode.enabled, AnomalyMode.check_nan = bool(mode), bool(check_nan)
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        AnomalyMode.enabled, AnomalyMode.check_nan = self.before
+
+
+class detect_anomaly:
+    """A block in which backward explains its failures: the forward call of an operator whose backward raises is shown
+    as a warning, and a NaN in a gradient is an error unless ``check_nan`` is False (``torch.autograd.detect_anomaly``).
+    """
+
+    def __init__(self, check_nan: bool = True):
+        self.check_nan = check_nan
+        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled "
+                      "for debugging.", stacklevel=2)
+
+    def __enter__(self) -> None:
+        self.before = AnomalyMode.enabled, AnomalyMode.check_nan
+        AnomalyMode.enabled, AnomalyMode.check_nan = True, self.check_nan
+
+    def __exit__(self, *exc: object) -> None:
+        AnomalyMode.enabled, AnomalyMode.check_nan = self.before
+
+
 def remember_call(node: Any) -> None:
-    """Note in a node which lines called its operator."""
-    node.traceback = traceback.format_list(traceback.extract_stack()[:-3])
+    """Note in a node which lines called its operator, and the node in whose backward that was, if any."""
+    frames = traceback.extract_stack()
+    while frames and frames[-1].filename.startswith(_MACHINERY):
+        frames.pop()
+    node.metadata["traceback_"] = traceback.format_list(frames)
+    if local.task is not None and local.task.node is not None:
+        node.metadata["parent_"] = local.task.node
 
 
-def explain_failure(node: Any, error: BaseException) -> None:
-    """With anomaly mode on, warn where the operator was called whose backward failed."""
-    if AnomalyMode.enabled:
-        lines = "".join(node.traceback) if node.traceback else "  (no forward call was recorded for it)\n"
-        warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{lines}",
-                      stacklevel=2)
+def explain_failure(node: Any) -> None:
+    """Warn where the operator was called whose backward failed."""
+    lines = node.metadata.get("traceback_")
+    if lines is None:
+        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
+                      "forward pass for more information.", stacklevel=5)
+        return
+    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}",
+                  stacklevel=5)
+    while (node := node.metadata.get("parent_")) is not None:
+        lines = node.metadata.get("traceback_")
+        if lines is None:
+            warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information available.",
+                          stacklevel=5)
+            return
+        warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. Traceback of forward call that induced the "
+                      f"previous calculation:\n{''.join(lines)}", stacklevel=5)
 
+
+def check_nan(node: Any, gradients: list[Any]) -> None:
+    """Refuse gradients with a NaN in them.
+
+    Raises:
+        RuntimeError: PyTorch's, which names the node.
+    """
+    for i, gradient in enumerate(gradients):
+        if gradient is not None and not gradient.is_meta and np.isnan(gradient._host("isnan")).any():
+            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")

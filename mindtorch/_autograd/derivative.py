@@ -14,24 +14,31 @@ is summed back by the engine.
 """
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable
+from operator import itemgetter
 from typing import Any
 
-from .._dispatch.dispatcher import TENSOR_TYPES, wrappers
+from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.registry import Operator
 from .._dispatch.schema import REQUIRED
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
-from . import views
+from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode, remember_call
-from .node import FREED, Node, SavedTensor, new, next_sequence_nr, save
+from .node import Node, new, next_sequence_nr
+from .saved import FREED, Saved, SavedTensor, save
 
 Formula = Callable[..., Any]
+NOWHERE = sys.maxsize  # the position of what is not an argument
 FACTS: dict[str, Callable[[Any], Any]] = {
     "shape": lambda t: t.shape, "dtype": lambda t: t._dtype, "device": lambda t: t._device,
     "stride": lambda t: t._strides(), "offset": lambda t: t._offset, "requires_grad": lambda t: t.requires_grad,
 }  # fmt: skip
+#: How PyTorch spells a kept fact: ``_saved_self_sym_sizes``.
+FACT_NAMES = {"shape": "sym_sizes", "stride": "sym_strides", "offset": "sym_storage_offset", "dtype": "scalar_type",
+              "device": "device", "requires_grad": "requires_grad"}  # fmt: skip
 
 
 class Row:
@@ -65,17 +72,48 @@ def node_name(op: Operator) -> str:
     return "".join(part[:1].upper() + part[1:] for part in parts) + "Backward0"
 
 
+class Save:
+    """One value that a node keeps: an argument, a fact of one, or a constant; outputs are put in later."""
+
+    __slots__ = ("name", "position", "default", "fact")
+
+    def __init__(self, name: str, position: int, default: Any = None, fact: Callable[[Any], Any] | None = None):
+        self.name, self.position, self.default, self.fact = name, position, default, fact
+
+    def of(self, value: Any) -> Any:
+        """What is kept of a value: the fact, the tensor with its version, each of several tensors, or itself."""
+        fact = self.fact
+        if fact is not None:
+            if value.__class__ in TENSOR_TYPES:
+                return fact(value)
+            return [fact(item) for item in value] if isinstance(value, (list, tuple)) else None
+        if value.__class__ in (list, tuple) and any(item.__class__ in TENSOR_TYPES for item in value):
+            return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
+        return value
+
+
 class Plan:
-    """What to keep and what to compute, given which inputs require grad."""
+    """What to keep and what to compute, given which inputs require grad.
+
+    A formula finds what it needs in a list: the gradient of the first output, the list of all gradients, then the kept
+    values in the order of ``saves``.
+    """
 
     __slots__ = ("formulas", "saves", "output_saves", "keeps_tensors", "mask")
 
-    def __init__(self) -> None:
-        self.formulas: list[tuple[Any, Formula, tuple[int, ...]]] = []  # (positions, formula, indices of values)
-        self.saves: list[tuple[str, str, int, Any]] = []  # (name, kind, position, default or fact)
+    def __init__(self, mask: int) -> None:
+        self.mask = mask
+        self.formulas: list[tuple[Any, Formula, Callable[[list[Any]], Any]]] = []  # (where results go, formula, what it needs)
+        self.saves: list[Save] = []
         self.output_saves: list[tuple[int, int, Any]] = []  # (index in saves, which output, fact or None)
         self.keeps_tensors = False
-        self.mask = 0
+
+
+def picker(indices: list[int]) -> Callable[[list[Any]], Any]:
+    """A function that picks the items at these indices."""
+    if len(indices) > 1:
+        return itemgetter(*indices)
+    return lambda values: [values[i] for i in indices]
 
 
 class Derivative:
@@ -88,6 +126,7 @@ class Derivative:
         self.schema = schema = functional.schema
         name = (row.node if row is not None else None) or node_name(functional)
         self.node_class: type[OperatorNode] = type(name if row is not None else "NotImplemented", (OperatorNode,), {})
+        self.node_class.derivative = self
         keys = {} if row is None else {part.strip(): key for key in row.formulas for part in key.split(",")}
         unknown = [key for key in keys if key not in schema.positions]
         if unknown:
@@ -98,9 +137,7 @@ class Derivative:
         self.names = names
         self.inputs = [(1 << i, schema.positions[n]) for i, n in enumerate(names)]
         self.has_lists = any(schema.parameters[position].is_list for _, position in self.inputs)
-        self.single = schema.returns == ("",) and not schema.returns_list
         self.plans: dict[int, Plan] = {}
-        self.node_class.derivative = self
 
     def plan(self, mask: int) -> Plan:
         """The plan for the inputs whose bits are set."""
@@ -110,8 +147,7 @@ class Derivative:
         return found
 
     def _make_plan(self, mask: int) -> Plan:
-        plan = Plan()
-        plan.mask = mask
+        plan = Plan(mask)
         if self.row is None:
             return plan
         indices: dict[str, int] = {"grad": 0, "grads": 1}
@@ -127,39 +163,37 @@ class Derivative:
             for need in code.co_varnames[: code.co_argcount]:
                 if need not in indices:
                     indices[need] = 2 + len(plan.saves)
-                    plan.saves.append(self._save_of(need, key, mask))
+                    self._add_save(plan, need, key)
                 needs.append(indices[need])
             parts = [part.strip() for part in key.split(",")]
-            where = self.names.index(name) if len(parts) == 1 else tuple(self.names.index(part) for part in parts)
-            plan.formulas.append((where, formula, tuple(needs)))
-        for i, (_, kind, position, extra) in enumerate(plan.saves):
-            if kind.startswith("output"):
-                plan.output_saves.append((i, position, extra))
-            if kind == "output" or kind == "input" and self.schema.parameters[position].is_tensor:
-                plan.keeps_tensors = True
+            where = i if len(parts) == 1 else tuple(self.names.index(part) for part in parts)
+            plan.formulas.append((where, formula, picker(needs)))
         return plan
 
-    def _save_of(self, need: str, key: str, mask: int) -> tuple[str, str, int, Any]:
+    def _add_save(self, plan: Plan, need: str, key: str) -> None:
+        """Have a plan keep what a formula needs."""
         positions, returns = self.schema.positions, self.schema.returns
-        if need in positions:
-            default = self.schema.parameters[positions[need]].default
-            return (need, "input", positions[need], None if default is REQUIRED else default)
-        if need == "result":
-            return (need, "output", 0, None)
-        if need in returns:
-            return (need, "output", returns.index(need), None)
-        if need == "output_mask":
-            parts = [part.strip() for part in key.split(",")]
-            return (need, "constant", 0, tuple(bool(mask >> self.names.index(part) & 1) for part in parts))
-        base, _, fact = need.rpartition("_")
+        outputs = {name: number for number, name in enumerate(returns) if name} | {"result": 0}
+        base, fact = need, None
         for fact_name in FACTS:
-            if need.endswith("_" + fact_name):
-                base, fact = need[: -len(fact_name) - 1], fact_name
-        if base in positions and fact in FACTS:
-            return (need, "fact", positions[base], FACTS[fact])
-        if base == "result" and fact in FACTS:
-            return (need, "output_fact", 0, FACTS[fact])
-        raise ValueError(f"derivative of {self.op.name}: a formula needs {need!r}, which is neither an input nor an output")
+            if need.endswith("_" + fact_name) and need not in positions and need not in outputs:
+                base, fact = need[: -len(fact_name) - 1], FACTS[fact_name]
+        if base in positions:
+            parameter = self.schema.parameters[positions[base]]
+            default = None if parameter.default is REQUIRED else parameter.default
+            plan.saves.append(Save(need, positions[base], default, fact))
+            plan.keeps_tensors |= parameter.is_tensor and fact is None
+        elif base in outputs:
+            plan.output_saves.append((len(plan.saves), outputs[base], fact))
+            plan.saves.append(Save(need, NOWHERE))
+            plan.keeps_tensors |= fact is None
+        elif need == "output_mask":
+            parts = [part.strip() for part in key.split(",")]
+            plan.saves.append(Save(need, NOWHERE, tuple(bool(plan.mask >> self.names.index(part) & 1) for part in parts)))
+        else:
+            raise ValueError(
+                f"derivative of {self.op.name}: a formula needs {need!r}, which is neither an input nor an output"
+            )
 
     def start(self, args: tuple[Any, ...], inplace: bool = False) -> OperatorNode | None:
         """A node for a call, its edges set and its inputs saved; None if no differentiable input requires grad."""
@@ -172,7 +206,8 @@ class Derivative:
             if kind in TENSOR_TYPES:
                 if arg._keys & AUTOGRAD:
                     mask |= bit
-                    edges.append(arg._grad_edge())
+                    source = arg._grad_fn if arg._base is None else arg.grad_fn
+                    edges.append((grad_accumulator(arg), 0) if source is None else (source, arg._output_nr))
                 else:
                     edges.append(None)
             elif kind is list or kind is tuple:
@@ -184,29 +219,20 @@ class Derivative:
                 edges.append(None)
         if not mask:
             return None
-        plan = self.plans.get(mask) or self.plan(mask)
         node = new(self.node_class)
-        node.sequence_nr = next_sequence_nr()
-        node.plan = plan
-        node.edges = tuple(edges)
+        node._order = next_sequence_nr()
+        node._edges = tuple(edges)
+        node.plan = plan = self.plans.get(mask) or self.plan(mask)
         if self.has_lists:
             node.lengths = [len(args[p]) if isinstance(args[p], (list, tuple)) else None for _, p in self.inputs]
-        saved: list[Any] = []
-        for _, kind, position, extra in plan.saves:
-            if kind == "input":
-                value = args[position] if position < count else extra
-                if value.__class__ in TENSOR_TYPES:
-                    value = save(value if not (inplace and position == 0) else registry["clone"].call(value))
-                elif value.__class__ in (list, tuple) and value and value[0].__class__ in TENSOR_TYPES:
-                    value = [None if t is None else save(t) for t in value]
-            elif kind == "fact":
-                value = args[position]
-                value = [extra(t) for t in value] if isinstance(value, (list, tuple)) else (
-                    extra(value) if value.__class__ in TENSOR_TYPES else None)
+        node.saved = saved = []
+        for kept in plan.saves:
+            position = kept.position
+            value = args[position] if position < count else kept.default
+            if value.__class__ in TENSOR_TYPES and kept.fact is None:
+                saved.append(save(registry["clone"].call(value) if inplace and not position else value))
             else:
-                value = extra  # constants; outputs are filled in when they are there
-            saved.append(value)
-        node.saved = saved
+                saved.append(kept.of(value))
         if AnomalyMode.enabled:
             remember_call(node)
         return node
@@ -214,31 +240,25 @@ class Derivative:
     def finish(self, node: OperatorNode, result: Any) -> Any:
         """Tie a call's outputs to its node."""
         if result.__class__ in TENSOR_TYPES:
-            dtype = result._dtype
-            array = result._array
-            node.shapes = (result.shape if array is None else array.shape,)
-            node.dtypes = (dtype,)
+            array, dtype = result._array, result._dtype
+            node._outputs = ((tuple(result.shape) if array is None else array.shape, dtype, result._device),)
             if dtype.category >= FLOATING:
                 result._grad_fn = node
                 result._keys |= AUTOGRAD
-            outputs = (result,)
+            outputs: Any = (result,)
         else:
-            outputs = tuple(result)
-            node.shapes = tuple(None if t is None else t.shape for t in outputs)
-            node.dtypes = tuple(None if t is None else t._dtype for t in outputs)
+            outputs = result
+            node._outputs = tuple([None if t is None else (tuple(t.shape), t._dtype, t._device) for t in outputs])
             for number, output in enumerate(outputs):
                 if output is not None and output._dtype.category >= FLOATING:
                     output._grad_fn, output._output_nr = node, number
                     output._keys |= AUTOGRAD
-        node.device = outputs[0]._device if outputs else None
-        for i, position, fact in node.plan.output_saves:
-            output = outputs[position]
+        for i, number, fact in node.plan.output_saves:
+            output = outputs[number]
             if fact is not None:
-                node.saved[i] = fact(output)
-            elif output._dtype.category >= FLOATING:
-                node.saved[i] = save(output._twin(), position)
-            else:
-                node.saved[i] = save(output)
+                node.saved[i] = fact(output)  # type: ignore[index]
+            elif output is not None:
+                node.save_output(i, output, number)
         return result
 
 
@@ -251,137 +271,80 @@ class OperatorNode(Node):
     lengths: list[int | None] | None = None
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        values = self.saved
-        if values is None:
+        saved = self.saved
+        if saved is None:
             raise RuntimeError(FREED)
         if self.derivative.row is None:
             raise RuntimeError(f"derivative for aten::{self.derivative.op.name} is not implemented")
         results: list[Any] = [None] * len(self.derivative.inputs)
-        if any(g is not None for g in grads):
-            unpacked = [grads[0], grads]
-            for value in values:
+        if grads[0] is not None or any(g is not None for g in grads):
+            values = [grads[0], grads]
+            for value in saved:
                 kind = value.__class__
-                if kind is SavedTensor:
+                if kind is Saved:
                     value = value.unpack(self)
-                elif kind is list and value and value[0].__class__ is SavedTensor:
-                    value = [None if s is None else s.unpack(self) for s in value]
-                unpacked.append(value)
+                elif kind is list:
+                    value = [item.unpack(self) if item.__class__ is Saved else item for item in value]
+                values.append(value)
             for where, formula, needs in self.plan.formulas:
-                result = formula(*[unpacked[i] for i in needs])
-                if where.__class__ is tuple:
-                    for position, part in zip(where, result, strict=True):
+                if where.__class__ is int:
+                    results[where] = formula(*needs(values))
+                else:
+                    for position, part in zip(where, formula(*needs(values)), strict=True):
                         if self.plan.mask >> position & 1:
                             results[position] = part
-                else:
-                    results[where] = result
         if self.lengths is None:
             return results
         flat: list[Any] = []
         for result, length in zip(results, self.lengths, strict=True):
-            if length is None:
-                flat.append(result)
-            else:
-                flat.extend([None] * length if result is None else result)
+            flat.extend([result] if length is None else [None] * length if result is None else result)
         return flat
 
-    def release(self) -> None:
+    def release_variables(self) -> None:
         if self.plan.keeps_tensors:
             self.saved = None
 
-    def saved_names(self) -> list[str]:
-        """The names of what this node keeps, as in ``_saved_self``."""
-        return [name for name, *_ in self.plan.saves]
+    def save_output(self, i: int, output: Any, number: int) -> None:
+        """Keep an output at a place among the saved values."""
+        if output._dtype.category >= FLOATING:
+            self.saved[i] = save(output._twin(), number, self)  # type: ignore[index]
+        else:
+            self.saved[i] = save(output)  # type: ignore[index]
+
+    # -- node._saved_self and its like -----------------------------------------------------------------------------
+
+    def _saved_value(self, name: str) -> Any:
+        """The value kept under PyTorch's name for it, None if this node does not need it."""
+        for i, kept in enumerate(self.plan.saves):
+            if kept.name == name or _attribute(kept.name, self.derivative.schema.positions) == name:
+                if self.saved is None:
+                    raise RuntimeError(FREED)
+                return self.saved[i]
+        return None
+
+    def _saved_names(self) -> list[str]:
+        """The names of all that a node of this operator may keep."""
+        plan = self.derivative.plan((1 << len(self.derivative.inputs)) - 1)
+        return [_attribute(kept.name, self.derivative.schema.positions) for kept in plan.saves if kept.name != "output_mask"]
 
     def __getattr__(self, attribute: str) -> Any:
         raw = attribute.startswith("_raw_saved_")
-        if raw or attribute.startswith("_saved_"):
-            wanted = attribute[11 if raw else 7:]
-            for i, (name, kind, position, _) in enumerate(self.plan.saves):
-                if name == wanted or name == {"sym_sizes": "shape"}.get(wanted):
-                    if self.saved is None:
-                        raise RuntimeError(FREED)
-                    value = self.saved[i]
-                    return value if raw or value.__class__ is not SavedTensor else value.unpack(self)
-            parameters = self.derivative.schema.positions
-            if wanted in parameters:
-                return None
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
+        name = attribute[11 if raw else 7:]
+        if not (raw or attribute.startswith("_saved_")) or name not in self._saved_names():
+            raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
+        value = self._saved_value(name)
+        if isinstance(value, list):
+            items = [SavedTensor(self, lambda i=i: self._saved_value(name)[i]) for i in range(len(value))]
+            return tuple(item if raw else item.unpack() for item in items)
+        if raw:
+            return SavedTensor(self, lambda: self._saved_value(name))
+        return value.unpack(self) if value.__class__ is Saved else value
+
+    def __dir__(self) -> list[str]:
+        return [*super().__dir__(), *(f"_saved_{name}" for name in self._saved_names())]
 
 
-def derivative_of(op: Operator) -> Derivative | None:
-    """The derivative that an operator, or the operator that it is a form of, has; None if its outputs never require
-    grad.
-    """
-    if op.derivative is None:
-        functional = op.functional or op
-        row = registry.derivatives.get(op.name) or registry.derivatives.get(functional.name)
-        op.derivative = NOT_DIFFERENTIABLE if row is NOT_DIFFERENTIABLE else Derivative(op, row)
-    return None if op.derivative is NOT_DIFFERENTIABLE else op.derivative
-
-
-def _autograd(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The Autograd key: run the backend's function and record a node for it."""
-    if op.is_out:
-        return lambda inner: _out_form(op, inner)
-    found = derivative_of(op)
-    if op.is_inplace:
-        return lambda inner: _inplace_form(op, found, inner)
-    if found is None:
-        return lambda inner: inner
-    start, finish = found.start, found.finish
-
-    def wrap(inner: Callable[..., Any]) -> Callable[..., Any]:
-        def record(*args: Any) -> Any:
-            node = start(args)
-            result = inner(*args)
-            return result if node is None else finish(node, result)
-
-        return record
-
-    return wrap
-
-
-def _inplace_form(op: Operator, found: Derivative | None, inner: Callable[..., Any]) -> Callable[..., Any]:
-    def record(self: Any, *args: Any) -> Any:
-        views.check_inplace(self)
-        node = None if found is None else found.start((self, *args), inplace=True)
-        result = inner(self, *args)
-        if node is not None and found is not None:
-            found.finish(node, result) if self._base is None else views.describe(node, self)
-            views.rebase(self, node)
-            _save_outputs(node, self)
-        return result
-
-    return record
-
-
-def _save_outputs(node: OperatorNode, output: Any) -> None:
-    """Save the output of an in-place operator again: its version is known only now."""
-    for i, (_, kind, *_rest) in enumerate(node.plan.saves):
-        if kind == "output" and node.saved is not None:
-            node.saved[i] = save(output._twin(), 0)
-
-
-def _out_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
-    def refuse(*args: Any) -> Any:
-        flat = [t for a in args for t in (a if isinstance(a, (list, tuple)) else (a,)) if t.__class__ in TENSOR_TYPES]
-        if any(t._keys & AUTOGRAD for t in flat):
-            raise RuntimeError(
-                f"{op.packet}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                "arguments requires grad."
-            )
-        return inner(*args)
-
-    return refuse
-
-
-def _start_node(name: str, args: tuple[Any, ...]) -> Node:
-    found = derivative_of(registry[name])
-    node = found.start(args) if found is not None else None
-    if node is None:
-        raise RuntimeError(f"aten::{name} has no derivative for these arguments")
-    return node
-
-
-views.start_node = _start_node
-wrappers[AUTOGRAD] = _autograd  # type: ignore[assignment]
+def _attribute(name: str, positions: dict[str, int]) -> str:
+    """PyTorch's name of a kept value: ``self_sym_sizes`` for ``self_shape``."""
+    base, _, fact = name.rpartition("_")
+    return f"{base}_{FACT_NAMES[fact]}" if name not in positions and fact in FACT_NAMES else name

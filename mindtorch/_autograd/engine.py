@@ -1,337 +1,389 @@
 """The engine: runs the nodes of a graph backward, iteratively, in PyTorch's order."""
 from __future__ import annotations
 
-from collections.abc import Sequence
-from heapq import heappop, heappush
-from sys import getrefcount
+import itertools
+import warnings
+from collections.abc import Mapping, Sequence
+from heapq import heappop, heappush, heappushpop
 from typing import Any
 
-from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import AUTOGRAD, STRIDED
+from .._dispatch.dispatcher import TENSOR_TYPES, call_on
+from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local, set_local
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
-from .anomaly import explain_failure
-from .node import AccumulateGrad, Node, replaced
-from .utils import reduce_grad
+from .accumulate import AccumulateGrad
+from .anomaly import AnomalyMode, check_nan, explain_failure
+from .node import Edge, GradientEdge, GraphRoot, Node
+from .utils import can_expand, reduce_grad
 
 add = registry["add.Tensor"].call
+_next_id = itertools.count().__next__
+
+
+class Task:
+    """One backward pass: what it was asked for, and what it found out about the graph (PyTorch's GraphTask)."""
+
+    __slots__ = ("id", "keep_graph", "dependencies", "needed", "captures", "found", "node")
+
+    def __init__(self, root: Node, keep_graph: bool, inputs: Sequence[Edge] | None, capture: bool):
+        self.id = _next_id()
+        self.keep_graph = keep_graph
+        self.dependencies = count_dependencies(root)
+        #: The nodes that have to run; None for all of them.
+        self.needed: set[Node] | None = None
+        #: Which gradients to hand out: node -> [(number of the output, position among the inputs)].
+        self.captures: dict[Node, list[tuple[int, int]]] = {}
+        self.found: list[Any] = []
+        self.node: Node | None = None  #: the one that is running, known in anomaly mode only
+        if inputs is not None:
+            if capture:
+                self.found = [None] * len(inputs)
+                for position, (node, number) in enumerate(inputs):
+                    self.captures.setdefault(node, []).append((number, position))
+            targets = {node for node, _ in inputs}
+            self.needed = nodes_above(root, targets)
+            if not capture:
+                self.needed |= targets
+
+    def will_run(self, node: Node) -> bool:
+        """Whether a node gets its gradients in this pass."""
+        return node in self.dependencies and (self.needed is None or node in self.needed or node in self.captures)
+
+
+def count_dependencies(root: Node) -> dict[Node, int]:
+    """How many edges of the graph lead into each node."""
+    counts: dict[Node, int] = {}
+    nodes = [root]
+    for node in nodes:
+        for edge in node._edges:
+            if edge is not None:
+                target = edge[0]
+                if target in counts:
+                    counts[target] += 1
+                else:
+                    counts[target] = 1
+                    nodes.append(target)
+    return counts
+
+
+def nodes_above(root: Node, targets: set[Node]) -> set[Node]:
+    """The nodes from which a path leads to a target."""
+    above: set[Node] = set()
+    finished: set[Node] = set()
+    stack = [root]
+    while stack:
+        node = stack[-1]
+        below = [edge[0] for edge in node._edges if edge is not None]
+        ahead = [target for target in below if target not in finished]
+        if node in finished or not ahead:
+            stack.pop()
+            finished.add(node)
+            if any(target in targets or target in above for target in below):
+                above.add(node)
+        else:
+            stack.extend(ahead)
+    return above
+
+
+def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, create_graph: bool,
+            inputs: Sequence[Edge] | None = None, capture: bool = False) -> list[Any]:
+    """Run the graph below ``roots`` backward, starting from their gradients.
+
+    With ``inputs``, only what their gradients need runs; with ``capture``, those gradients are returned and nothing is
+    accumulated. Of the nodes that are ready, the one that was made last runs first; leaves run at once.
+    """
+    active = local.pipeline
+    if active is not None:  # backward runs what is pending, and is not recorded itself
+        active.flush()
+        set_local("pipeline", None)
+        try:
+            return execute(roots, gradients, keep_graph, create_graph, inputs, capture)
+        finally:
+            set_local("pipeline", active)
+    root = node = GraphRoot()
+    root._edges = tuple(roots)
+    task = Task(root, keep_graph, inputs, capture)
+    dependencies, needed, captures = task.dependencies, task.needed, task.captures
+    watched = bool(captures) or AnomalyMode.enabled
+    outer, before = local.task, local.grad_enabled
+    local.task = task
+    if before is not create_graph:
+        set_local("grad_enabled", create_graph)
+    try:
+        buffers: dict[Node, list[Any]] = {}  # what has arrived at nodes that are not ready
+        ready: list[tuple[int, Node, list[Any]]] = []  # a heap
+        results: Any = list(gradients)
+        while True:
+            following = None
+            position = -1
+            for edge in node._edges if results is not None else ():
+                position += 1
+                if edge is None:
+                    continue
+                target, number = edge
+                gradient = results[position]
+                if gradient is not None:
+                    results[position] = None
+                    shape, dtype, device = target._outputs[number]
+                    array = gradient._array
+                    if ((gradient.shape if array is None else array.shape) != shape or gradient._dtype is not dtype
+                            or gradient._device is not device):
+                        gradient = fit(gradient, target._outputs[number], node, position)
+                left = dependencies[target] = dependencies[target] - 1
+                buffer = buffers.get(target)
+                if buffer is None:
+                    if needed is not None and target not in needed and target not in captures:
+                        continue
+                    buffer = [None] * len(target._outputs)
+                    buffer[number] = gradient
+                    if left:
+                        buffers[target] = buffer
+                        continue
+                else:
+                    if gradient is not None:
+                        have = buffer[number]
+                        buffer[number] = gradient if have is None else add(have, gradient)
+                        have = None
+                    if left:
+                        continue
+                    del buffers[target]
+                gradient = None  # a leaf sees whether its buffer is all that refers to its gradient
+                if target.__class__ is AccumulateGrad:
+                    if captures or target._hooks is not None or target.variable._hooks:
+                        run_watched(target, buffer, task, create_graph)
+                    else:
+                        target.apply(buffer)
+                elif following is None:
+                    following = (-target._order, target, buffer)
+                else:
+                    heappush(ready, (-target._order, target, buffer))
+            if following is None:
+                if not ready:
+                    return task.found
+                following = heappop(ready)
+            elif ready:
+                following = heappushpop(ready, following)
+            _, node, buffer = following
+            if watched or node._hooks is not None:
+                results = run_watched(node, buffer, task, create_graph)
+            else:
+                results = node.apply(buffer)
+                if not keep_graph:
+                    node.release_variables()
+    except Exception:
+        if AnomalyMode.enabled and node is not root:
+            explain_failure(node)
+        raise
+    finally:
+        local.task = outer
+        if local.grad_enabled is not before:
+            set_local("grad_enabled", before)
+
+
+def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool) -> list[Any] | None:
+    """Run a node that has hooks, or whose gradients are wanted, or in anomaly mode; None if it need not run."""
+    runs = task.needed is None or node in task.needed
+    if not runs:
+        node.run_tensor_hooks(gradients)
+    for number, position in task.captures.get(node, ()):
+        task.found[position] = gradients[number]
+    if not runs:
+        return None
+    task.node = node
+    node.run_tensor_hooks(gradients)
+    hooks = node._hooks
+    if hooks is not None:
+        gradients = hooks.run_pre_hooks(gradients)
+    arrived = tuple(gradients) if hooks is not None and hooks.post else ()
+    results = node.apply(gradients)
+    if hooks is not None and hooks.post:
+        for position, edge in enumerate(node._edges):
+            if edge is not None and results[position] is not None:
+                results[position] = fit(results[position], edge[0]._outputs[edge[1]], node, position)
+        results = hooks.run_post_hooks(results, arrived)
+    if AnomalyMode.enabled and AnomalyMode.check_nan:
+        check_nan(node, results)
+    if not task.keep_graph:
+        node.release_variables()
+    if local.grad_enabled is not create_graph:  # a hook has left it so
+        set_local("grad_enabled", create_graph)
+    return results
+
+
+def fit(gradient: Any, output: tuple[Any, Any, Any], source: Node, position: int) -> Any:
+    """A gradient in the form of the output that it belongs to: what was broadcast is summed, the dtype converted.
+
+    Raises:
+        RuntimeError: PyTorch's, if that cannot be.
+    """
+    shape, dtype, device = output
+    function = "" if source.__class__ is GraphRoot else f"Function {source.name()} returned an "
+    where = f"{function}invalid gradient at index {position}"
+    if gradient.shape != shape:
+        if not can_expand(shape, gradient.shape):
+            raise RuntimeError(f"{where} - got {list(gradient.shape)} but expected shape compatible with {list(shape)}")
+        gradient = reduce_grad(gradient, shape)
+    if gradient._dtype is not dtype:
+        if gradient._dtype.is_complex and not dtype.is_complex:
+            if source._keeps_dtype:
+                raise RuntimeError(f"{where} - got {gradient.dtype} but expected {dtype}, which is real")
+            gradient = registry["real"].call(gradient)
+        gradient = gradient.to(dtype)
+    if gradient._device != device:
+        if gradient.ndim:
+            raise RuntimeError(f"{where} - expected device {device} but got {gradient.device}")
+        gradient = gradient.to(device)
+    return gradient
+
+
+# -- torch.autograd.backward and torch.autograd.grad -------------------------------------------------------------------
 
 
 def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
              grad_variables: Any = None, inputs: Any = None) -> None:
     """Accumulate the gradients of ``tensors`` into the leaves of their graph (``torch.autograd.backward``).
 
+    With ``inputs`` (tensors or gradient edges), into those only.
+
     Raises:
         RuntimeError: if a tensor has no graph, the graph was freed, or a gradient is needed and not given.
     """
-    tensors = _as_sequence(tensors)
-    targets = None if inputs is None else _as_sequence(inputs)
-    if targets is not None and not targets:
-        raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    grads = _first_gradients(tensors, grad_tensors if grad_tensors is not None else grad_variables, create_graph)
-    _run(tensors, grads, create_graph if retain_graph is None else retain_graph, create_graph, targets, True)
+    if grad_variables is not None:
+        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+        if grad_tensors is not None:
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
+                               "Please only use `grad_tensors`.")
+        grad_tensors = grad_variables
+    wanted = None
+    if inputs is not None:
+        wanted = _as_tuple(inputs, "backward")
+        if not wanted:
+            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+    roots, gradients = _roots(tensors, grad_tensors)
+    keep_graph = create_graph if retain_graph is None else retain_graph
+    execute(roots, gradients, keep_graph, create_graph, None if wanted is None else [_input_edge(t, True) for t in wanted])
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
          only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
-         materialize_grads: bool = False) -> tuple[Any, ...]:
-    """The gradients of ``outputs`` with respect to ``inputs`` (``torch.autograd.grad``).
+         materialize_grads: bool = False) -> Any:
+    """The gradients of ``outputs`` with respect to ``inputs``, as a tuple, or a dict if they were given as one
+    (``torch.autograd.grad``).
+
+    With ``is_grads_batched``, each of ``grad_outputs`` has one more dimension in front, and so has each result.
 
     Raises:
         RuntimeError: as ``backward`` does, and if an input is not part of the graph unless ``allow_unused``.
     """
     if materialize_grads and allow_unused is False:
-        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: False.")
-    if is_grads_batched:
-        raise ValueError("grad(): is_grads_batched needs vmap, which mindtorch does not have: loop over the gradients")
-    allow_unused = materialize_grads if allow_unused is None else allow_unused
-    outputs, inputs = _as_sequence(outputs), _as_sequence(inputs)
-    grads = _first_gradients(outputs, grad_outputs, create_graph)
-    keep = create_graph if retain_graph is None else retain_graph
-    found = _run(outputs, grads, keep, create_graph, inputs, False)
-    if materialize_grads:
-        return tuple(registry["zeros_like"].call(x) if g is None else g for g, x in zip(found, inputs, strict=True))
-    if not allow_unused and any(g is None for g in found):
-        raise RuntimeError(
-            "One of the differentiated Tensors appears to not have been used in the graph. "
-            "Set allow_unused=True if this is the desired behavior."
-        )
-    return tuple(found)
+        raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
+                         "allow_unused=False.")
+    if not only_inputs:
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
+                      "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
+    wanted = _as_tuple(inputs, "grad")
+    if not wanted:
+        raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
+    keep_graph = create_graph if retain_graph is None else retain_graph
+
+    def run(given: Any, keep: bool) -> list[Any]:
+        roots, gradients = _roots(outputs, given)
+        return execute(roots, gradients, keep, create_graph, [_input_edge(t, False) for t in wanted], True)
+
+    found = _run_batch(run, grad_outputs, keep_graph) if is_grads_batched else run(grad_outputs, keep_graph)
+    for i, (gradient, tensor) in enumerate(zip(found, wanted, strict=True)):
+        if gradient is None and materialize_grads:
+            if isinstance(tensor, GradientEdge):
+                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+            found[i] = registry["zeros_like"].call(tensor).detach().requires_grad_(create_graph)
+        elif gradient is None and not allow_unused:
+            raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
+                               "allow_unused=True if this is the desired behavior.")
+    return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
 
 
-def _as_sequence(value: Any) -> Sequence[Any]:
-    return (value,) if value.__class__ in TENSOR_TYPES else tuple(value)
+def _run_batch(run: Any, grad_outputs: Any, keep_graph: bool) -> list[Any]:
+    """One backward pass for each of a batch of gradients; the results stacked."""
+    batches = _as_tuple(grad_outputs, "grad")
+    size = next(len(b) for b in batches if b is not None)
+    rows = [run([None if b is None else b[i] for b in batches], keep_graph or i < size - 1) for i in range(size)]
+    return [None if column[0] is None else registry["stack"].call(list(column), 0) for column in zip(*rows, strict=True)]
 
 
-def _first_gradients(tensors: Sequence[Any], given: Any, create_graph: bool) -> list[Any]:
-    """The gradients to start from: those given, or 1 for a scalar."""
-    given = (None,) * len(tensors) if given is None else _as_sequence(given)
-    if len(given) != len(tensors):
-        raise RuntimeError(f"got {len(tensors)} tensors and {len(given)} gradients")
-    grads = []
-    for i, (tensor, gradient) in enumerate(zip(tensors, given, strict=True)):
-        if gradient is None and tensor.requires_grad:
-            if tensor.numel() != 1:
-                raise RuntimeError("grad can be implicitly created only for scalar outputs")
-            if tensor._dtype.category != FLOATING:
-                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {tensor.dtype}")
-            gradient = registry["ones_like"].call(tensor)
-        elif gradient is not None:
-            if gradient.__class__ not in TENSOR_TYPES:
-                raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
-            if gradient.shape != tensor.shape:
-                raise RuntimeError(
-                    f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape of "
-                    f"{tensor.shape}."
-                )
-            if gradient._dtype.is_complex != tensor._dtype.is_complex:
-                raise RuntimeError(
-                    "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in "
-                    f"dtype: grad_output[{i}] has a dtype of {gradient.dtype} and output[{i}] has a dtype of {tensor.dtype}."
-                )
-        grads.append(gradient)
-    return grads
+def _as_tuple(value: Any, function: str) -> tuple[Any, ...]:
+    """Tensors or gradient edges given as one, as a sequence, or as a dict."""
+    if value.__class__ in TENSOR_TYPES or isinstance(value, GradientEdge):
+        return (value,)
+    if type(value) is dict:
+        return tuple(value.values())
+    if isinstance(value, Mapping):
+        raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(value).__name__}. Other Mapping types "
+                        "are not supported.")
+    return tuple(value)
 
 
-def _run(tensors: Sequence[Any], grads: list[Any], keep_graph: bool, create_graph: bool, inputs: Sequence[Any] | None,
-         accumulate: bool) -> list[Any]:
-    active = local.pipeline
-    if active is not None:  # backward runs what is pending, and is not recorded itself
-        active.flush()
-        set_local("pipeline", None)
-        try:
-            return _run(tensors, grads, keep_graph, create_graph, inputs, accumulate)
-        finally:
-            set_local("pipeline", active)
-    roots = []
-    for i, tensor in enumerate(tensors):
-        if not tensor._keys & AUTOGRAD:
+def _input_edge(tensor: Any, accumulate: bool) -> Edge:
+    """Where the gradient of an input arrives; a non-leaf is made to keep it if it is to be accumulated."""
+    if isinstance(tensor, GradientEdge):
+        return (tensor.node, tensor.output_nr)
+    if tensor.__class__ not in TENSOR_TYPES:
+        raise RuntimeError(f"all inputs have to be Tensors or GradientEdges, but got {type(tensor).__name__}")
+    if accumulate:
+        tensor.retain_grad()
+    if not tensor._keys & AUTOGRAD:
+        raise RuntimeError("One of the differentiated Tensors does not require grad")
+    return tensor._grad_edge()
+
+
+def _roots(outputs: Any, given: Any) -> tuple[list[Edge], list[Any]]:
+    """The edges of the tensors to differentiate, and the gradients to start from: those given, or 1 for a scalar."""
+    outputs = _as_tuple(outputs, "backward")
+    given = (None,) * len(outputs) if given is None else _as_tuple(given, "backward")
+    gradients = [_first_gradient(*pair, i) for i, pair in enumerate(zip(outputs, given, strict=False))]
+    if len(gradients) != len(outputs):
+        raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
+    edges = []
+    for i, output in enumerate(outputs):
+        if isinstance(output, GradientEdge):
+            edges.append((output.node, output.output_nr))
+        elif not output._keys & AUTOGRAD:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
-        roots.append(tensor._grad_edge())
-    captures: dict[Node, list[tuple[int, int]]] = {}
-    found: list[Any] = []
-    if inputs is not None:
-        found = [None] * len(inputs)
-        for i, tensor in enumerate(inputs):
-            if not tensor._keys & AUTOGRAD:
-                raise RuntimeError("One of the differentiated Tensors does not require grad")
-            node, number = tensor._grad_edge()
-            captures.setdefault(node, []).append((number, i))
-    dependencies = _count_dependencies(roots)
-    needed = None if inputs is None else _nodes_above(captures, roots)
-    before = local.grad_enabled
-    if before != create_graph:
-        set_local("grad_enabled", create_graph)
-    try:
-        buffers: dict[Node, list[Any]] = {}
-        ready: list[tuple[int, int, Node]] = []
-        for (node, number), gradient in zip(roots, grads, strict=True):
-            _deliver(buffers, node, number, gradient)
-        for node in dict.fromkeys(node for node, _ in roots):
-            if not dependencies.get(node):
-                heappush(ready, (-node.sequence_nr, id(node), node))
-        while ready:
-            node = heappop(ready)[2]
-            gradients = buffers.pop(node)
-            if node.__class__ is AccumulateGrad:
-                gradient = gradients.pop()
-                _arrive(node, gradient, create_graph, captures.get(node), found, needed, accumulate)
-                continue
-            if node.tensor_hooks or node.retained or node.pre_hooks:
-                gradients = node.run_pre_hooks(gradients)
-            if node in captures:
-                for number, i in captures[node]:
-                    found[i] = gradients[number]
-                    if accumulate and gradients[number] is not None:
-                        accumulate_into(inputs[i], gradients[number], create_graph)  # type: ignore[index]
-            if needed is not None and node not in needed:
-                continue
-            try:
-                outputs = node.apply(gradients)
-            except Exception as error:
-                explain_failure(node, error)
-                raise
-            if not keep_graph:
-                node.release()
-            if node.post_hooks:
-                outputs = node.run_post_hooks(outputs, gradients)
-            if checks:
-                for check in checks:
-                    check(node, outputs)
-            i = -1
-            for edge in node.edges:
-                i += 1
-                if edge is None:
-                    continue
-                target, number = edge
-                gradient = outputs[i]
-                if gradient is not None and (needed is None or target in needed or target in captures):
-                    _deliver(buffers, target, number, gradient)
-                left = dependencies[target] = dependencies[target] - 1
-                if not left:
-                    if target not in buffers:
-                        buffers[target] = [None] * max(len(target.shapes), 1)
-                    heappush(ready, (-target.sequence_nr, id(target), target))
-                gradient = None  # so that a leaf may see that nobody else holds it
-            outputs = gradients = None
-    finally:
-        if local.grad_enabled != before:
-            set_local("grad_enabled", before)
-    return found
-
-
-#: Called as ``check(node, outputs)`` after every node; anomaly mode puts its test for NaN here.
-checks: list[Any] = []
-
-
-def _count_dependencies(roots: list[tuple[Node, int]]) -> dict[Node, int]:
-    """How many edges of the graph lead into each node."""
-    counts: dict[Node, int] = {}
-    stack = list(dict.fromkeys(node for node, _ in roots))
-    seen = set(stack)
-    while stack:
-        for edge in stack.pop().edges:
-            if edge is not None:
-                node = edge[0]
-                if node in counts:
-                    counts[node] += 1
-                else:
-                    counts[node] = 1
-                    if node not in seen:
-                        stack.append(node)
-    return counts
-
-
-def _nodes_above(captures: dict[Node, Any], roots: list[tuple[Node, int]]) -> set[Node]:
-    """The nodes that have to run so that gradients reach the captures."""
-    needed: set[Node] = set()
-    finished: set[Node] = set()
-    stack: list[tuple[Node, bool]] = [(node, False) for node, _ in roots]
-    while stack:
-        node, expanded = stack.pop()
-        if expanded:
-            if any(edge is not None and (edge[0] in captures or edge[0] in needed) for edge in node.edges):
-                needed.add(node)
-            finished.add(node)
-        elif node not in finished:
-            stack.append((node, True))
-            stack.extend((edge[0], False) for edge in node.edges if edge is not None and edge[0] not in finished)
-    return needed
-
-
-def _deliver(buffers: dict[Node, list[Any]], node: Node, number: int, gradient: Any) -> None:
-    """Bring a gradient into the form of the output it belongs to, and add it to what has arrived."""
-    if gradient is not None:
-        array = gradient._array
-        if node.__class__ is AccumulateGrad:
-            variable = node.variable  # type: ignore[attr-defined]
-            expected, dtype = variable._shape or variable.shape, variable._dtype
         else:
-            expected, dtype = node.shapes[number], node.dtypes[number]
-        if (gradient.shape if array is None else array.shape) != expected:
-            gradient = fitted(gradient, expected, node)
-        if gradient._dtype is not dtype:
-            gradient = converted(gradient, dtype)
-    have = buffers.get(node)
-    if have is None:
-        if number == 0 and len(node.shapes) < 2:
-            buffers[node] = [gradient]
-            return
-        have = buffers[node] = [None] * len(node.shapes)
-    if have[number] is None:
-        have[number] = gradient
-    elif gradient is not None:
-        have[number] = add(have[number], gradient)
+            edges.append(output._grad_edge())
+    return edges, gradients
 
 
-def fitted(gradient: Any, shape: Any, node: Node) -> Any:
-    """A gradient summed to the shape of a broadcast input.
+def _first_gradient(output: Any, gradient: Any, i: int) -> Any:
+    """The gradient to start from at one output.
 
     Raises:
-        RuntimeError: if it cannot be.
+        AssertionError: if the output is no tensor (PyTorch's choice).
+        TypeError: if the gradient is neither a tensor nor None.
+        RuntimeError: if it does not fit, or is missing where it cannot be 1.
     """
-    have = gradient.shape
-    extra = len(have) - len(shape)
-    if extra < 0 or any(size not in (1, have[d + extra]) for d, size in enumerate(shape)):
-        raise RuntimeError(
-            f"Function {node.name()} returned an invalid gradient - got {list(have)} but expected shape compatible with "
-            f"{list(shape)}"
-        )
-    return reduce_grad(gradient, shape)
-
-
-def converted(gradient: Any, dtype: Any) -> Any:
-    """A gradient in the dtype of its tensor."""
-    if gradient._dtype.is_complex and not dtype.is_complex:
-        gradient = registry["real"].call(gradient)
-    return gradient.to(dtype)
-
-
-def _arrive(node: AccumulateGrad, gradient: Any, create_graph: bool, capture: Any, found: list[Any], needed: Any,
-            accumulate: bool) -> None:
-    """A leaf's gradient is complete: run its hooks, capture it, accumulate it."""
-    variable = node.variable
-    if variable._hooks and gradient is not None:
-        for hook in list(variable._hooks.values()):
-            gradient = replaced(hook(gradient), gradient)
-    if node.pre_hooks:
-        gradient = node.run_pre_hooks([gradient])[0]
-    if capture is not None:
-        for _, i in capture:
-            found[i] = gradient
-    if gradient is not None and accumulate and (needed is None or capture is not None):
-        accumulate_into(variable, gradient, create_graph)
-        if node.post_hooks:
-            node.run_post_hooks((), [gradient])
-        for hook in list((variable._post_accumulate_hooks or {}).values()):
-            hook(variable)
-
-
-def accumulate_into(variable: Any, gradient: Any, create_graph: bool) -> None:
-    """Add a gradient to ``variable.grad``. The first one is taken as it is if nobody else can see it."""
-    have = variable._grad
-    if have is None:
-        if create_graph:
-            variable._grad = registry["clone"].call(gradient)
-        elif (gradient._base is None and not (gradient._keys | variable._keys) & STRIDED
-              and gradient._storage is None and getrefcount(gradient) <= 4):
-            gradient._keys &= ~AUTOGRAD
-            gradient._grad_fn = None
-            variable._grad = gradient
-        else:
-            variable._grad = like_variable(gradient, variable)
-    elif create_graph:
-        variable._grad = add(have, gradient)
+    if output.__class__ in TENSOR_TYPES:
+        if gradient is None and not output._keys & AUTOGRAD:
+            return None
+        shape, dtype, device = output.shape, output._dtype, output._device
+    elif isinstance(output, GradientEdge):
+        shape, dtype, device = output.node._outputs[output.output_nr]
     else:
-        registry["add_.Tensor"].call(have, gradient)
-
-
-def like_variable(gradient: Any, variable: Any) -> Any:
-    """A copy of a gradient with the strides of a dense variable, contiguous otherwise."""
-    if variable._keys & STRIDED and variable._is_dense():
-        out = registry["empty_strided"].call(variable.shape, variable._strides(), gradient._dtype, None, gradient._device)
-        return registry["copy_"].call(out, gradient.detach())
-    return registry["clone"].call(gradient.detach(), "contiguous_format")
-
-
-def check_assigned_grad(tensor: Any, value: Any) -> None:
-    """Refuse what cannot be a tensor's gradient.
-
-    Raises:
-        TypeError: if it is no tensor.
-        RuntimeError: if its shape, dtype or device is not the tensor's.
-    """
-    if value.__class__ not in TENSOR_TYPES:
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
-    if value is tensor:
-        raise RuntimeError("can't assign Variable as its own grad")
-    if value._dtype is not tensor._dtype:
+        raise AssertionError("Expected output to be a torch.Tensor")
+    if gradient is None:
+        if any(size != 1 for size in shape):
+            raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        if dtype.category != FLOATING:
+            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+        return call_on(registry["full"], device.type, tuple(shape), 1, dtype, device)
+    if gradient.__class__ not in TENSOR_TYPES:
+        raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
+    if gradient.shape != shape:
+        raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape "
+                           f"of {shape}.")
+    if gradient._dtype.is_complex != dtype.is_complex:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad dtype '{tensor.dtype}'. "
-            "The gradient must match the tensor's dtype."
+            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
+            f"grad_output[{i}] has a dtype of {gradient.dtype} and output[{i}] has a dtype of {dtype}."
         )
-    if value._device != tensor._device:
-        raise RuntimeError(f"assigned grad has data located on a different device: {value.device} and {tensor.device}")
-    if value.shape != tensor.shape:
-        raise RuntimeError(f"assigned grad has data of a different size: {list(value.shape)} and {list(tensor.shape)}")
+    return gradient

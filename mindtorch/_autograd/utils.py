@@ -21,6 +21,12 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
     return registry["view"].call(grad, shape) if extra else grad
 
 
+def can_expand(shape: Sequence[int], to: Sequence[int]) -> bool:
+    """Whether a tensor of a shape broadcasts to another, which then sums back to it."""
+    extra = len(to) - len(shape)
+    return extra >= 0 and all(size in (1, to[d + extra]) for d, size in enumerate(shape))
+
+
 _LEGACY = {"Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"}
 
 

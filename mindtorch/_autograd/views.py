@@ -14,6 +14,7 @@ from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .node import Node, next_sequence_nr
+from .saved import FREED
 
 #: Makes the node of an operator's call; ``derivative``, which builds on this module, puts it here.
 start_node: Callable[[str, tuple[Any, ...]], Node]
@@ -44,7 +45,7 @@ def refresh(view: Any) -> None:
 
 def describe(node: Node, tensor: Any) -> None:
     """Note in a node what its output is like."""
-    node.shapes, node.dtypes, node.device = (tensor.shape,), (tensor._dtype,), tensor._device
+    node._outputs = ((tuple(tensor.shape), tensor._dtype, tensor._device),)
 
 
 def check_inplace(tensor: Any) -> None:
@@ -68,7 +69,7 @@ def _check_view(tensor: Any, base: Any) -> None:
     reason = tensor._creation
     if reason is None or not (tensor._keys | base._keys) & AUTOGRAD and reason != IN_FUNCTION:
         return
-    name = tensor._grad_fn.name() if tensor._grad_fn is not None else "a view operation"
+    name = tensor._grad_fn.forward_name() if tensor._grad_fn is not None else "a view operation"
     if reason == MULTIPLE:
         raise RuntimeError(
             f"Output {tensor._output_nr} of {name} is a view and is being modified inplace. This view is the output of a "
@@ -94,27 +95,29 @@ class CopySlices(Node):
     """The node of a base of which a view was written in place: the gradient of the slice goes through the write."""
 
     def __init__(self, base: Any, view: Any, inner: Node):
-        self.sequence_nr = next_sequence_nr()
+        self._order = next_sequence_nr()
         self.inner: Node | None = inner
         self.layout = (view.shape, view._strides(), view._offset - base._offset)
         self.base_layout = (base.shape, base._strides())
         base_edge = base._grad_edge() if base._keys & AUTOGRAD else None
-        self.edges = (base_edge, *inner.edges[1:])
+        self._edges = (base_edge, *inner._edges[1:])
         describe(self, base)
+
+    def name(self) -> str:
+        return "torch::autograd::CopySlices"
 
     def apply(self, grads: list[Any]) -> list[Any]:
         gradient, inner = grads[0], self.inner
         if inner is None:
-            inner_edges = len(self.edges)
-            raise RuntimeError(f"Trying to backward through the graph a second time ({inner_edges} edges were freed)")
+            raise RuntimeError(FREED)
         if gradient is None:
-            return [None] * len(self.edges)
+            return [None] * len(self._edges)
         shape, strides = self.base_layout
         whole = registry["new_empty_strided"].call(gradient, shape, strides)
         whole = registry["copy_"].call(whole, gradient)
         piece = registry["as_strided"].call(whole, *self.layout)
         results = inner.apply([registry["clone"].call(piece)])
-        if self.edges[0] is not None:
+        if self._edges[0] is not None:
             if results[0] is not None:
                 piece_grad = results[0]
                 if piece_grad.shape != piece.shape:
@@ -122,11 +125,11 @@ class CopySlices(Node):
                 registry["copy_"].call(piece, piece_grad)
             else:
                 registry["zero_"].call(piece)
-        return [whole if self.edges[0] is not None else None, *results[1:]]
+        return [whole if self._edges[0] is not None else None, *results[1:]]
 
-    def release(self) -> None:
+    def release_variables(self) -> None:
         if self.inner is not None:
-            self.inner.release()
+            self.inner.release_variables()
             if getattr(self.inner, "saved", ()) is None:
                 self.inner = None
 

@@ -6,10 +6,10 @@ from typing import Any
 
 from .._dispatch.dispatcher import registry
 from .._dispatch.registry import Kernel, Operator
-from . import core, distance, linalg, random, reduction, scan, search, softmax, sorting, views, activation, pointwise
+from . import core, activation, distance, histogram, indexing, linalg, padding, pointwise, random, reduction, scan, search, shape, softmax, sorting, views, nn
 
 ROWS: dict[str, Callable[..., Any]] = {}
-for _family in (core, distance, linalg, random, reduction, scan, search, softmax, sorting, views, activation, pointwise):
+for _family in (core, activation, distance, histogram, indexing, linalg, padding, pointwise, random, reduction, scan, search, shape, softmax, sorting, views, nn):
     ROWS.update(_family.ROWS)
 
 
@@ -21,4 +21,4 @@ def find(op: Operator, backend: int) -> Kernel | None:
     return None if row is None else Kernel(row, row, composite=not op.is_out)
 
 
-registry.add_finder(find)
+registry.add_finder(find, first=True)  # before the forms derived from a functional operator

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.layout import Ints
+from .._creation import fresh as fresh
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
 
@@ -12,12 +13,6 @@ from .._dispatch.schemas import registry
 def new_empty_strided(self: Any, size: Ints, stride: Ints) -> Any:
     """Uninitialised memory of a layout, of this tensor's dtype and on its device."""
     return call_on(registry["empty_strided"], self._device.type, size, stride, self._dtype, None, self._device)
-
-
-def fresh(tensor: Any) -> Any:
-    """A tensor that a composite made and wrote to: to its caller it is new, at version 0."""
-    tensor._cell = None
-    return tensor
 
 
 ROWS: dict[str, Callable[..., Any]] = {"new_empty_strided": new_empty_strided}

@@ -66,7 +66,7 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
 
     common = broadcast_shapes(but_dim(tuple(self.shape), indices.size(dim)), tuple(indices.shape))
     wide = broadcast_shapes(but_dim(tuple(indices.shape), size), tuple(self.shape))
-    return gather(expand(self, wide), dim, expand(indices, common))
+    return gather(expand(self, wide), dim, expand(indices, common).remainder(max(size, 1)))
 
 
 def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:

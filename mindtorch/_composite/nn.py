@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.errors import NAMES, check
-from .._backends.common.layout import broadcast_shapes
 from .._dispatch.schemas import registry
-from .._dtype import FLOATING, promote_types
+from .._dtype import FLOATING
 
 NONE, MEAN, SUM = 0, 1, 2
-log_softmax, multilabel_margin_loss_forward, nll_loss_forward, nll_loss2d_forward, vector_norm = (
+log_softmax, multilabel_margin_loss_forward, nll_loss_forward, nll_loss2d_forward, pairwise_distance = (
     registry[name].call for name in ("log_softmax.int", "multilabel_margin_loss_forward", "nll_loss_forward",
-                                     "nll_loss2d_forward", "linalg_vector_norm")
+                                     "nll_loss2d_forward", "pairwise_distance")
 )
 
 
@@ -102,25 +101,6 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
     zeros = cosine.new_zeros(())
     similar = (1 - cosine).where(target == 1, zeros)
     return reduced(similar + (cosine - margin).clamp_min(0).where(target == -1, zeros), reduction)
-
-
-def pairwise_distance(x1: Any, x2: Any, p: float = 2, eps: float = 1e-6, keepdim: bool = False) -> Any:
-    dim = max(x1.dim(), x2.dim())
-    return vector_norm(x1 - x2 + eps, p, (dim - 1,), keepdim)
-
-
-def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    dtype = promote_types(x1._dtype, x2._dtype)
-    check(dtype.category >= FLOATING,
-          f"expected common dtype to be floating point, yet common dtype is {NAMES[dtype.name]}")
-    shape = broadcast_shapes(x1.shape, x2.shape)
-    units = []
-    for x in (x1, x2):
-        x = x.to(dtype).expand(shape)
-        norm = vector_norm(x, 2, (dim,), True)
-        # at least eps in value, but with the norm's own gradient
-        units.append(x / (norm + (norm.detach().clamp_min(eps) - norm.detach())))
-    return (units[0] * units[1]).sum(dim)
 
 
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
@@ -216,11 +196,9 @@ def _smoothed(logs: Any, dim: int, target: Any, weight: Any, reduction: int, ign
     return (1 - label_smoothing) * chosen + uniform * (label_smoothing / logs.shape[dim])
 
 
-ROWS: dict[str, Callable[..., Any]] = {
-    row.__name__: row for row in (
-        mse_loss_backward, smooth_l1_loss_backward, huber_loss_backward, soft_margin_loss_backward,
-        binary_cross_entropy_backward, l1_loss, kl_div, poisson_nll_loss, hinge_embedding_loss,
-        margin_ranking_loss, cosine_embedding_loss, pairwise_distance, cosine_similarity, triplet_margin_loss,
-        multilabel_margin_loss, nll_loss, nll_loss2d, nll_loss_nd, cross_entropy_loss,
-    )
-}
+ROWS: dict[str, Callable[..., Any]] = {row.__name__: row for row in (
+    mse_loss_backward, smooth_l1_loss_backward, huber_loss_backward, soft_margin_loss_backward,
+    binary_cross_entropy_backward, l1_loss, kl_div, poisson_nll_loss, hinge_embedding_loss,
+    margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, multilabel_margin_loss, nll_loss,
+    nll_loss2d, nll_loss_nd, cross_entropy_loss,
+)}

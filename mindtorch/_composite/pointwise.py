@@ -6,6 +6,7 @@ from math import sqrt
 from typing import Any
 
 from .._backends.common.errors import NAMES, check
+from .._backends.common.forms import check_cast
 from .._backends.common.pointwise import result_type
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
@@ -48,7 +49,7 @@ def conj_physical(self: Any) -> Any:
 
 def conj_physical_(self: Any) -> Any:
     """``Tensor.conj_physical_``."""
-    return self.copy_(_conj_physical(self)) if self._dtype.is_complex else self
+    return self.copy_(_conj_physical(self))
 
 
 def _powered(self: Any, exponent: Any, power: Callable[[Any, Any], Any]) -> Any:
@@ -83,7 +84,8 @@ def isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal
         close = close | (self.isnan() & other.isnan())
     if not rtol and not atol:
         return close
-    other = other if other._dtype.category >= FLOATING else other.to(get_default_dtype())
+    if other._dtype.category < FLOATING:
+        self, other = (t.to(get_default_dtype()) for t in (self, other))
     difference = (self - other).abs()
     return close | (difference.isfinite() & (difference <= atol + (rtol * other).abs()))
 
@@ -101,7 +103,9 @@ def special_ndtr(self: Any) -> Any:
 
 def polygamma_(self: Any, n: int) -> Any:
     """``Tensor.polygamma_``."""
-    return self.copy_(self.polygamma(n))
+    result = self.clone().polygamma(n)
+    check_cast(result._dtype, self._dtype)
+    return self.copy_(result)
 
 
 ROWS: dict[str, Callable[..., Any]] = {

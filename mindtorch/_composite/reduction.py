@@ -5,7 +5,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import NAMES, check
+from .._backends.common.errors import NAMES, check, not_implemented_for
+from .._backends.common.forms import write_out
 from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER
 
@@ -25,6 +26,20 @@ def nanmean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None
           f"nanmean(): expected input to have floating point or complex dtype but got {NAMES[self._dtype.name]}")
     count = self.detach().isnan().logical_not().sum(dim, keepdim)
     return self.nansum(dim, keepdim, dtype=dtype) / count
+
+
+def nansum_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any:
+    """``torch.nansum`` into ``out``, whose dtype is that of the computation if none is given."""
+    target = dtype or out.dtype
+    if self._dtype.category == FLOATING != target.category:
+        raise not_implemented_for("nansum_cpu", target)
+    return write_out(registry["nansum.out"], self.nansum(dim, keepdim, dtype=target), out)
+
+
+def nanmean_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any:
+    """``torch.nanmean`` into ``out``."""
+    nansum_out(self, dim, keepdim, dtype, out)
+    return out.copy_(nanmean(self, dim, keepdim, dtype))
 
 
 def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
@@ -82,11 +97,12 @@ def corrcoef(self: Any) -> Any:
 
 ROWS: dict[str, Callable[..., Any]] = {
     **unbiased("var"), **unbiased("std"), **unbiased("var_mean"), **unbiased("std_mean"),
+    "nansum.out": nansum_out,
     "nanmean": nanmean,
+    "nanmean.out": nanmean_out,
     "count_nonzero": lambda self, dim=None: self.count_nonzero(() if dim is None else (dim,)),
     "max.other": lambda self, other: self.maximum(other),
     "min.other": lambda self, other: self.minimum(other),
-    "special_logsumexp": lambda self, dim, keepdim=False: self.logsumexp(dim, keepdim),
     "cov": cov,
     "corrcoef": corrcoef,
 }  # fmt: skip

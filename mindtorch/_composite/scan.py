@@ -7,7 +7,7 @@ from typing import Any
 from .._backends.common.errors import check
 from .._backends.common.layout import wrap_dim
 from .._dispatch.schemas import registry
-from .._dtype import BOOL, bool_
+from .._dtype import bool_
 
 
 def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -32,10 +32,14 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
     return out
 
 
+def check_not_bool(name: str, y: Any, x: Any = None) -> None:
+    check(y._dtype is not bool_ and (x is None or x._dtype is not bool_),
+          f"{name}: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
+
+
 def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
     """The elements along a dimension but the last, and but the first."""
-    check(y._dtype.category != BOOL and (x is None or x._dtype.category != BOOL),
-          f"{name}: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
+    check_not_bool(name, y, x)
     size = y.size(dim)
     return y.narrow(dim, 0, max(size - 1, 0)), y.narrow(dim, min(size, 1), max(size - 1, 0))
 
@@ -53,17 +57,17 @@ def steps(name: str, y: Any, x: Any, dim: int) -> Any:
 
 def trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
     """``torch.trapezoid`` over the points ``x``."""
-    left, right = neighbours("trapezoid", y, dim, x)
     if not y.size(dim):
         return y.sum(dim, dtype=y.dtype)
+    left, right = neighbours("trapezoid", y, dim, x)
     return ((left + right) * steps("trapezoid", y, x, dim)).sum(dim) / 2.0
 
 
 def trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
     """``torch.trapezoid`` over points at a distance of ``dx``."""
-    neighbours("trapezoid", y, dim)
     if not y.size(dim):
         return y.sum(dim, dtype=y.dtype)
+    check_not_bool("trapezoid", y)
     return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * dx
 
 

@@ -1,4 +1,4 @@
-"""Finding and counting as PyTorch's Python functions give it."""
+"""Finding as PyTorch's Python functions give it."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -52,6 +52,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "unique": unique,
     "unique_consecutive.python": unique_consecutive,
     "nonzero.python": nonzero,
+    "nonzero.python_out": lambda self, as_tuple, out: registry["nonzero.out"].call(self, out),
     "argwhere": lambda self: registry["nonzero"].call(self),
     "allclose": allclose,
     "equal": equal,

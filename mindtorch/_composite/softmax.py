@@ -28,7 +28,5 @@ def safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
 ROWS: dict[str, Callable[..., Any]] = {
     "softmax.int": softmax,
     "log_softmax.int": log_softmax,
-    "special_softmax": softmax,
-    "special_log_softmax": log_softmax,
     "_safe_softmax": safe_softmax,
 }

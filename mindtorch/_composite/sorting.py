@@ -30,7 +30,7 @@ def quantile(ignore_nan: bool) -> Callable[..., Any]:
             below = ranks.to(int64)
             weight = ranks - below if interpolation == "linear" else ranks.new_full(ranks.shape, 0.5)
             result = line.gather(-1, below).lerp(line.gather(-1, ranks.ceil().to(int64)), weight)
-        return result.unsqueeze(0).transpose(0, -1).squeeze(-1) if q.ndim else result.squeeze(-1)
+        return result.unsqueeze_(0).transpose_(0, -1).squeeze_(-1) if q.ndim else result.squeeze_(-1)
 
     return compute
 

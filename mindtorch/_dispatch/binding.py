@@ -6,6 +6,7 @@ remembered, so that a call like ``x.sum(1)`` is bound once a combination of type
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import update_wrapper
 from typing import Any
 
 import numpy as np
@@ -94,6 +95,9 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
     elif base == "MemoryFormat" or base == "Layout":
         if hasattr(value, "name") and kind is not DType or isinstance(value, str):
             return value
+    elif base == "Storage":
+        if hasattr(value, "data_ptr") and kind not in TENSOR_TYPES:
+            return value
     elif base == "Any":
         return value
     elif kind.__name__ == base:
@@ -159,7 +163,7 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
                 values.append(parameter.default)
                 continue
         try:
-            values.append(convert(parameter, value, numbers))
+            values.append(convert(parameter, value, numbers and i > 0))
         except Mismatch:
             name = "input" if parameter.name == "self" else parameter.name
             where = f" (position {i + (0 if method else 1)})" if i < len(args) else ""
@@ -246,6 +250,24 @@ def _holds_ints(args: tuple[Any, ...]) -> bool:
     return True
 
 
+def _self_place(name: str) -> int:
+    """Where ``self`` stands among a packet's parameters: the place of the tensor that a method is called on."""
+    text = registry.packets[name][0].text
+    parameters = text[text.index("(") + 1:text.rindex(") ->")].split(", ")
+    return next((i for i, parameter in enumerate(parameters) if parameter.endswith(" self")), 0)
+
+
+def _as_method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
+    """A method of a function that does not take ``self`` first: ``x.where(condition, other)``."""
+
+    def method(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if len(args) < place:
+            return function(*args, self=self, **kwargs)
+        return function(*args[:place], self, *args[place:], **kwargs)
+
+    return method
+
+
 def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     """The function, or the method, that a packet is called through.
 
@@ -278,4 +300,5 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     function.__name__ = function.__qualname__ = name
     function.__doc__ = "\n".join(op.text for op in registry.packets[name])
     function.packet = name  # type: ignore[attr-defined]
-    return function
+    place = _self_place(name) if method else 0
+    return update_wrapper(_as_method(function, place), function) if place else function

@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .keys import (
-    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, INFERENCE, LOCAL, OBSERVED, PIPELINE, STRIDED, DispatchKeySet,
+    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, LOCAL, OBSERVED, PIPELINE, STRIDED, DispatchKeySet,
 )  # fmt: skip
 from .local import local, on_change
 from .registry import Operator, OpRegistry
@@ -70,7 +70,8 @@ def make_entry(op: Operator) -> Callable[..., Any]:
         return call_any
     tensors = inside.count("Tensor")
     written = inside.split(") ->")[0]
-    if written.startswith("Tensor") and written.count("Tensor") == 1 and not written.startswith(("Tensor[", "Tensor?")):
+    first = written.split(" ")[0]
+    if first.startswith("Tensor") and first[-1] not in "]?" and written.count("Tensor") == 1:
         return call_one
     second = written.split(",")[1].strip() if written.count(",") else ""
     if tensors and written.count("Tensor") == 2 and written.startswith("Tensor ") and second.startswith("Tensor "):
@@ -111,10 +112,10 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
-    backend = keys & BACKENDS
+    backend = keys & BACKENDS or CPU  # a call without tensors, such as ``cat([])``
     if backend & (backend - 1):
         return wrappers[BACKENDS](op, keys)
-    kernel = op.kernel(backend) if backend else None
+    kernel = op.kernel(backend)
     if kernel is None:
         raise missing_kernel(op, keys)
     if kernel.composite and not has_derivative(op):
@@ -123,7 +124,9 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
         inner = op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
         return wrappers[AUTOGRAD](op, 0)(outside_graph(inner) if kernel.composite else inner)
     function = kernel.fast if kernel.fast is not None and not keys & STRIDED else kernel.fn
-    return _counting_writes(function) if op.is_inplace else function
+    if not op.is_inplace:
+        return function
+    return _counting_list_writes(op, function) if op.writes_lists else _counting_writes(function)
 
 
 def has_derivative(op: Operator) -> bool:
@@ -158,6 +161,20 @@ def _counting_writes(kernel: Callable[..., Any]) -> Callable[..., Any]:
         else:
             cell[0] += 1
         return self
+
+    return call
+
+
+def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """The same for an operator that writes lists of tensors, as optimizer steps do."""
+    written = [i for i, parameter in enumerate(op.schema.parameters) if parameter.writes]
+
+    def call(*args: Any) -> Any:
+        result = kernel(*args)
+        for i in written:
+            for tensor in args[i]:
+                tensor._bump()
+        return result
 
     return call
 

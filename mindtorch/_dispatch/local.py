@@ -13,6 +13,8 @@ class LocalState(threading.local):
     inference: bool = False
     pipeline: Any = None
     saved_tensor_hooks: tuple[Any, ...] = ()
+    saved_tensor_hooks_disabled: str | None = None  #: the error's message
+    task: Any = None  #: the backward pass that runs
     depth: int = 0  #: of dispatched calls, counted only while somebody observes
 
 

@@ -80,6 +80,11 @@ class Operator:
         return self.packet.endswith("_") and not self.packet.endswith("__")
 
     @property
+    def writes_lists(self) -> bool:
+        """Whether this is an in-place operator of lists of tensors, as ``_foreach_add_`` and ``_fused_sgd_``."""
+        return self.schema.parameters[0].is_list
+
+    @property
     def is_out(self) -> bool:
         return self.functional is not None and not self.is_inplace
 
@@ -124,7 +129,8 @@ class OpRegistry:
 
         ``flags``: ``f`` a function of the torch namespace, ``m`` a method, ``i`` has an in-place form, ``o`` an
         ``out=`` form, ``n`` numbers may stand where the schema says Tensor (but for the first), ``x`` the tensor given
-        as ``out`` must have the result's dtype, ``d`` the forms compute in the dtype of what they write to.
+        as ``out`` must have the result's dtype and share no memory with what is read, ``t`` one that the result's dtype
+        cannot be cast to is a TypeError, ``d`` the forms compute in the dtype of what they write to.
         """
         op = Operator(self, text, flags)
         self.operators[op.name] = op
@@ -168,9 +174,11 @@ class OpRegistry:
     def __contains__(self, name: str) -> bool:
         return name in self.operators or name in self.packets
 
-    def add_finder(self, finder: Finder) -> None:
-        """Have kernels that nobody registered by hand looked for by ``finder(op, backend)``; the first find counts."""
-        self._finders.append(finder)
+    def add_finder(self, finder: Finder, first: bool = False) -> None:
+        """Have kernels that nobody registered by hand looked for by ``finder(op, backend)``, after or before the finders
+        that there are; the first find counts.
+        """
+        self._finders.insert(0 if first else len(self._finders), finder)
 
     def find_kernel(self, op: Operator, backend: int) -> Kernel | None:
         for finder in self._finders:

@@ -5,8 +5,10 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from .._autograd.accumulate import AccumulateGrad
 from .._autograd.derivative import OperatorNode
-from .._autograd.node import AccumulateGrad, Node, SavedTensor
+from .._autograd.node import Node
+from .._autograd.saved import Saved as SavedTensor
 from .._autograd.views import CopySlices
 
 
@@ -84,7 +86,7 @@ def graph_facts(tensor: Any, names: Mapping[int, str] | None = None, tensors: Ma
             truncated += 1
             continue
         found[id(node)] = node
-        stack.extend(edge[0] for edge in node.edges if edge is not None)
+        stack.extend(edge[0] for edge in node._edges if edge is not None)
     nodes = [_node_facts(node, names, outputs.get(id(node), [])) for node in found.values()]
     nodes.sort(key=lambda n: -n.sequence)
     return GraphFacts(id(root), tuple(nodes), truncated)
@@ -93,15 +95,16 @@ def graph_facts(tensor: Any, names: Mapping[int, str] | None = None, tensors: Ma
 def _node_facts(node: Node, names: Mapping[int, str], outputs: list[str]) -> NodeFacts:
     variable = node.variable if isinstance(node, AccumulateGrad) else None
     name = names.get(id(variable), "a leaf without a name") if variable is not None else ""
-    hooks = sum(len(h) for h in (node.pre_hooks or {}, node.post_hooks or {}, (variable._hooks if variable is not None else None) or {}))
-    hooks += sum(len(h) for h in (node.tensor_hooks or {}).values())
+    hooks = len(variable._hooks or ()) if variable is not None else 0
+    if node._hooks is not None:
+        hooks += len(node._hooks.pre) + len(node._hooks.post) + sum(map(len, node._hooks.tensor.values()))
     return NodeFacts(
         identity=id(node), name=node.name(), variable=name, module=name.rpartition(".")[0] if variable is not None else "",
-        shapes=tuple(tuple(s) for s in node.shapes if s is not None), dtypes=tuple(d.name for d in node.dtypes if d is not None),
-        edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in node.edges),
+        shapes=tuple(output[0] for output in node._outputs if output), dtypes=tuple(output[1].name for output in node._outputs if output),
+        edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in node._edges),
         saved=_saved(node, names), hooks=hooks, freed=_is_freed(node),
         has_grad=variable is not None and variable._grad is not None, outputs=[o for o in outputs if o],
-        sequence=-1 if variable is not None else node.sequence_nr,
+        sequence=-1 if variable is not None else node._order,
     )  # fmt: skip
 
 
@@ -115,7 +118,7 @@ def _saved(node: Node, names: Mapping[int, str]) -> tuple[Saved, ...]:
     if not isinstance(node, OperatorNode) or node.saved is None:
         return ()
     rows = []
-    for name, value in zip(node.saved_names(), node.saved, strict=True):
+    for name, value in zip((kept.name for kept in node.plan.saves), node.saved, strict=True):
         if isinstance(value, SavedTensor):
             tensor = value.tensor
             if tensor is None:

@@ -7,7 +7,8 @@ from collections.abc import Callable, Mapping
 from functools import partial
 from typing import Any
 
-from .._autograd.node import Node, RemovableHandle, next_sequence_nr
+from .._autograd.hooks import RemovableHandle
+from .._autograd.node import Node, next_sequence_nr
 from .._autograd.views import IN_FUNCTION
 from .._creation import zeros
 from .._dispatch.dispatcher import TENSOR_TYPES
@@ -103,15 +104,13 @@ class BackwardHookFunctionBackward(Node):
     """The border of a module in the graph: hands gradients on as they are, zeros where none arrived."""
 
     def __init__(self, tensors: list[Tensor]):
-        self.sequence_nr = next_sequence_nr()
-        self.edges = tuple(t._grad_edge() if t._keys & AUTOGRAD else None for t in tensors)
-        self.shapes = tuple(t.shape for t in tensors)
-        self.dtypes = tuple(t._dtype for t in tensors)
-        self.device = tensors[0]._device
+        self._order = next_sequence_nr()
+        self._edges = tuple(t._grad_edge() if t._keys & AUTOGRAD else None for t in tensors)
+        self._outputs = tuple((tuple(t.shape), t._dtype, t._device) for t in tensors)
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        return [zeros(shape, dtype=dtype, device=self.device) if grad is None else grad
-                for grad, shape, dtype in zip(grads, self.shapes, self.dtypes, strict=True)]
+        return [zeros(shape, dtype=dtype, device=device) if grad is None else grad
+                for grad, (shape, dtype, device) in zip(grads, self._outputs, strict=True)]
 
 
 class Border:

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
 from .._autograd.grad_mode import no_grad
-from .._autograd.node import RemovableHandle
+from .._autograd.hooks import RemovableHandle
 from .._tensor import Tensor
 from ._hooks import HookHandle, Hooks
 from .parameter import Parameter

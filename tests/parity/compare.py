@@ -11,7 +11,6 @@ from dataclasses import dataclass, field
 from typing import Any
 
 import numpy as np
-import torch
 
 from tests.parity.exclusions import (
     ANY_OF_EQUALS,
@@ -34,6 +33,7 @@ from tests.support import (
     is_tensor,
     name_of,
     tensors_in,
+    torch,
 )
 
 SEED = 1234

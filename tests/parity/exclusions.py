@@ -19,6 +19,7 @@ EXCLUDED = {
 
 # Checks of an entry that cannot be made (entry, check, reason).
 EXCLUDED_CHECKS = {
+    ("nn.functional.gelu", "out= other layout"): "PyTorch leaves an out of another layout unwritten",
     ("lu_unpack", "out= other layout"): "PyTorch writes out of bounds",
     ("linalg.lu", "out= other layout"): "PyTorch writes out of bounds",
     ("tril", "out= other layout"): "PyTorch writes out of bounds",
@@ -44,4 +45,7 @@ ANY_OF_EQUALS = {
 }
 
 # Tolerances wider than those of torch.testing: entry, dtype -> (rtol, atol), reason.
-TOLERANCES: dict[tuple[str, str], tuple[float, float, str]] = {}
+TOLERANCES: dict[tuple[str, str], tuple[float, float, str]] = {
+    ("pow", "float32"): (2e-5, 1e-5, "large powers of both signs, summed in another order"),
+    ("special.hermite_polynomial_he", "float32"): (5e-5, 1e-5, "a recurrence that cancels, whose products PyTorch fuses"),
+}

@@ -4,9 +4,9 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
-import torch
 
 from tests.parity.compare import Entry, Result, database
+from tests.support import torch
 
 
 class Altered:

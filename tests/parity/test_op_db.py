@@ -1,11 +1,11 @@
 """Every operator of the committed list agrees with PyTorch in everything that `compare` looks at."""
 
 import pytest
-import torch
 
 import mindtorch
 from tests.parity import agreeing
 from tests.parity.compare import Entry, database
+from tests.support import torch
 
 LEAST = {"float32": 200, "int64": 150}
 

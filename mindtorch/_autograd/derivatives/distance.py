@@ -12,7 +12,7 @@ cdist_backward, pdist_backward = (registry[name].call for name in ("_cdist_backw
 
 def euclidean_grad(grad: Any, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:
     ratio = (grad / result).masked_fill(result == 0, 0)
-    return (x1 * ratio.sum(-1, True) - ratio.matmul(x2), x2 * ratio.sum(-2).unsqueeze(-1) - ratio.mT.matmul(x1))
+    return (x1 * ratio.sum(-1, True) - ratio.matmul(x2), x2 * ratio.sum(-2).unsqueeze(-1) - ratio.transpose(-2, -1).matmul(x1))
 
 
 def renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
@@ -22,7 +22,7 @@ def renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     product = (self.conj() * grad).sum(others, True)
     through_norm = norm_grad(product.real if product.is_complex() else product, self, p, norm, others, True)
     inverse = (norm + 1e-7).reciprocal()
-    return (norm > maxnorm).where(maxnorm * inverse * (grad - inverse * through_norm), grad)
+    return (maxnorm * inverse * (grad - inverse * through_norm)).where(norm > maxnorm, grad)
 
 
 derivative("norm.ScalarOpt_dim", "NormBackward1", self=lambda grad, self, p, result, dim, keepdim: (
@@ -32,7 +32,7 @@ derivative("dist",
            other=lambda grad, self, other, p, result: -norm_grad(grad, self - other, p, result))
 derivative("_cdist_forward",
            x1=lambda grad, x1, x2, p, result: cdist_backward(grad, x1, x2, p, result),
-           x2=lambda grad, x1, x2, p, result: cdist_backward(grad.mT, x2, x1, p, result.mT))
+           x2=lambda grad, x1, x2, p, result: cdist_backward(grad.transpose(-2, -1), x2, x1, p, result.transpose(-2, -1)))
 derivative("_euclidean_dist",
            **{"x1, x2": lambda grad, x1, x2, result: euclidean_grad(grad, x1, x2, result)})
 derivative("_pdist_forward", self=lambda grad, self, p, result: pdist_backward(grad, self, p, result))

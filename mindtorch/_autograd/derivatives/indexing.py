@@ -37,74 +37,67 @@ def index_fill_value_grad(grad: Any, dim: int, index: Any) -> Any:
     return grad.masked_fill(filled.logical_not(), 0).sum()
 
 
-def reduce_grad_along(add: str, get: str, fill: str) -> Any:
-    """The formula of ``scatter_reduce`` or ``index_reduce`` for both inputs (ATen's)."""
-
-    def formula(grad: Any, self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool,
-                result: Any) -> tuple[Any, Any]:
-        if not self.numel():
-            return grad, grad
-        if not index.numel():
-            return grad, zeros(grad, source.shape)
-        along = Along(add, get, fill, dim, index)
-        of_self, of_source = reduced_grads(along, grad, self, source, reduce, include_self, result)
-        return of_self if include_self else along.fill(of_self, 0), of_source
-
-    return formula
-
-
 class Along:
-    """How an index relates a tensor and a source: ``add`` the source into the tensor, ``get`` the tensor's values at the
-    source's places, ``fill`` those of the tensor that the index names.
-    """
+    """How an index relates a tensor and a source, in the operators of ``scatter_reduce`` or of ``index_reduce``."""
 
-    def __init__(self, add: str, get: str, fill: str, dim: int, index: Any):
-        self.names, self.dim, self.index = (add, get, fill), dim, index
+    def __init__(self, names: tuple[str, str, str, str], dim: int, index: Any):
+        self.names, self.dim, self.index = names, dim, index
 
     def add(self, tensor: Any, source: Any) -> Any:
+        """The source added into the tensor."""
         return getattr(tensor, self.names[0])(self.dim, self.index, source)
 
     def get(self, tensor: Any) -> Any:
+        """The tensor's values at the places of the source."""
         return getattr(tensor, self.names[1])(self.dim, self.index)
 
     def fill(self, tensor: Any, value: Any) -> Any:
+        """The tensor with this value at the places of the source."""
         return getattr(tensor, self.names[2])(self.dim, self.index, value)
 
+    def multiply(self, tensor: Any, source: Any, include_self: bool) -> Any:
+        """The source multiplied into the tensor."""
+        return getattr(tensor, self.names[3])(self.dim, self.index, source, "prod", include_self=include_self)
 
-def reduced_grads(along: Along, grad: Any, self: Any, src: Any, reduce: str, include_self: bool,
-                  result: Any) -> tuple[Any, Any]:
-    ones_like, where = registry["ones_like"].call, registry["where.self"].call
+
+SCATTER = ("scatter_add", "gather", "scatter", "scatter_reduce")
+INDEX = ("index_add", "index_select", "index_fill", "index_reduce")
+
+
+def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool,
+                 result: Any) -> tuple[Any, Any]:
+    """The gradients of ``scatter_reduce`` or ``index_reduce`` for both inputs (ATen's formulas)."""
+    if not self.numel():
+        return grad, grad
+    if not index.numel():
+        return grad, zeros(grad, src.shape)
+    along = Along(names, dim, index)
     if reduce == "sum":
-        return grad, along.get(grad)
-    if reduce == "mean":
-        start = ones_like(grad) if include_self else zeros_like(grad)
-        count = along.add(start, ones_like(src))
+        of_self, of_src = grad, along.get(grad)
+    elif reduce == "mean":
+        count = along.add(registry["ones_like"].call(grad) if include_self else zeros_like(grad), registry["ones_like"].call(src))
         count = count.masked_fill(count == 0, 1)
-        return grad / count, along.get(grad) / along.get(count)
-    if reduce == "prod":
-        # zeros in the source are put aside: with one of them, only it has a gradient
-        masked_self = self.masked_fill(self == 0, 1)
-        masked_self_result = reduced(along, masked_self, src, include_self)
-        grad_self = grad * masked_self_result / masked_self
-        is_zero = src == 0
-        zeros_at = along.add(zeros_like(self), is_zero.to(self.dtype))
-        single = is_zero & (along.get(zeros_at) == 1)
-        masked_src = src.masked_fill(single, 1)
-        masked_src_result = reduced(along, self, masked_src, include_self)
-        with_zero = along.get(grad * masked_src_result)
-        without = along.get(grad * result) / src.masked_fill(is_zero, 1)
-        return grad_self, where(single, with_zero, without)
-    # amax and amin: shared evenly by all that are equal to the result
-    value = along.get(result)
-    from_self, from_src = (self == result).to(self.dtype), (src == value).to(self.dtype)
-    shared = grad / along.add(from_self, from_src)
-    return from_self * shared, from_src * along.get(shared)
+        of_self, of_src = grad / count, along.get(grad) / along.get(count)
+    elif reduce == "prod":
+        of_self, of_src = prod_grads(along, grad, self, src, include_self, result)
+    else:  # amax and amin: shared evenly by all that are equal to the result
+        is_self, is_src = (self == result).to(self.dtype), (src == along.get(result)).to(self.dtype)
+        shared = grad / along.add(is_self, is_src)
+        of_self, of_src = is_self * shared, is_src * along.get(shared)
+    return of_self if include_self else along.fill(of_self, 0), of_src
 
 
-def reduced(along: Along, self: Any, src: Any, include_self: bool) -> Any:
-    if along.names[0] == "index_add":
-        return self.index_reduce(along.dim, along.index, src, "prod", include_self=include_self)
-    return self.scatter_reduce(along.dim, along.index, src, "prod", include_self=include_self)
+def prod_grads(along: Along, grad: Any, self: Any, src: Any, include_self: bool, result: Any) -> tuple[Any, Any]:
+    """The gradients of a product; where one factor is zero, only that one has a gradient, and it is the others' product."""
+    nonzero_self = self.masked_fill(self == 0, 1)
+    of_self = grad * along.multiply(nonzero_self, src, include_self) / nonzero_self
+    is_zero = src == 0
+    zero_count = along.get(along.add(zeros_like(self), is_zero.to(self.dtype)))
+    only_zero = is_zero.logical_and(zero_count == 1)
+    others = along.multiply(self, src.masked_fill(only_zero, 1), include_self)
+    of_src = registry["where.self"].call(only_zero, along.get(grad * others),
+                                         along.get(grad * result) / src.masked_fill(is_zero, 1))
+    return of_self, of_src
 
 
 def embedding_double_grad(grad: Any, indices: Any, padding_idx: int) -> Any:
@@ -131,8 +124,8 @@ derivative("index_add",
 derivative("index_copy",
            self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
            source=lambda grad, dim, index, source_shape: source_grad(grad, dim, index, source_shape))
-index_reduce_grad = reduce_grad_along("index_add", "index_select", "index_fill")
-derivative("index_reduce", **{"self, source": index_reduce_grad})
+derivative("index_reduce", **{"self, source": lambda grad, self, dim, index, source, reduce, include_self, result:
+                              reduce_grads(INDEX, grad, self, dim, index, source, reduce, include_self, result)})
 derivative("gather", self=lambda grad, self_shape, dim, index: gather_grad(grad, self_shape, dim, index))
 derivative("scatter.src",
            self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
@@ -141,9 +134,8 @@ derivative("scatter.value", "ScatterBackward1", self=lambda grad, dim, index: sc
 derivative("scatter_add",
            self=lambda grad: grad,
            src=lambda grad, dim, index: grad.gather(dim, index))
-scatter_reduce_grad = reduce_grad_along("scatter_add", "gather", "scatter")
 derivative("scatter_reduce.two", **{"self, src": lambda grad, self, dim, index, src, reduce, include_self, result:
-                                    scatter_reduce_grad(grad, self, dim, index, src, reduce, include_self, result)})
+                                    reduce_grads(SCATTER, grad, self, dim, index, src, reduce, include_self, result)})
 derivative("take", self=lambda grad, self_shape, index: zeros(grad, self_shape).put_(index, grad, True))
 derivative("put",
            self=lambda grad, index, source, accumulate: grad if accumulate else grad.put(index, zeros_like(source), False),

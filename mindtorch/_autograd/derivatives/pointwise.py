@@ -13,10 +13,9 @@ from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.schemas import registry
 from ..derivative import derivative, not_differentiable
 
-complex_conj, div, div_mode, div_rounded, rsqrt, sigmoid_backward, tanh_backward, where, zeros_like = (
+complex_conj, div_mode, imag, real, rsqrt, sigmoid_backward, tanh_backward, where, zeros_like = (
     registry[name].call for name in (
-        "_conj", "div.Tensor", "div.Tensor_mode", "div.Tensor_mode", "rsqrt", "sigmoid_backward", "tanh_backward", "where.self",
-        "zeros_like"))
+        "_conj", "div.Tensor_mode", "imag", "real", "rsqrt", "sigmoid_backward", "tanh_backward", "where.self", "zeros_like"))
 
 
 def conj(x: Any) -> Any:
@@ -60,7 +59,7 @@ def power_in_exponent(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
     at_zero = self == 0
     if at_zero is False:
         return whole
-    flat = exponent.real >= 0 if exponent._dtype.is_complex else exponent >= 0
+    flat = real(exponent) >= 0 if exponent._dtype.is_complex else exponent >= 0
     return where(flat if at_zero is True else at_zero & flat, 0, whole)
 
 
@@ -72,13 +71,13 @@ def by_tensor(grad: Any, self: Any, other: Any) -> Any:
 def sgn_backward(grad: Any, self: Any, result: Any) -> Any:
     if not self._dtype.is_complex:
         return zeros_like(grad)
-    slope = (grad - (grad * conj(result)).real * result) / self.abs()
+    slope = (grad - real(grad * conj(result)) * result) / self.abs()
     return slope.masked_fill(self == 0, 0)
 
 
 def atan2_backward(grad: Any, self: Any, other: Any) -> Any:
-    scaled = grad * (self * self + other * other).reciprocal()
-    return scaled * other, scaled * -self
+    scale = (self * self + other * other).reciprocal()
+    return grad * other * scale, grad * -self * scale
 
 
 def sinc_backward(grad: Any, self: Any) -> Any:
@@ -94,7 +93,7 @@ def angle_backward(grad: Any, self: Any) -> Any:
 
 def rounded_away(name: str) -> Callable[[Any, Any], Any]:
     """The derivative of a remainder in its divisor: minus the rounded quotient."""
-    return lambda grad, self, other: -grad * div_rounded(self, other, name)
+    return lambda grad, self, other: -grad * div_mode(self, other, name)
 
 
 derivative("add.Tensor", self=lambda grad: grad, other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha))
@@ -196,8 +195,8 @@ derivative("addcdiv",
 derivative("_conj _conj_physical", self=lambda grad: conj(grad))
 derivative("angle", self=angle_backward)
 derivative("polar",
-           abs=lambda grad, result: (conj(grad) * result.sgn()).real,
-           angle=lambda grad, result: (conj(grad) * (result * 1j)).real)
-derivative("complex", real=lambda grad: grad.real, imag=lambda grad: grad.imag)
+           abs=lambda grad, result: real(conj(grad) * result.sgn()),
+           angle=lambda grad, result: real(conj(grad) * (result * 1j)))
+derivative("complex", real=lambda grad: real(grad), imag=lambda grad: imag(grad))
 
 not_differentiable("signbit gcd lcm")

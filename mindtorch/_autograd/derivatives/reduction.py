@@ -128,5 +128,5 @@ derivative("max.dim min.dim", self=lambda grad, self_shape, dim, indices, keepdi
 derivative("logsumexp", self=lambda grad, self, result, dim, keepdim: (
     restored(grad, self.shape, dim, keepdim) * (self - restored(result, self.shape, dim, keepdim)).exp().conj()))
 derivative("linalg_vector_norm", self=lambda grad, self, ord, result, dim, keepdim: (
-    norm_grad(grad, self, ord, result, dim, keepdim)))
+    None if ord == 0 else norm_grad(grad, self, ord, result, dim, keepdim)))
 not_differentiable("all all.dim all.dims any any.dim any.dims count_nonzero.dim_IntList argmax argmin")

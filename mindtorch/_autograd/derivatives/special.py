@@ -7,6 +7,7 @@ from typing import Any
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.special import POLYNOMIALS
+from ..._dtype import finfo
 from ..derivative import derivative, not_differentiable
 from .pointwise import not_implemented
 
@@ -44,12 +45,21 @@ def log_times(function: Any, zero: float) -> Any:
     return formula
 
 
+def away_from_zero(self: Any) -> tuple[Any, Any]:
+    """Where elements are not tiny, and elements that may be divided by."""
+    eps = finfo(self._dtype).eps
+    large = self.abs() > eps
+    return large, where(large, self, eps)
+
+
 def i1_backward(grad: Any, self: Any, result: Any) -> Any:
-    return grad * where(self == 0, 0.5, self.i0() - result / self)
+    large, safe = away_from_zero(self)
+    return grad * where(large, safe.i0() - result / safe, 0.5)
 
 
 def i1e_backward(grad: Any, self: Any, result: Any) -> Any:
-    return grad * where(self == 0, 0.5, i0e(self) - result * (self.sgn() + self.reciprocal()))
+    large, safe = away_from_zero(self)
+    return grad * where(large, i0e(safe) - result * (safe.sgn() + safe.reciprocal()), 0.5)
 
 
 derivative("erf", self=lambda grad, self: 2 / math.sqrt(math.pi) * (-self.pow(2)).exp() * grad)

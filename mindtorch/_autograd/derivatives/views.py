@@ -107,9 +107,9 @@ def as_strided_grad(grad: Any, shape: Any, steps: Any, first: int, size: Any, st
 
 
 def as_strided_scatter_grad(grad: Any, shape: Any, steps: Any, size: Any, stride: Any, offset: int | None) -> Any:
-    """Zero where the source was written."""
-    out = copy_(new_empty_strided(grad, shape, steps), grad)
-    zero_(out.as_strided(size, stride, offset))
+    """PyTorch's gradient of ``as_strided_scatter`` for ``self``: it is what was written, not what was kept, that has one."""
+    out = zero_(new_empty_strided(grad, shape, steps))
+    copy_(out.as_strided(size, stride, offset), grad.contiguous().as_strided(size, stride, offset))
     return out
 
 
@@ -134,9 +134,9 @@ derivative("select.int", self=lambda grad, self_shape, dim, index: select_backwa
 derivative("slice.Tensor",
            self=lambda grad, self_shape, dim, start, end, step: slice_grad(grad, self_shape, dim, start, end, step))
 derivative("diagonal", self=lambda grad, self_shape, offset, dim1, dim2:
-           diagonal_backward(grad, self_shape, offset, dim1, dim2))
+           registry["diagonal_backward"].call(grad, self_shape, offset, dim1, dim2))
 derivative("unfold", self=lambda grad, self_shape, dimension, size, step:
-           unfold_backward(grad, self_shape, dimension, size, step))
+           registry["unfold_backward"].call(grad, self_shape, dimension, size, step))
 derivative("unbind.int", self=lambda grads, dim: unbind_grad(grads, dim))
 derivative("split.Tensor", self=lambda grads, self_shape, split_size, dim:
            split_grad(grads, piece_sizes(self_shape[dim], split_size), dim, self_shape))

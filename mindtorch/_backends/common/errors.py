@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dtype import DType
+from ..._dtype import INTEGER, DType, iinfo
 
 #: ATen's names of the dtypes, as its error messages spell them.
 NAMES = {
@@ -21,3 +21,17 @@ def check(condition: Any, message: str, error: type[Exception] = RuntimeError) -
 def not_implemented_for(kernel: str, dtype: DType) -> NotImplementedError:
     """PyTorch's error for a kernel that does not take a dtype."""
     return NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[dtype.name]}'")
+
+
+def check_fits(dtype: DType, *numbers: Any) -> None:
+    """Refuse integers that a dtype of integers cannot hold. Negative ones may wrap around in an unsigned dtype.
+
+    Raises:
+        RuntimeError: PyTorch's.
+    """
+    if dtype.category == INTEGER:
+        limits = iinfo(dtype)
+        low = limits.min if dtype.is_signed else -limits.max
+        for number in numbers:
+            check(not isinstance(number, int) or low <= number <= limits.max,
+                  f"value cannot be converted to type {dtype.name}_t without overflow")

@@ -13,7 +13,7 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import FLOATING, DType, can_cast
 from ..._tensor import Tensor
 from .errors import NAMES as NAMES
-from .layout import Ints, overlaps_itself
+from .layout import Ints, overlaps_itself, storage_size
 from .pointwise import Extended, Pointwise
 
 OVERLAP = (
@@ -42,6 +42,30 @@ def check_writable(target: Tensor, inputs: Any = ()) -> None:
             raise RuntimeError(PARTIAL_OVERLAP)
 
 
+def check_disjoint(target: Tensor, inputs: Any) -> None:
+    """Refuse to write an output that is read meanwhile.
+
+    Raises:
+        RuntimeError: PyTorch's, if a tensor among the inputs has elements in the range of memory of the target's.
+    """
+    for other in inputs:
+        if other._storage is not None and other._storage is target._storage:
+            (start, end), (first, last) = _range(target), _range(other)
+            if start < last and first < end:
+                raise RuntimeError(PARTIAL_OVERLAP)
+
+
+def _tensors(args: Any) -> list[Tensor]:
+    flat = (item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,)))
+    return [item for item in flat if item.__class__ in TENSOR_TYPES]
+
+
+def _range(tensor: Tensor) -> tuple[int, int]:
+    """The bytes of the storage between which a tensor's elements lie."""
+    size = tensor._dtype.itemsize
+    return tensor._offset * size, storage_size(tensor.shape, tensor._strides(), tensor._offset) * size
+
+
 def _overlaps_partly(a: Tensor, b: Tensor) -> bool:
     """Whether two dense tensors on one storage cover ranges that overlap without being the same elements in order."""
     if not a.numel() or not b.numel() or not a._is_dense() or not b._is_dense():
@@ -53,14 +77,14 @@ def _overlaps_partly(a: Tensor, b: Tensor) -> bool:
     return start_a < end_b and start_b < end_a
 
 
-def check_cast(result: DType, target: DType) -> None:
+def check_cast(result: DType, target: DType, error: type[Exception] = RuntimeError) -> None:
     """Refuse to write a result into a dtype of a lower category.
 
     Raises:
-        RuntimeError: PyTorch's.
+        error: PyTorch's.
     """
     if not can_cast(result, target):
-        raise RuntimeError(f"result type {NAMES[result.name]} can't be cast to the desired output type {NAMES[target.name]}")
+        raise error(f"result type {NAMES[result.name]} can't be cast to the desired output type {NAMES[target.name]}")
 
 
 def _inplace(op: Operator, backend: int) -> Kernel | None:
@@ -72,6 +96,8 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
     differentiable = has_derivative(functional)
     compute = outside_graph(kernel.fn) if kernel.composite and differentiable else kernel.fn
     copy, fill = registry["copy_"], dtype_of_target(functional)
+    meta = registry.meta_rows.get(functional.name)
+    makes_real = isinstance(meta, Pointwise) and meta.kind == "real"
 
     def general(self: Any, *args: Any) -> Any:
         result = compute(self, *args) if fill is None else compute(*fill((self, *args), self))
@@ -81,6 +107,8 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
             )
         check_writable(self, args)
         if result._dtype is not self._dtype:
+            if self._dtype.is_complex and makes_real:
+                raise RuntimeError(f"In-place {functional.packet} is not supported for complex tensors.")
             check_cast(result._dtype, self._dtype)
         keys = backend | ((self._keys | result._keys) & STRIDED)
         copy_kernel = copy.kernel(backend)
@@ -94,7 +122,6 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
             return copy.call(self, compute(self, *args))
 
         return Kernel(composite, kernel.origin, composite=True)
-    meta = registry.meta_rows.get(functional.name)
     lane = None
     if backend == CPU and isinstance(meta, Pointwise) and kernel.fast is not None:
         lane = _inplace_lane(kernel.origin, meta, general)
@@ -189,8 +216,8 @@ def _out(op: Operator, backend: int) -> Kernel | None:
     kernel = functional.kernel(backend)
     if kernel is None:
         return None
-
     fill, single = dtype_of_target(functional), len(functional.schema.returns) == 1 and not functional.schema.returns_list
+    disjoint = single and ("x" in op.flags or "t" in op.flags)
 
     def call(*args: Any) -> Any:
         *inputs, out = args
@@ -198,35 +225,43 @@ def _out(op: Operator, backend: int) -> Kernel | None:
             raise TypeError(f"{op.packet}(): argument 'out' must be Tensor, not {type(out).__name__}")
         if fill is not None:
             inputs = fill(inputs, out)
+        reads = _tensors(inputs["i" in op.flags:]) if disjoint else ()
+        check_disjoint(out, reads)
         keys = backend | STRIDED
         compute = functional.table.get(keys) or resolve(functional, keys & ~AUTOGRAD)
         result = compute(*inputs)
         if result.__class__ in TENSOR_TYPES:
-            return write_out(op, result, out)
+            return write_out(op, result, out, not kernel.composite, reads)
         if not isinstance(out, (tuple, list)) or len(out) != len(result):
             raise TypeError(f"{op.packet}(): argument 'out' must be tuple of {len(result)} Tensors, not {type(out).__name__}")
-        written = [write_out(op, part, target) for part, target in zip(result, out, strict=True)]
+        for target in out:
+            check_writable(target, inputs)
+        written = [write_out(op, part, target, not kernel.composite) for part, target in zip(result, out, strict=True)]
         return type(result)(*written) if hasattr(result, "_fields") else type(result)(written)
 
     return Kernel(call, kernel.origin)
 
 
-def write_out(op: Operator, result: Tensor, out: Tensor) -> Tensor:
-    """Write a result into the tensor given as ``out=``, resizing it if it has another shape.
+def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = True, reads: Any = ()) -> Tensor:
+    """Write a result into the tensor given as ``out=``, resizing it if it has another shape: to the result's strides, or
+    contiguous. It may then share no memory with ``reads``.
 
     Raises:
         RuntimeError: if dtype or device do not allow it.
     """
     if out._device != result._device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
-    if isinstance(registry.meta_rows.get(op.functional.name if op.functional else ""), Pointwise) or "o" in op.flags and "x" not in op.flags:
-        check_cast(result._dtype, out._dtype)
+    if "x" not in op.flags:
+        check_cast(result._dtype, out._dtype, TypeError if "t" in op.flags else RuntimeError)
     elif out._dtype is not result._dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+    else:
+        check_writable(out)
     if out.shape != result.shape:
         resize_output(out, tuple(result.shape))
-        if result._keys & STRIDED:
+        if result._keys & STRIDED and keep_strides:
             out._set_layout(None, result.shape, result._strides(), out._offset)
+        check_disjoint(out, reads)
     check_writable(out)
     keys = out._keys
     out._keys = keys & ~AUTOGRAD
@@ -250,11 +285,17 @@ def resize_output(out: Tensor, shape: Ints) -> Tensor:
 
 
 def writing_kernel(check: Callable[..., None], write: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """The kernel of an operator that exists in place only: its meta row checks, its row writes into the first array."""
+    """The kernel of an operator that exists in place only: its meta row checks, its row writes into the first array, or
+    into a list of them.
+    """
 
     def kernel(self: Any, *args: Any) -> Any:
         check(self, *args)
-        check_writable(self, args)
+        if self.__class__ in TENSOR_TYPES:
+            check_writable(self, args)
+        else:
+            for target in self:
+                check_writable(target)
         if write is not None:
             write(self, *args)
         return self
@@ -263,8 +304,8 @@ def writing_kernel(check: Callable[..., None], write: Callable[..., Any] | None 
 
 
 def find(op: Operator, backend: int) -> Kernel | None:
-    """The kernel of a form, from that of the functional operator."""
-    if op.functional is None:
+    """The kernel of a form, from that of the functional operator, unless it has rows of its own."""
+    if op.functional is None or op.name in registry.meta_rows:
         return None
     return _inplace(op, backend) if op.is_inplace else _out(op, backend)
 

@@ -56,7 +56,7 @@ def is_non_overlapping_and_dense(shape: Sequence[int], stride: Sequence[int]) ->
 
 def overlaps_itself(shape: Sequence[int], stride: Sequence[int]) -> bool:
     """Whether two indices are sure to mean the same element: a dimension longer than 1 of stride 0."""
-    return any(size > 1 and step == 0 for size, step in zip(shape, stride, strict=True))
+    return 0 not in shape and any(size > 1 and step == 0 for size, step in zip(shape, stride, strict=True))
 
 
 def storage_size(shape: Sequence[int], stride: Sequence[int], offset: int = 0) -> int:
@@ -247,3 +247,36 @@ def check_sizes(shape: Sequence[int]) -> Ints:
     if prod(shape) >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return tuple(shape)
+
+
+#: The order in which the channels-last formats lay out dimensions, outermost first, by number of dimensions.
+CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
+
+
+def ordered_strides(shape: Sequence[int], order: Sequence[int]) -> Ints:
+    """The strides of a dense tensor whose dimensions lie in this order, outermost first."""
+    strides = [0] * len(order)
+    for dim, step in zip(order, contiguous_strides([shape[d] for d in order]), strict=True):
+        strides[dim] = step
+    return tuple(strides)
+
+
+def suggested_order(shape: Ints, stride: Ints) -> Ints | None:
+    """The order of the channels-last format that strides suggest (ATen's ``suggest_memory_format``); None for no such."""
+    order = CHANNELS_LAST.get(len(shape))
+    if order is None or stride[1] == 0 or 0 in shape:
+        return None
+    least = 0
+    for dim in reversed(order):
+        if stride[dim] < least or dim == 0 and least == stride[1]:
+            return None
+        least = stride[dim] * max(shape[dim], 1)
+    return order
+
+
+def suggested_strides(shape: Ints, order: Ints | None) -> Ints | None:
+    """The strides of a new tensor in a suggested order; None for contiguous."""
+    if order is None:
+        return None
+    strides = ordered_strides(shape, order)
+    return None if strides == contiguous_strides(shape) else strides

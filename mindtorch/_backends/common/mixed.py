@@ -9,7 +9,8 @@ from ..._dispatch.keys import BACKENDS, CPU
 from ..._dispatch.registry import Operator
 from .pointwise import Pointwise
 
-COPIES = {"copy_", "_to_copy", "to.device"}
+#: Run where their first argument is, wherever the others are.
+FIRST_DECIDES = {"copy_", "_to_copy", "to.device", "index.Tensor", "index_put", "index_put_"}
 
 
 def _devices(args: tuple[Any, ...]) -> list[Any]:
@@ -23,7 +24,7 @@ def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
 
     def call(*args: Any) -> Any:
         devices = _devices(args)
-        if op.name in COPIES:
+        if op.name in FIRST_DECIDES:
             target = args[0]._keys & BACKENDS
             return (op.table.get(found := keys & ~BACKENDS | target) or resolve(op, found))(*args)
         if len(devices) == 1 and isinstance(registry.meta_rows.get(functional.name), Pointwise):

@@ -115,10 +115,10 @@ class Pointwise:
         promoted = result_type([o for i, o in enumerate(operands) if i not in self.untyped] if self.untyped else operands)
         if self.check is not None:
             self.check(promoted, *args)
+        shape, stride = self.layout(operands)
         if CLASSES[promoted] not in self.takes:
             raise not_implemented_for(self.kernel, promoted)
         dtype = self.compute(promoted)
-        shape, stride = self.layout(operands)
         return Spec(shape, self.output(dtype), stride), dtype
 
     def layout(self, operands: tuple[Any, ...]) -> tuple[Ints, Ints | None]:

@@ -22,9 +22,9 @@ fmio fmod.Scalar(Tensor self, Scalar other) -> Tensor
 fmio pow.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
 fmio pow.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
 fo  pow.Scalar(Scalar self, Tensor exponent) -> Tensor
-fmio float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
-fmio float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
-fo  float_power.Scalar(Scalar self, Tensor exponent) -> Tensor
+fmiox float_power.Tensor_Tensor(Tensor self, Tensor exponent) -> Tensor
+fmiox float_power.Tensor_Scalar(Tensor self, Scalar exponent) -> Tensor
+fox float_power.Scalar(Scalar self, Tensor exponent) -> Tensor
 f   add.Scalar_Tensor(Scalar self, Tensor other, *, Scalar alpha=1) -> Tensor
 f   sub.Scalar_Tensor(Scalar self, Tensor other, *, Scalar alpha=1) -> Tensor
 f   mul.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
@@ -32,14 +32,14 @@ f   div.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 f   true_divide.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 f   floor_divide.Scalar_Tensor(Scalar self, Tensor other) -> Tensor
 
-fmio neg(Tensor self) -> Tensor
-fmio negative(Tensor self) -> Tensor
+fmiox neg(Tensor self) -> Tensor
+fmiox negative(Tensor self) -> Tensor
 fm  positive(Tensor(a) self) -> Tensor(a)
-fmio abs(Tensor self) -> Tensor
-fmio absolute(Tensor self) -> Tensor
-fmio sign(Tensor self) -> Tensor
-fmio sgn(Tensor self) -> Tensor
-fmo signbit(Tensor self) -> Tensor
+fmiox abs(Tensor self) -> Tensor
+fmiox absolute(Tensor self) -> Tensor
+fmiox sign(Tensor self) -> Tensor
+fmiox sgn(Tensor self) -> Tensor
+fmox signbit(Tensor self) -> Tensor
 fmio reciprocal(Tensor self) -> Tensor
 fmio square(Tensor self) -> Tensor
 fmio sqrt(Tensor self) -> Tensor
@@ -81,13 +81,13 @@ fmio logaddexp2(Tensor self, Tensor other) -> Tensor
 -   sigmoid_backward(Tensor grad_output, Tensor output) -> Tensor
 -   tanh_backward(Tensor grad_output, Tensor output) -> Tensor
 
-fmio ceil(Tensor self) -> Tensor
-fmio floor(Tensor self) -> Tensor
-fmio round(Tensor self) -> Tensor
-fmio round.decimals(Tensor self, *, int decimals) -> Tensor
-fmio trunc(Tensor self) -> Tensor
-fmio fix(Tensor self) -> Tensor
-fmio frac(Tensor self) -> Tensor
+fmiox ceil(Tensor self) -> Tensor
+fmiox floor(Tensor self) -> Tensor
+fmiox round(Tensor self) -> Tensor
+fmiox round.decimals(Tensor self, *, int decimals) -> Tensor
+fmiox trunc(Tensor self) -> Tensor
+fmiox fix(Tensor self) -> Tensor
+fmiox frac(Tensor self) -> Tensor
 
 fmio copysign.Tensor(Tensor self, Tensor other) -> Tensor
 fmio copysign.Scalar(Tensor self, Scalar other) -> Tensor
@@ -96,16 +96,16 @@ fmio ldexp.Tensor(Tensor self, Tensor other) -> Tensor
 fmo frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)
 fmio gcd(Tensor self, Tensor other) -> Tensor
 fmio lcm(Tensor self, Tensor other) -> Tensor
-fmio lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
+fmiox lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor
 fmio lerp.Scalar(Tensor self, Tensor end, Scalar weight) -> Tensor
 fmio addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 fmio addcdiv(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1) -> Tensor
 
 fm  conj(Tensor(a) self) -> Tensor(a)
-fmio conj_physical(Tensor self) -> Tensor
+fmiox conj_physical(Tensor self) -> Tensor
 -   _conj(Tensor self) -> Tensor
 -   _conj_physical(Tensor self) -> Tensor
 fmo angle(Tensor self) -> Tensor
-fo  polar(Tensor abs, Tensor angle) -> Tensor
-fo  complex(Tensor real, Tensor imag) -> Tensor
+fox polar(Tensor abs, Tensor angle) -> Tensor
+fox complex(Tensor real, Tensor imag) -> Tensor
 """

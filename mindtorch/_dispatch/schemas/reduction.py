@@ -33,15 +33,14 @@ fmox amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 fmox amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
 fmox aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
 fmo  max(Tensor self) -> Tensor
-fmox max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 fmo  max.other(Tensor self, Tensor other) -> Tensor
+fmox max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 fmo  min(Tensor self) -> Tensor
-fmox min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 fmo  min.other(Tensor self, Tensor other) -> Tensor
+fmox min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 fmox argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 fmox argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 fmo  logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
--o   special_logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
 ox   linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 fm   cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor
 fm   corrcoef(Tensor self) -> Tensor

@@ -1,4 +1,4 @@
-"""Finding and counting: unique elements, histograms, places in sorted sequences, where something is.
+"""Finding: unique elements, places in sorted sequences, where something is.
 
 Overloads named ``python`` are what PyTorch's Python functions make of the operator beside them.
 """
@@ -9,10 +9,6 @@ f    _unique2(Tensor self, bool sorted=True, bool return_inverse=False, bool ret
 -    unique_dim(Tensor self, int dim, bool sorted=True, bool return_inverse=False, bool return_counts=False) -> (Tensor, Tensor, Tensor)
 fm   unique_consecutive.python(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor
 -    unique_consecutive(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> (Tensor, Tensor, Tensor)
-fm   bincount(Tensor self, Tensor? weights=None, int minlength=0) -> Tensor
-fmox histc(Tensor self, int bins=100, Scalar min=0, Scalar max=0) -> Tensor
-fmox histogram.bins_tensor(Tensor self, Tensor bins, *, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)
-fmox histogram.bin_ct(Tensor self, int bins=100, *, float[]? range=None, Tensor? weight=None, bool density=False) -> (Tensor hist, Tensor bin_edges)
 fox  searchsorted.Tensor(Tensor sorted_sequence, Tensor self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor
 fox  searchsorted.Scalar(Tensor sorted_sequence, Scalar self, *, bool out_int32=False, bool right=False, str? side=None, Tensor? sorter=None) -> Tensor
 fox  bucketize.Tensor(Tensor self, Tensor boundaries, *, bool out_int32=False, bool right=False) -> Tensor

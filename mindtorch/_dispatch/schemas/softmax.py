@@ -3,8 +3,6 @@
 SCHEMAS = """
 fmox softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
 fmox log_softmax.int(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
--    special_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor
--    special_log_softmax(Tensor self, int dim, *, ScalarType? dtype=None) -> Tensor
 fox  _softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 fox  _log_softmax(Tensor self, int dim, bool half_to_float) -> Tensor
 f    _safe_softmax(Tensor self, int dim, ScalarType? dtype=None) -> Tensor

@@ -31,7 +31,7 @@ o   special_xlog1py.self_scalar(Scalar self, Tensor other) -> Tensor
 o   special_zeta(Tensor self, Tensor other) -> Tensor
 o   special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
 o   special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
-o   special_round(Tensor self, *, int decimals=0) -> Tensor
+ox  special_round(Tensor self, *, int decimals=0) -> Tensor
 
 o   special_airy_ai(Tensor x) -> Tensor
 o   special_bessel_j0(Tensor self) -> Tensor

@@ -92,11 +92,11 @@ SCATTER = """
 -   slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step) -> Tensor
 -   diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor
 -   unfold_backward(Tensor grad_in, int[] input_sizes, int dim, int size, int step) -> Tensor
-fm  select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor
-fm  slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor
-fm  diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
-fm  as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor
-fm  narrow_copy(Tensor self, int dim, int start, int length) -> Tensor
+fmox select_scatter(Tensor self, Tensor src, int dim, int index) -> Tensor
+fmox slice_scatter(Tensor self, Tensor src, int dim=0, int? start=None, int? end=None, int step=1) -> Tensor
+fmox diagonal_scatter(Tensor self, Tensor src, int offset=0, int dim1=0, int dim2=1) -> Tensor
+fmox as_strided_scatter(Tensor self, Tensor src, int[] size, int[] stride, int? storage_offset=None) -> Tensor
+fmox narrow_copy(Tensor self, int dim, int start, int length) -> Tensor
 """
 
 
@@ -109,7 +109,7 @@ def copies(views: str) -> str:
         packet, _, overload = name.partition(".")
         name = f"{packet}_copy.{overload}" if overload else f"{packet}_copy"
         rest = rest.replace("(a -> *)", "").replace("(a)", "")
-        rows.append(f"{'f' if packet[0] != '_' else '-'}o {name}({rest}")
+        rows.append(f"{'f' if packet[0] != '_' else '-'}ox {name}({rest}")
     return "\n".join(rows)
 
 

@@ -13,7 +13,7 @@ from ...._dispatch.dispatcher import registry
 from ...._dispatch.keys import CPU
 from ...._dispatch.registry import Kernel, Operator
 from ...._tensor import Tensor
-from . import lanes, layouts, pieces
+from . import lanes, layouts, memory, pieces
 
 Row = Callable[..., Any]
 LAYOUTS = {**layouts.LAYOUTS, **pieces.LAYOUTS}
@@ -91,6 +91,7 @@ ROWS: dict[str, Row] = {
     "t_": in_place(layouts.t),
     "transpose_": in_place(layouts.transpose),
     "unsqueeze_": in_place(layouts.unsqueeze),
+    **memory.ROWS,
 }
 
 

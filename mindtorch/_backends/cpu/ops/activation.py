@@ -64,6 +64,15 @@ def log_sigmoid_backward(grad: Any, x: Any, buffer: Any) -> Any:
     return grad * np.where(below, 1 - buffer / (1 + buffer), buffer / (1 + buffer))
 
 
+def widened(row: Callable[..., Any]) -> Callable[..., Any]:
+    """A row that computes what is of half precision in float32."""
+
+    def call(*args: Any) -> Any:
+        return row(*(a.astype(np.float32) if isinstance(a, np.ndarray) and a.dtype.itemsize == 2 else a for a in args))
+
+    return call
+
+
 def glu(x: Any, dim: int = -1) -> Any:
     first, second = np.split(x, 2, dim)
     return first * sigmoid(second)
@@ -131,12 +140,12 @@ ROWS: dict[str, Callable[..., Any]] = {
     "hardshrink_backward": lambda grad, x, lambd: np.where(np.abs(x) <= lambd, 0, grad),
     "threshold": lambda x, threshold, value: np.where(x <= x.dtype.type(threshold), x.dtype.type(value), x),
     "threshold_backward": lambda grad, x, threshold: np.where(np.less_equal(x, threshold), 0, grad),
-    "log_sigmoid_forward": log_sigmoid_forward,
+    "log_sigmoid_forward": widened(log_sigmoid_forward),
     "log_sigmoid_backward": log_sigmoid_backward,
-    "glu": glu,
-    "glu_backward": glu_backward,
+    "glu": widened(glu),
+    "glu_backward": widened(glu_backward),
     "_prelu_kernel": lambda x, weight: np.where(np.greater(x, 0), x, x * weight),
-    "_prelu_kernel_backward": prelu_backward,
+    "_prelu_kernel_backward": widened(prelu_backward),
     "rrelu_with_noise": rrelu_with_noise,
     "rrelu_with_noise_backward": rrelu_backward,
 }

@@ -1,4 +1,4 @@
-"""CPU kernels of linear algebra. NumPy hands matrices of any strides to BLAS."""
+"""CPU kernels of products. NumPy hands matrices of any strides to BLAS."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,32 +6,87 @@ from typing import Any
 
 import numpy as np
 
+ndarray = np.ndarray
 
-def widened(*arrays: np.ndarray) -> tuple[np.ndarray, ...]:
+
+def widened(*arrays: ndarray) -> tuple[ndarray, ...]:
     """Arrays as products of them are computed: half-precision ones in float32, as ATen accumulates."""
     if arrays[0].dtype.itemsize == 2 and arrays[0].dtype.kind not in "iu":
         return tuple(array.astype(np.float32) for array in arrays)
     return arrays
 
 
-def matmul(self: np.ndarray, mat2: np.ndarray) -> np.ndarray:
+def matmul(self: ndarray, mat2: ndarray) -> ndarray:
     return np.matmul(*widened(self, mat2))
 
 
-def addmm(self: np.ndarray, mat1: np.ndarray, mat2: np.ndarray, beta: Any = 1, alpha: Any = 1) -> np.ndarray:
-    self, mat1, mat2 = widened(self, mat1, mat2)
-    product = np.matmul(mat1, mat2)
+def added(self: ndarray, product: ndarray, beta: Any, alpha: Any) -> ndarray:
+    """``beta * self + alpha * product``."""
     if alpha != 1:
         product *= _scalar(alpha, product)
     if beta == 0:  # what self holds does not matter then, not even NaN
         return product
-    product += self if beta == 1 else self * _scalar(beta, product)
-    return product
+    return product + (self if beta == 1 else self * _scalar(beta, product))
 
 
-def _scalar(value: Any, array: np.ndarray) -> Any:
+def _scalar(value: Any, array: ndarray) -> Any:
     """A number in an array's dtype, as C converts it."""
     return np.asarray(value).astype(array.dtype)[()]
 
 
-ROWS: dict[str, Callable[..., Any]] = {"mm": matmul, "bmm": matmul, "addmm": addmm}
+def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
+    """``self`` plus a product of matrices, of batches of them, or of a matrix and a vector."""
+    self, mat1, mat2 = widened(self, mat1, mat2)
+    return added(self, np.matmul(mat1, mat2), beta, alpha)
+
+
+def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
+    self, batch1, batch2 = widened(self, batch1, batch2)
+    (b, n, k), m = batch1.shape, batch2.shape[2]
+    product = np.matmul(batch1.transpose(1, 0, 2).reshape(n, b * k), batch2.reshape(b * k, m))
+    return added(self, product, beta, alpha)
+
+
+def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
+    dtype = np.result_type(self, vec1, vec2)
+    self, vec1, vec2 = (array.astype(dtype) for array in (self, vec1, vec2))
+    shape = (vec1.size, vec2.size)
+    return added(np.broadcast_to(self, shape), np.multiply.outer(vec1, vec2), beta, alpha)
+
+
+def dot(self: ndarray, tensor: ndarray) -> ndarray:
+    return np.dot(*widened(self, tensor))
+
+
+def vdot(self: ndarray, other: ndarray) -> ndarray:
+    return np.vdot(*widened(self, other))
+
+
+def linalg_cross(self: ndarray, other: ndarray, dim: int = -1) -> ndarray:
+    a, b = np.broadcast_arrays(self, other)
+    return np.cross(a, b, axis=dim)
+
+
+def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
+              unroll_dim: int = 1) -> ndarray:
+    """The sum over ``sumdim`` of the product of three arrays, each seen with the dimensions ``expand`` besides."""
+    ndim = i1.ndim + len(expand1)
+    operands = [part for array, dims in zip(widened(i1, i2, i3), (expand1, expand2, expand3), strict=True)
+                for part in (array, [d for d in range(ndim) if d not in dims])]
+    return np.einsum(*operands, [d for d in range(ndim) if d not in sumdim], optimize=True)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "mm": matmul,
+    "bmm": matmul,
+    "mv": matmul,
+    "dot": dot,
+    "vdot": vdot,
+    "addmm": addmm,
+    "addmv": addmm,
+    "addr": addr,
+    "addbmm": addbmm,
+    "baddbmm": addmm,
+    "linalg_cross": linalg_cross,
+    "_trilinear": trilinear,
+}

@@ -18,9 +18,14 @@ def _is_integer(x: Any) -> bool:
 
 def _divisor(x: Any, y: Any) -> Any:
     """The divisor, of which integers must not be zero."""
-    if _is_integer(x) and not np.all(y):
+    if _is_integer(x) and _is_integer(y) and np.size(x) and not np.all(y):
         raise RuntimeError("ZeroDivisionError")
     return y
+
+
+def times(factor: Any, x: Any) -> Any:
+    """A number given as ``alpha`` or ``value`` times an array, in the array's dtype; large integers wrap around."""
+    return x if factor == 1 else np.asarray(factor).astype(x.dtype) * x
 
 
 def floor_divide(x: Any, y: Any) -> Any:
@@ -123,10 +128,10 @@ def complex_(real: Any, imag: Any) -> Any:
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    "add.Tensor": Extended(np.add, lambda x, y, alpha: x + alpha * y if alpha != 1 else x + y),
-    "sub.Tensor": Extended(np.subtract, lambda x, y, alpha: x - alpha * y if alpha != 1 else x - y),
-    "rsub.Tensor": lambda x, y, alpha=1: y - alpha * x,
-    "rsub.Scalar": lambda x, y, alpha=1: y - alpha * x,
+    "add.Tensor": Extended(np.add, lambda x, y, alpha: x + times(alpha, y)),
+    "sub.Tensor": Extended(np.subtract, lambda x, y, alpha: x - times(alpha, y)),
+    "rsub.Tensor": lambda x, y, alpha=1: y - times(alpha, x),
+    "rsub.Scalar": lambda x, y, alpha=1: y - times(alpha, x),
     "mul.Tensor": np.multiply,
     "div.Tensor": np.divide,
     "div.Tensor_mode": divide,
@@ -192,8 +197,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "lcm": np.lcm,
     "lerp.Tensor": lerp,
     "lerp.Scalar": lerp,
-    "addcmul": lambda x, first, second, value=1: x + (first * second if value == 1 else value * first * second),
-    "addcdiv": lambda x, first, second, value=1: x + (first / second if value == 1 else value * first / second),
+    "addcmul": lambda x, first, second, value=1: x + times(value, first) * second,
+    "addcdiv": lambda x, first, second, value=1: x + times(value, first) / second,
     "_conj": np.conjugate,
     "_conj_physical": np.conjugate,
     "angle": angle,

@@ -44,11 +44,7 @@ def multinomial(p: np.ndarray, n: int, replacement: bool = False, generator: Gen
 
 
 def binomial(count: np.ndarray, prob: np.ndarray, generator: Generator | None = None) -> np.ndarray:
-    out = count + prob  # for its layout
-    order = sampling.memory_order(out)
-    count, prob = (a.transpose(order) for a in np.broadcast_arrays(count, prob))
-    sampling.fill(out, rejection.binomial(generator or default_generator, count, prob))
-    return out
+    return rejection.binomial(generator or default_generator, *np.broadcast_arrays(count, prob))
 
 
 def native_dropout(x: np.ndarray, p: float, train: bool | None) -> tuple[np.ndarray, np.ndarray]:

@@ -82,14 +82,17 @@ def product(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
 
 
 def moments(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
-    """Variance and mean, in two passes: the mean first."""
+    """Variance and mean, in two passes: the mean first. Complex numbers vary in two directions."""
+    if x.dtype.kind == "c":
+        (first, real), (second, imag) = (moments(part, dim, correction, keepdim) for part in (x.real, x.imag))
+        return first + second, real + 1j * imag
     axis = wrap_dims(dim, x.ndim)
     x = widened(x)
     middle = np.asarray(mean(x, axis, True))
-    away = x - middle
-    squares = np.square(away, out=away) if away.dtype.kind == "f" else away.real**2 + away.imag**2
+    squares = np.asarray(x - middle)
+    np.square(squares, out=squares)
     freedom = max(count(x, axis) - (1 if correction is None else correction), 0)
-    variance = np.asarray(total(squares, axis, keepdim)) / np.asarray(freedom, squares.dtype)
+    variance = np.asarray(total(squares, axis, keepdim)) / np.asarray(freedom, x.dtype)
     return variance, middle.reshape(variance.shape)
 
 
@@ -145,7 +148,7 @@ def argument(find: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
-    axis = wrap_dims(dim, x.ndim)
+    x, axis = widened(x), wrap_dims(dim, x.ndim)
     return np.minimum.reduce(x, axis, keepdims=keepdim), np.maximum.reduce(x, axis, keepdims=keepdim)
 
 
@@ -158,7 +161,8 @@ def logsumexp(x: np.ndarray, dim: Any, keepdim: bool = False) -> Any:
     x = widened(x) if x.dtype.kind not in "biu" else x.astype(np.float64)
     top = np.maximum.reduce(x.real, axis, keepdims=True, initial=-inf)
     top = np.where(np.isfinite(top), top, 0)
-    result = np.asarray(np.log(total(np.exp(x - top), axis, keepdim)))
+    shifted = np.asarray(x - top)
+    result = np.asarray(np.log(total(np.exp(shifted, out=shifted), axis, keepdim)))
     return result + top.reshape(result.shape)
 
 

@@ -1,4 +1,4 @@
-"""CPU kernels of finding and counting."""
+"""CPU kernels of finding."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,9 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._dtype import from_numpy_dtype
 from ...common.errors import check
-from .creation import linspace
 from .reduction import widened
 
 # -- unique elements ---------------------------------------------------------------------------------------------------
@@ -59,51 +57,6 @@ def unique_consecutive(x: np.ndarray, return_inverse: bool = False, return_count
     return consecutive_elements(x, return_inverse, return_counts) if dim is None else consecutive_slices(x, dim)
 
 
-# -- counts ------------------------------------------------------------------------------------------------------------
-
-
-def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
-    check(not x.size or x.min() >= 0, "bincount only supports 1-d non-negative integral inputs.")
-    return np.bincount(x.astype(np.int64), weights if x.size else None, minlength)
-
-
-def check_finite(name: str, low: Any, high: Any) -> None:
-    check(np.isfinite(low) and np.isfinite(high), f"{name} range of [{low}, {high}] is not finite")
-
-
-def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndarray:  # noqa: A002
-    x = widened(x)
-    low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
-    check_finite("torch.histc:", low, high)
-    low, high = (x.dtype.type(v) for v in ((low - 1, high + 1) if low == high else (low, high)))
-    inside = x[(x >= low) & (x <= high)]
-    places = ((inside - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)
-    return np.bincount(np.minimum(places, bins - 1), minlength=bins)
-
-
-def histogram(x: np.ndarray, edges: np.ndarray, weight: np.ndarray | None, density: bool) -> tuple[Any, Any]:
-    """Counts between edges; the last bin holds its right edge, too."""
-    x, edges = widened(x).reshape(-1), widened(edges)
-    inside = (x >= edges[0]) & (x <= edges[-1])
-    places = np.minimum(np.searchsorted(edges, x[inside], "right") - 1, len(edges) - 2)
-    counts = np.zeros(len(edges) - 1, x.dtype)
-    np.add.at(counts, places, 1 if weight is None else weight.reshape(-1)[inside])
-    return counts / counts.sum() / np.diff(edges) if density else counts, edges
-
-
-def histogram_edges(x: np.ndarray, bins: np.ndarray, weight: Any = None, density: bool = False) -> tuple[Any, Any]:
-    return histogram(x, bins, weight, density)
-
-
-def histogram_count(x: np.ndarray, bins: int = 100, range: Any = None, weight: Any = None,  # noqa: A002
-                    density: bool = False) -> tuple[Any, Any]:
-    low, high = range if range is not None else (x.min(), x.max()) if x.size else (0, 1)
-    check_finite("torch.histogramdd: dimension 0's", low, high)
-    if low == high:
-        low, high = low - 0.5, high + 0.5
-    return histogram(x, linspace(low, high, bins + 1, from_numpy_dtype(x.dtype)).astype(x.dtype), weight, density)
-
-
 # -- places ------------------------------------------------------------------------------------------------------------
 
 
@@ -140,17 +93,13 @@ def nonzero_static(x: np.ndarray, size: int, fill_value: int = -1) -> np.ndarray
 
 
 def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
-    return np.isin(elements, test_elements, invert=invert)
+    return np.isin(widened(np.asarray(elements)), widened(np.asarray(test_elements)), invert=invert)
 
 
 ROWS: dict[str, Callable[..., Any]] = {
     "_unique2": lambda x, sorted=True, *flags: sorted_elements(x, *(*flags, False, False)[:2]),
     "unique_dim": lambda x, dim, *flags: sorted_slices(x, dim),
     "unique_consecutive": unique_consecutive,
-    "bincount": bincount,
-    "histc": histc,
-    "histogram.bins_tensor": histogram_edges,
-    "histogram.bin_ct": histogram_count,
     "searchsorted.Tensor": searchsorted,
     "searchsorted.Scalar": searchsorted,
     "bucketize.Tensor": bucketize,

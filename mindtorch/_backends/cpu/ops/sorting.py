@@ -72,16 +72,14 @@ def nanmedian(x: np.ndarray, axis: int) -> np.ndarray:
     return at_rank(x, axis, np.maximum((x == x).sum(axis) - 1, 0) // 2)
 
 
-def of_all(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., Any]:
-    """A row for all elements; NaN (for integers, the lowest) where there is none."""
-
-    def row(x: np.ndarray) -> Any:
-        flat = x.reshape(-1)
-        if not x.size:
-            return np.nan if x.dtype.kind not in "iu" else np.iinfo(x.dtype).min
-        return flat[choose(widened(flat), 0)]
-
-    return row
+def median_of_all(x: np.ndarray, ignore_nan: bool = False) -> Any:
+    """NaN, or what C makes of it, where there is nothing."""
+    flat = widened(x).reshape(-1)
+    numbers = flat[~np.isnan(flat)] if flat.dtype.kind == "f" else flat
+    if not numbers.size or numbers.size < flat.size and not ignore_nan:
+        return np.array(np.nan).astype(x.dtype)
+    middle = (numbers.size - 1) // 2
+    return np.partition(numbers, middle)[middle]
 
 
 def mode(x: np.ndarray, axis: int) -> np.ndarray:
@@ -100,9 +98,9 @@ ROWS: dict[str, Callable[..., Any]] = {
     "sort.stable": lambda x, stable, dim=-1, descending=False: sort(x, dim, descending),
     "topk": topk,
     "kthvalue": kthvalue,
-    "median": of_all(median),
+    "median": median_of_all,
     "median.dim": selected(median),
-    "nanmedian": of_all(nanmedian),
+    "nanmedian": lambda x: median_of_all(x, True),
     "nanmedian.dim": selected(nanmedian),
     "mode": selected(mode),
 }

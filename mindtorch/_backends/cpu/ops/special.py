@@ -40,9 +40,22 @@ def digamma(x: Any) -> Any:
     return np.where(np.equal(x, 0), np.copysign(np.inf, -np.asarray(x)), psi(x))
 
 
+def trigamma(x: Any) -> Any:
+    """By reflection and a series in the given precision, whose errors near the poles are PyTorch's."""
+    pi_ = x.dtype.type(pi)
+    reflected = x < 0.5
+    y = np.where(reflected, 1 - x, x)
+    total = np.where(reflected, -((pi_ / np.sin(pi_ * x)) ** 2), 0)
+    for _ in range(6):
+        total, y = total + 1 / (y * y), y + 1
+    square = 1 / (y * y)
+    total = total + (1 + 1 / (2 * y) + square * (1 / 6 - square * (1 / 30 - square * (1 / 42)))) / y
+    return np.where(reflected, -total, total)
+
+
 def polygamma(n: int, x: Any) -> Any:
-    if n == 0:
-        return digamma(x)
+    if n < 2:
+        return trigamma(x) if n else digamma(x)
     return (1 if n % 2 else -1) * factorial(n) * zeta(np.asarray(n + 1, x.dtype), x)
 
 
@@ -68,15 +81,13 @@ def recurrence(first: Callable[[Any], Any], step: Callable[[int, Any, Any, Any],
     """Polynomials p(0) = 1, p(1) = ``first(x)``, p(k + 1) = ``step(k, x, p(k), p(k - 1))``; 0 for negative degrees."""
 
     def row(x: Any, n: Any) -> Any:
-        dtype = np.result_type(x, n)
-        x = argument(np.asarray(x, np.float64))
-        x, n = np.broadcast_arrays(x, np.trunc(n))
+        x, n = np.broadcast_arrays(argument(np.asarray(x)), np.trunc(n))
         before, now = np.ones_like(x), first(x)
-        out = np.where(n == 0, before, np.where(n == 1, now, 0.0))
+        out = np.where(n == 0, before, np.where(n == 1, now, 0))
         for k in range(1, int(n.max(initial=0))):
             before, now = now, step(k, x, now, before)
             out = np.where(n == k + 1, now, out)
-        return out.astype(dtype)
+        return out
 
     return row
 

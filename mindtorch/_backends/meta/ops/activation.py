@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check, not_implemented_for
+from ...common.errors import check, check_fits, not_implemented_for
 from ...common.layout import Spec, wrap_dim
 from ...common.pointwise import CLASSES, Pointwise
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
@@ -32,7 +32,12 @@ def check_clamped(words: str) -> Callable[..., None]:
 
 def check_hardtanh(promoted: DType, self: Any, min_val: Any = -1, max_val: Any = 1) -> None:
     check_clamped("Bool inputs not supported for hardtanh")(promoted)
+    check_fits(promoted, min_val, max_val)
     check(promoted is not uint8 or min_val >= 0 and max_val >= 0, "cannot do hardtanh on an unsigned type with negative limits")
+
+
+def check_threshold(promoted: DType, self: Any, threshold: Any, value: Any) -> None:
+    check_fits(promoted, threshold, value)
 
 
 def check_celu(promoted: DType, self: Any, alpha: Any = 1.0) -> None:
@@ -110,7 +115,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "softshrink_backward": backward("softshrink"),
     "hardshrink": activation("hardshrink"),
     "hardshrink_backward": backward("hardshrink"),
-    "threshold": activation("threshold", "ihf"),
+    "threshold": activation("threshold", "ihf", check=check_threshold),
     "threshold_backward": Pointwise("default", 2, "ihf", "threshold_cpu"),
     "log_sigmoid_forward": log_sigmoid,
     "log_sigmoid_backward": Pointwise("default", 3, "hf", "log_sigmoid_backward_cpu"),

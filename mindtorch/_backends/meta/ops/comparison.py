@@ -4,12 +4,12 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check
+from ...common.errors import check, check_fits, not_implemented_for
 from ...common.layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import COMPLEX, INTEGER, DType, bool_, iinfo, uint8
-from .pointwise import refuse_complex
+from ...._dtype import COMPLEX, DType, bool_, uint8
+from .pointwise import FLOATS, refuse_complex
 
 
 def comparison(name: str, takes: str = "bihf") -> Pointwise:
@@ -18,17 +18,24 @@ def comparison(name: str, takes: str = "bihf") -> Pointwise:
 
 def extremum(name: str) -> Pointwise:
     """Of two operands."""
-    return Pointwise("default", 2, check=refuse_complex(f"{name} not implemented for complex tensors.", RuntimeError))
+    return Pointwise("default", 2, FLOATS, check=refuse_complex(f"{name} not implemented for complex tensors.", RuntimeError))
 
 
 def infinite(name: str) -> Pointwise:
     """A test for one of the infinities."""
-    return Pointwise("bool", 1, check=refuse_complex(f"{name} does not support complex inputs.", RuntimeError))
+    return Pointwise("bool", 1, FLOATS, check=refuse_complex(f"{name} does not support complex inputs.", RuntimeError))
 
 
 def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
     check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
     check(promoted.category != COMPLEX, "clamp is not supported for complex types", NotImplementedError)
+    check_fits(promoted, min, max)
+
+
+def check_tensor_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
+    check_bounds(promoted, self, min, max)
+    if promoted is bool_ and min is not None and max is not None:
+        raise not_implemented_for("clamp_cpu", promoted)
 
 
 def check_heaviside(promoted: DType, self: Any, values: Any) -> None:
@@ -40,6 +47,7 @@ def check_heaviside(promoted: DType, self: Any, values: Any) -> None:
 def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> None:
     check(condition._dtype in (bool_, uint8), "where expected condition to be a boolean tensor, but got a tensor with dtype "
                                               f"{condition.dtype}")
+    check_fits(promoted, self, other)
 
 
 def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
@@ -49,14 +57,13 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
                               f"{value.ndim} dimension(s).")
     is_complex = value._dtype.is_complex if value.__class__ in TENSOR_TYPES else isinstance(value, complex)
     check(self._dtype.is_complex or not is_complex, f"value cannot be converted to type {self.dtype} without overflow")
-    if isinstance(value, int) and self._dtype.category == INTEGER:
-        limits = iinfo(self._dtype)
-        check(limits.min <= value <= limits.max, f"value cannot be converted to type {self.dtype} without overflow")
+    check_fits(self._dtype, value)
     return Spec(broadcast_shapes(self.shape, mask.shape), self._dtype)
 
 
 CLAMP = Pointwise("default", 3, "ihf", "clamp_scalar_cpu", check=check_bounds)
 CLAMP_ONE = Pointwise("default", 2, "ihf", "clamp_scalar_cpu", check=check_bounds)
+CLAMP_BY_ONE = Pointwise("default", 2, FLOATS, check=check_bounds)
 SHIFTS = {f"bitwise_{side}_shift.{overload}": Pointwise("default", 2, "i", f"{side[0]}shift_cpu")
           for side in ("left", "right") for overload in ("Tensor", "Scalar_Tensor")}
 BITS = {f"bitwise_{name}.{overload}": Pointwise("default", 2, "bi", f"bitwise_{name}_cpu")
@@ -87,12 +94,12 @@ ROWS: dict[str, Callable[..., Any]] = {
     "fmax": extremum("fmax"),
     "fmin": extremum("fmin"),
     "clamp": CLAMP,
-    "clamp.Tensor": CLAMP,
+    "clamp.Tensor": Pointwise("default", 3, FLOATS, check=check_tensor_bounds),
     "clamp_min": CLAMP_ONE,
-    "clamp_min.Tensor": CLAMP_ONE,
+    "clamp_min.Tensor": CLAMP_BY_ONE,
     "clamp_max": CLAMP_ONE,
-    "clamp_max.Tensor": CLAMP_ONE,
-    "heaviside": Pointwise("default", 2, check=check_heaviside),
+    "clamp_max.Tensor": CLAMP_BY_ONE,
+    "heaviside": Pointwise("default", 2, FLOATS, check=check_heaviside),
     "nan_to_num": Pointwise("default", 1),
     "where.self": Pointwise("default", 3, untyped=(0,), check=check_condition),
     "masked_fill.Scalar": masked_fill,

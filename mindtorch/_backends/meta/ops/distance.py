@@ -34,13 +34,13 @@ def dist(self: Any, other: Any, p: Any = 2) -> Spec:
 
 def cdist(x1: Any, x2: Any, p: float, compute_mode: int | None = None) -> Spec:
     shape = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    if x1._dtype in (float16, bfloat16):
+    if x1._dtype in (float16, bfloat16) and x1.numel() and x2.numel():
         raise not_implemented_for("cdist", x1._dtype)
     return Spec((*shape, x1.shape[-2], x2.shape[-2]), x1._dtype)
 
 
 def pdist(self: Any, p: float = 2.0) -> Spec:
-    if self._dtype in (float16, bfloat16):
+    if self._dtype in (float16, bfloat16) and self.numel():
         raise not_implemented_for("pdist", self._dtype)
     return Spec((self.shape[0] * (self.shape[0] - 1) // 2,), self._dtype)
 

@@ -93,6 +93,8 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     check(self._dtype is values._dtype,
           f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the destination "
           f"and {NAMES[values._dtype.name]} for the source.")
+    if any(i is not None and i.is_meta and i._dtype in (uint8, bool_) for i in indices):
+        return  # how many elements a mask chooses is not known
     shape, _ = indexed(self, indices)
     given = tuple(values.shape)
     check(len(given) <= len(shape) and all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False)),

@@ -1,17 +1,29 @@
-"""Meta kernels of linear algebra."""
+"""Meta kernels of products of vectors and matrices."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from ...._dtype import INTEGER, bool_
 from ...common.errors import NAMES, check, not_implemented_for
-from ...common.layout import Spec
-from ...._dtype import bool_
+from ...common.layout import Spec, broadcast_shapes, iterator_strides, wrap_dim
+from ...common.pointwise import result_type
 
 
 def _refuse_bool(kernel: str, matrix: Any) -> None:
     if matrix._dtype is bool_ and matrix.numel():
         raise not_implemented_for(kernel, bool_)
+
+
+def _check_numbers(dtype: Any, beta: Any, alpha: Any) -> None:
+    check(dtype.is_complex or not (isinstance(beta, complex) or isinstance(alpha, complex)),
+          f"value cannot be converted to type {dtype.name} without overflow: beta={beta}, alpha={alpha}")
+
+
+def _check_expands(tensor: Any, shape: tuple[int, ...]) -> None:
+    """Raise PyTorch's error unless a tensor broadcasts to a shape."""
+    if tensor.shape != shape and (tensor.ndim > len(shape) or broadcast_shapes(tensor.shape, shape) != shape):
+        tensor.expand(shape)
 
 
 def mm(self: Any, mat2: Any) -> Spec:
@@ -24,14 +36,14 @@ def mm(self: Any, mat2: Any) -> Spec:
     return Spec((n, m), self._dtype)
 
 
-def bmm(self: Any, mat2: Any) -> Spec:
-    check(self.ndim == 3, "batch1 must be a 3D tensor")
-    check(mat2.ndim == 3, "batch2 must be a 3D tensor")
+def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
+    check(self.ndim == 3, f"batch1 must be a 3D tensor, got {self.ndim}D")
+    check(mat2.ndim == 3, f"batch2 must be a 3D tensor, got {mat2.ndim}D")
     b, n, k = self.shape
     check(mat2.shape[:2] == (b, k),
           f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: {list(mat2.shape[:2])}.")
     check(self._dtype is mat2._dtype, f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[mat2._dtype.name]}")
-    _refuse_bool("bmm", self)
+    _refuse_bool(kernel, self)
     return Spec((b, n, mat2.shape[2]), self._dtype)
 
 
@@ -43,12 +55,113 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spe
     for name, other in (("self", self), ("mat1", mat1)):
         check(other._dtype is mat2._dtype, f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} "
                                            f"and {NAMES[mat2._dtype.name]}")
-    check(mat1._dtype.is_complex or not (isinstance(beta, complex) or isinstance(alpha, complex)),
-          "value cannot be converted to type float without overflow")
-    if self.shape != (n, m):
-        self.expand((n, m))  # raises where it cannot be
+    _check_numbers(mat1._dtype, beta, alpha)
+    _check_expands(self, (n, m))
     _refuse_bool("addmm_impl_cpu_", mat1)
     return Spec((n, m), mat1._dtype)
 
 
-ROWS: dict[str, Callable[..., Any]] = {"mm": mm, "bmm": bmm, "addmm": addmm}
+def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    check(mat.ndim == 2 and vec.ndim == 1 and self.ndim <= 1,
+          f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
+    (n, k), (size,) = mat.shape, self.shape or (1,)
+    check(k == vec.shape[0] and size in (n, 1), f"size mismatch, got input ({size}), mat ({n}x{k}), vec ({vec.shape[0]})")
+    dtypes = [NAMES[t._dtype.name] for t in (self, mat, vec)]
+    check(len({*dtypes}) == 1, "addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*dtypes))
+    _check_numbers(mat._dtype, beta, alpha)
+    _refuse_bool("addmv_impl_cpu", mat)
+    return Spec((n,), mat._dtype)
+
+
+def mv(self: Any, vec: Any) -> Spec:
+    check(self.ndim == 2 and vec.ndim == 1, f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
+    (n, k), (k2,) = self.shape, vec.shape
+    check(k == k2, f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({k2})")
+    dtypes = [NAMES[t._dtype.name] for t in (vec, self, vec)]
+    check(self._dtype is vec._dtype, "addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*dtypes))
+    _refuse_bool("addmv_impl_cpu", self)
+    return Spec((n,), self._dtype)
+
+
+def dot(self: Any, tensor: Any) -> Spec:
+    check(self.ndim == 1 and tensor.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
+    check(self._dtype is tensor._dtype, "dot : expected both vectors to have same dtype, but found "
+                                        f"{NAMES[self._dtype.name]} and {NAMES[tensor._dtype.name]}")
+    n, m = self.shape[0], tensor.shape[0]
+    check(n == m, f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, "
+                  f"but got {n} and {m} elements respectively")
+    _refuse_bool("dot", self)
+    return Spec((), self._dtype)
+
+
+def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    for name, vector in (("vec1", vec1), ("vec2", vec2)):
+        check(vector.ndim == 1, f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
+    dtype, shape = result_type((self, vec1, vec2)), (vec1.shape[0], vec2.shape[0])
+    _check_expands(self, shape)
+    for name, number in (("beta", beta), ("alpha", alpha)):
+        check(dtype.category > INTEGER or isinstance(number, int),
+              f"For integral input tensors, argument {name} must not be a floating point number.")
+    layouts = [(tuple(self.shape), self._strides()), ((shape[0], 1), (*vec1._strides(), 1)), (shape[1:], vec2._strides())]
+    return Spec(shape, dtype, iterator_strides(shape, layouts))
+
+
+def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    for name, batch in (("batch1", batch1), ("batch2", batch2)):
+        check(batch.ndim == 3, f"{name} must be a 3D tensor, got {batch.ndim}D")
+    (b, n, k), (b2, k2, m) = batch1.shape, batch2.shape
+    check(b == b2, f"batch1 and batch2 must have same number of batches, got {b} and {b2}")
+    check(k == k2, f"Incompatible matrix sizes for bmm ({n}x{k} and {k2}x{m})")
+    for name, other in (("self", self), ("mat1", batch1)):
+        check(other._dtype is batch2._dtype, f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} "
+                                             f"and {NAMES[batch2._dtype.name]}")
+    _check_numbers(batch1._dtype, beta, alpha)
+    _check_expands(self, (n, m))
+    _refuse_bool("addmm_impl_cpu_", batch1)
+    return Spec((n, m), batch1._dtype)
+
+
+def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    spec = bmm(batch1, batch2, "baddbmm")
+    check(self._dtype is spec.dtype,
+          f"Input dtypes must be the same, got: input {self.dtype}, batch1: {batch1.dtype}, batch2: {batch2.dtype}")
+    _check_numbers(spec.dtype, beta, alpha)
+    _check_expands(self, spec.shape)  # type: ignore[arg-type]
+    return spec
+
+
+def linalg_cross(self: Any, other: Any, dim: int = -1) -> Spec:
+    check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
+    dim = wrap_dim(dim, self.ndim)
+    lengths = [t.shape[dim] if t.ndim else 1 for t in (self, other)]
+    check(lengths == [3, 3], f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
+    check(self._dtype is other._dtype, f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[other._dtype.name]}")
+    _refuse_bool("cross", self)
+    return Spec(broadcast_shapes(self.shape, other.shape), self._dtype)
+
+
+def trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int = 1) -> Spec:
+    shape = broadcast_shapes(*(unsqueezed(t.shape, dims) for t, dims in ((i1, expand1), (i2, expand2), (i3, expand3))))
+    return Spec(tuple(n for d, n in enumerate(shape) if d not in sumdim), i1._dtype)
+
+
+def unsqueezed(shape: Any, dims: Any) -> tuple[int, ...]:
+    """A shape with dimensions of size 1 put in at these places."""
+    rest = iter(shape)
+    return tuple(1 if d in dims else next(rest) for d in range(len(shape) + len(dims)))
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "mm": mm,
+    "bmm": bmm,
+    "mv": mv,
+    "dot": dot,
+    "vdot": dot,
+    "addmm": addmm,
+    "addmv": addmv,
+    "addr": addr,
+    "addbmm": addbmm,
+    "baddbmm": baddbmm,
+    "linalg_cross": linalg_cross,
+    "_trilinear": trilinear,
+}

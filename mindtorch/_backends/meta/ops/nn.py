@@ -8,23 +8,14 @@ from ...common.errors import NAMES, check, not_implemented_for
 from ...common.forms import check_cast
 from ...common.layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
-from ...._dtype import FLOATING, DType, bool_, int64, uint8
+from ...._dtype import FLOATING, bool_, int64, uint8
 
 NONE, MEAN, SUM = 0, 1, 2
 Meta = Callable[..., Any]
 
 
-def floating(kernel: str) -> Callable[..., str | None]:
-    """The refusal of every dtype that is not a real floating point one, in the name of ATen's kernel."""
-
-    def refuse(dtype: DType, *args: Any) -> str | None:
-        return None if dtype.category == FLOATING else str(not_implemented_for(kernel, dtype))
-
-    return refuse
-
-
 def check_floating(kernel: str, self: Any) -> None:
-    """Refuse what ``floating`` refuses."""
+    """Refuse every dtype that is not a real floating point one, in the name of ATen's kernel."""
     if self._dtype.category != FLOATING:
         raise not_implemented_for(kernel, self._dtype)
 
@@ -44,12 +35,12 @@ def loss(by_element: Meta, at: int = 0) -> Meta:
 
 def smooth_l1(self: Any, target: Any, reduction: int = MEAN, beta: float = 1.0) -> Spec:
     check(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
-    return Pointwise("default", 2, refuse=floating("smooth_l1_cpu"))(self, target)
+    return Pointwise("default", 2, "hf", "smooth_l1_cpu")(self, target)
 
 
 def huber(self: Any, target: Any, reduction: int = MEAN, delta: float = 1.0) -> Spec:
     check(delta > 0, "huber_loss does not support non-positive values for delta.")
-    shape, dtype, stride = Pointwise("default", 2, refuse=floating("huber_cpu"))(self, target)
+    shape, dtype, stride = Pointwise("default", 2, "hf", "huber_cpu")(self, target)
     check_cast(dtype, self._dtype)
     return Spec(shape, self._dtype, stride)
 
@@ -178,7 +169,7 @@ def multilabel_margin_loss_forward(self: Any, target: Any, reduction: int) -> tu
 
 
 ROWS: dict[str, Meta] = {
-    "mse_loss": loss(Pointwise("default", 2, refuse=floating("mse_cpu"))),
+    "mse_loss": loss(Pointwise("default", 2, "hf", "mse_cpu")),
     "smooth_l1_loss": loss(smooth_l1),
     "huber_loss": loss(huber),
     "soft_margin_loss": loss(soft_margin),

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import NAMES, check, not_implemented_for
+from ...common.errors import NAMES, check, check_fits, not_implemented_for
 from ...common.layout import Spec
 from ...common.pointwise import Pointwise
 from ...._dispatch.dispatcher import TENSOR_TYPES
@@ -48,6 +48,7 @@ def check_neg(promoted: DType, self: Any) -> None:
 def check_power(promoted: DType, self: Any, exponent: Any) -> None:
     check(promoted.category != INTEGER or not isinstance(exponent, int) or exponent >= 0,
           "Integers to negative integer powers are not allowed.")
+    check_fits(promoted, exponent)
 
 
 def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -> Callable[..., None]:
@@ -141,14 +142,14 @@ ROWS: dict[str, Callable[..., Any]] = {
     "fmod.Tensor": Pointwise("default", 2, "ihf", "fmod_cpu"),
     "fmod.Scalar": Pointwise("default", 2, "ihf", "fmod_cpu"),
     "pow.Tensor_Tensor": POWER,
-    "pow.Tensor_Scalar": POWER,
+    "pow.Tensor_Scalar": Pointwise("default", 2, check=check_power),
     "pow.Scalar": Pointwise("default", 2, "ihfc", "pow"),
     "neg": Pointwise("default", 1, check=check_neg),
     "abs": Pointwise("real", 1, "ihfc", "abs_cpu"),
-    "sign": Pointwise("default", 1, check=refuse_complex(
+    "sign": Pointwise("default", 1, FLOATS, check=refuse_complex(
         "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")),
     "sgn": Pointwise("default", 1),
-    "signbit": Pointwise("bool", 1, check=refuse_complex("signbit is not implemented for complex tensors.")),
+    "signbit": Pointwise("bool", 1, FLOATS, check=refuse_complex("signbit is not implemented for complex tensors.")),
     "reciprocal": Pointwise("float", 1),
     "sqrt": Pointwise("float", 1),
     "rsqrt": Pointwise("float", 1),
@@ -174,8 +175,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "sinc": Pointwise("float", 1),
     "sigmoid": Pointwise("float", 1),
     "atan2": Pointwise("float", 2, FLOATS, "atan2_cpu"),
-    "deg2rad": Pointwise("float", 1, check=refuse_complex(DEGREES.format("deg2rad"), RuntimeError)),
-    "rad2deg": Pointwise("float", 1, check=refuse_complex(DEGREES.format("rad2deg"), RuntimeError)),
+    "deg2rad": Pointwise("float", 1, FLOATS, check=refuse_complex(DEGREES.format("deg2rad"), RuntimeError)),
+    "rad2deg": Pointwise("float", 1, FLOATS, check=refuse_complex(DEGREES.format("rad2deg"), RuntimeError)),
     "hypot": Pointwise("default", 2, "hf", "hypot_cpu"),
     "logaddexp": Pointwise("default", 2, "hfc", "logaddexp_cpu"),
     "logaddexp2": Pointwise("default", 2, "hf", "logaddexp2_cpu"),

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
 from ...common.errors import NAMES, check, not_implemented_for
-from ...common.layout import Ints, Spec, broadcast_shapes, iterator_strides, like_strides
+from ...common.layout import Ints, Spec, broadcast_shapes, like_strides
 
 Check = Callable[..., None]
 REAL = (BOOL, INTEGER, FLOATING)
@@ -75,8 +75,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
     check(count._dtype is prob._dtype, f"Found dtype {NAMES[prob._dtype.name]} but expected {NAMES[count._dtype.name]}")
     if count._dtype.itemsize < 4:
         raise not_implemented_for("binomial_cpu", count._dtype)
-    shape = broadcast_shapes(count.shape, prob.shape)
-    return Spec(shape, count._dtype, iterator_strides(shape, [(tuple(t.shape), t._strides()) for t in (count, prob)]))
+    return Spec(broadcast_shapes(count.shape, prob.shape), count._dtype)
 
 
 def randperm(n: int, generator: Any = None, dtype: DType | None = None) -> Spec:

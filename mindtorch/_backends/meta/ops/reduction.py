@@ -11,7 +11,7 @@ from ...common.errors import NAMES, check, not_implemented_for
 from ...common.layout import Ints, Spec, wrap_dim, wrap_dims
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, promote_types, uint8
 
-Rule = Callable[..., DType]  # from the input's dtype and the one asked for to the output's
+Rule = Callable[..., DType]  # from the input, and the dtype asked for, to the output's dtype
 
 
 def reduced_shape(shape: Any, dims: Ints, keepdim: bool) -> Ints:
@@ -27,9 +27,9 @@ def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
     """
 
     def meta(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
-        out = rule(self._dtype, dtype)
         if no_identity:
             check_elements(no_identity, self, dim)
+        out = rule(self, dtype)
         return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), out)
 
     return meta
@@ -66,14 +66,13 @@ def check_elements(name: str, self: Any, dim: Any, error: type[Exception] = Runt
               IndexError)
 
 
-def selection(name: str, supports: Callable[[DType], None]) -> Callable[..., tuple[Spec, Spec]]:
+def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
     """The meta kernel of ``op(self, dim, keepdim)`` that picks an element of each line: its value and its index."""
 
     def meta(self: Any, dim: int = -1, keepdim: bool = False) -> tuple[Spec, Spec]:
         check_elements(name, self, dim)
-        supports(self._dtype)
         shape = reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim)
-        return Spec(shape, self._dtype), Spec(shape, int64)
+        return Spec(shape, rule(self)), Spec(shape, int64)
 
     return meta
 
@@ -81,19 +80,19 @@ def selection(name: str, supports: Callable[[DType], None]) -> Callable[..., tup
 # -- rules for dtypes --------------------------------------------------------------------------------------------------
 
 
-def summed(have: DType, wanted: DType | None = None) -> DType:
+def summed(self: Any, wanted: DType | None = None) -> DType:
     """Integers add up to int64."""
-    return wanted or (int64 if have.category < FLOATING else have)
+    return wanted or (int64 if self._dtype.category < FLOATING else self._dtype)
 
 
-def nansummed(have: DType, wanted: DType | None = None) -> DType:
-    check(have.category < COMPLEX, "nansum on CPU does not support complex inputs")
-    return summed(have, wanted)
+def nansummed(self: Any, wanted: DType | None = None) -> DType:
+    check(self._dtype.category < COMPLEX, "nansum on CPU does not support complex inputs")
+    return summed(self, wanted)
 
 
-def averaged(have: DType, wanted: DType | None = None) -> DType:
+def averaged(self: Any, wanted: DType | None = None) -> DType:
     """Floating point stays; for integers a dtype has to be asked for."""
-    out = wanted or have
+    out = wanted or self._dtype
     check(out.category >= FLOATING,
           f"mean(): could not infer output dtype. {'Optional' if wanted else 'Input'} dtype must be either a floating "
           f"point or complex dtype. Got: {NAMES[out.name]}")
@@ -103,37 +102,38 @@ def averaged(have: DType, wanted: DType | None = None) -> DType:
 def spread(name: str) -> Rule:
     """A variance is real."""
 
-    def rule(have: DType, wanted: DType | None = None) -> DType:
-        check(have.category >= FLOATING, f"{name} only support floating point and complex dtypes")
-        return have.to_real()
+    def rule(self: Any, wanted: DType | None = None) -> DType:
+        check(self._dtype.category >= FLOATING, f"{name} only support floating point and complex dtypes")
+        return self._dtype.to_real()
 
     return rule
 
 
-def truth(have: DType, wanted: DType | None = None) -> DType:
-    return uint8 if have is uint8 else bool_
+def truth(self: Any, wanted: DType | None = None) -> DType:
+    return uint8 if self._dtype is uint8 else bool_
 
 
-def counted(have: DType, wanted: DType | None = None) -> DType:
+def counted(self: Any, wanted: DType | None = None) -> DType:
     return int64
 
 
 def only(kernel: str, categories: Any) -> Rule:
-    """The dtype stays; ``kernel`` is named where its category is none of these."""
+    """The dtype stays; ``kernel`` is named where its category is none of these, if there is anything to do."""
 
-    def rule(have: DType, wanted: DType | None = None) -> DType:
-        if have.category not in categories:
-            raise not_implemented_for(kernel, have)
-        return have
+    def rule(self: Any, wanted: DType | None = None) -> DType:
+        if self._dtype.category not in categories and self.numel():
+            raise not_implemented_for(kernel, self._dtype)
+        return self._dtype
 
     return rule
 
 
-def real(name: str) -> Callable[[DType], None]:
-    def supports(dtype: DType) -> None:
-        check(dtype.category < COMPLEX, f"{name}(): does not support complex input")
+def real(name: str) -> Rule:
+    def rule(self: Any, wanted: DType | None = None) -> DType:
+        check(self._dtype.category < COMPLEX, f"{name}(): does not support complex input")
+        return self._dtype
 
-    return supports
+    return rule
 
 
 # -- kernels -----------------------------------------------------------------------------------------------------------
@@ -168,9 +168,9 @@ def argument(name: str) -> Callable[..., Spec]:
 
 
 def aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[Spec, Spec]:
-    ordered = only("aminmax_cpu", range(COMPLEX))(self._dtype)
     check_elements("aminmax", self, dim)
-    spec = Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), ordered)
+    dtype = only("aminmax_cpu", range(COMPLEX))(self)
+    spec = Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), dtype)
     return spec, spec
 
 

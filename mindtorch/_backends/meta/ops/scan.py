@@ -17,24 +17,25 @@ def accumulated(kernel: str) -> Callable[..., Spec]:
         wrap_dim(dim, self.ndim)
         if dtype is bool_ and self.ndim and self.numel():
             raise not_implemented_for(kernel, dtype)
-        return Spec(tuple(self.shape), summed(self._dtype, dtype))
+        return Spec(tuple(self.shape), summed(self, dtype))
 
     return meta
 
 
 def logcumsumexp(self: Any, dim: int) -> Spec:
     wrap_dim(dim, self.ndim)
-    return Spec(tuple(self.shape), only("logcumsumexp_out_cpu", (FLOATING, COMPLEX))(self._dtype))
+    if self._dtype.category < FLOATING:
+        raise not_implemented_for("logcumsumexp_out_cpu", self._dtype)
+    return Spec(tuple(self.shape), self._dtype)
 
 
 def selection(kernel: str) -> Callable[..., tuple[Spec, Spec]]:
     """The meta kernel of ``op(self, dim)`` that gives values and their indices."""
+    supported = only(kernel, range(COMPLEX))
 
     def meta(self: Any, dim: int) -> tuple[Spec, Spec]:
         wrap_dim(dim, self.ndim)
-        if self._dtype.category == COMPLEX:
-            raise not_implemented_for(kernel, self._dtype)
-        return Spec(tuple(self.shape), self._dtype), Spec(tuple(self.shape), int64)
+        return Spec(tuple(self.shape), supported(self)), Spec(tuple(self.shape), int64)
 
     return meta
 

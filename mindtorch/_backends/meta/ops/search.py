@@ -1,4 +1,4 @@
-"""Meta kernels of finding and counting. Where the data says how many there are, the shape is left open."""
+"""Meta kernels of finding. Where the data says how many there are, the shape is left open."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -8,7 +8,7 @@ from ...common.errors import NAMES, check, not_implemented_for
 from ...common.layout import Ints, Spec, contiguous_strides, wrap_dim
 from ...common.pointwise import result_type
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, float32, float64, int32, int64
+from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, int32, int64
 
 Specs = tuple[Spec, Spec, Spec]
 
@@ -47,47 +47,6 @@ def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: b
     return unique2(self, True, return_inverse, return_counts) if dim is None else unique_dim(self, dim)
 
 
-def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Spec:
-    refuse("bincount_cpu", self._dtype, BOOL, FLOATING, COMPLEX)
-    check(minlength >= 0, "minlength should be >= 0")
-    check(self.ndim == 1, "bincount only supports 1-d non-negative integral inputs.")
-    check(weights is None or weights.ndim == 1 and weights.shape == self.shape,
-          "weights should be 1-d and have the same length as input")
-    if weights is None or not self.numel():
-        return Spec(None, int64)
-    return Spec(None, float32 if weights._dtype is float32 else float64)
-
-
-def histc(self: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:  # noqa: A002
-    refuse("histogram_cpu", self._dtype, BOOL, INTEGER, COMPLEX)
-    check(bins > 0, f"torch.histc(): bins must be > 0, but got {bins}")
-    check(min <= max, "torch.histc: max must be larger than min")
-    return Spec((bins,), self._dtype)
-
-
-def histogram(self: Any, weight: Any, edges: int) -> tuple[Spec, Spec]:
-    refuse("histogram_cpu", self._dtype, BOOL, INTEGER, COMPLEX)
-    check(weight is None or weight._dtype is self._dtype, "torch.histogramdd(): if weight tensor is provided, input "
-          "tensor and weight tensor should have the same dtype")
-    check(weight is None or weight.numel() == self.numel(),
-          "torch.histogramdd(): if weight tensor is provided it should have the same shape as the input tensor")
-    return Spec((edges - 1,), self._dtype), Spec((edges,), self._dtype)
-
-
-def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = False) -> tuple[Spec, Spec]:
-    check(bins.ndim == 1 and bins.numel(), "torch.histogramdd(): bins tensor should have one dimension")
-    check(bins._dtype is self._dtype, "torch.histogramdd(): input tensor and bins tensors should have the same dtype")
-    return histogram(self, weight, bins.numel())
-
-
-def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any = None,  # noqa: A002
-                    density: bool = False) -> tuple[Spec, Spec]:
-    check(bins > 0, f"torch.histogram(): bins must be > 0, but got {bins} for dimension 0")
-    check(range is None or len(range) == 2, "torch.histogramdd(): range should have 2 elements")
-    check(range is None or range[0] <= range[1], "torch.histogramdd(): min should not exceed max for dimension 0")
-    return histogram(self, weight, bins + 1)
-
-
 def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool = False, right: bool = False, side: str | None = None,
                  sorter: Any = None) -> Spec:
     name, bounds = "torch.searchsorted(): ", tuple(sorted_sequence.shape)
@@ -105,7 +64,8 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool = False, right
         check(sorter._dtype is int64, f"{name}sorter must be a tensor of long dtype but got dtype {NAMES[sorter._dtype.name]}")
     check(not out_int32 or not bounds or bounds[-1] < 2**31 - 1,
           f"{name}the size of boundaries' last dimension should be less than {2**31 - 1}, but we got {bounds[-1:]}")
-    refuse("searchsorted_out_cpu", result_type((sorted_sequence, self)), BOOL, COMPLEX)
+    if 0 not in shape:
+        refuse("searchsorted_out_cpu", result_type((sorted_sequence, self)), BOOL, COMPLEX)
     return Spec(shape, int32 if out_int32 else int64)
 
 
@@ -131,10 +91,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "_unique2": unique2,
     "unique_dim": unique_dim,
     "unique_consecutive": unique_consecutive,
-    "bincount": bincount,
-    "histc": histc,
-    "histogram.bins_tensor": histogram_edges,
-    "histogram.bin_ct": histogram_count,
     "searchsorted.Tensor": searchsorted,
     "searchsorted.Scalar": searchsorted,
     "bucketize.Tensor": bucketize,

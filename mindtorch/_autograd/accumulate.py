@@ -1,0 +1,126 @@
+"""Leaves: the nodes at the end of the graph, which add what arrives to ``.grad``."""
+from __future__ import annotations
+
+import threading
+import weakref
+from sys import getrefcount
+from typing import Any
+
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.keys import AUTOGRAD, STRIDED
+from .._dispatch.local import local
+from .._dispatch.schemas import registry
+from .._formats import contiguous_format
+from .hooks import run_tensor_hooks
+from .node import Node, new
+
+add, add_, clone, copy_ = (registry[name].call for name in ("add.Tensor", "add_.Tensor", "clone", "copy_"))
+new_empty_strided = registry["new_empty_strided"].call
+#: Held while a gradient is added: two threads may reach one leaf. The same thread may come here again through hooks.
+_lock = threading.RLock()
+
+
+class AccumulateGrad(Node):
+    """The end of the graph at a leaf: adds what arrives to ``variable.grad``."""
+
+    _order = 2**64 - 1  # PyTorch's: as soon as it can run it does
+    variable: Any
+
+    def name(self) -> str:
+        return "torch::autograd::AccumulateGrad"
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        variable = self.variable
+        if not variable._keys & AUTOGRAD:
+            return []
+        gradient = grads.pop()
+        if gradient is not None:
+            with _lock:
+                have = variable._grad
+                if have is None:
+                    alone = getrefcount(gradient) == ALONE
+                    variable._grad = first_grad(variable, gradient, alone)
+                elif local.grad_enabled:
+                    variable._grad = add(have, gradient)
+                else:
+                    add_(have, gradient)
+        if variable._post_accumulate_hooks:
+            for hook in list(variable._post_accumulate_hooks.values()):
+                if hook(variable) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        return []
+
+    def run_tensor_hooks(self, grads: list[Any]) -> None:
+        """Run the hooks of the leaf on its gradient."""
+        if self.variable._hooks:
+            grads[0] = run_tensor_hooks(self.variable._hooks, grads[0])
+
+
+def _references_of_a_local() -> int:
+    alone = object()
+    return getrefcount(alone)
+
+
+#: What ``getrefcount`` says of an object that one local variable refers to, and nothing else.
+ALONE = _references_of_a_local()
+
+
+def grad_accumulator(tensor: Any) -> AccumulateGrad:
+    """The node that accumulates a leaf's gradient: one as long as any graph refers to it."""
+    node = tensor._accumulator
+    if node is not None:
+        node = node()
+    if node is None:
+        node = new(AccumulateGrad)
+        node.variable = tensor
+        node._outputs = ((tuple(tensor.shape), tensor._dtype, tensor._device),)
+        tensor._accumulator = weakref.ref(node)
+    return node
+
+
+def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
+    """The ``.grad`` of a leaf that had none.
+
+    The gradient itself is taken if nobody else refers to it (``alone``) nor to its memory (no ``_cell``: nothing ever
+    aliased it) and its strides are those that a gradient should have: the leaf's if that is dense, contiguous otherwise.
+    """
+    strides = variable._strides() if variable._keys & STRIDED and variable._is_dense() else None
+    if alone and gradient._cell is None and not local.grad_enabled and (
+            not gradient._keys & STRIDED if strides is None else gradient._strides() == strides):
+        if gradient._keys & AUTOGRAD:
+            gradient._keys &= ~AUTOGRAD
+            gradient._grad_fn = None
+        return gradient
+    if strides is None and not local.grad_enabled:
+        return clone(gradient, contiguous_format)
+    if strides is None and not variable._is_dense():
+        return clone(gradient, contiguous_format)
+    return copy_(new_empty_strided(gradient, tuple(variable.shape), variable._strides()), gradient)
+
+
+def check_assigned_grad(tensor: Any, value: Any) -> None:
+    """Refuse what cannot be a tensor's gradient.
+
+    Raises:
+        TypeError: if it is no tensor.
+        RuntimeError: if it is the tensor itself, or its shape, dtype or device is not the tensor's.
+    """
+    if value.__class__ not in TENSOR_TYPES:
+        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+    if value is tensor:
+        raise RuntimeError("can't assign Variable as its own grad")
+    if value._dtype is not tensor._dtype:
+        raise RuntimeError(
+            f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{tensor.dtype}'. The "
+            "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
+        )
+    if value._device != tensor._device:
+        raise RuntimeError(
+            f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
+            f"'{tensor.device.type}'. Please ensure that the gradient and the tensor are on the same device"
+        )
+    if value.shape != tensor.shape:
+        raise RuntimeError(
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(tensor.shape)}'. "
+            "Please ensure that the gradient and the tensor are the same size"
+        )

@@ -1,0 +1,6 @@
+"""Optimizer steps have no derivatives; an optimizer made ``differentiable`` is written in operators that have."""
+from __future__ import annotations
+
+from ..derivative import not_differentiable
+
+not_differentiable("_foreach_add_.Scalar _fused_sgd_ _fused_adam_ _fused_adamw_")

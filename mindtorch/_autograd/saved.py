@@ -1,0 +1,225 @@
+"""Tensors kept for backward: with the version that they had, or as what a pair of hooks made of them."""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.keys import AUTOGRAD, INFERENCE
+from .._dispatch.local import local, set_local
+from .anomaly import AnomalyMode
+from .utils import type_string
+
+new = object.__new__
+FREED = (
+    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
+    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
+    "after calling backward."
+)
+
+
+class Saved:
+    """A tensor kept for backward.
+
+    ``output_nr`` says which output of the node it is; None stands for an input. An output is kept as a twin outside the
+    graph, since the node must not refer to the tensor that refers to it. ``packed`` is there instead of ``tensor`` where
+    hooks were used.
+    """
+
+    __slots__ = ("tensor", "version", "output_nr", "packed")
+    tensor: Any
+    version: int
+    output_nr: int | None
+    packed: Packed | None
+
+    def unpack(self, node: Any) -> Any:
+        """The tensor, as ``node`` needs it.
+
+        Raises:
+            RuntimeError: PyTorch's, if it was written in place since.
+        """
+        tensor = self.tensor
+        if tensor is None:
+            return self.packed.restore(node, self.output_nr)  # type: ignore[union-attr]
+        cell = tensor._cell
+        if cell is not None and cell[0] != self.version:
+            raise self._modified(node)
+        if self.output_nr is not None and local.grad_enabled:
+            return attached(tensor, node, self.output_nr)
+        return tensor
+
+    def pack(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any], node: Any) -> None:
+        """Keep what ``pack`` makes of the tensor in its place."""
+        tensor = self.tensor
+        if self.output_nr is not None:
+            tensor = attached(tensor, node, self.output_nr)
+        version, before = tensor._version, local.grad_enabled
+        set_local("grad_enabled", False)
+        try:
+            value = pack(tensor)
+        finally:
+            set_local("grad_enabled", before)
+        if tensor._version != version:
+            raise RuntimeError(
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
+                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
+                "need to perform in-place operations on the input to a pack hook."
+            )
+        edge = tensor._grad_edge() if self.output_nr is None and tensor._keys & AUTOGRAD else None
+        self.packed = Packed(value, unpack, edge, tensor._grad_fn is None)
+        self.tensor = None
+
+    def _modified(self, node: Any) -> RuntimeError:
+        """PyTorch's error for a saved tensor that was written in place."""
+        tensor, origin = self.tensor, ""
+        if self.output_nr is not None:
+            origin = f", which is output {self.output_nr} of {node.forward_name()},"
+        elif tensor.grad_fn is not None:
+            origin = f", which is output {tensor._output_nr} of {tensor._grad_fn.forward_name()},"
+        hint = (
+            "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+            "was changed in there or anywhere later. Good luck!"
+        ) if AnomalyMode.enabled else (
+            "enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+        )  # fmt: skip
+        return RuntimeError(
+            "one of the variables needed for gradient computation has been modified by an inplace operation: "
+            f"[{type_string(tensor)} {list(tensor.shape)}]{origin} is at version {tensor._version}; expected version "
+            f"{self.version} instead. Hint: {hint}"
+        )
+
+
+class Packed:
+    """What a pack hook made of a tensor, how to get it back, and the tensor's place in the graph."""
+
+    __slots__ = ("value", "unpack", "edge", "is_leaf")
+
+    def __init__(self, value: Any, unpack: Callable[[Any], Any], edge: Any, is_leaf: bool):
+        self.value, self.unpack, self.edge, self.is_leaf = value, unpack, edge, is_leaf
+
+    def restore(self, node: Any, output_nr: int | None) -> Any:
+        """The tensor that the unpack hook returns, at the place of the one that was saved."""
+        tensor = self.unpack(self.value)
+        if tensor.__class__ not in TENSOR_TYPES:
+            raise TypeError(
+                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                f"{type(tensor).__name__}"
+            )
+        if output_nr is not None:
+            return attached(tensor, node, output_nr)
+        if self.edge is None:
+            return tensor if not tensor._keys & AUTOGRAD else tensor._shallow()
+        source, number = self.edge
+        if not self.is_leaf:
+            return attached(tensor, source, number)
+        out = tensor._shallow()
+        out._keys |= AUTOGRAD
+        out._accumulator = weakref.ref(source)
+        return out
+
+
+def attached(tensor: Any, node: Any, output_nr: int) -> Any:
+    """A tensor over the same memory that is an output of ``node``."""
+    out = tensor._shallow()
+    out._grad_fn, out._output_nr = node, output_nr
+    out._keys |= AUTOGRAD
+    return out
+
+
+def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
+    """Keep a tensor for backward; for an output of ``node``, say which.
+
+    Raises:
+        RuntimeError: if it was made in inference mode.
+    """
+    if tensor._keys & INFERENCE:
+        raise RuntimeError(
+            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it "
+            "in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+        )
+    saved = new(Saved)
+    saved.tensor = tensor
+    cell = tensor._cell
+    saved.version = 0 if cell is None else cell[0]
+    saved.output_nr = output_nr
+    saved.packed = None
+    if local.saved_tensor_hooks:
+        saved.pack(*local.saved_tensor_hooks[-1], node)
+    return saved
+
+
+class SavedTensor:
+    """What ``node._raw_saved_self`` returns: the place where a node keeps a tensor, for hooks of its own."""
+
+    def __init__(self, node: Any, name: str, find: Callable[[], Saved | None]):
+        self._node, self._name, self._find = node, name, find
+
+    @property
+    def data(self) -> Any:
+        """What is kept: the tensor, or what a hook made of it."""
+        saved = self._find()
+        return None if saved is None else saved.tensor if saved.packed is None else saved.packed.value
+
+    @property
+    def unpack_hook(self) -> Callable[[Any], Any] | None:
+        """The hook that gets the tensor back."""
+        saved = self._find()
+        return None if saved is None or saved.packed is None else saved.packed.unpack
+
+    def unpack(self) -> Any:
+        """The tensor."""
+        saved = self._find()
+        return None if saved is None else saved.unpack(self._node)
+
+    def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+        """Keep ``pack_hook(tensor)`` in the tensor's place; ``unpack_hook`` gets it back.
+
+        Raises:
+            TypeError: if a hook cannot be called.
+            RuntimeError: if there is no tensor, it was freed, or it has hooks already.
+        """
+        _check_hooks("register_hooks", pack_hook, unpack_hook)
+        try:
+            saved = self._find()
+        except RuntimeError:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph "
+                "are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
+                "through the graph a second time or if you need to access saved variables after calling backward."
+            ) from None
+        if saved is None:
+            raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
+        if saved.packed is not None:
+            raise RuntimeError(
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
+                "is allowed at a time."
+            )
+        saved.pack(pack_hook, unpack_hook, self._node)
+
+
+def push_hooks(pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
+    """From now on, keep what ``pack_hook`` makes of tensors in their place (in this thread).
+
+    Raises:
+        TypeError: if a hook cannot be called.
+        RuntimeError: if somebody has disabled such hooks; the message is theirs.
+    """
+    _check_hooks("saved_tensors_hooks", pack_hook, unpack_hook)
+    if local.saved_tensor_hooks_disabled is not None:
+        raise RuntimeError(local.saved_tensor_hooks_disabled)
+    local.saved_tensor_hooks = (*local.saved_tensor_hooks, (pack_hook, unpack_hook))
+
+
+def pop_hooks() -> None:
+    """Undo the last ``push_hooks``."""
+    local.saved_tensor_hooks = local.saved_tensor_hooks[:-1]
+
+
+def _check_hooks(where: str, *hooks: Any) -> None:
+    for hook in hooks:
+        if not callable(hook):
+            raise TypeError(f"{where}(): expected functions as hooks, but got {type(hook).__name__}")

@@ -1,0 +1,53 @@
+"""What operators of linear algebra check of their matrices, and how LAPACK lays out its results."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..._dtype import FLOATING, DType
+from .errors import NAMES, check, not_implemented_for
+from .layout import Ints, Spec, contiguous_strides
+
+
+def check_matrix(function: str, matrix: Any, name: str = "A") -> None:
+    """A matrix or a batch of matrices."""
+    check(matrix.ndim >= 2, f"{function}: The input tensor {name} must have at least 2 dimensions, got shape {list(matrix.shape)}")
+
+
+def check_square(function: str, matrix: Any, name: str = "A") -> None:
+    """A square matrix or a batch of them."""
+    check_matrix(function, matrix, name)
+    n, m = matrix.shape[-2:]
+    check(n == m, f"{function}: {name} must be batches of square matrices, but they are {n} by {m} matrices")
+
+
+def check_floating(function: str, matrix: Any, low_precision: bool = True) -> None:
+    """Floating point or complex, and not of 16 bits unless they are allowed."""
+    name = NAMES[matrix._dtype.name]
+    check(matrix._dtype.category >= FLOATING, f"{function}: Expected a floating point or complex tensor as input. Got {name}")
+    check(low_precision or matrix._dtype.itemsize > 2, f"{function}: Low precision dtypes not supported. Got {name}")
+
+
+def check_lapack(kernel: str, dtype: DType) -> None:
+    """A dtype that LAPACK has routines for."""
+    if dtype.category < FLOATING or dtype.itemsize < 4:
+        raise not_implemented_for(kernel, dtype)
+
+
+def check_same_dtype(function: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
+    """Two operands of one dtype."""
+    check(a._dtype is b._dtype, f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of "
+                                f"type {NAMES[a._dtype.name]} and {names[1]} of type {NAMES[b._dtype.name]} instead")
+
+
+def column_major(shape: Sequence[int], dtype: DType) -> Spec:
+    """A batch of matrices whose columns are contiguous, as LAPACK's are."""
+    shape = tuple(shape)
+    return Spec(shape, dtype, column_major_strides(shape))
+
+
+def column_major_strides(shape: Ints) -> Ints | None:
+    """The strides of such a batch; None where they are those of a contiguous one."""
+    strides = contiguous_strides(shape)
+    columns = (*strides[:-2], 1, max(shape[-2], 1))
+    return None if columns == strides else columns

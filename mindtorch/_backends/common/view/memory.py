@@ -1,0 +1,64 @@
+"""``Tensor.set_``: point a tensor at another storage."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...._storage import UntypedStorage
+from ...._tensor import Tensor
+from ..errors import check
+from ..layout import Ints, contiguous_strides, storage_size
+
+
+def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
+    """This layout in a storage.
+
+    Raises:
+        RuntimeError: if the layout leaves the storage, or that is on another device.
+    """
+    storage = getattr(source, "_untyped", source)
+    check(storage.device.type == self._device.type,
+          f"Attempted to set the storage of a tensor on device \"{self._device}\" to a storage on different device "
+          f"\"{storage.device}\".  This is no longer allowed; the devices must match.")
+    stride = stride or contiguous_strides(size)
+    check(storage_offset >= 0, f"Tensor: invalid storage offset {storage_offset}")
+    check(len(size) == len(stride), f"unequal size length ({len(size)}) and stride length ({len(stride)})")
+    needed = storage_size(size, stride, storage_offset) * self._dtype.itemsize
+    check(needed <= storage.nbytes(),
+          f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and itemsize "
+          f"{self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {storage.nbytes()}")
+    self.untyped_storage()
+    self._set_layout(storage, size, stride, storage_offset)
+    return self
+
+
+def set_storage(self: Tensor, source: Any) -> Tensor:
+    """All of a storage, as a vector."""
+    storage = getattr(source, "_untyped", source)
+    return set_storage_offset(self, storage, 0, (storage.nbytes() // self._dtype.itemsize,))
+
+
+def set_tensor_offset(self: Tensor, source: Tensor, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
+    """This layout in another tensor's storage."""
+    check(source._dtype is self._dtype,
+          f"Could not set tensor of type {source._dtype.name} to a tensor of type {self._dtype.name}")
+    return set_storage_offset(self, source.untyped_storage(), storage_offset, size, stride)
+
+
+def set_tensor(self: Tensor, source: Tensor) -> Tensor:
+    """Another tensor's storage and layout."""
+    return set_tensor_offset(self, source, source._offset, tuple(source.shape), source._strides())
+
+
+def set_(self: Tensor) -> Tensor:
+    """No elements."""
+    return set_storage_offset(self, UntypedStorage(0, device=self._device), 0, (0,))
+
+
+ROWS: dict[str, Callable[..., Tensor]] = {
+    "set_": set_,
+    "set_.source_Tensor": set_tensor,
+    "set_.source_Tensor_storage_offset": set_tensor_offset,
+    "set_.source_Storage": set_storage,
+    "set_.source_Storage_storage_offset": set_storage_offset,
+}

@@ -1,0 +1,85 @@
+"""CPU kernels of counting."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ...._dtype import from_numpy_dtype
+from ...common.errors import check
+from .creation import linspace
+from .reduction import widened
+
+
+def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
+    check(not x.size or x.min() >= 0, "bincount only supports 1-d non-negative integral inputs.")
+    return np.bincount(x.astype(np.int64), weights if x.size else None, minlength)
+
+
+def check_finite(name: str, low: Any, high: Any) -> None:
+    check(np.isfinite(low) and np.isfinite(high), f"{name} range of [{low}, {high}] is not finite")
+
+
+def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndarray:  # noqa: A002
+    """Bins of equal width; their places are computed, not searched for."""
+    x = widened(x)
+    low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
+    check_finite("torch.histc:", low, high)
+    low, high = (x.dtype.type(v) for v in ((low - 1, high + 1) if low == high else (low, high)))
+    inside = x[(x >= low) & (x <= high)]
+    places = ((inside - low) * x.dtype.type(bins) / (high - low)).astype(np.int64)
+    return np.bincount(np.minimum(places, bins - 1), minlength=bins)
+
+
+def equal_width(x: np.ndarray, bins: int, bounds: Any, dimension: int = 0) -> np.ndarray:
+    """The edges of bins of equal width over a range, by default that of the data."""
+    x = widened(x)
+    low, high = bounds if bounds is not None else (x.min(), x.max()) if x.size else (0, 1)
+    check_finite(f"torch.histogramdd: dimension {dimension}'s", low, high)
+    if low == high:
+        low, high = low - 0.5, high + 0.5
+    return linspace(low, high, bins + 1, from_numpy_dtype(x.dtype)).astype(x.dtype)
+
+
+def counts(points: np.ndarray, bins: list[np.ndarray], weight: np.ndarray | None, density: bool) -> np.ndarray:
+    """How many points (rows) lie in each bin of a grid. A bin holds its left edge, the last one its right edge, too."""
+    columns, bins = list(widened(points).T), [widened(edges) for edges in bins]
+    inside = reduce(np.logical_and, [(x >= edges[0]) & (x <= edges[-1]) for x, edges in zip(columns, bins, strict=True)])
+    places = tuple(np.minimum(np.searchsorted(edges, x[inside], "right") - 1, len(edges) - 2)
+                   for x, edges in zip(columns, bins, strict=True))
+    out = np.zeros([len(edges) - 1 for edges in bins], columns[0].dtype)
+    np.add.at(out, places, 1 if weight is None else weight.reshape(-1)[inside])
+    if density:
+        out /= out.sum()
+        out /= reduce(np.multiply.outer, [np.diff(edges) for edges in bins])
+    return out
+
+
+def histogram_edges(x: np.ndarray, bins: np.ndarray, weight: Any = None, density: bool = False) -> tuple[Any, Any]:
+    return counts(x.reshape(-1, 1), [bins], weight, density), bins
+
+
+def histogram_count(x: np.ndarray, bins: int = 100, range: Any = None, weight: Any = None,  # noqa: A002
+                    density: bool = False) -> tuple[Any, Any]:
+    return histogram_edges(x, equal_width(x, bins, range), weight, density)
+
+
+def bin_edges(x: np.ndarray, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Any]:  # noqa: A002
+    return [equal_width(x[..., i], count, None if range is None else range[2 * i: 2 * i + 2], i)
+            for i, count in enumerate(bins)]
+
+
+def from_bin_tensors(x: np.ndarray, bins: list[np.ndarray], weight: Any = None, density: bool = False) -> np.ndarray:
+    return counts(x.reshape(-1, x.shape[-1]), bins, weight, density)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "bincount": bincount,
+    "histc": histc,
+    "histogram.bins_tensor": histogram_edges,
+    "histogram.bin_ct": histogram_count,
+    "_histogramdd_bin_edges": bin_edges,
+    "_histogramdd_from_bin_tensors": from_bin_tensors,
+}

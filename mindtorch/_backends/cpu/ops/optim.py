@@ -1,0 +1,103 @@
+"""CPU kernels of optimizer steps: arithmetic in place, block by block so that all of a block's passes hit the cache."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import numpy as np
+
+array = np.ndarray
+BLOCK = 16384  #: elements; temporaries of this size stay below what malloc maps anew each time
+
+
+def blocks(*arrays: array) -> Iterator[tuple[array, ...]]:
+    """The arrays, which have one shape, in parts of equal elements: views, in which a write reaches the array."""
+    size = arrays[0].size
+    if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
+        yield arrays
+        return
+    flat = [a.reshape(-1) for a in arrays]
+    for start in range(0, size, BLOCK):
+        yield tuple([a[start:start + BLOCK] for a in flat])
+
+
+def unscaled(grads: list[array], grad_scale: array | None) -> list[array]:
+    return grads if grad_scale is None else [grad / grad_scale.astype(grad.dtype) for grad in grads]
+
+
+def foreach_add(self: list[array], scalar: Any) -> None:
+    for x in self:
+        np.add(x, scalar, out=x, casting="unsafe")
+
+
+def fused_sgd(self: list[array], grads: list[array], momentum_buffer_list: list[array], weight_decay: float, momentum: float,
+              lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool,
+              grad_scale: array | None = None, found_inf: array | None = None) -> None:
+    if found_inf is not None and found_inf.item():
+        return
+    buffers = momentum_buffer_list or self  # not touched without momentum
+    for whole in zip(self, unscaled(grads, grad_scale), buffers, strict=True):
+        for param, grad, buffer in blocks(*whole):
+            if maximize:
+                grad = -grad
+            if weight_decay:
+                grad = grad + param * weight_decay
+            if momentum:
+                if is_first_step:
+                    np.copyto(buffer, grad)
+                else:
+                    np.multiply(buffer, momentum, out=buffer)
+                    np.add(buffer, grad if dampening == 0 else grad * (1 - dampening), out=buffer)
+                grad = grad + buffer * momentum if nesterov else buffer
+            np.subtract(param, grad * lr, out=param)
+
+
+def fused_adam(decoupled: bool) -> Callable[..., None]:
+    """Adam's kernel, or AdamW's, where weight decay does not go through the gradient."""
+
+    def kernel(self: list[array], grads: list[array], exp_avgs: list[array], exp_avg_sqs: list[array],
+               max_exp_avg_sqs: list[array], state_steps: list[array], lr: float, beta1: float, beta2: float,
+               weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: array | None = None,
+               found_inf: array | None = None) -> None:
+        if found_inf is not None and found_inf.item():
+            return
+        maxima = max_exp_avg_sqs if amsgrad else exp_avg_sqs
+        for *whole, step in zip(self, unscaled(grads, grad_scale), exp_avgs, exp_avg_sqs, maxima, state_steps, strict=True):
+            count = step.item()
+            correction = (1 - beta2**count) ** 0.5
+            factor = -lr / (1 - beta1**count) * correction  # the second correction, too, instead of in the denominator
+            floor = eps * correction
+            if whole[0].dtype.kind == "c":
+                whole = [a.view(a.real.dtype) for a in whole]
+            for param, grad, average, squares, peak in blocks(*whole):
+                if maximize:
+                    grad = -grad
+                if weight_decay:
+                    if decoupled:
+                        np.multiply(param, 1 - lr * weight_decay, out=param)
+                    else:
+                        grad = grad + param * weight_decay
+                change = np.subtract(grad, average)
+                change *= 1 - beta1
+                np.add(average, change, out=average)
+                np.multiply(grad, grad, out=change)
+                change *= 1 - beta2
+                np.multiply(squares, beta2, out=squares)
+                np.add(squares, change, out=squares)
+                if amsgrad:
+                    np.maximum(peak, squares, out=peak)
+                np.sqrt(peak, out=change)
+                change += floor
+                np.divide(average, change, out=change)
+                change *= factor
+                np.add(param, change, out=param)
+    
+    return kernel
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "_foreach_add_.Scalar": foreach_add,
+    "_fused_sgd_": fused_sgd,
+    "_fused_adam_": fused_adam(decoupled=False),
+    "_fused_adamw_": fused_adam(decoupled=True),
+}

@@ -1,0 +1,57 @@
+"""CPU kernels of joining, reversing and triangles."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+import numpy as np
+
+from ...._dtype import DType, from_numpy_dtype, promote_types
+
+Array = np.ndarray
+
+
+def of_one_dtype(arrays: list[Array]) -> list[Array]:
+    """Arrays in the dtype that they promote to."""
+    if len({array.dtype for array in arrays}) == 1:
+        return arrays
+    dtype = reduce(promote_types, (from_numpy_dtype(array.dtype) for array in arrays)).np
+    return [array.astype(dtype, copy=False) for array in arrays]
+
+
+def cat(arrays: list[Array], dim: int = 0) -> Array:
+    kept = [array for array in of_one_dtype(arrays) if array.shape != (0,)]
+    return np.concatenate(kept, dim) if kept else arrays[0]
+
+
+def stack(arrays: list[Array], dim: int = 0) -> Array:
+    return np.stack(of_one_dtype(arrays), dim)
+
+
+def triangle_indices(of: Callable[..., Any]) -> Callable[..., Array]:
+    def row(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Array:
+        return np.stack(of(row, offset, col))
+
+    return row
+
+
+def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
+    if (repeats < 0).any():
+        raise RuntimeError("repeats can not be negative")
+    total = int(repeats.sum())
+    if output_size is not None and output_size != total:
+        raise RuntimeError(f"allocated size does not match required size: output_size is {output_size}, the sum {total}")
+    return np.repeat(np.arange(len(repeats)), repeats)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "cat": cat,
+    "stack": stack,
+    "flip": lambda x, dims: np.flip(x, dims) if dims else x,
+    "tril": lambda x, diagonal=0: np.tril(x, diagonal),
+    "triu": lambda x, diagonal=0: np.triu(x, diagonal),
+    "tril_indices": triangle_indices(np.tril_indices),
+    "triu_indices": triangle_indices(np.triu_indices),
+    "repeat_interleave.Tensor": repeat_interleave,
+}

@@ -1,0 +1,111 @@
+"""Meta kernels of counting."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ...common.errors import check, not_implemented_for
+from ...common.layout import Spec
+from ...._dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
+
+Specs = tuple[Spec, Spec]
+
+
+def check_floating(kernel: str, dtype: Any) -> None:
+    if dtype.category != FLOATING:
+        raise not_implemented_for(kernel, dtype)
+
+
+def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Spec:
+    if self._dtype.category != INTEGER:
+        raise not_implemented_for("bincount_cpu", self._dtype)
+    check(minlength >= 0, "minlength should be >= 0")
+    check(self.ndim == 1, "bincount only supports 1-d non-negative integral inputs.")
+    check(weights is None or weights.ndim == 1 and weights.shape == self.shape,
+          "weights should be 1-d and have the same length as input")
+    if weights is None or not self.numel():
+        return Spec(None, int64)
+    return Spec(None, float32 if weights._dtype is float32 else float64)
+
+
+def histc(self: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:  # noqa: A002
+    check_floating("histogram_cpu", self._dtype)
+    check_bins((bins,))
+    check(min <= max, "torch.histc: max must be larger than min")
+    return Spec((bins,), self._dtype)
+
+
+def check_bins(bins: Any) -> None:
+    for i, count in enumerate(bins):
+        check(count > 0, f"torch.histogram(): bins must be > 0, but got {count} for dimension {i}")
+
+
+def check_range(bounds: Any, dimensions: int) -> None:
+    if bounds is None:
+        return
+    check(len(bounds) == 2 * dimensions, f"torch.histogramdd: for a {dimensions}-dimensional histogram range should have "
+          f"{2 * dimensions} elements, but got {len(bounds)}")
+    for i in range(dimensions):
+        low, high = bounds[2 * i: 2 * i + 2]
+        check(low <= high, f"torch.histogramdd: min {low} should not exceed max {high} for dimension {i}")
+
+
+def check_weight(self: Any, weight: Any, shape: Any) -> None:
+    if weight is not None:
+        check(weight._dtype is self._dtype,
+              "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype")
+        check(weight.shape == shape, "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
+              f"input tensor excluding its innermost dimension, but got input with shape {list(self.shape)} and weight with "
+              f"shape {list(weight.shape)}")
+
+
+def check_edges(self: Any, bins: Any) -> None:
+    for edges in bins:
+        check(edges.ndim == 1 and edges.numel(), "torch.histogramdd: bins tensor should have one dimension and some elements")
+        check(edges._dtype is self._dtype, "torch.histogramdd: input tensor and bins tensors should have the same dtype")
+
+
+def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Specs:
+    check_edges(self, (bins,))
+    check_weight(self, weight, self.shape)
+    check_floating("histogram_cpu", self._dtype)
+    return Spec((bins.numel() - 1,), self._dtype), Spec((bins.numel(),), self._dtype)
+
+
+def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any = None,  # noqa: A002
+                    density: bool = False) -> Specs:
+    check_bins((bins,))
+    check_range(range, 1)
+    check_weight(self, weight, self.shape)
+    check_floating("histogram_cpu", self._dtype)
+    if self._dtype in (float16, bfloat16) and range is None and self.numel():
+        raise not_implemented_for("histogramdd", self._dtype)
+    return Spec((bins,), self._dtype), Spec((bins + 1,), self._dtype)
+
+
+def bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Spec]:  # noqa: A002
+    check(self.ndim >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions")
+    check(len(bins) == self.shape[-1], "histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    check_bins(bins)
+    check_range(range, len(bins))
+    check_floating("histogramdd", self._dtype)
+    return [Spec((count + 1,), self._dtype) for count in bins]
+
+
+def from_bin_tensors(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Spec:
+    check(self.ndim >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions")
+    check(len(bins) == self.shape[-1], "histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    check_edges(self, bins)
+    check_weight(self, weight, self.shape[:-1])
+    check_floating("histogramdd", self._dtype)
+    return Spec(tuple(edges.numel() - 1 for edges in bins), self._dtype)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "bincount": bincount,
+    "histc": histc,
+    "histogram.bins_tensor": histogram_edges,
+    "histogram.bin_ct": histogram_count,
+    "_histogramdd_bin_edges": bin_edges,
+    "_histogramdd_from_bin_tensors": from_bin_tensors,
+}

@@ -1,0 +1,112 @@
+"""Meta kernels of joining, reversing and triangles."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import reduce
+from typing import Any
+
+from ...._dtype import DType, int32, int64, promote_types
+from ...common.errors import check, not_implemented_for
+from ...common.layout import Ints, Spec, like_strides, suggested_order, suggested_strides, wrap_dim, wrap_dims
+
+Layout = tuple[Ints, Ints]
+
+
+def joined(layouts: list[Layout], dim: int, dtype: DType) -> Spec:
+    """What ``cat`` makes of tensors of these shapes and strides; an empty one with one dimension goes with any shape.
+
+    Raises:
+        RuntimeError: if one has no dimensions, or the shapes differ in more than ``dim``.
+    """
+    for i, (shape, _) in enumerate(layouts):
+        check(shape, f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+    kept = [(i, shape) for i, (shape, _) in enumerate(layouts) if shape != (0,)]
+    if not kept:
+        return Spec((0,), dtype)
+    first, total = kept[0][1], 0
+    dim = wrap_dim(dim, len(first))
+    for i, shape in kept:
+        check(len(shape) == len(first),
+              f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        for d, (wanted, size) in enumerate(zip(first, shape, strict=True)):
+            check(d == dim or wanted == size,
+                  f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size {size} for "
+                  f"tensor number {i} in the list.")
+        total += shape[dim]
+    out = (*first[:dim], total, *first[dim + 1:])
+    orders = {suggested_order(*layout) for layout in layouts}
+    return Spec(out, dtype, suggested_strides(out, orders.pop()) if len(orders) == 1 else None)
+
+
+def common_dtype(tensors: Any) -> DType:
+    return reduce(promote_types, (t._dtype for t in tensors))
+
+
+def cat(tensors: Any, dim: int = 0) -> Spec:
+    check(tensors, "torch.cat(): expected a non-empty list of Tensors", ValueError)
+    return joined([(tuple(t.shape), t._strides()) for t in tensors], dim, common_dtype(tensors))
+
+
+def stack(tensors: Any, dim: int = 0) -> Spec:
+    check(tensors, "stack expects a non-empty TensorList")
+    shape = tuple(tensors[0].shape)
+    dim = wrap_dim(dim, len(shape) + 1)
+    for i, t in enumerate(tensors):
+        check(t.shape == shape,
+              f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(t.shape)} at entry {i}")
+
+    def unsqueezed(stride: Ints) -> Layout:
+        step = shape[dim] * stride[dim] if dim < len(shape) else 1
+        return (*shape[:dim], 1, *shape[dim:]), (*stride[:dim], step, *stride[dim:])
+
+    return joined([unsqueezed(t._strides()) for t in tensors], dim, common_dtype(tensors))
+
+
+def flip(self: Any, dims: Ints) -> Spec:
+    if dims:
+        wrap_dims(dims, self.dim())
+    return Spec(tuple(self.shape), self._dtype, like_strides(tuple(self.shape), self._strides()))
+
+
+def triangle(name: str) -> Callable[..., Spec]:
+    def row(self: Any, diagonal: int = 0) -> Spec:
+        check(self.dim() >= 2, f"{name}: input tensor must have at least 2 dimensions")
+        return Spec(tuple(self.shape), self._dtype)
+
+    return row
+
+
+def triangle_size(row: int, col: int, offset: int) -> int:
+    """How many elements of a matrix lie on the diagonal ``offset`` or below it."""
+    return sum(min(max(i + 1 + offset, 0), col) for i in range(row))
+
+
+def triangle_indices(name: str, count: Callable[[int, int, int], int]) -> Callable[..., Spec]:
+    def meta(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Spec:
+        check(row >= 0, f"row must be non-negative, got{row}")
+        check(col >= 0, f"col must be non-negative, got{col}")
+        if dtype not in (None, int64, int32):
+            raise not_implemented_for(name, dtype)
+        return Spec((2, count(row, col, offset)), dtype or int64)
+
+    return meta
+
+
+def repeat_interleave(repeats: Any, output_size: int | None = None) -> Spec:
+    check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat")
+    if repeats._dtype not in (int32, int64):
+        raise not_implemented_for("repeat_interleave_cpu", repeats._dtype)
+    return Spec(None if output_size is None else (output_size,), repeats._dtype)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "cat": cat,
+    "stack": stack,
+    "flip": flip,
+    "tril": triangle("tril"),
+    "triu": triangle("triu"),
+    "tril_indices": triangle_indices("tril_indices", triangle_size),
+    "triu_indices": triangle_indices(
+        "triu_indices", lambda row, col, offset: row * col - triangle_size(row, col, offset - 1)),
+    "repeat_interleave.Tensor": repeat_interleave,
+}

@@ -1,0 +1,176 @@
+"""``torch.einsum``: an equation's labels become dimensions, and its sums of products batched products of matrices."""
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from .._backends.common.errors import check
+from .._dispatch.schemas import registry
+
+bmm = registry["bmm"].call
+ELLIPSIS = "."  #: stands for the dimensions of an ellipsis among labels
+
+
+def einsum(equation: str, tensors: list[Any]) -> Any:
+    """``torch.einsum(equation, *tensors)``, contracting from left to right.
+
+    Raises:
+        RuntimeError: if the equation cannot be read, or does not fit the operands.
+    """
+    check(tensors, "einsum(): must provide at least one operand")
+    inputs, output = _parse(equation, tensors)
+    covered = _ellipsis_sizes(inputs, tensors)
+    rank = max(covered)
+    labels = _in_order(inputs, output)
+    sizes = _sizes(inputs, tensors, covered)
+    summed = sorted(label for label in sizes if label not in labels)
+    order: list[Any] = []  # labels, and for an ellipsis its dimensions
+    for label in labels + summed:
+        order += [(ELLIPSIS, d) for d in range(rank)] if label == ELLIPSIS else [label]
+    if ELLIPSIS not in labels:
+        order += [(ELLIPSIS, d) for d in range(rank)]
+    kept = sum(rank if label == ELLIPSIS else 1 for label in labels)
+    operands = [_aligned(x, subscript, order, rank, n) for x, subscript, n in zip(tensors, inputs, covered, strict=True)]
+    return _contract(operands, kept)
+
+
+# -- reading the equation ----------------------------------------------------------------------------------------------
+
+
+def _parse(equation: str, tensors: list[Any]) -> tuple[list[str], str | None]:
+    """The labels of each operand and, if there is an arrow, of the output; an ellipsis becomes one character."""
+    left, arrow, right = equation.replace(" ", "").partition("->")
+    inputs = [_labels(part, equation) for part in left.split(",")]
+    check(len(inputs) >= len(tensors), f"einsum(): more operands were provided than specified in the equation {equation!r}")
+    check(len(inputs) <= len(tensors), f"einsum(): fewer operands were provided than specified in the equation {equation!r}")
+    for i, (subscript, x) in enumerate(zip(inputs, tensors, strict=True)):
+        count, has_ellipsis = len(subscript.replace(ELLIPSIS, "")), ELLIPSIS in subscript
+        check(count <= x.ndim if has_ellipsis else count == x.ndim,
+              f"einsum(): the number of subscripts in the equation ({count}) "
+              + ("is more than the number of dimensions" if has_ellipsis else "does not match the number of dimensions")
+              + f" ({x.ndim}) for operand {i}" + ("" if has_ellipsis else " and no ellipsis was given"))
+    if not arrow:
+        return inputs, None
+    output = _labels(right, equation)
+    for label in output:
+        check(output.count(label) == 1, f"einsum(): output subscript {label} appears more than once in the output")
+        check(label == ELLIPSIS or any(label in subscript for subscript in inputs),
+              f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+    return inputs, output
+
+
+def _labels(part: str, equation: str) -> str:
+    found = part.replace("...", ELLIPSIS)
+    check(found.count(ELLIPSIS) <= 1, f"einsum(): found '.' in {part!r} for which an ellipsis was already found")
+    check("." not in part or "..." in part, f"einsum(): found '.' in {part!r} that is not part of any ellipsis")
+    for label in found:
+        check(label == ELLIPSIS or label.isascii() and label.isalpha(),
+              f"einsum(): invalid subscript given in the equation string {equation!r}, subscripts must be in [a-zA-Z], "
+              f"but got {label!r}")
+    return found
+
+
+def _ellipsis_sizes(inputs: list[str], tensors: list[Any]) -> list[int]:
+    """How many dimensions the ellipsis stands for in each operand."""
+    return [x.ndim - len(subscript) + 1 if ELLIPSIS in subscript else 0 for subscript, x in zip(inputs, tensors, strict=True)]
+
+
+def _in_order(inputs: list[str], output: str | None) -> list[str]:
+    """The output's labels; without an arrow the ellipsis and those that appear once, in alphabetical order."""
+    if output is not None:
+        return list(output)
+    counts = Counter("".join(inputs))
+    return [ELLIPSIS] * (ELLIPSIS in counts) + sorted(a for a, n in counts.items() if n == 1 and a != ELLIPSIS)
+
+
+def _sizes(inputs: list[str], tensors: list[Any], covered: list[int]) -> dict[str, int]:
+    sizes: dict[str, int] = {}
+    for i, (subscript, x, n) in enumerate(zip(inputs, tensors, covered, strict=True)):
+        for label, size in zip(_without_ellipsis(subscript), _sizes_without_ellipsis(subscript, x, n), strict=True):
+            have = sizes.get(label, 1)
+            check(have == 1 or size in (1, have), f"einsum(): subscript {label} has size {size} for operand {i} which does not "
+                                                  f"broadcast with previously seen size {have}")
+            sizes[label] = have if size == 1 else size
+    return sizes
+
+
+def _without_ellipsis(subscript: str) -> str:
+    return subscript.replace(ELLIPSIS, "")
+
+
+def _sizes_without_ellipsis(subscript: str, x: Any, covered: int) -> list[int]:
+    start = subscript.find(ELLIPSIS)
+    shape = list(x.shape)
+    return shape if start < 0 else shape[:start] + shape[start + covered:]
+
+
+def _aligned(x: Any, subscript: str, order: list[Any], rank: int, covered: int) -> Any:
+    """An operand with a dimension for every label, in order; what it lacks has size 1."""
+    labels: list[Any] = []
+    for label in subscript:
+        labels += [(ELLIPSIS, rank - covered + d) for d in range(covered)] if label == ELLIPSIS else [label]
+    dim = 0
+    while dim < len(labels):  # take the diagonal of labels that appear twice
+        first = labels.index(labels[dim])
+        if first < dim:
+            check(x.shape[first] == x.shape[dim], f"einsum(): subscript {labels[dim]} is repeated for an operand but the sizes "
+                                                  f"don't match, {x.shape[dim]} != {x.shape[first]}")
+            x = x.diagonal(0, first, dim).movedim(-1, first)
+            del labels[dim]
+        else:
+            dim += 1
+    for label in order:
+        if label not in labels:
+            labels.append(label)
+            x = x.unsqueeze(-1)
+    return x.permute(tuple(labels.index(label) for label in order))
+
+
+# -- contracting -------------------------------------------------------------------------------------------------------
+
+
+def _contract(operands: list[Any], kept: int) -> Any:
+    """Multiply all operands, which have the same dimensions, and sum those from ``kept`` on."""
+    ndim = operands[0].ndim
+    left, *rest = operands
+    remaining = [sum(x.shape[d] != 1 for x in operands) for d in range(ndim)]
+    for right in rest:
+        together, only_left, only_right = [], [], []
+        for d in range(kept, ndim):
+            if left.shape[d] != 1 and right.shape[d] != 1:
+                remaining[d] -= 1
+                if remaining[d] == 1:
+                    together.append(d)
+                    remaining[d] = 0
+            elif remaining[d] == 1 and (left.shape[d] != 1 or right.shape[d] != 1):
+                (only_left if left.shape[d] != 1 else only_right).append(d)
+                remaining[d] = 0
+        left = left.sum(only_left, keepdim=True) if only_left else left
+        right = right.sum(only_right, keepdim=True) if only_right else right
+        left = _product(left, right, together)
+    if ndim == kept:
+        return left
+    return left.view(tuple(left.shape[:kept])) if rest else left.sum(tuple(range(kept, ndim)))
+
+
+def _product(left: Any, right: Any, summed: list[int]) -> Any:
+    """The product of two operands, summed over dimensions that stay with size 1: a batched product of matrices."""
+    if not summed:
+        return left * right
+    batch, rows, columns = [], [], []
+    for d in range(left.ndim):
+        if d not in summed:
+            both = left.shape[d] != 1 and right.shape[d] != 1
+            (batch if both else rows if left.shape[d] != 1 else columns).append(d)
+    shapes = [[x.shape[d] for d in dims] for x, dims in ((left, batch), (left, rows), (left, summed), (right, columns))]
+    b, n, k, m = map(prod, shapes)
+    a = left.permute(tuple(batch + rows + summed + columns)).reshape((b, n, k))
+    c = right.permute(tuple(batch + summed + columns + rows)).reshape((b, k, m))
+    order = batch + rows + summed + columns
+    shape = (*shapes[0], *shapes[1], *(1 for _ in summed), *shapes[3])
+    return bmm(a, c).view(shape).permute(tuple(order.index(d) for d in range(left.ndim)))
+
+
+ROWS: dict[str, Callable[..., Any]] = {"einsum": einsum}

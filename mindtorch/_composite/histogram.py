@@ -1,0 +1,31 @@
+"""Histograms of several dimensions."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._backends.common.errors import check
+from .._backends.common.results import return_type
+from .._dispatch.schemas import registry
+
+bin_edges, from_bin_tensors = (registry[f"_histogramdd_{name}"].call for name in ("bin_edges", "from_bin_tensors"))
+
+
+def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
+    """``torch.histogramdd``: of points along the last dimension; ``bins`` says how many there are, or where their edges
+    are, for each coordinate.
+    """
+    if isinstance(bins, int):
+        check(self.ndim >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions")
+        bins = (bins,) * self.shape[-1]
+    if not isinstance(bins, list):
+        bins = bin_edges(self, bins, range, weight, density)
+    hist = from_bin_tensors(self, bins, weight, density)
+    return return_type("histogramdd", ("hist", "bin_edges"))(hist, tuple(bins))
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "histogramdd": histogramdd,
+    "histogramdd.int_bins": histogramdd,
+    "histogramdd.TensorList_bins": histogramdd,
+}

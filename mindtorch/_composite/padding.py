@@ -1,0 +1,320 @@
+"""Padding, shuffling between channels and pixels, and sliding windows of images."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from .._backends.common.errors import check
+from .._backends.common.layout import Ints, suggested_order, suggested_strides
+from .._dispatch.schemas import registry
+from .core import fresh, new_empty_strided
+from .shape import arange
+
+Row = Callable[..., Any]
+clone, copy_, index_add_, index_select, narrow, slice_, _unsafe_view = (registry[name].call for name in (
+    "clone", "copy_", "index_add_", "index_select", "narrow", "slice.Tensor", "_unsafe_view"))
+
+
+def like_format(self: Any, shape: Ints) -> Any:
+    """New memory of a shape, in the memory format that a tensor suggests."""
+    stride = suggested_strides(shape, suggested_order(tuple(self.shape), self._strides()))
+    return self.new_empty(shape) if stride is None else new_empty_strided(self, shape, stride)
+
+
+def pairs_of(pad: Ints) -> list[tuple[int, int]]:
+    """Padding before and after, for the last dimension first."""
+    return list(zip(pad[::2], pad[1::2], strict=True))
+
+
+# -- padding ------------------------------------------------------------------------------------------------------------
+
+def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
+    """``nn.functional.pad`` with a number; negative padding cuts off.
+
+    Raises:
+        RuntimeError: if the padding is odd, longer than the dimensions, or cuts off too much.
+    """
+    ndim = self.dim()
+    check(len(pad) % 2 == 0, f"Length of pad must be even but instead it equals {len(pad)}")
+    check(2 * ndim >= len(pad), "Length of pad should be no more than twice the number of dimensions of the input. Pad length "
+                                f"is {len(pad)} while the input has {ndim} dimensions.")
+    inner = self
+    for d, (before, after) in enumerate(pairs_of(pad)):
+        dim = ndim - 1 - d
+        if before < 0:
+            inner = narrow(inner, dim, -before, inner.shape[dim] + before)
+        if after < 0:
+            inner = narrow(inner, dim, 0, inner.shape[dim] + after)
+    if all(n <= 0 for n in pad):
+        return clone(inner)
+    shape = list(self.shape)
+    for d, (before, after) in enumerate(pairs_of(pad)):
+        dim = ndim - 1 - d
+        size = shape[dim] + before + after
+        check(size >= 0, f"The input size {shape[dim]}, plus negative padding {before} and {after} resulted in a negative "
+                         f"output size, which is invalid. Check dimension {dim} of your input.")
+        shape[dim] = size
+    out = like_format(self, tuple(shape))
+    registry["fill_.Scalar"].call(out, value)
+    middle = out
+    for d, (before, after) in enumerate(pairs_of(pad)):
+        dim = ndim - 1 - d
+        before, after = max(before, 0), max(after, 0)
+        middle = narrow(middle, dim, before, middle.shape[dim] - before - after)
+    copy_(middle, inner)
+    return fresh(out)
+
+
+def reflected(self: Any, size: int, before: int, after: int) -> Any:
+    """Which index stands at each place of a dimension padded with its reflection."""
+    return (size - 1) - ((size - 1) - arange(self, -before, size + after).abs()).abs()
+
+
+def replicated(self: Any, size: int, before: int, after: int) -> Any:
+    """Which index stands at each place of a dimension padded with its ends."""
+    return arange(self, -before, size + after).clamp(0, size - 1)
+
+
+def check_padding(self: Any, padding: Ints, reflects: bool) -> None:
+    """Refuse what the ``reflection_pad`` and ``replication_pad`` operators refuse."""
+    count = len(padding) // 2
+    shape, ndim = list(self.shape), self.dim()
+    check(ndim in (count + 1, count + 2) and all(n for n in shape[-count - 1:]),
+          f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
+          f"for input, but got: {shape}")
+    for d, (before, after) in enumerate(pairs_of(padding)):
+        dim = ndim - 1 - d
+        size = shape[dim]
+        check(not reflects or before < size and after < size,
+              "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+              f"({before}, {after}) at dimension {dim} of input {shape}")
+        check(size + before + after >= 1,
+              f"input ({'WHD'[d]}: {size}) is too small. Calculated output {'WHD'[d]}: {size + before + after}")
+
+
+def indexed_pad(places: Callable[..., Any], reflects: bool) -> Row:
+    """A padding that repeats elements: ``places`` says which one stands where."""
+
+    def row(self: Any, padding: Ints) -> Any:
+        check_padding(self, padding, reflects)
+        out = self
+        for d, (before, after) in enumerate(pairs_of(padding)):
+            dim = self.dim() - 1 - d
+            out = index_select(out, dim, places(self, self.shape[dim], before, after))
+        return fresh(copy_(like_format(self, tuple(out.shape)), out))
+
+    return row
+
+
+def indexed_pad_backward(places: Callable[..., Any]) -> Row:
+    """The gradient of such a padding: an element gets that of all its copies."""
+
+    def row(grad_output: Any, self: Any, padding: Ints) -> Any:
+        grad = grad_output
+        for d, (before, after) in enumerate(pairs_of(padding)):
+            dim = self.dim() - 1 - d
+            shape = list(grad.shape)
+            shape[dim] = self.shape[dim]
+            at = places(self, self.shape[dim], before, after)
+            grad = index_add_(grad.new_zeros(shape), dim, at, grad)
+        return fresh(grad)
+
+    return row
+
+
+def _pad_circular(self: Any, pad: Ints) -> Any:
+    """``nn.functional.pad`` in circular mode: what leaves at one end continues at the other.
+
+    Raises:
+        RuntimeError: if the padding is longer than the dimension.
+    """
+    ndim = self.dim()
+    count = len(pad) // 2
+    check(len(pad) % 2 == 0 and count + 2 == ndim or count + 1 == ndim,
+          f"Invalid padding size, expected {2 * (ndim - 2)} but got {len(pad)}")
+    shape = list(self.shape)
+    for d, (before, after) in enumerate(pairs_of(pad)):
+        dim = ndim - 1 - d
+        check(before <= shape[dim] and after <= shape[dim], "Padding value causes wrapping around more than once.")
+        size = shape[dim] + before + after
+        check(size >= 0, "Negative padding value is resulting in an empty dimension")
+        shape[dim] = size
+    out = self.new_empty(shape)
+    middle, inner = out, self
+    for d, (before, after) in enumerate(pairs_of(pad)):
+        dim = ndim - 1 - d
+        middle = slice_(middle, dim, max(before, 0), shape[dim] - max(after, 0))
+        inner = slice_(inner, dim, max(-before, 0), self.shape[dim] - max(-after, 0))
+    copy_(middle, inner)
+    for d, (before, after) in enumerate(pairs_of(pad)):
+        dim = ndim - 1 - d
+        end = shape[dim] - max(after, 0)
+        if before > 0:
+            copy_(slice_(out, dim, 0, before), slice_(out, dim, end - before, end))
+        if after > 0:
+            copy_(slice_(out, dim, end, end + after), slice_(out, dim, max(before, 0), max(before, 0) + after))
+    return out
+
+
+def pad(self: Any, pad: Ints, mode: str = "constant", value: float | None = None) -> Any:
+    """``nn.functional.pad``: constant, reflect, replicate or circular.
+
+    Raises:
+        NotImplementedError: for another mode, or numbers of dimensions and paddings that no mode knows.
+        RuntimeError: for a value with a mode that takes none.
+    """
+    if mode == "constant":
+        return registry["constant_pad_nd"].call(self, pad, 0 if value is None else value)
+    check(value is None or value == 0, f'Padding mode "{mode}" doesn\'t take in value argument')
+    check(mode in ("reflect", "replicate", "circular"), f"Unrecognised padding mode {mode}", NotImplementedError)
+    count = len(pad) // 2
+    if mode == "circular":
+        return registry["_pad_circular"].call(self, pad)
+    check(len(pad) in (2, 4, 6) and self.dim() in (count + 1, count + 2),
+          f"Padding size {len(pad)} is not supported for {self.dim()}D input tensor.", NotImplementedError)
+    return registry[f"{'reflection' if mode == 'reflect' else 'replication'}_pad{count}d"].call(self, pad)
+
+
+# -- channels and pixels ------------------------------------------------------------------------------------------------
+
+def reordered(self: Any, split: Ints, order: Ints, shape: Ints) -> Any:
+    """A copy with the dimensions split, permuted and joined, in the memory format that the tensor suggests."""
+    return fresh(copy_(like_format(self, shape), self.reshape(split).permute(order).reshape(shape)))
+
+
+def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
+    """``torch.pixel_shuffle``: channels to pixels: ``(*, C r^2, H, W)`` to ``(*, C, H r, W r)``.
+
+    Raises:
+        RuntimeError: if the channels are no multiple of the square of the factor.
+    """
+    r = upscale_factor
+    check(self.dim() >= 3, f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} "
+                           "dimension(s)")
+    check(r > 0, f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    *batch, channels, height, width = self.shape
+    check(channels % (r * r) == 0,
+          "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
+          f"input.size(-3)={channels} is not divisible by {r * r}")
+    n = len(batch)
+    return reordered(self, (*batch, channels // (r * r), r, r, height, width),
+                     (*range(n), n, n + 3, n + 1, n + 4, n + 2), (*batch, channels // (r * r), height * r, width * r))
+
+
+def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
+    """``torch.pixel_unshuffle``: pixels to channels: ``(*, C, H r, W r)`` to ``(*, C r^2, H, W)``.
+
+    Raises:
+        RuntimeError: if height or width are no multiples of the factor.
+    """
+    r = downscale_factor
+    check(self.dim() >= 3, f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} "
+                           "dimension(s)")
+    check(r > 0, f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    *batch, channels, height, width = self.shape
+    for name, size, dim in (("height", height, -2), ("width", width, -1)):
+        check(size % r == 0, f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but input.size({dim})="
+                             f"{size} is not divisible by {r}")
+    n = len(batch)
+    return reordered(self, (*batch, channels, height // r, r, width // r, r),
+                     (*range(n), n, n + 2, n + 4, n + 1, n + 3), (*batch, channels * r * r, height // r, width // r))
+
+
+def channel_shuffle(self: Any, groups: int) -> Any:
+    """``torch.channel_shuffle``: the channels of all groups taken in turn.
+
+    Raises:
+        RuntimeError: if the channels are no multiple of the groups.
+    """
+    check(self.dim() > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
+    channels = self.shape[1]
+    check(groups > 0, f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    check(channels % groups == 0,
+          f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+    batch, _, *rest = self.shape
+    return reordered(self, (batch, groups, channels // groups, *rest), (0, 2, 1, *range(3, 3 + len(rest))), tuple(self.shape))
+
+
+# -- sliding windows ----------------------------------------------------------------------------------------------------
+
+def block_counts(size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
+    """How many windows there are along each of two dimensions."""
+    return tuple((size[d] + 2 * padding[d] - dilation[d] * (kernel_size[d] - 1) - 1) // stride[d] + 1 for d in (0, 1))
+
+
+def check_windows(kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> None:
+    for name, values in (("kernel size", kernel_size), ("dilation", dilation), ("stride", stride)):
+        check(min(values) > 0, f"{name} should be greater than zero, but got {' x '.join(map(str, values))}")
+    check(min(padding) >= 0, f"padding should be non-negative, but got {' x '.join(map(str, padding))}")
+
+
+def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+    """``nn.functional.unfold``: the windows of images as columns: ``(N, C, H, W)`` to ``(N, C kh kw, L)``.
+
+    Raises:
+        RuntimeError: if the sizes are not positive, or no window fits.
+    """
+    check_windows(kernel_size, dilation, padding, stride)
+    check(self.dim() in (3, 4) and all(self.shape[-3:]),
+          "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, but got: "
+          f"{list(self.shape)}")
+    rows, columns = block_counts(tuple(self.shape[-2:]), kernel_size, dilation, padding, stride)
+    check(rows > 0 and columns > 0,
+          f"Given input with spatial size {tuple(self.shape[-2:])}, kernel_size={tuple(kernel_size)}, dilation={tuple(dilation)},"
+          f" padding={tuple(padding)}, calculated shape of the array of sliding blocks as ({rows}, {columns}), but its "
+          "components must be at least one.")
+    wide = constant_pad_nd(self.contiguous(), (padding[1], padding[1], padding[0], padding[0]))
+    *batch, channels, _, _ = self.shape
+    outer, (down, across) = wide._strides()[:-2], wide._strides()[-2:]
+    windows = wide.as_strided(
+        (*batch, channels, *kernel_size, rows, columns),
+        (*outer, down * dilation[0], across * dilation[1], down * stride[0], across * stride[1]))
+    return _unsafe_view(clone(windows, "contiguous_format"), (*batch, channels * prod(kernel_size), rows * columns))
+
+
+def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
+    """``nn.functional.fold``: the columns of ``unfold`` added up in their places in images.
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    check_windows(kernel_size, dilation, padding, stride)
+    check(self.dim() in (2, 3) and all(self.shape[-2:]),
+          "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for input, but "
+          f"got: {list(self.shape)}")
+    *batch, planes, blocks = self.shape
+    check(planes % prod(kernel_size) == 0,
+          f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got input.size(1)={planes} "
+          f"and kernel_size={tuple(kernel_size)}.")
+    rows, columns = block_counts(output_size, kernel_size, dilation, padding, stride)
+    settings = (f"output_size={tuple(output_size)}, kernel_size={tuple(kernel_size)}, dilation={tuple(dilation)}, "
+                f"padding={tuple(padding)}, stride={tuple(stride)}")
+    check(blocks == rows * columns and rows > 0 and columns > 0,
+          f"Given {settings}, expected size of input's dimension 2 to match the calculated number of sliding blocks {rows} * "
+          f"{columns} = {rows * columns}, but got input.size(2)={blocks}.")
+    channels = planes // prod(kernel_size)
+    wide = self.new_zeros((*batch, channels, output_size[0] + 2 * padding[0], output_size[1] + 2 * padding[1]))
+    windows = self.reshape((*batch, channels, *kernel_size, rows, columns))
+    for i in range(kernel_size[0]):
+        for j in range(kernel_size[1]):
+            top, left = i * dilation[0], j * dilation[1]
+            place = slice_(slice_(wide, -2, top, top + rows * stride[0], stride[0]), -1, left, left + columns * stride[1], stride[1])
+            registry["add_.Tensor"].call(place, windows.select(-4, i).select(-3, j))
+    return constant_pad_nd(wide, (-padding[1], -padding[1], -padding[0], -padding[0]))
+
+
+ROWS: dict[str, Row] = {
+    "constant_pad_nd": constant_pad_nd,
+    **{f"reflection_pad{n}d": indexed_pad(reflected, True) for n in (1, 2, 3)},
+    **{f"replication_pad{n}d": indexed_pad(replicated, False) for n in (1, 2, 3)},
+    **{f"reflection_pad{n}d_backward": indexed_pad_backward(reflected) for n in (1, 2, 3)},
+    **{f"replication_pad{n}d_backward": indexed_pad_backward(replicated) for n in (1, 2, 3)},
+    "_pad_circular": _pad_circular,
+    "pad": pad,
+    "pixel_shuffle": pixel_shuffle,
+    "pixel_unshuffle": pixel_unshuffle,
+    "channel_shuffle": channel_shuffle,
+    "im2col": im2col,
+    "col2im": col2im,
+}

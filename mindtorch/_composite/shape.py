@@ -1,0 +1,323 @@
+"""Joining, repeating and reordering in terms of views and copies, and the memory under a tensor."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .._backends.common.errors import check, not_implemented_for
+from .._backends.common.layout import (
+    Ints, check_sizes, contiguous_strides, ordered_strides, storage_size, suggested_order, wrap_dim,
+)  # fmt: skip
+from .._dispatch.dispatcher import call_on
+from .._dispatch.keys import AUTOGRAD
+from .._dispatch.schemas import registry
+from .._dtype import bool_, float16, int64
+from .core import fresh
+
+Row = Callable[..., Any]
+cat, clone, copy_, expand, flatten, narrow, stack, unsqueeze, view, _unsafe_view = (registry[name].call for name in (
+    "cat", "clone", "copy_", "expand", "flatten.using_ints", "narrow", "stack", "unsqueeze", "view", "_unsafe_view"))
+
+
+# -- joining ------------------------------------------------------------------------------------------------------------
+
+def stack_along(name: str, ndim: int, dim: int) -> Row:
+    """``torch.hstack``, ``vstack`` or ``dstack``: joined in ``dim`` after getting at least ``ndim`` dimensions."""
+    atleast = registry[f"atleast_{ndim}d"].call
+
+    def row(tensors: list[Any]) -> Any:
+        check(tensors, f"{name} expects a non-empty TensorList")
+        wide = [atleast(t) for t in tensors]
+        return cat(wide, 0 if wide[0].dim() == 1 else dim)
+
+    return row
+
+
+def column_stack(tensors: list[Any]) -> Any:
+    """``torch.column_stack``: vectors as columns beside matrices."""
+    check(tensors, "column_stack expects a non-empty TensorList")
+    return registry["hstack"].call([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors])
+
+
+def block_diag(tensors: list[Any]) -> Any:
+    """``torch.block_diag``: matrices along the diagonal of a larger one.
+
+    Raises:
+        RuntimeError: if one has more than two dimensions.
+    """
+    for i, t in enumerate(tensors):
+        check(t.dim() <= 2, f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has {t.dim()} dimensions")
+    if not tensors:
+        return call_on(registry["empty"], "cpu", (1, 0))
+    blocks = [registry["atleast_2d"].call(t) for t in tensors]
+    dtype = registry["cat"].meta([block.reshape(-1) for block in blocks]).dtype
+    out = blocks[0].new_zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), dtype=dtype)
+    row = column = 0
+    for block in blocks:
+        rows, columns = block.shape
+        copy_(narrow(narrow(out, 0, row, rows), 1, column, columns), block)
+        row, column = row + rows, column + columns
+    return fresh(out)
+
+
+def meshgrid(tensors: list[Any], indexing: str = "ij") -> tuple[Any, ...]:
+    """``torch.meshgrid``: each vector expanded over the grid of all.
+
+    Raises:
+        RuntimeError: if one has more than one dimension, dtypes or devices differ, or for another indexing.
+    """
+    check(tensors, "meshgrid expects a non-empty TensorList")
+    for t in tensors:
+        check(t._dtype is tensors[0]._dtype, "meshgrid expects all tensors to have the same dtype")
+        check(t._device == tensors[0]._device, "meshgrid expects all tensors to have the same device")
+        check(t.dim() <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t.shape)}")
+    check(indexing in ("ij", "xy"), f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+    places = list(range(len(tensors)))
+    if indexing == "xy":
+        places[:2] = places[:2][::-1]
+    shape = tuple(tensors[place].numel() for place in places)
+    return tuple(expand(view(t, tuple(n if d == place else 1 for d, n in enumerate(shape))), shape)
+                 for t, place in zip(tensors, places, strict=True))
+
+
+def cartesian_prod(tensors: list[Any]) -> Any:
+    """``torch.cartesian_prod``: all combinations of one element of each vector, as rows."""
+    for t in tensors:
+        check(t.dim() == 1, f"Expect a 1D vector, but got shape {list(t.shape)}")
+    if len(tensors) == 1:
+        return tensors[0]
+    return stack([flatten(grid) for grid in meshgrid(tensors)], 1)
+
+
+def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
+    """``torch.combinations``: all choices of ``r`` elements of a vector, as rows.
+
+    Raises:
+        RuntimeError: unless the tensor is a vector and ``r`` is not negative.
+    """
+    check(self.dim() == 1, f"Expect a 1D vector, but got shape {list(self.shape)}")
+    check(r >= 0, f"Expect a non-negative number, but got {r}")
+    if not r:
+        return self.new_empty((0,))
+    count = self.numel()
+    places = meshgrid([arange(self, count)] * r)
+    mask = self.new_ones((count,) * r, dtype=bool_)
+    for one, next_ in zip(places, places[1:], strict=False):
+        mask = mask.logical_and(one <= next_ if with_replacement else one < next_)
+    return stack([grid.masked_select(mask) for grid in meshgrid([self] * r)], 1)
+
+
+def arange(like: Any, *bounds: int) -> Any:
+    """A range of integers on a tensor's device."""
+    start, end = bounds if len(bounds) == 2 else (0, bounds[0])
+    return call_on(registry["arange.start_step"], like._device.type, start, end, 1, int64)
+
+
+# -- repeating ----------------------------------------------------------------------------------------------------------
+
+def repeat(self: Any, repeats: Ints) -> Any:
+    """``Tensor.repeat``: the tensor so many times along each dimension, in new memory.
+
+    Raises:
+        RuntimeError: for fewer repeats than dimensions, or a negative one.
+    """
+    extra = len(repeats) - self.dim()
+    check(extra >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    shape = (*(1,) * extra, *self.shape)
+    target = check_sizes(tuple(n * times for n, times in zip(shape, repeats, strict=True)))
+    pairs = view(self, tuple(n for size in shape for n in (1, size)))
+    wide = expand(pairs, tuple(n for pair in zip(repeats, shape, strict=True) for n in pair))
+    return _unsafe_view(clone(wide, "contiguous_format"), target)
+
+
+def tile(self: Any, dims: Ints) -> Any:
+    """``torch.tile``: ``repeat`` with 1 for the leading dimensions that ``dims`` does not have."""
+    return registry["repeat"].call(self, (*(1,) * (self.dim() - len(dims)), *dims))
+
+
+def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None, output_size: int | None = None) -> Any:
+    """``torch.repeat_interleave``: each element so many times in a row.
+
+    Raises:
+        RuntimeError: for negative repeats.
+    """
+    source = flatten(self) if dim is None else self
+    dim = wrap_dim(dim or 0, source.dim())
+    check(repeats >= 0, "Repeats must be non-negative")
+    wide = unsqueeze(source, dim + 1)
+    size = source.shape[dim] * repeats
+    check(output_size is None or output_size == size,
+          f"repeat_interleave: Invalid output_size, expected {size} but got {output_size}")
+    shape = (*source.shape[:dim + 1], repeats, *source.shape[dim + 1:])
+    return flatten(clone(expand(wide, shape), "contiguous_format"), dim, dim + 1)
+
+
+def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None, output_size: int | None = None) -> Any:
+    """``torch.repeat_interleave`` with a number of repeats for each element.
+
+    Raises:
+        RuntimeError: unless there is one for each, or one for all.
+    """
+    source = flatten(self) if dim is None else self
+    dim = wrap_dim(dim or 0, source.dim())
+    size = source.size(dim)
+    check(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor")
+    if not repeats.dim() or repeats.numel() == 1:
+        repeats = expand(repeats.reshape(1), (size,))
+    check(repeats.numel() == size, "repeats must have the same size as input along dim, but got repeats.size(0) = "
+                                   f"{repeats.numel()} and input.size({dim}) = {size}")
+    return source.index_select(dim, registry["repeat_interleave.Tensor"].call(repeats, output_size))
+
+
+# -- reversing and rotating ---------------------------------------------------------------------------------------------
+
+def roll(self: Any, shifts: Ints, dims: Ints = ()) -> Any:
+    """``torch.roll``: elements shifted along dimensions; what leaves at the end comes in at the front.
+
+    Raises:
+        RuntimeError: unless there is a shift for each dimension.
+    """
+    check(len(shifts), "`shifts` required")
+    if not dims and len(shifts) == 1:
+        flat = view(self.contiguous(), (-1,))
+        return _unsafe_view(roll(flat, shifts, (0,)), self.shape)
+    check(len(shifts) == len(dims),
+          f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    for shift, dim in zip(shifts, dims, strict=True):
+        check(self.dim(), f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+        size = self.size(dim)
+        if self.numel():
+            start = -shift % size
+            self = cat([narrow(self, dim, start, size - start), narrow(self, dim, 0, start)], dim)
+        else:
+            self = clone(self)
+    return self
+
+
+def rot90(self: Any, k: int = 1, dims: Ints = (0, 1)) -> Any:
+    """``torch.rot90``: a plane turned by 90 degrees ``k`` times.
+
+    Raises:
+        RuntimeError: unless ``dims`` are two different dimensions.
+    """
+    ndim = self.dim()
+    check(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    check(ndim >= 2, f"expected total dims >= 2, but got total dims = {ndim}")
+    check(dims[0] != dims[1] and abs(dims[0] - dims[1]) != ndim,
+          f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+    first, second = (wrap_dim(dim, ndim) for dim in dims)
+    turns = k % 4
+    if turns == 0:
+        return clone(self, "contiguous_format")
+    if turns == 2:
+        return self.flip(dims)
+    return fresh(self.flip(second if turns == 1 else first).transpose_(first, second))
+
+
+def flip_dim(name: str, ndim: int, dim: int) -> Row:
+    """``torch.fliplr`` or ``flipud``."""
+
+    def row(self: Any) -> Any:
+        check(self.dim() >= ndim, f"Input must be >= {ndim}-d.")
+        return self.flip(dim)
+
+    return row
+
+
+# -- diagonals ----------------------------------------------------------------------------------------------------------
+
+def diag(self: Any, diagonal: int = 0) -> Any:
+    """``torch.diag``: a matrix with this diagonal, or the diagonal of a matrix."""
+    check(self.dim() in (1, 2), f"diag(): Supports 1D or 2D tensors. Got {self.dim()}D")
+    return registry["diag_embed"].call(self, diagonal) if self.dim() == 1 else registry["diagonal_copy"].call(self, diagonal)
+
+
+def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
+    """``torch.diag_embed``: matrices with the last dimension as their diagonals.
+
+    Raises:
+        RuntimeError: if the two dimensions are the same.
+    """
+    ndim = self.dim() + 1
+    first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
+    check(first != second, f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    check(self.dim(), "Dimension out of range (expected to be in range of [-1, 0], but got -2)", IndexError)
+    size = self.shape[-1] + abs(offset)
+    rest = iter(self.shape)
+    out = self.new_zeros(tuple(size if d in (first, second) else next(rest) for d in range(ndim)))
+    copy_(registry["diagonal"].call(out, offset, first, second), self)
+    return fresh(out)
+
+
+def trace(self: Any) -> Any:
+    """``torch.trace``: the sum of the diagonal.
+
+    Raises:
+        RuntimeError: unless the tensor is a matrix.
+    """
+    check(self.dim() == 2, f"trace: expected a matrix, but got tensor with dim {self.dim()}")
+    if self._dtype in (bool_, float16):
+        raise not_implemented_for("trace", self._dtype)
+    return self.diagonal().sum()
+
+
+# -- memory -------------------------------------------------------------------------------------------------------------
+
+def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
+    """``Tensor.resize_``: another shape, contiguous, in the same storage, which grows if it has to.
+
+    Raises:
+        RuntimeError: for a tensor that requires grad, or a storage that belongs to somebody else.
+    """
+    check(not self._keys & AUTOGRAD, "cannot resize variables that require grad")
+    size = check_sizes(size)
+    name = getattr(memory_format, "name", memory_format)
+    check(name != "preserve_format", "Unsupported memory format preserve_format")
+    order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}.get(name)
+    check(order is None or len(order) == len(size), f"required rank {len(order or ())} tensor to use {name} format")
+    if self.shape != size or order is not None:
+        storage = self.untyped_storage()
+        stride = contiguous_strides(size) if order is None else ordered_strides(size, order)
+        needed = storage_size(size, stride, self._offset) * self._dtype.itemsize
+        if needed > storage.nbytes():
+            storage.resize_(needed)
+        self._set_layout(None, size, stride, self._offset)
+        self._bump()
+    return self
+
+
+def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
+    """``Tensor.resize_as_``: the shape of another tensor."""
+    if getattr(memory_format, "name", memory_format) == "preserve_format":
+        order = suggested_order(tuple(the_template.shape), the_template._strides())
+        memory_format = None if order is None else {4: "channels_last", 5: "channels_last_3d"}[len(order)]
+    return resize_(self, tuple(the_template.shape), memory_format)
+
+
+ROWS: dict[str, Row] = {
+    "concat": lambda tensors, dim=0: cat(tensors, dim),
+    "concatenate": lambda tensors, dim=0: cat(tensors, dim),
+    "hstack": stack_along("hstack", 1, 1),
+    "vstack": stack_along("vstack", 2, 0),
+    "row_stack": stack_along("vstack", 2, 0),
+    "dstack": stack_along("dstack", 3, 2),
+    "column_stack": column_stack,
+    "block_diag": block_diag,
+    "cartesian_prod": cartesian_prod,
+    "combinations": combinations,
+    "meshgrid.indexing": meshgrid,
+    "fliplr": flip_dim("fliplr", 2, 1),
+    "flipud": flip_dim("flipud", 1, 0),
+    "roll": roll,
+    "rot90": rot90,
+    "repeat": repeat,
+    "tile": tile,
+    "repeat_interleave.self_int": repeat_interleave_int,
+    "repeat_interleave.self_Tensor": repeat_interleave_tensor,
+    "diag": diag,
+    "diag_embed": diag_embed,
+    "diagflat": lambda self, offset=0: diag(view(self.contiguous(), (-1,)), offset),
+    "trace": trace,
+    "resize_": resize_,
+    "resize_as_": resize_as_,
+}

@@ -1,0 +1,7 @@
+"""``torch.autograd``: gradients, modes, functions with derivatives of one's own."""
+from .._autograd.engine import backward as backward
+from .._autograd.engine import grad as grad
+from .._autograd.grad_mode import enable_grad as enable_grad
+from .._autograd.grad_mode import inference_mode as inference_mode
+from .._autograd.grad_mode import no_grad as no_grad
+from .._autograd.grad_mode import set_grad_enabled as set_grad_enabled

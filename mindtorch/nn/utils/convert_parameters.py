@@ -1,0 +1,45 @@
+"""Parameters as one vector; mirrors ``torch.nn.utils.convert_parameters``."""
+from __future__ import annotations
+
+from collections.abc import Iterable
+from typing import Any
+
+from ..._dispatch.schemas import registry
+from ..._tensor import Tensor
+
+cat = registry["cat"].call
+
+
+def _check_device(device: Any, expected: Any) -> Any:
+    if expected is not None and device != expected:
+        raise TypeError("Found two parameters on different devices, this is currently not supported.")
+    return device
+
+
+def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
+    """The parameters' elements one after the other, in a new tensor.
+
+    Raises:
+        TypeError: if they are on different devices.
+    """
+    device, flat = None, []
+    for param in parameters:
+        device = _check_device(param.device, device)
+        flat.append(param.view((-1,)))  # type: ignore[attr-defined]
+    return cat(flat, 0)
+
+
+def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
+    """Make the parameters views of consecutive parts of a vector.
+
+    Raises:
+        TypeError: if ``vec`` is no tensor, or the parameters are on different devices.
+    """
+    if not isinstance(vec, Tensor):
+        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__module__}.{type(vec).__name__}")
+    device, start = None, 0
+    for param in parameters:
+        device = _check_device(param.device, device)
+        end = start + param.numel()
+        param.data = vec[start:end].view_as(param).data  # type: ignore[index]
+        start = end

@@ -1,0 +1,367 @@
+"""``Optimizer``: parameters in groups with their settings, and the state that an optimizer keeps of each."""
+from __future__ import annotations
+
+import functools
+import warnings
+from collections import OrderedDict, defaultdict
+from collections.abc import Callable, Hashable, Iterable, Iterator
+from copy import deepcopy
+from itertools import chain
+from typing import Any
+
+from .._autograd.grad_mode import set_grad_enabled
+from .._autograd.hooks import RemovableHandle
+from .._dtype import float32
+from .._tensor import Tensor
+from ..nn.module import typename
+
+Hooks = OrderedDict[int, Callable[..., Any]]
+_global_pre_hooks: Hooks = OrderedDict()
+_global_post_hooks: Hooks = OrderedDict()
+_HOOK_TABLES = (
+    "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
+    "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
+)  # fmt: skip
+
+
+class _Required:
+    """The default of a setting that every group has to give."""
+
+    def __repr__(self) -> str:
+        return "<required parameter>"
+
+
+required = _Required()
+
+
+def _register(hooks: Hooks, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    handle = RemovableHandle(hooks, hook)
+    if prepend:
+        hooks.move_to_end(handle.id, last=False)
+    return handle
+
+
+def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
+    """Have ``hook(optimizer, args, kwargs)`` called before every step of all optimizers."""
+    return _register(_global_pre_hooks, hook)
+
+
+def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
+    """Have ``hook(optimizer, args, kwargs)`` called after every step of all optimizers."""
+    return _register(_global_post_hooks, hook)
+
+
+def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A class's ``step`` between the hooks."""
+
+    @functools.wraps(step)
+    def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        if not (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+            return step(self, *args, **kwargs)
+        args = (self, *args)
+        for pre_hook in [*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
+            changed = pre_hook(self, args, kwargs)
+            if changed is not None:
+                if not isinstance(changed, tuple) or len(changed) != 2:
+                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+                args, kwargs = changed
+        result = step(*args, **kwargs)
+        for post_hook in [*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()]:
+            post_hook(self, args, kwargs)
+        return result
+
+    hooked.hooked = True  # type: ignore[attr-defined]
+    return hooked
+
+
+def _in_grad_mode(step: Callable[..., Any]) -> Callable[..., Any]:
+    """A ``step`` that records nothing, unless the optimizer is differentiable."""
+
+    @functools.wraps(step)
+    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with set_grad_enabled(self.defaults["differentiable"]):
+            return step(self, *args, **kwargs)
+
+    return call
+
+
+class Optimizer:
+    """The base of all optimizers; mirrors ``torch.optim.Optimizer``.
+
+    ``params`` are tensors, pairs of names and tensors, or dictionaries (groups) with either under ``'params'`` and
+    settings of their own; ``defaults`` holds the settings of groups that lack them.
+
+    Raises:
+        TypeError: if ``params`` is a tensor, or holds something else than tensors.
+        ValueError: if it is empty, a tensor is no leaf, or is there twice.
+    """
+
+    state: defaultdict[Any, Any]
+    param_groups: list[dict[str, Any]]
+
+    def __init_subclass__(cls, **kwargs: Any) -> None:
+        super().__init_subclass__(**kwargs)
+        if "step" in cls.__dict__:
+            cls.step = _with_hooks(cls.__dict__["step"])  # type: ignore[method-assign]
+
+    def __init__(self, params: Any, defaults: dict[str, Any]) -> None:
+        self.defaults = defaults
+        for table in _HOOK_TABLES:
+            setattr(self, table, OrderedDict())
+        if isinstance(params, Tensor):
+            raise TypeError(f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
+                            f"{typename(params)}")
+        self.state = defaultdict(dict)
+        self.param_groups = []
+        groups = list(params)
+        if not groups:
+            raise ValueError("optimizer got an empty parameter list")
+        for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
+            self.add_param_group(group)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(state)
+        for table in _HOOK_TABLES:
+            self.__dict__.setdefault(table, OrderedDict())
+        self.defaults.setdefault("differentiable", False)
+
+    def __repr__(self) -> str:
+        lines = []
+        for i, group in enumerate(self.param_groups):
+            lines += ["\n", f"Parameter Group {i}\n", *(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")]
+        return f"{type(self).__name__} ({''.join(lines)})"
+
+    # -- groups --------------------------------------------------------------------------------------------------------
+
+    def add_param_group(self, param_group: dict[str, Any]) -> None:
+        """Add a group of parameters with its settings.
+
+        Raises:
+            TypeError: if it is no dictionary, its parameters are a set, or no tensors.
+            ValueError: if a required setting is missing, a tensor is no leaf or is in another group, or some have names and
+                some have not.
+        """
+        if not isinstance(param_group, dict):
+            raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
+        given = param_group["params"]
+        if isinstance(given, set):
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
+                            "sets will change between runs. Please use a list instead.")
+        listed = [given] if isinstance(given, Tensor) else list(given)
+        names = [item[0] for item in listed if isinstance(item, tuple)]
+        if names and len(names) != len(listed):
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+        params = param_group["params"] = [item[1] if isinstance(item, tuple) else item for item in listed]
+        if names:
+            param_group["param_names"] = names
+        for param in params:
+            if not isinstance(param, Tensor):
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(param)}")
+            if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
+                raise ValueError("can't optimize a non-leaf Tensor")
+        for name, default in self.defaults.items():
+            if default is required and name not in param_group:
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+            param_group.setdefault(name, default)
+        self._check_disjoint(param_group)
+        self.param_groups.append(param_group)
+
+    def _check_disjoint(self, param_group: dict[str, Any]) -> None:
+        params = set(param_group["params"])
+        if len(params) != len(param_group["params"]):
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
+                          "see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=4)
+        for group in self.param_groups:
+            if ("param_names" in param_group) != ("param_names" in group):
+                kind = "with" if "param_names" in param_group else "without"
+                raise ValueError("all optimizer param groups should be with/without names. cannot add param group "
+                                 f"{kind} names to the optimizer")
+            if not params.isdisjoint(group["params"]):
+                raise ValueError("some parameters appear in more than one parameter group")
+
+    # -- stepping ------------------------------------------------------------------------------------------------------
+
+    def step(self, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters by their gradients; ``closure``, if given, computes the loss and the gradients anew."""
+        raise NotImplementedError
+
+    def zero_grad(self, set_to_none: bool = True) -> None:
+        """Forget the parameters' gradients, or set them to zero."""
+        for group in self.param_groups:
+            for param in group["params"]:
+                gradient = param._grad
+                if set_to_none:
+                    param._grad = None
+                elif gradient is not None:
+                    gradient = param._grad = gradient.detach() if gradient.requires_grad else gradient
+                    gradient.zero_()
+
+    # -- state ---------------------------------------------------------------------------------------------------------
+
+    def state_dict(self) -> dict[str, Any]:
+        """The state of each parameter by its number, and the groups with the numbers of their parameters."""
+        for pre_hook in list(self._optimizer_state_dict_pre_hooks.values()):  # type: ignore[attr-defined]
+            pre_hook(self)
+        numbers: dict[int, int] = {}
+        groups = []
+        start = 0
+        for group in self.param_groups:
+            for number, param in enumerate(group["params"], start):
+                numbers.setdefault(id(param), number)
+            packed = {key: value for key, value in group.items() if key != "params"}
+            packed["params"] = [numbers[id(param)] for param in group["params"]]
+            groups.append(packed)
+            start += len(group["params"])
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        result = {"state": state, "param_groups": groups}
+        for post_hook in list(self._optimizer_state_dict_post_hooks.values()):  # type: ignore[attr-defined]
+            changed = post_hook(self, result)
+            result = result if changed is None else changed
+        return result
+
+    def load_state_dict(self, state_dict: dict[str, Any]) -> None:
+        """Take the state and the groups' settings from a state dict; tensors are brought to their parameter's device and
+        dtype.
+
+        Raises:
+            ValueError: if the groups do not have as many parameters.
+        """
+        state_dict = state_dict.copy()
+        for pre_hook in list(self._optimizer_load_state_dict_pre_hooks.values()):  # type: ignore[attr-defined]
+            changed = pre_hook(self, state_dict)
+            state_dict = state_dict if changed is None else changed
+        saved = deepcopy(state_dict["param_groups"])
+        if len(saved) != len(self.param_groups):
+            raise ValueError("loaded state dict has a different number of parameter groups")
+        for group, new in zip(self.param_groups, saved, strict=True):
+            if len(group["params"]) != len(new["params"]):
+                raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+        numbered = dict(zip(chain.from_iterable(group["params"] for group in saved),
+                            chain.from_iterable(group["params"] for group in self.param_groups), strict=True))
+        state: defaultdict[Any, Any] = defaultdict(dict)
+        for key, value in state_dict["state"].items():
+            if key in numbered:
+                group = next(group for group in saved if key in group["params"])
+                state[numbered[key]] = _fitted(numbered[key], value, group)
+            else:
+                state[key] = value
+        for group, new in zip(self.param_groups, saved, strict=True):
+            new["params"] = group["params"]
+            if "param_names" in group:
+                new.setdefault("param_names", group["param_names"])
+        self.__setstate__({"state": state, "param_groups": saved})
+        for post_hook in list(self._optimizer_load_state_dict_post_hooks.values()):  # type: ignore[attr-defined]
+            post_hook(self)
+
+    # -- hooks ---------------------------------------------------------------------------------------------------------
+
+    def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
+        """Have ``hook(optimizer, args, kwargs)`` called before every step; it may return other arguments."""
+        return _register(self._optimizer_step_pre_hooks, hook)  # type: ignore[attr-defined]
+
+    def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
+        """Have ``hook(optimizer, args, kwargs)`` called after every step."""
+        return _register(self._optimizer_step_post_hooks, hook)  # type: ignore[attr-defined]
+
+    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(optimizer)`` called before ``state_dict``."""
+        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)  # type: ignore[attr-defined]
+
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(optimizer, state_dict)`` called after ``state_dict``; it may return another one."""
+        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)  # type: ignore[attr-defined]
+
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another one."""
+        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)  # type: ignore[attr-defined]
+
+    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(optimizer)`` called after ``load_state_dict``."""
+        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)  # type: ignore[attr-defined]
+
+
+def _fitted(param: Any, value: Any, group: dict[str, Any], key: Hashable = None) -> Any:
+    """A saved value of a parameter's state with its tensors on the parameter's device and in its dtype; the step count
+    stays as it is unless the device counts.
+    """
+    if isinstance(value, Tensor):
+        if key == "step":
+            counted = group.get("capturable") or group.get("fused")
+            return value.to(dtype=float32, device=param.device) if counted else value  # type: ignore[attr-defined]
+        dtype = param.dtype if param.is_floating_point() else None
+        return value.to(device=param.device, dtype=dtype)  # type: ignore[attr-defined]
+    if isinstance(value, dict):
+        return {name: _fitted(param, item, group, name) for name, item in value.items()}
+    if isinstance(value, Iterable) and not isinstance(value, str):
+        return type(value)(_fitted(param, item, group) for item in value)  # type: ignore[call-arg]
+    return value
+
+
+# -- what optimizers share ---------------------------------------------------------------------------------------------
+
+
+def check_not_negative(settings: dict[str, Any]) -> None:
+    """Refuse negative settings, given under the words by which the message calls them.
+
+    Raises:
+        ValueError: PyTorch's.
+    """
+    for what, value in settings.items():
+        if not value >= 0:
+            raise ValueError(f"Invalid {what}: {value}")
+
+
+def check_single(what: str, value: Any, refused: bool = False) -> None:
+    """Refuse a setting that is a tensor of several elements, or any tensor if ``refused``.
+
+    Raises:
+        ValueError: PyTorch's.
+    """
+    if isinstance(value, Tensor):
+        if refused:
+            raise ValueError(f"{what} as a Tensor is not supported for capturable=False and foreach=True")
+        if value.numel() != 1:
+            raise ValueError(f"Tensor {what} must be 1-element")
+
+
+def check_implementation(differentiable: bool, foreach: bool | None, fused: bool | None) -> None:
+    """Refuse combinations of the flags that choose PyTorch's implementation. Here they choose nothing: the fused one is
+    always taken, unless the optimizer is differentiable.
+
+    Raises:
+        RuntimeError: PyTorch's.
+    """
+    if fused and differentiable:
+        raise RuntimeError("`fused` does not support `differentiable`")
+    if fused and foreach:
+        raise RuntimeError("`fused` and `foreach` cannot be `True` together.")
+
+
+def check_fused(param: Tensor) -> None:
+    """Refuse ``fused=True`` for a parameter that has no floating point dtype.
+
+    Raises:
+        RuntimeError: PyTorch's.
+    """
+    if not param.is_floating_point():
+        raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices: ['cpu', "
+                           f"'meta', 'npu'] but {param.dtype} and {param.device.type}")
+
+
+def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:
+    """Lists of one tensor a parameter (or empty ones), in parts of one device each, as operators take them."""
+    devices = [param._device for param in params]
+    if devices and devices.count(devices[0]) == len(devices):
+        yield [params, *lists]
+        return
+    for device in dict.fromkeys(devices):
+        part = [i for i, other in enumerate(devices) if other == device]
+        yield [[tensors[i] for i in part] if tensors else [] for tensors in (params, *lists)]
+
+
+def as_number(value: Any) -> Any:
+    """A setting that may be a tensor, as a Python number."""
+    return value.item() if isinstance(value, Tensor) else value
