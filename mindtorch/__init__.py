@@ -13,7 +13,7 @@ from ._autograd.grad_mode import (
 )  # fmt: skip
 from ._backends import cpu as _cpu, meta as _meta
 from ._backends.common import convert as _convert, forms as _forms, mixed as _mixed, view as _view
-from . import _conversion as _conversion_methods
+from . import _conversion as _conversion_methods, _indexing as _indexing
 from ._creation import (
     arange as arange, as_tensor as as_tensor, asarray as asarray, empty as empty, empty_like as empty_like,
     empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye, from_dlpack as from_dlpack,
@@ -36,6 +36,7 @@ from ._formats import (
     preserve_format as preserve_format, strided as strided,
 )  # fmt: skip
 from .functional import (
+    chain_matmul as chain_matmul, einsum as einsum, tensordot as tensordot,
     atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
     broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
     meshgrid as meshgrid, split as split, tril_indices as tril_indices, triu_indices as triu_indices,
@@ -48,7 +49,7 @@ from ._random.factories import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
     randn as randn, randn_like as randn_like, randperm as randperm,
 )  # fmt: skip
-from . import autograd as autograd, nn as nn, optim as optim, random as random, special as special
+from . import autograd as autograd, functional as functional, linalg as linalg, nn as nn, optim as optim, random as random, special as special
 from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
 from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage

@@ -141,6 +141,20 @@ for _name, _method in METHODS.items():
     setattr(Tensor, f"__{_name}__", _method)
 
 
+def view_property(name: str) -> property:
+    """An attribute that is a view; assigning writes into it."""
+    call = registry[name].call
+
+    def write(self: Any, value: Any) -> None:
+        call(self).copy_(value)
+
+    return property(lambda self: call(self), write if name in ("real", "imag") else None, doc=f"``Tensor.{name}``.")
+
+
+for _name, _operator in {"T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag"}.items():
+    setattr(Tensor, _name, view_property(_operator))
+
+
 def result_type(tensor1: Any, tensor2: Any) -> DType:
     """The dtype of an operation on two tensors or numbers (``torch.result_type``).
 

@@ -284,11 +284,16 @@ class Tensor(metaclass=_TensorType):
         """An alias with the same layout that is no view: what ``detach`` returns and what saved outputs are."""
         return self._alias(self.shape, self._strides(), self._offset)
 
-    def _contiguous_view(self, array: np.ndarray, offset: int) -> Tensor:
-        """The fast lane of views: this CPU tensor is contiguous, and so is ``array``, a part of its array at ``offset``."""
+    def _lane_view(self, array: np.ndarray, offset: int, stride: Ints | None = None) -> Tensor:
+        """The fast lane of views: of this CPU tensor, with ``array``, a part of its array at ``offset``, contiguous or of
+        that stride.
+        """
         out = new(Tensor)
-        out._array, out._dtype, out._keys = array, self._dtype, self._keys & ~AUTOGRAD
-        out._offset = offset
+        out._array, out._dtype, out._offset = array, self._dtype, offset
+        if stride is None:
+            out._keys = self._keys & ~(AUTOGRAD | STRIDED)
+        else:
+            out._keys, out._stride = self._keys & ~AUTOGRAD | STRIDED, stride
         storage = out._storage = self._storage or self.untyped_storage()
         if self._cell is None:
             self._cell = [0, storage]
@@ -310,8 +315,9 @@ class Tensor(metaclass=_TensorType):
         if self._cell is None:
             self._cell = [0, self._storage]
         out._cell = self._cell
+        out._offset = self._offset
         if self._shape is not None:
-            out._shape, out._stride, out._offset = self._shape, self._stride, self._offset
+            out._shape, out._stride = self._shape, self._stride
             out._device, out._storage = self._device, self._storage
         return out
 

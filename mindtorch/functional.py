@@ -112,3 +112,64 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = N
                  layout: Any = None) -> Tensor:
     """The places of a matrix on the diagonal ``offset`` and above, in two rows (``torch.triu_indices``)."""
     return call_on(registry["triu_indices"], resolve_device(device).type, row, col, offset, dtype)
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
+
+
+def einsum(*args: Any) -> Tensor:
+    """``einsum("ij,jk->ik", a, b)`` or ``einsum(a, [0, 1], b, [1, 2], [0, 2])`` (``torch.einsum``).
+
+    Raises:
+        ValueError: without an operand.
+        RuntimeError: if the equation does not fit the operands.
+    """
+    if len(args) < 2:
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+                         "subscripts list")
+    if isinstance(args[0], Tensor):
+        pairs, output = args[: len(args) // 2 * 2], args[len(args) // 2 * 2:]
+        equation = ",".join(map(_subscripts, pairs[1::2])) + "".join(f"->{_subscripts(labels)}" for labels in output)
+        operands = list(pairs[::2])
+    else:
+        equation, *operands = args
+    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
+        operands = list(operands[0])
+    return registry["einsum"].call(equation, operands)
+
+
+def _subscripts(labels: Any) -> str:
+    for label in labels:
+        if label is not Ellipsis and not 0 <= label < len(LETTERS):
+            raise ValueError(f"einsum(): subscript {label} is not within the valid range [0, {len(LETTERS)})")
+    return "".join("..." if label is Ellipsis else LETTERS[label] for label in labels)
+
+
+def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
+    """The sum of products over the last ``dims`` dimensions of ``a`` and the first of ``b``, or over the dimensions in a
+    pair of lists (``torch.tensordot``).
+
+    Raises:
+        RuntimeError: if the dimensions do not match.
+    """
+    if isinstance(dims, Tensor):
+        dims = dims.tolist()
+    if isinstance(dims, (tuple, list)):
+        dims_a, dims_b = (tuple(d) if isinstance(d, (tuple, list)) else (d,) for d in dims)
+    else:
+        if dims < 0:
+            raise RuntimeError(f"tensordot expects dims >= 0, but got dims={dims}")
+        if dims > min(a.ndim, b.ndim):
+            raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
+        dims_a, dims_b = tuple(range(-dims, 0)), tuple(range(dims))
+    if out is None:
+        return registry["tensordot"].call(a, b, dims_a, dims_b)
+    return registry["tensordot.out"].call(a, b, dims_a, dims_b, out)
+
+
+def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
+    """The product of matrices in the cheapest order (``torch.chain_matmul``)."""
+    tensors = _listed("chain_matmul", matrices)
+    return registry["chain_matmul"].call(tensors) if out is None else registry["chain_matmul.out"].call(tensors, out)

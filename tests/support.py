@@ -263,7 +263,7 @@ def worst(ours: np.ndarray, theirs: np.ndarray) -> tuple[str, str]:
     """The two elements furthest apart, with their place."""
     with np.errstate(all="ignore"):
         wide = complex if theirs.dtype.kind == "c" else float
-        distance = np.abs(ours.astype(wide) - theirs.astype(wide))
+        distance = np.array(np.abs(ours.astype(wide) - theirs.astype(wide)))
         if theirs.dtype.kind in "fc":
             distance[(ours == theirs) | np.isnan(ours) & np.isnan(theirs)] = -1
     place = np.unravel_index(np.argmax(np.nan_to_num(distance, nan=np.inf)), distance.shape)

@@ -81,12 +81,14 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
 def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
     """The ``.grad`` of a leaf that had none.
 
-    The gradient itself is taken if nobody else refers to it (``alone``) nor to its memory (no ``_cell``: nothing ever
-    aliased it) and its strides are those that a gradient should have: the leaf's if that is dense, contiguous otherwise.
+    The gradient itself is taken if nobody else refers to it (``alone``) nor to its memory, and its strides are those that
+    a gradient should have: the leaf's if that is dense, contiguous otherwise.
     """
     strides = variable._strides() if variable._keys & STRIDED and variable._is_dense() else None
-    if alone and gradient._cell is None and not local.grad_enabled and (
+    if alone and not local.grad_enabled and (gradient._cell is None or memory_is_own(gradient)) and (
             not gradient._keys & STRIDED if strides is None else gradient._strides() == strides):
+        if gradient._base is not None:
+            gradient._base = gradient._creation = None
         if gradient._keys & AUTOGRAD:
             gradient._keys &= ~AUTOGRAD
             gradient._grad_fn = None
@@ -96,6 +98,16 @@ def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
     if strides is None and not variable._is_dense():
         return clone(gradient, contiguous_format)
     return copy_(new_empty_strided(gradient, tuple(variable.shape), variable._strides()), gradient)
+
+
+def memory_is_own(tensor: Any) -> bool:
+    """Whether no other tensor shares a tensor's memory, but for a base that only it refers to: all that share memory
+    refer to one ``_cell``.
+    """
+    base, cell = tensor._base, tensor._cell
+    if base is None:
+        return getrefcount(cell) == ALONE + 1
+    return getrefcount(cell) == ALONE + 2 and getrefcount(base) == ALONE + 1
 
 
 def check_assigned_grad(tensor: Any, value: Any) -> None:

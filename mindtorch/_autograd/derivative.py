@@ -42,22 +42,26 @@ FACT_NAMES = {"shape": "sym_sizes", "stride": "sym_strides", "offset": "sym_stor
 
 
 class Row:
-    """A derivative as it was written: formulas by input name, and the node's name where it is not the usual one."""
+    """A derivative as it was written: formulas by input name, the node's name where it is not the usual one, and which
+    outputs have a gradient where not all floating point ones do.
+    """
 
-    def __init__(self, formulas: dict[str, Formula], node: str | None = None):
+    def __init__(self, formulas: dict[str, Formula], node: str | None = None, outputs: tuple[int, ...] | None = None):
         self.formulas = formulas
         self.node = node
+        self.outputs = outputs
 
 
 NOT_DIFFERENTIABLE = Row({})
 
 
-def derivative(names: str, node: str | None = None, /, **formulas: Formula) -> None:
+def derivative(names: str, node: str | None = None, outputs: tuple[int, ...] | None = None, /, **formulas: Formula) -> None:
     """Give operators (names separated by spaces) their derivative. ``node`` is the graph node's name; by default
-    ``mul.Tensor`` makes a ``MulBackward0``.
+    ``mul.Tensor`` makes a ``MulBackward0``. ``outputs`` are those that are differentiable; by default, all that
+    are floating point or complex.
     """
     for name in names.split():
-        registry.register_derivative(name, Row(formulas, node))
+        registry.register_derivative(name, Row(formulas, node, outputs))
 
 
 def not_differentiable(names: str) -> None:
@@ -249,8 +253,10 @@ class Derivative:
         else:
             outputs = result
             node._outputs = tuple([None if t is None else (tuple(t.shape), t._dtype, t._device) for t in outputs])
+            differentiable = None if self.row is None else self.row.outputs
             for number, output in enumerate(outputs):
-                if output is not None and output._dtype.category >= FLOATING:
+                if (output is not None and output._dtype.category >= FLOATING
+                        and (differentiable is None or number in differentiable)):
                     output._grad_fn, output._output_nr = node, number
                     output._keys |= AUTOGRAD
         for i, number, fact in node.plan.output_saves:

@@ -16,8 +16,9 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
         return grad
     extra = len(have) - len(shape)
     dims = (*range(extra), *(d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1))
-    if dims:
-        grad = registry["sum.dim_IntList"].call(grad, dims, True)
+    if len(dims) == extra:  # the dimensions in front only
+        return registry["sum.dim_IntList"].call(grad, dims, False)
+    grad = registry["sum.dim_IntList"].call(grad, dims, True)
     return registry["view"].call(grad, shape) if extra else grad
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from .._autograd.grad_mode import no_grad
 from .._backends.common.errors import NAMES, check
+from .._backends.common.layout import broadcast_shapes
 from .._backends.common.pointwise import result_type
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
@@ -34,7 +35,8 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     dtype = result_type((x1, x2))
     check(dtype.category == FLOATING,
           f"expected common dtype to be floating point, yet common dtype is {NAMES[dtype.name]}")
-    x1, x2 = x1.to(dtype), x2.to(dtype)
+    shape = broadcast_shapes(x1.shape, x2.shape)
+    x1, x2 = x1.to(dtype).expand(shape), x2.to(dtype).expand(shape)
     norms = [vector_norm(x, 2, (dim,), True).clone() for x in (x1, x2)]
     with no_grad():
         for length in norms:

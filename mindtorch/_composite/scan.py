@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.errors import check
-from .._backends.common.layout import wrap_dim
+from .._backends.common.layout import wrap_dim, wrap_dims
 from .._dispatch.schemas import registry
 from .._dtype import bool_
 
@@ -83,6 +83,55 @@ def cumulative_trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
     return (dx / 2.0 * (left + right)).cumsum(dim)
 
 
+def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
+    """``torch.gradient``: the derivative along each dimension from central differences, and one-sided ones at the edges.
+    ``spacing`` is a distance for all dimensions, or for each a distance or the coordinates.
+    """
+    check(edge_order in (1, 2), "torch.gradient only supports edge_order=1 and edge_order=2.")
+    dims = [*range(self.ndim)] if dim is None else [wrap_dim(d, self.ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
+    wrap_dims(dims, self.ndim)
+    if not isinstance(spacing, (list, tuple)):
+        spacing = [1 if spacing is None else spacing] * len(dims)
+    check(len(spacing) == len(dims), "torch.gradient expected spacing to be unspecified, a scalar, or a list as long as there "
+          f"are dimensions ({len(dims)}), but got a list of length {len(spacing)}")
+    for d in dims:
+        check(self.shape[d] > edge_order, "torch.gradient expected each dimension size to be at least edge_order+1")
+    return tuple([gradient_along(self, d, distance, edge_order) for d, distance in zip(dims, spacing, strict=True)])
+
+
+def gradient_along(f: Any, dim: int, distance: Any, edge_order: int) -> Any:
+    n = f.shape[dim]
+    if getattr(distance, "ndim", 0):
+        along = distance.diff().view([-1 if d == dim else 1 for d in range(f.ndim)])
+        first, second, before_last, last = (
+            along.narrow(dim, i, 1) for i in (0, min(1, n - 2), max(n - 3, 0), n - 2))
+        left, right = along.narrow(dim, 0, n - 2), along.narrow(dim, 1, n - 2)
+    else:
+        first = second = before_last = last = left = right = distance
+    if edge_order == 1:
+        start = (f.narrow(dim, 1, 1) - f.narrow(dim, 0, 1)) / first
+        end = (f.narrow(dim, n - 1, 1) - f.narrow(dim, n - 2, 1)) / last
+    else:
+        start = weighted(f, dim, (0, 1, 2), 1, one_sided(first, second))
+        end = weighted(f, dim, (n - 1, n - 2, n - 3), 1, one_sided(-last, -before_last))
+    inner = weighted(f, dim, (0, 1, 2), n - 2, (
+        -right / (left * (left + right)), (right - left) / (left * right), left / (right * (left + right))))
+    return registry["cat"].call([start, inner, end], dim)
+
+
+def one_sided(near: Any, far: Any) -> tuple[Any, Any, Any]:
+    """The weights of three points for the derivative at the first, by their distances."""
+    both = near + far
+    return -(near + both) / (near * both), both / (near * far), -near / (far * both)
+
+
+def weighted(f: Any, dim: int, starts: tuple[int, ...], length: int, weights: tuple[Any, ...]) -> Any:
+    """The weighted sum of pieces along a dimension; those of weight 0 do not count."""
+    parts = [weight * f.narrow(dim, start, length) for start, weight in zip(starts, weights, strict=True)
+             if getattr(weight, "ndim", 0) or weight != 0]
+    return sum(parts[1:], parts[0])
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     "diff": diff,
     "trapezoid.x": trapezoid_x,
@@ -91,4 +140,5 @@ ROWS: dict[str, Callable[..., Any]] = {
     "trapz.dx": trapezoid_dx,
     "cumulative_trapezoid.x": cumulative_trapezoid_x,
     "cumulative_trapezoid.dx": cumulative_trapezoid_dx,
+    "gradient": gradient,
 }

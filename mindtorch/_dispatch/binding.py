@@ -138,7 +138,7 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
     positional = schema.positional
     varargs = 1 if parameters and parameters[0].name == "self" else 0
     if (len(args) > varargs and positional > varargs and parameters[varargs].is_list and parameters[varargs].base == "int"
-            and not isinstance(args[varargs], (list, tuple)) and (positional == varargs + 1 or len(args) > positional)
+            and not isinstance(args[varargs], (list, tuple, type(None))) and (positional == varargs + 1 or len(args) > positional)
             and all(not isinstance(a, (list, tuple)) for a in args[varargs:])):
         args = (*args[:varargs], args[varargs:])  # x.view(2, 3), torch.permute(x, ...)
     if len(args) > positional:

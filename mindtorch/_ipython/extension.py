@@ -13,8 +13,13 @@ _loaded: dict[int, MindtorchMagics] = {}
 
 def load(ip: Any) -> None:
     """``%load_ext mindtorch``."""
-    formatter = ip.display_formatter.formatters["text/html"]
-    formatter.for_type(Tensor, lambda tensor: str(tensor_card(tensor, names_of(ip.user_ns))))
+
+    def both(tensor: Tensor) -> dict[str, str]:
+        # The card first: it never waits, and shows what is pending. The text waits for the values, as PyTorch's does.
+        card = str(tensor_card(tensor, names_of(ip.user_ns)))
+        return {"text/html": card, "text/plain": repr(tensor)}
+
+    ip.display_formatter.mimebundle_formatter.for_type(Tensor, both)
     magics = MindtorchMagics(ip)
     ip.register_magics(magics)
     _loaded[id(ip)] = magics
@@ -22,7 +27,7 @@ def load(ip: Any) -> None:
 
 def unload(ip: Any) -> None:
     """``%unload_ext mindtorch``."""
-    ip.display_formatter.formatters["text/html"].pop(Tensor, None)
+    ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
     magics = _loaded.pop(id(ip), None)
     if magics is None:
         return

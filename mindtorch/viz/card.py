@@ -100,5 +100,5 @@ def _autograd_text(facts: TensorFacts, tensor: Any) -> str:
     chain, node = [], tensor._grad_fn
     while node is not None and len(chain) < 6:
         chain.append(node.name())
-        node = next((edge[0] for edge in node.edges if edge is not None), None)
+        node = next((edge[0] for edge in node._edges if edge is not None), None)
     return " ← ".join(chain) + (" ← …" if node is not None else "")

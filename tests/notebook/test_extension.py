@@ -38,6 +38,14 @@ def test_a_tensor_shows_its_repr_and_a_card(shell):
     assert data["text/plain"] == repr(parameter) and "Parameter" in data["text/html"]
 
 
+def test_the_card_of_a_pending_tensor_is_drawn_before_the_text_waits_for_its_values(shell):
+    with torch.pipeline() as p:
+        z = torch.ones(2) + 1
+        data, _ = shell.display_formatter.format(z)
+        assert "pending" in data["text/html"] and "tensor([2., 2.])" == data["text/plain"]
+        assert len(p) == 0
+
+
 def test_a_card_names_the_tensors_of_the_notebook(shell):
     shell.run_cell("base = torch.zeros(4); part = base[1:3]")
     data, _ = shell.display_formatter.format(shell.user_ns["part"])
@@ -95,6 +103,7 @@ def test_unloading_leaves_nothing(bare):
         return (
             {kind: set(table) for kind, table in bare.magics_manager.magics.items()},
             {name: set(f.type_printers) for name, f in bare.display_formatter.formatters.items()},
+            set(bare.display_formatter.mimebundle_formatter.type_printers),
             {name: set(f.deferred_printers) for name, f in bare.display_formatter.formatters.items()},
             set(bare.magics_manager.registry), len(bare.configurables),
             {event: list(callbacks) for event, callbacks in bare.events.callbacks.items()},

@@ -50,7 +50,7 @@ def exclusive_cumprod(x: Any, dim: int) -> Any:
     size = x.shape[dim]
     if not size:
         return x
-    ones = registry["ones_like"].call(x.narrow(dim, 0, 1))
+    ones = x.new_ones([1 if d == dim % x.ndim else n for d, n in enumerate(x.shape)])
     return registry["cat"].call([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
 
 

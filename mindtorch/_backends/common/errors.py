@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dtype import INTEGER, DType, iinfo
+from ..._dtype import COMPLEX, FLOATING, INTEGER, DType, finfo, iinfo
 
 #: ATen's names of the dtypes, as its error messages spell them.
 NAMES = {
@@ -35,3 +35,21 @@ def check_fits(dtype: DType, *numbers: Any) -> None:
         for number in numbers:
             check(not isinstance(number, int) or low <= number <= limits.max,
                   f"value cannot be converted to type {dtype.name}_t without overflow")
+
+
+def check_number(dtype: DType, number: Any) -> None:
+    """Refuse a number that a dtype cannot hold: too large, not finite where it must be, or complex where it must not be.
+
+    Raises:
+        RuntimeError: PyTorch's.
+    """
+    check_fits(dtype, number)
+    if isinstance(number, complex):
+        fits = dtype.category == COMPLEX
+    elif not isinstance(number, float):
+        fits = True
+    elif dtype.category == INTEGER:
+        fits = iinfo(dtype).min - 1 < number < iinfo(dtype).max + 1
+    else:
+        fits = dtype.category != FLOATING or number - number != 0 or abs(number) <= finfo(dtype).max
+    check(fits, f"value cannot be converted to type {dtype.name} without overflow")

@@ -10,7 +10,7 @@ import numpy as np
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph, registry, resolve
 from ..._dispatch.keys import AUTOGRAD, CPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
-from ..._dtype import FLOATING, DType, can_cast
+from ..._dtype import BOOL, FLOATING, DType, can_cast
 from ..._tensor import Tensor
 from .errors import NAMES as NAMES
 from .layout import Ints, overlaps_itself, storage_size
@@ -181,7 +181,7 @@ def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Cal
                     except (Warning, FloatingPointError):
                         pass  # raised after the work was done
                     return self
-            elif kind is float and dtype.category >= FLOATING or kind is int:
+            elif kind is float and dtype.category >= FLOATING or kind is int and dtype.category > BOOL:
                 try:
                     ufunc(array, other, out=array)
                     return self
@@ -217,23 +217,26 @@ def _out(op: Operator, backend: int) -> Kernel | None:
     if kernel is None:
         return None
     fill, single = dtype_of_target(functional), len(functional.schema.returns) == 1 and not functional.schema.returns_list
-    disjoint = single and ("x" in op.flags or "t" in op.flags)
+    disjoint = "x" in op.flags or "t" in op.flags
 
     def call(*args: Any) -> Any:
         *inputs, out = args
         if single and out.__class__ not in TENSOR_TYPES:
             raise TypeError(f"{op.packet}(): argument 'out' must be Tensor, not {type(out).__name__}")
+        if not single and not isinstance(out, (tuple, list)):
+            raise TypeError(f"{op.packet}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
         if fill is not None:
             inputs = fill(inputs, out)
         reads = _tensors(inputs["i" in op.flags:]) if disjoint else ()
-        check_disjoint(out, reads)
+        for target in (out,) if single else out:
+            check_disjoint(target, reads)
         keys = backend | STRIDED
         compute = functional.table.get(keys) or resolve(functional, keys & ~AUTOGRAD)
         result = compute(*inputs)
         if result.__class__ in TENSOR_TYPES:
             return write_out(op, result, out, not kernel.composite, reads)
-        if not isinstance(out, (tuple, list)) or len(out) != len(result):
-            raise TypeError(f"{op.packet}(): argument 'out' must be tuple of {len(result)} Tensors, not {type(out).__name__}")
+        if len(out) != len(result):
+            raise TypeError(f"{op.packet}(): argument 'out' must be tuple of {len(result)} Tensors, not of {len(out)}")
         for target in out:
             check_writable(target, inputs)
         written = [write_out(op, part, target, not kernel.composite) for part, target in zip(result, out, strict=True)]
@@ -251,7 +254,7 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     """
     if out._device != result._device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
-    if "x" not in op.flags:
+    if "x" not in op.flags and "e" not in op.flags:
         check_cast(result._dtype, out._dtype, TypeError if "t" in op.flags else RuntimeError)
     elif out._dtype is not result._dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")

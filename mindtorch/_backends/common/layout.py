@@ -31,10 +31,10 @@ def contiguous_strides(shape: Sequence[int]) -> Ints:
 
 def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
     """Whether elements lie in row-major order without gaps; dimensions of size 1 do not count."""
+    if 0 in shape:
+        return True
     expected = 1
     for size, step in zip(reversed(shape), reversed(stride), strict=True):
-        if size == 0:
-            return True
         if size != 1:
             if step != expected:
                 return False
@@ -43,11 +43,9 @@ def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
 
 
 def is_non_overlapping_and_dense(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether some permutation of the dimensions is contiguous."""
+    """Whether some permutation of the dimensions is contiguous; those of size 0 or 1 do not count."""
     expected = 1
-    for step, size in sorted((st, si) for si, st in zip(shape, stride, strict=True) if si != 1):
-        if size == 0:
-            return True
+    for step, size in sorted((st, si) for si, st in zip(shape, stride, strict=True) if si > 1):
         if step != expected:
             return False
         expected *= size

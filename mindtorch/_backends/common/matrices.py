@@ -40,14 +40,16 @@ def check_same_dtype(function: str, a: Any, b: Any, names: tuple[str, str] = ("A
                                 f"type {NAMES[a._dtype.name]} and {names[1]} of type {NAMES[b._dtype.name]} instead")
 
 
+def columns(shape: Ints) -> Ints:
+    """The strides of a batch of matrices whose columns are contiguous, as LAPACK's are."""
+    return (*contiguous_strides(shape)[:-2], 1, max(shape[-2], 1))
+
+
+def strided(shape: Ints, dtype: DType, stride: Ints) -> Spec:
+    """A specification with these strides, which may be those of a contiguous tensor."""
+    return Spec(shape, dtype, None if stride == contiguous_strides(shape) else stride)
+
+
 def column_major(shape: Sequence[int], dtype: DType) -> Spec:
-    """A batch of matrices whose columns are contiguous, as LAPACK's are."""
-    shape = tuple(shape)
-    return Spec(shape, dtype, column_major_strides(shape))
-
-
-def column_major_strides(shape: Ints) -> Ints | None:
-    """The strides of such a batch; None where they are those of a contiguous one."""
-    strides = contiguous_strides(shape)
-    columns = (*strides[:-2], 1, max(shape[-2], 1))
-    return None if columns == strides else columns
+    """The specification of a batch of matrices as LAPACK returns it."""
+    return strided(tuple(shape), dtype, columns(tuple(shape)))

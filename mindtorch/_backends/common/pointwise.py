@@ -71,7 +71,7 @@ CLASSES = {
 #: The dtypes in which a kind, if all operands have the same one, needs neither promotion nor conversion: those of the
 #: fast lanes. Comparisons leave small integers out, which NumPy compares with large numbers otherwise than PyTorch.
 LANES = {
-    "default": {dtype for dtype, letter in CLASSES.items() if letter in "ifc"},
+    "default": {dtype for dtype, letter in CLASSES.items() if letter in "bifc"},
     "float": {dtype for dtype, letter in CLASSES.items() if letter in "fc"},
     "bool": {dtype for dtype, letter in CLASSES.items() if letter in "bfc" or dtype.name == "int64"},
     "real": {dtype for dtype, letter in CLASSES.items() if letter in "if"},

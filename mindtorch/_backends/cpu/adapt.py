@@ -13,7 +13,7 @@ import numpy as np
 from ..._dispatch.dispatcher import TENSOR_TYPES, registry
 from ..._dispatch.keys import CPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
-from ..._dtype import FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
+from ..._dtype import BOOL, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.forms import writing_kernel
 from ..common.layout import Spec, contiguous_strides
@@ -41,7 +41,8 @@ def find(op: Operator, backend: int) -> Kernel | None:
         return Kernel(writing_kernel(meta, on_arrays(row)), row)
     general = general_kernel(op, row, meta)
     lane = ops.LANES.get(op.name)
-    return Kernel(general, row, fast=None if lane is None else lane(general))
+    fast = None if lane is None else lane(general)
+    return Kernel(fast if fast and op.name in ops.STRIDED_LANES else general, row, fast=fast)
 
 
 def array_of(value: Any) -> Any:
@@ -216,7 +217,7 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise, general: Callable[..
             right = other._array
         else:
             kind = other.__class__
-            if not (kind is float and dtype.category >= FLOATING or kind is int):
+            if not (kind is float and dtype.category >= FLOATING or kind is int and dtype is not bool_):
                 return general(self, other, *rest)
             right = other
         try:
@@ -234,7 +235,7 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise, general: Callable[..
 
     def several(*args: Any) -> Any:
         arrays: list[Any] = []
-        dtype, has_float = None, False
+        dtype, number = None, BOOL  # the category of the numbers
         for i, arg in enumerate(args[:count]):
             kind = arg.__class__
             if i in untyped:
@@ -245,12 +246,12 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise, general: Callable[..
                 elif arg._dtype is not dtype:
                     return general(*args)
                 arg = arg._array
-            elif kind is float:
-                has_float = True
-            elif kind is not int and arg is not None:
+            elif kind is float or kind is int:
+                number = max(number, FLOATING if kind is float else INTEGER)
+            elif arg is not None:
                 return general(*args)
             arrays.append(arg)
-        if dtype not in dtypes or has_float and dtype.category < FLOATING:  # type: ignore[union-attr]
+        if dtype not in dtypes or number > dtype.category:  # type: ignore[union-attr]
             return general(*args)
         try:
             array = np.asarray(function(*arrays, *args[count:]))

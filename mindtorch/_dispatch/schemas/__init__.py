@@ -1,9 +1,9 @@
 """The schemas: a table a family, one row an operator, ``flags schema``.
 
 Flags: ``f`` a function of torch, ``m`` a method, ``i`` has an in-place form, ``o`` an ``out=`` form, ``n`` numbers
-may stand for tensors (but for the first), ``x`` the tensor given as ``out`` must have the result's dtype and share no
-memory with what is read, ``t`` one that the result's dtype cannot be cast to is a TypeError, ``d`` the forms compute in
-the dtype of what they write to. The forms are derived from the one row.
+may stand for tensors (but for the first), ``e`` the tensor given as ``out`` must have exactly the result's dtype,
+``x`` it must also share no memory with what is read, ``t`` one that the result's dtype cannot be cast to is a TypeError,
+``d`` the forms compute in the dtype of what they write to. The forms are derived from the one row.
 """
 from ..dispatcher import registry
 from . import core, creation, distance, histogram, indexing, linalg, random, reduction, scan, search, softmax, sorting, shape, views, activation, comparison, pointwise, special, nn, optim

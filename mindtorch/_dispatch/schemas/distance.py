@@ -1,8 +1,8 @@
 """Norms as torch.norm has them, and distances. The overload ``norm.python`` is PyTorch's Python function."""
 
 SCHEMAS = """
-fmox  norm.python(Tensor self, Any p="fro", int[1]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor
-ox    norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
+fmoe  norm.python(Tensor self, Any p="fro", int[1]? dim=None, bool keepdim=False, ScalarType? dtype=None) -> Tensor
+oe    norm.ScalarOpt_dim(Tensor self, Scalar? p, int[1] dim, bool keepdim=False) -> Tensor
 fm    dist(Tensor self, Tensor other, Scalar p=2) -> Tensor
 f     pairwise_distance(Tensor x1, Tensor x2, float p=2., float eps=1e-06, bool keepdim=False) -> Tensor
 f     cosine_similarity(Tensor x1, Tensor x2, int dim=1, float eps=1e-08) -> Tensor
@@ -13,5 +13,5 @@ f     _euclidean_dist(Tensor x1, Tensor x2) -> Tensor
 f     pdist(Tensor self, float p=2.) -> Tensor
 -     _pdist_forward(Tensor self, float p=2.) -> Tensor
 -     _pdist_backward(Tensor grad, Tensor self, float p, Tensor pdist) -> Tensor
-fmiox renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
+fmioe renorm(Tensor self, Scalar p, int dim, Scalar maxnorm) -> Tensor
 """

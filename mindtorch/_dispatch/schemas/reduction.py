@@ -21,27 +21,27 @@ f    var_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=No
 f    std_mean(Tensor self, bool unbiased=True) -> (Tensor, Tensor)
 f    std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
 f    std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
-fmox all(Tensor self) -> Tensor
-fmox all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
-fmox all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-fmox any(Tensor self) -> Tensor
-fmox any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
-fmox any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
+fmoe all(Tensor self) -> Tensor
+fmoe all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
+fmoe all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
+fmoe any(Tensor self) -> Tensor
+fmoe any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
+fmoe any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
 fm   count_nonzero(Tensor self, int? dim=None) -> Tensor
 fm   count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
-fmox amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-fmox amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
-fmox aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
+fmoe amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
+fmoe amin(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor
+fmoe aminmax(Tensor self, *, int? dim=None, bool keepdim=False) -> (Tensor min, Tensor max)
 fmo  max(Tensor self) -> Tensor
 fmo  max.other(Tensor self, Tensor other) -> Tensor
-fmox max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+fmoe max.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 fmo  min(Tensor self) -> Tensor
 fmo  min.other(Tensor self, Tensor other) -> Tensor
-fmox min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
-fmox argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
-fmox argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+fmoe min.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
+fmoe argmax(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
+fmoe argmin(Tensor self, int? dim=None, bool keepdim=False) -> Tensor
 fmo  logsumexp(Tensor self, int[1] dim, bool keepdim=False) -> Tensor
-ox   linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
+oe   linalg_vector_norm(Tensor self, Scalar ord=2, int[1]? dim=None, bool keepdim=False, *, ScalarType? dtype=None) -> Tensor
 fm   cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor
 fm   corrcoef(Tensor self) -> Tensor
 """

@@ -1,20 +1,20 @@
 """Sorting, and selection by order: quantiles, the k largest, the most frequent."""
 
 SCHEMAS = """
-fmox sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
-fmox sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+fmoe sort(Tensor self, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
+fmoe sort.stable(Tensor self, *, bool? stable, int dim=-1, bool descending=False) -> (Tensor values, Tensor indices)
 fm   argsort(Tensor self, int dim=-1, bool descending=False) -> Tensor
-fmox argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
-fmox msort(Tensor self) -> Tensor
-fmox topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
+fmoe argsort.stable(Tensor self, *, bool stable, int dim=-1, bool descending=False) -> Tensor
+fmoe msort(Tensor self) -> Tensor
+fmoe topk(Tensor self, int k, int dim=-1, bool largest=True, bool sorted=True) -> (Tensor values, Tensor indices)
 fmox kthvalue(Tensor self, int k, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
 fm   median(Tensor self) -> Tensor
 fmox median.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 fm   nanmedian(Tensor self) -> Tensor
 fmox nanmedian.dim(Tensor self, int dim, bool keepdim=False) -> (Tensor values, Tensor indices)
 fmox mode(Tensor self, int dim=-1, bool keepdim=False) -> (Tensor values, Tensor indices)
-fmox quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
-fmox quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
-fmox nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
-fmox nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
+fmoe quantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
+fmoe quantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
+fmoe nanquantile(Tensor self, Tensor q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
+fmoe nanquantile.scalar(Tensor self, float q, int? dim=None, bool keepdim=False, *, str interpolation="linear") -> Tensor
 """

@@ -101,7 +101,8 @@ def find(op: Operator, backend: int) -> Kernel | None:
     if row is None:
         return None
     lane = lanes.LANES.get(op.name) if backend == CPU else None
-    return Kernel(row, row, fast=None if lane is None else lane(row), makes_view=True)
+    fast = None if lane is None else lane(row)
+    return Kernel(fast if fast and op.name in lanes.STRIDED_LANES else row, row, fast=fast, makes_view=True)
 
 
 registry.add_finder(find)

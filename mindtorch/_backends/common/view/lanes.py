@@ -18,7 +18,7 @@ def view_lane(general: Row) -> Row:
 
     def view(self: Tensor, size: Any) -> Tensor:
         try:
-            return self._contiguous_view(self._array.reshape(size), self._offset)  # type: ignore[union-attr]
+            return self._lane_view(self._array.reshape(size), self._offset)  # type: ignore[union-attr]
         except (ValueError, TypeError):
             return general(self, size)
 
@@ -36,7 +36,7 @@ def select_lane(general: Row) -> Row:
             part = array[index, ...]  # type: ignore[index]
         except IndexError:
             return general(self, dim, index)
-        return self._contiguous_view(part, self._offset + index % len(array) * part.size)  # type: ignore[arg-type]
+        return self._lane_view(part, self._offset + index % len(array) * part.size)  # type: ignore[arg-type]
 
     return select
 
@@ -51,9 +51,26 @@ def slice_lane(general: Row) -> Row:
         part = array[start:end]  # type: ignore[index]
         length = len(array)  # type: ignore[arg-type]
         first = slice(start, end).indices(length)[0]
-        return self._contiguous_view(part, self._offset + first * (array.size // length))  # type: ignore[union-attr]
+        return self._lane_view(part, self._offset + first * (array.size // length))  # type: ignore[union-attr]
 
     return slice_
 
 
-LANES: dict[str, Callable[[Row], Row]] = {"view": view_lane, "select.int": select_lane, "slice.Tensor": slice_lane}
+def t_lane(general: Row) -> Row:
+    """A matrix of any strides; where one of its sizes is below 2, its strides say nothing about its memory."""
+
+    def t(self: Tensor) -> Tensor:
+        array = self._array
+        if array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2:  # type: ignore[union-attr]
+            return general(self)
+        rows, columns = array.shape  # type: ignore[union-attr]
+        first, second = self._stride or (columns, 1)
+        stride = None if first == 1 and second == rows else (second, first)
+        return self._lane_view(array.T, self._offset, stride)  # type: ignore[union-attr]
+
+    return t
+
+
+LANES: dict[str, Callable[[Row], Row]] = {"view": view_lane, "select.int": select_lane, "slice.Tensor": slice_lane, "t": t_lane}
+#: The lanes that take tensors of any strides.
+STRIDED_LANES = {"t"}

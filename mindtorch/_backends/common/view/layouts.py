@@ -90,7 +90,7 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
             )
             check(wanted >= 0, f"Storage size calculation overflowed with sizes={list(size)}")
             step = 0
-        new_stride[d] = step
+        new_stride[d] = step if shape else 0
     return tuple(new_shape), tuple(new_stride), self._offset
 
 

@@ -16,6 +16,23 @@ erf = scipy_function("erf")
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by tanh
 
 
+_INTEGERS = {1: np.int8, 2: np.int16, 4: np.int32, 8: np.int64}
+
+
+def zeroed(values: Any, mask: Any) -> Any:
+    """The values, and 0 where the mask is set. By their bits: np.where branches on every element, which a processor
+    cannot predict, and takes four times as long.
+    """
+    if mask.shape != values.shape or not mask.ndim:
+        return np.where(mask, values.dtype.type(0), values)
+    integer = _INTEGERS[values.itemsize]
+    kept = mask.view(np.int8)
+    kept -= 1  # all bits set where the mask is not
+    out = np.empty(values.shape, values.dtype)
+    np.bitwise_and(values.view(integer), kept.astype(integer), out=out.view(integer))
+    return out
+
+
 def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     return np.where(np.greater(x, 0), x * scale, np.expm1(x * input_scale) * (alpha * scale))
 
@@ -86,7 +103,7 @@ def glu_backward(grad: Any, x: Any, dim: int) -> Any:
 
 def within(grad: Any, x: Any, low: Any, high: Any) -> Any:
     """The gradient where the input lies strictly between the bounds."""
-    return np.where(np.greater(x, low) & np.less(x, high), grad, 0)
+    return zeroed(grad, ~(np.greater(x, low) & np.less(x, high)))
 
 
 def leaky(grad: Any, x: Any, slope: Any) -> Any:
@@ -135,11 +152,11 @@ ROWS: dict[str, Callable[..., Any]] = {
     "softplus": softplus,
     "softplus_backward": softplus_backward,
     "softshrink": lambda x, lambd=0.5: np.where(np.greater(x, lambd), x - lambd, np.where(np.less(x, -lambd), x + lambd, x * 0)),
-    "softshrink_backward": lambda grad, x, lambd: np.where(np.abs(x) <= lambd, 0, grad),
-    "hardshrink": lambda x, lambd=0.5: np.where(np.abs(x) <= lambd, 0, x),
-    "hardshrink_backward": lambda grad, x, lambd: np.where(np.abs(x) <= lambd, 0, grad),
+    "softshrink_backward": lambda grad, x, lambd: zeroed(grad, np.abs(x) <= lambd),
+    "hardshrink": lambda x, lambd=0.5: zeroed(x, np.abs(x) <= lambd),
+    "hardshrink_backward": lambda grad, x, lambd: zeroed(grad, np.abs(x) <= lambd),
     "threshold": lambda x, threshold, value: np.where(x <= x.dtype.type(threshold), x.dtype.type(value), x),
-    "threshold_backward": lambda grad, x, threshold: np.where(np.less_equal(x, threshold), 0, grad),
+    "threshold_backward": lambda grad, x, threshold: zeroed(grad, np.less_equal(x, threshold)),
     "log_sigmoid_forward": widened(log_sigmoid_forward),
     "log_sigmoid_backward": log_sigmoid_backward,
     "glu": widened(glu),

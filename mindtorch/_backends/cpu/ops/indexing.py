@@ -209,7 +209,7 @@ def embedding_renorm_(weight: Array, indices: Array, max_norm: float, norm_type:
 
 
 def fill_(x: Array, value: Any) -> None:
-    np.copyto(x, value, casting="unsafe")
+    np.copyto(x, np.asarray(value).astype(x.dtype))
 
 
 def zero_(x: Array) -> None:

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...._dispatch.keys import CPU
-from ...._dtype import FLOATING
+from ...._dtype import FLOATING, float32, float64, int64
 from ...._tensor import Tensor, new
 from .softmax import BLOCK as SMALL, log_softmax_grad, log_softmax_of, softmax_grad, softmax_of
 
@@ -93,6 +93,93 @@ def filled_like_lane(value: int) -> Callable[..., Any]:
     return make
 
 
+#: The dtypes that BLAS multiplies.
+BLAS = {float32, float64}
+
+
+def mm_lane(general: Callable[..., Any]) -> Callable[..., Any]:
+    """Matrices of any strides, which NumPy hands to BLAS as they are."""
+    matmul = np.matmul
+
+    def lane(self: Any, mat2: Any) -> Any:
+        left, right, dtype = self._array, mat2._array, self._dtype
+        if dtype not in BLAS or mat2._dtype is not dtype or left.ndim != 2 or right.ndim != 2:
+            return general(self, mat2)
+        try:
+            array = matmul(left, right)
+        except ValueError:
+            return general(self, mat2)
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = array, dtype, CPU
+        return out
+
+    return lane
+
+
+def addmm_lane(general: Callable[..., Any]) -> Callable[..., Any]:
+    """The same, and a bias for each column."""
+    matmul, add = np.matmul, np.add
+
+    def lane(self: Any, mat1: Any, mat2: Any, *factors: Any) -> Any:
+        left, right, dtype = mat1._array, mat2._array, self._dtype
+        if (factors or dtype not in BLAS or mat1._dtype is not dtype or mat2._dtype is not dtype
+                or left.ndim != 2 or right.ndim != 2 or self._array.ndim != 1):
+            return general(self, mat1, mat2, *factors)
+        try:
+            array = matmul(left, right)
+            add(array, self._array, out=array)
+        except ValueError:
+            return general(self, mat1, mat2)
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = array, dtype, CPU
+        return out
+
+    return lane
+
+
+def nll_loss_lane(general: Callable[..., Any]) -> Callable[..., Any]:
+    """The mean over a batch without weights, if no class is to be ignored. An index out of range is NumPy's to find."""
+    lowest, add, arange = np.minimum.reduce, np.add.reduce, np.arange
+
+    def lane(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+        logs, chosen, dtype = self._array, target._array, self._dtype
+        if (weight is not None or reduction != 1 or ignore_index >= 0 or dtype not in BLAS or target._dtype is not int64
+                or logs.ndim != 2 or chosen.shape != logs.shape[:1] or not chosen.size or lowest(chosen) < 0):
+            return general(self, target, weight, reduction, ignore_index)
+        count = len(chosen)
+        try:
+            total = add(logs[arange(count), chosen])
+        except IndexError:
+            return general(self, target, weight, reduction, ignore_index)
+        outputs = []
+        for value in (-total / count, count):
+            out = new(Tensor)
+            out._array, out._dtype, out._keys = np.array(value, dtype.np), dtype, CPU
+            outputs.append(out)
+        return tuple(outputs)
+
+    return lane
+
+
+def nll_loss_backward_lane(general: Callable[..., Any]) -> Callable[..., Any]:
+    """The gradient in the same case: all classes were found valid, and counted in ``total_weight``."""
+    arange, zeros = np.arange, np.zeros
+
+    def lane(grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any) -> Any:
+        chosen, shape, dtype = target._array, self._array.shape, self._dtype
+        count = len(chosen) if chosen.ndim else 0
+        if (weight is not None or reduction != 1 or dtype not in BLAS or grad_output._dtype is not dtype or len(shape) != 2
+                or total_weight._array != count):
+            return general(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+        array = zeros(shape, dtype.np)
+        array[arange(count), chosen] = grad_output._array / -count
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = array, dtype, CPU
+        return out
+
+    return lane
+
+
 LANES: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "sum": whole_lane(lambda x: np.add.reduce(x, None)),
     "sum.dim_IntList": sum_dim_lane,
@@ -103,4 +190,10 @@ LANES: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "_log_softmax_backward_data": along_lane(log_softmax_grad, 2),
     "ones_like": filled_like_lane(1),
     "zeros_like": filled_like_lane(0),
+    "mm": mm_lane,
+    "addmm": addmm_lane,
+    "nll_loss_forward": nll_loss_lane,
+    "nll_loss_backward": nll_loss_backward_lane,
 }
+#: The lanes that take tensors of any strides.
+STRIDED_LANES = {"mm", "addmm"}

@@ -69,7 +69,7 @@ EXACT_POWERS: dict[Any, Callable[..., Any]] = {
 
 def power_of_number(x: Any, y: Any) -> Any:
     exact = EXACT_POWERS.get(np.asarray(y).item())
-    return power(x, y) if exact is None or _is_integer(x) else exact(x)
+    return np.power(x, y) if exact is None or _is_integer(x) else exact(x)
 
 
 def sign(x: Any) -> Any:
@@ -87,7 +87,10 @@ def sinc(x: Any) -> Any:
 
 
 def sigmoid(x: Any) -> Any:
-    return 1 / (1 + np.exp(-x))
+    out = np.negative(x, np.empty_like(x))
+    np.exp(out, out)
+    np.add(out, 1, out)
+    return np.divide(1, out, out)
 
 
 def logaddexp(x: Any, y: Any) -> Any:
@@ -199,8 +202,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "lerp.Scalar": lerp,
     "addcmul": lambda x, first, second, value=1: x + times(value, first) * second,
     "addcdiv": lambda x, first, second, value=1: x + times(value, first) / second,
-    "_conj": np.conjugate,
-    "_conj_physical": np.conjugate,
+    "_conj": lambda x: np.conjugate(x),  # of bools, in another dtype
+    "_conj_physical": lambda x: np.conjugate(x),
     "angle": angle,
     "polar": lambda length, angle: complex_(length * np.cos(angle), length * np.sin(angle)),
     "complex": complex_,

@@ -23,13 +23,18 @@ def widened(x: np.ndarray) -> np.ndarray:
     return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
+def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
+    """The array in the dtype that was asked for, if any; of complex numbers, the real part."""
+    if dtype is None:
+        return x
+    return (x.real if x.dtype.kind == "c" and not dtype.is_complex else x).astype(dtype.np, copy=False)
+
+
 def reduced(function: Reduce) -> Callable[..., Any]:
     """A row for ``op(self, dim, keepdim, dtype)``."""
 
     def row(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-        if dtype is not None:
-            x = x.astype(dtype.np, copy=False)
-        return function(widened(x), wrap_dims(dim, x.ndim), keepdim)
+        return function(widened(converted(x, dtype)), wrap_dims(dim, x.ndim), keepdim)
 
     return row
 
@@ -179,7 +184,7 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
 
 
 def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
-    return vector_norm(widened(x if dtype is None else x.astype(dtype.np)), ord, wrap_dims(dim, x.ndim), keepdim)
+    return vector_norm(widened(converted(x, dtype)), ord, wrap_dims(dim, x.ndim), keepdim)
 
 
 summed, averaged, multiplied = reduced(total), reduced(mean), reduced(product)

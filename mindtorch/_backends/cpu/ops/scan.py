@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from .reduction import lines, widened
+from .reduction import converted, lines, widened
 
 
 def running(x: np.ndarray) -> np.dtype:
@@ -18,7 +18,7 @@ def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
     """A row for ``op(self, dim, dtype)``."""
 
     def row(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
-        x, axis = lines(widened(x if dtype is None else x.astype(dtype.np, copy=False)), dim)
+        x, axis = lines(widened(converted(x, dtype)), dim)
         return ufunc.accumulate(x, axis, running(x))
 
     return scalar_back(row)
@@ -40,6 +40,8 @@ def extremum(ufunc: np.ufunc) -> Callable[..., Any]:
     """``cummax`` and ``cummin``: the last of equals; NaN, once met, stays."""
 
     def row(x: np.ndarray, dim: int) -> tuple[Any, Any]:
+        if not x.size:
+            return x, np.zeros(x.shape, np.int64)
         wide, axis = lines(widened(x), dim)
         values = ufunc.accumulate(wide, axis)
         reached = wide == values

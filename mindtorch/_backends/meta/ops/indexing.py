@@ -5,8 +5,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ...._dtype import COMPLEX, DType, bool_, int32, int64, uint8
-from ...common.errors import NAMES, check, not_implemented_for
+from ...._dtype import bool_, int32, int64, uint8
+from ...common.errors import NAMES, check, check_number, not_implemented_for
 from ...common.layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, like_strides, view_strides,
     wrap_dim,
@@ -171,6 +171,7 @@ def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
     check(index._dtype is int64, "index_fill_(): Expected dtype int64 for index.", IndexError)
     check(self._dtype.is_complex or not isinstance(value, complex),
           "index_fill_(): Converting complex Scalar to non-complex type is not supported")
+    check_number(self._dtype, value)
     wrap_dim(dim, self.dim())
     check(index.dim() <= 1, "Index has to be a vector/scalar")
 
@@ -221,13 +222,8 @@ def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
           f"{text} and to be no larger size than src {list(src.shape)}")
 
 
-def fits_dtype(value: Any, dtype: DType) -> None:
-    check(dtype.category == COMPLEX or not isinstance(value, complex),
-          f"value cannot be converted to type {dtype.name} without overflow")
-
-
 def scatter_value_(self: Any, dim: int, index: Any, value: Any) -> None:
-    fits_dtype(value, self._dtype)
+    check_number(self._dtype, value)
     check_scatter(self, dim, index)
 
 
@@ -300,7 +296,7 @@ def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float
 
 
 def fill_scalar_(self: Any, value: Any) -> None:
-    fits_dtype(value, self._dtype)
+    check_number(self._dtype, value)
 
 
 def fill_tensor_(self: Any, value: Any) -> None:

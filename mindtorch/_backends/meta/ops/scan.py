@@ -34,7 +34,8 @@ def selection(kernel: str) -> Callable[..., tuple[Spec, Spec]]:
     supported = only(kernel, range(COMPLEX))
 
     def meta(self: Any, dim: int) -> tuple[Spec, Spec]:
-        wrap_dim(dim, self.ndim)
+        if self.numel():
+            wrap_dim(dim, self.ndim)
         return Spec(tuple(self.shape), supported(self)), Spec(tuple(self.shape), int64)
 
     return meta

@@ -1,0 +1,345 @@
+"""CPU kernels of matrix factorizations: LAPACK, through NumPy where that takes batches and fails alike, else through SciPy."""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+import numpy as np
+
+from ...._linalg_error import LinAlgError, first_failure
+
+ndarray = np.ndarray
+Arrays = tuple[ndarray, ...]
+
+
+
+def missing() -> ndarray:
+    """What stands in the place of an output that was not asked for."""
+    return np.empty(0)
+
+
+def lapack(routine: str, dtype: np.dtype) -> Callable[..., Any]:
+    """A routine of LAPACK for a dtype."""
+    from scipy.linalg import lapack as routines
+
+    return getattr(routines, "sdcz"["fdFD".index(dtype.char)] + routine)
+
+
+def each(outputs: Arrays, function: Callable[..., Any], *inputs: ndarray) -> Arrays:
+    """Put ``function`` of each matrix of batches into the outputs; for empty matrices these stay as they are."""
+    if all(batch.size for batch in inputs):
+        for index in np.ndindex(inputs[0].shape[:-2]):
+            for out, result in zip(outputs, function(*(batch[index] for batch in inputs)), strict=True):
+                out[index] = result
+    return outputs
+
+
+def broadcast(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
+    """Two batches of matrices, their batch dimensions broadcast."""
+    batch = np.broadcast_shapes(a.shape[:-2], b.shape[:-2])
+    return np.broadcast_to(a, batch + a.shape[-2:]), np.broadcast_to(b, batch + b.shape[-2:])
+
+
+def check_info(info: ndarray, function: str, message: str) -> None:
+    """Raise for a status that is not 0, naming the batch element.
+
+    Raises:
+        LinAlgError: with PyTorch's message, ``{}`` in it being the status.
+    """
+    failure = first_failure(info)
+    if failure is not None:
+        raise LinAlgError(f"{function}: {failure[0]}{message.format(failure[1])}")
+
+
+@contextmanager
+def converging(function: str) -> Iterator[None]:
+    """NumPy's error of an iteration that does not converge, as PyTorch's."""
+    try:
+        yield
+    except np.linalg.LinAlgError as error:
+        raise LinAlgError(f"{function}: The algorithm failed to converge because the input matrix is ill-conditioned, has too many "
+                          f"repeated eigenvalues or non-finite values ({error}).") from None
+
+
+# -- LU ----------------------------------------------------------------------------------------------------------------
+
+
+def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> Arrays:
+    """LU, pivots counted from 1, and the status."""
+    batch, k = a.shape[:-2], min(a.shape[-2:])
+    outputs = np.empty_like(a), np.zeros((*batch, k), np.int32), np.zeros(batch, np.int32)
+    if a.size:
+        getrf = lapack("getrf", a.dtype)
+        each(outputs, getrf, a)
+        outputs[1][...] += 1
+    if check_errors:
+        check_info(outputs[2], "torch.linalg.lu_factor_ex", "U[{0},{0}] is zero and using it on lu_solve would result in a "
+                                                            "division by zero.")
+    return outputs
+
+
+def permutation(pivots: ndarray, n: int) -> ndarray:
+    """The row order that the interchanges of LAPACK's pivots lead to."""
+    order = np.broadcast_to(np.arange(n), (*pivots.shape[:-1], n)).copy()
+    for index in np.ndindex(pivots.shape[:-1]):
+        rows = order[index]
+        for i, j in enumerate((pivots[index] - 1).tolist()):
+            rows[i], rows[j] = rows[j], rows[i]
+    return order
+
+
+def lu_unpack(lu: ndarray, pivots: ndarray, unpack_data: bool = True, unpack_pivots: bool = True) -> Arrays:
+    (n, m), k = lu.shape[-2:], min(lu.shape[-2:])
+    p = lower = upper = missing()
+    if unpack_pivots:
+        p = np.eye(n, dtype=lu.dtype)[permutation(pivots, n)].swapaxes(-1, -2)
+    if unpack_data:
+        lower, upper = np.tril(lu[..., :k], -1) + np.eye(n, k, dtype=lu.dtype), np.triu(lu[..., :k, :])
+    return p, lower, upper
+
+
+def linalg_lu(a: ndarray, pivot: bool = True) -> Arrays:
+    lu, pivots, _ = lu_factor_ex(a)
+    return lu_unpack(lu, pivots, True, pivot)
+
+
+def solve_factored(lu: ndarray, pivots: ndarray, b: ndarray, adjoint: bool = False) -> ndarray:
+    """X of ``A X = B``, or of ``A^H X = B``, from A's LU and pivots."""
+    batch = np.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
+    lu, b = broadcast(lu, b)
+    rows = np.broadcast_to(pivots[..., None] - 1, (*batch, pivots.shape[-1], 1))
+    out = np.empty(b.shape, b.dtype)
+    if b.size:
+        getrs = lapack("getrs", b.dtype)
+        each((out,), lambda lu, rows, b: getrs(lu, rows[:, 0], b, 2 * adjoint)[:1], lu, rows, b)
+    return out
+
+
+def lu_solve(lu: ndarray, pivots: ndarray, b: ndarray, left: bool = True, adjoint: bool = False) -> ndarray:
+    if left:
+        return solve_factored(lu, pivots, b, adjoint)
+    transposed = b.conj().swapaxes(-1, -2)  # X A = B is A^H X^H = B^H
+    return solve_factored(lu, pivots, transposed, not adjoint).conj().swapaxes(-1, -2)
+
+
+def sign_of_permutation(pivots: ndarray) -> ndarray:
+    return 1 - 2 * (np.count_nonzero(pivots != np.arange(1, pivots.shape[-1] + 1), axis=-1) % 2)
+
+
+def linalg_det(a: ndarray) -> Arrays:
+    lu, pivots, _ = lu_factor_ex(a)
+    diagonal = np.diagonal(lu, axis1=-2, axis2=-1)
+    return np.prod(diagonal, axis=-1) * sign_of_permutation(pivots).astype(a.dtype), lu, pivots
+
+
+def linalg_slogdet(a: ndarray) -> Arrays:
+    lu, pivots, _ = lu_factor_ex(a)
+    diagonal = np.diagonal(lu, axis1=-2, axis2=-1)
+    sign = np.prod(np.sign(diagonal), axis=-1) * sign_of_permutation(pivots).astype(a.dtype)
+    return sign, np.sum(np.log(np.abs(diagonal)), axis=-1), lu, pivots
+
+
+def linalg_solve_ex(a: ndarray, b: ndarray, left: bool = True, check_errors: bool = False) -> Arrays:
+    vector = b.ndim == 1 or a.ndim - 1 == b.ndim and b.shape == a.shape[:-1]
+    right = b[..., None] if vector else b
+    batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
+    lu, pivots, info = lu_factor_ex(np.broadcast_to(a, batch + a.shape[-2:]))
+    if check_errors:
+        check_info(info, "torch.linalg.solve", "The solver failed because the input matrix is singular.")
+    result = lu_solve(lu, pivots, right, left)
+    return result[..., 0] if vector else result, lu, pivots, info
+
+
+def linalg_inv_ex(a: ndarray, check_errors: bool = False) -> Arrays:
+    lu, pivots, info = lu_factor_ex(a)
+    if check_errors:
+        check_info(info, "linalg.inv", "The diagonal element {} is zero, the inversion could not be completed because the input "
+                                       "matrix is singular.")
+    return solve_factored(lu, pivots, np.eye(a.shape[-1], dtype=a.dtype)), info
+
+
+# -- triangular systems and Cholesky -----------------------------------------------------------------------------------
+
+
+def solve_triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, unitriangular: bool = False,
+                     trans: int = 0) -> ndarray:
+    """X of ``op(A) X = B`` or ``X op(A) = B``, A being a triangle; ``trans``: 0 as it is, 1 transposed, 2 also conjugated."""
+    from scipy.linalg import blas
+
+    a, b = broadcast(a, b)
+    trsm = getattr(blas, "sdcz"["fdFD".index(a.dtype.char)] + "trsm")
+    return each((np.empty(b.shape, b.dtype),),
+                lambda a, b: (trsm(1, a, b, not left, not upper, trans, unitriangular),), a, b)[0]
+
+
+def triangular_solve(b: ndarray, a: ndarray, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Arrays:
+    result = solve_triangular(a, b, upper, True, unitriangular, int(transpose))
+    return result, np.broadcast_to(a, (*result.shape[:-2], *a.shape[-2:]))
+
+
+def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False, function: str = "linalg.cholesky") -> Arrays:
+    outputs = np.empty_like(a), np.zeros(a.shape[:-2], np.int32)
+    if a.size:
+        potrf = lapack("potrf", a.dtype)
+        each(outputs, lambda a: potrf(a, not upper), a)
+    if check_errors:
+        check_info(outputs[1], function, "The factorization could not be completed because the input is not positive-definite "
+                                         "(the leading minor of order {} is not positive-definite).")
+    return outputs
+
+
+def cholesky_solve(b: ndarray, factor: ndarray, upper: bool = False) -> ndarray:
+    b, factor = broadcast(b, factor)
+    out = np.empty(b.shape, b.dtype)
+    if b.size:
+        potrs = lapack("potrs", b.dtype)
+        each((out,), lambda b, factor: potrs(factor, b, not upper)[:1], b, factor)
+    return out
+
+
+def cholesky_inverse(factor: ndarray, upper: bool = False) -> ndarray:
+    return cholesky_solve(np.eye(factor.shape[-1], dtype=factor.dtype), factor, upper)
+
+
+def ldl_factor_ex(a: ndarray, hermitian: bool = False, check_errors: bool = False) -> Arrays:
+    """LD, pivots and status of LAPACK's Bunch-Kaufman factorization of the lower triangle."""
+    outputs = np.empty_like(a), np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
+    if a.size:
+        factor = lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf", a.dtype)
+        each(outputs, lambda a: factor(a, 1), a)
+    if check_errors:
+        check_info(outputs[2], "torch.linalg.ldl_factor_ex", "the factorization could not be completed because D[{0},{0}] is zero.")
+    return outputs
+
+
+def ldl_solve(ld: ndarray, pivots: ndarray, b: ndarray, hermitian: bool = False) -> ndarray:
+    ld, b = broadcast(ld, b)
+    rows = np.broadcast_to(pivots[..., None], (*ld.shape[:-1], 1))
+    out = np.empty(b.shape, b.dtype)
+    if b.size:
+        solve = lapack("hetrs" if hermitian and b.dtype.kind == "c" else "sytrs", b.dtype)
+        each((out,), lambda ld, rows, b: solve(ld, rows[:, 0], b, 1)[:1], ld, rows, b)
+    return out
+
+
+# -- QR ----------------------------------------------------------------------------------------------------------------
+
+
+def linalg_qr(a: ndarray, mode: str = "reduced") -> Arrays:
+    if mode == "r":
+        return missing(), np.linalg.qr(a, "r")
+    return tuple(np.linalg.qr(a, mode))
+
+
+def geqrf(a: ndarray) -> Arrays:
+    outputs = np.empty_like(a), np.empty((*a.shape[:-2], min(a.shape[-2:])), a.dtype)
+    if a.size:
+        routine = lapack("geqrf", a.dtype)
+        each(outputs, lambda a: routine(a)[:2], a)
+    return outputs
+
+
+def householder_product(a: ndarray, tau: ndarray) -> ndarray:
+    out = np.empty(a.shape, a.dtype)
+    if not a.size:
+        return out
+    if not tau.shape[-1]:
+        out[...] = np.eye(*a.shape[-2:], dtype=a.dtype)
+        return out
+    routine = lapack("ungqr" if a.dtype.kind == "c" else "orgqr", a.dtype)
+    return each((out,), lambda a, tau: routine(a, tau[:, 0])[:1], a, tau[..., None])[0]
+
+
+def ormqr(a: ndarray, tau: ndarray, other: ndarray, left: bool = True, transpose: bool = False) -> ndarray:
+    out = np.empty(other.shape, other.dtype)
+    if not tau.shape[-1]:
+        return other.copy()
+    is_complex = a.dtype.kind == "c"
+    side, trans = b"L" if left else b"R", (b"C" if is_complex else b"T") if transpose else b"N"
+    k, work = tau.shape[-1], 64 * max(other.shape[-2:])
+    if other.size:
+        routine = lapack("unmqr" if is_complex else "ormqr", a.dtype)
+        each((out,), lambda a, tau, c: routine(side, trans, a[:, :k], tau[:, 0], c, work)[:1], a, tau[..., None], other)
+    return out
+
+
+# -- singular values and eigenvalues -----------------------------------------------------------------------------------
+
+
+def linalg_svd(a: ndarray, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> Arrays:
+    with converging("linalg.svd"):
+        if compute_uv:
+            return tuple(np.linalg.svd(a, full_matrices))
+        return missing(), np.linalg.svd(a, compute_uv=False), missing()
+
+
+def linalg_eigh(a: ndarray, uplo: str = "L", compute_v: bool = True) -> Arrays:
+    with converging("linalg.eigh"):
+        if compute_v:
+            return tuple(np.linalg.eigh(a, uplo.upper()))  # type: ignore[arg-type]
+        return np.linalg.eigvalsh(a, uplo.upper()), missing()  # type: ignore[arg-type]
+
+
+def linalg_eig(a: ndarray) -> Arrays:
+    if not np.isfinite(a).all():
+        raise RuntimeError("torch.linalg.eig: input tensor should not contain infs or NaNs.")
+    with converging("linalg.eig"):
+        return tuple(np.linalg.eig(a))
+
+
+# -- least squares, exponential ----------------------------------------------------------------------------------------
+
+
+def lstsq(a: ndarray, b: ndarray, rcond: float | None = None, driver: str | None = None) -> Arrays:
+    """Solution, residuals where every matrix has full rank, rank and singular values, by LAPACK's gelsd."""
+    (n, m), driver = a.shape[-2:], driver or "gelsy"
+    vector = a.ndim - b.ndim == 1 and b.shape == a.shape[:-1]
+    rank, values = np.zeros(a.shape[:-2], np.int64), np.zeros((*a.shape[:-2], min(n, m)), a.real.dtype)
+    each((rank, values), lambda a: np.linalg.lstsq(a, a[:, :0], rcond)[2:], a)
+    left, right = broadcast(a, b[..., None] if vector else b)
+    solution = np.zeros((*left.shape[:-2], m, right.shape[-1]), a.dtype)
+    each((solution,), lambda a, b: np.linalg.lstsq(a, b, rcond)[:1], left, right)
+    residuals = missing()
+    if n > m and driver != "gelsy" and (rank == m).all():
+        residuals = np.sum(np.abs(left @ solution - right) ** 2, axis=-2)
+    return (solution[..., 0] if vector else solution, residuals, missing() if driver == "gels" else rank,
+            values if driver in ("gelsd", "gelss") else missing())
+
+
+def matrix_exp(a: ndarray) -> ndarray:
+    """In double precision: ``scipy.linalg.expm``."""
+    if not a.size:
+        return a.copy()
+    from scipy.linalg import expm
+
+    return expm(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "linalg_lu_factor_ex": lu_factor_ex,
+    "linalg_lu": linalg_lu,
+    "lu_unpack": lu_unpack,
+    "linalg_lu_solve": lu_solve,
+    "_linalg_det": linalg_det,
+    "_linalg_slogdet": linalg_slogdet,
+    "_linalg_solve_ex": linalg_solve_ex,
+    "linalg_inv_ex": linalg_inv_ex,
+    "linalg_solve_triangular": solve_triangular,
+    "triangular_solve": triangular_solve,
+    "linalg_cholesky_ex": cholesky_ex,
+    "cholesky": lambda a, upper=False: cholesky_ex(a, upper, True, "cholesky")[0],
+    "cholesky_solve": cholesky_solve,
+    "cholesky_inverse": cholesky_inverse,
+    "linalg_ldl_factor_ex": ldl_factor_ex,
+    "linalg_ldl_solve": ldl_solve,
+    "linalg_qr": linalg_qr,
+    "geqrf": geqrf,
+    "linalg_householder_product": householder_product,
+    "ormqr": ormqr,
+    "_linalg_svd": linalg_svd,
+    "_linalg_eigh": linalg_eigh,
+    "linalg_eig": linalg_eig,
+    "linalg_lstsq": lstsq,
+    "linalg_matrix_exp": matrix_exp,
+}

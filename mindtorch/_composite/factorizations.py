@@ -1,0 +1,359 @@
+"""Linear algebra in terms of factorizations: determinants, inverses, norms, ranks, pseudo-inverses."""
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from math import prod
+from typing import Any
+
+from .._backends.common.errors import NAMES, check
+from .._backends.common.layout import Ints, wrap_dim
+from .._backends.common.matrices import check_floating, check_matrix, check_square
+from .._backends.common.results import pack
+from .._creation import full, zeros
+from .._dispatch.keys import AUTOGRAD
+from .._dispatch.local import local
+from .._dispatch.schemas import registry
+from .._dtype import FLOATING, finfo, int64
+from .._linalg_error import LinAlgError, first_failure
+
+inf = math.inf
+(cholesky_ex, eig, eigh, eigh_only, householder_product, inv_ex, ldl_factor_ex, lu_factor_ex, lu_solve, matrix_exp, qr, solve_ex,
+ svd_only, det_only, slogdet_only, vector_norm, where) = (registry[name].call for name in (
+    "linalg_cholesky_ex", "linalg_eig", "linalg_eigh", "_linalg_eigh", "linalg_householder_product", "linalg_inv_ex",
+    "linalg_ldl_factor_ex", "linalg_lu_factor_ex", "linalg_lu_solve", "linalg_matrix_exp", "linalg_qr", "_linalg_solve_ex",
+    "_linalg_svd", "_linalg_det", "_linalg_slogdet", "linalg_vector_norm", "where.self"))
+
+
+def records(x: Any) -> bool:
+    """Whether autograd records what is done with a tensor, so that vectors are needed for the gradient of values."""
+    return bool(x._keys & AUTOGRAD) and local.grad_enabled
+
+
+def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError) -> None:
+    """Raise if LAPACK's status is not 0 anywhere; ``{0}`` in the message is the batch element, ``{1}`` the status."""
+    failure = None if info.is_meta else first_failure(info._host("check"))
+    if failure is not None:
+        raise error(message.format(*failure))
+
+
+# -- determinants, inverses, systems -----------------------------------------------------------------------------------
+
+
+def linalg_slogdet(A: Any) -> Any:  # noqa: N803
+    return pack(registry["linalg_slogdet"], slogdet_only(A)[:2])
+
+
+def logdet(self: Any) -> Any:
+    """``torch.logdet``: the logarithm of the determinant, NaN for a negative one of a real matrix."""
+    check_square("logdet", self)
+    check_floating("logdet", self, low_precision=False)
+    sign, logabsdet = slogdet_only(self)[:2]
+    if self.is_complex():
+        return logabsdet + sign.log()
+    return where(sign == -1, full((), math.nan, dtype=logabsdet.dtype, device=self.device), logabsdet)
+
+
+def linalg_inv(A: Any) -> Any:  # noqa: N803
+    inverse, info = inv_ex(A)
+    raise_failure(info, "linalg.inv: {0}The diagonal element {1} is zero, the inversion could not be completed because the input "
+                        "matrix is singular.")
+    return inverse
+
+
+def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
+    result, _, _, info = solve_ex(A, B, left, check_errors)
+    return pack(registry["linalg_solve_ex"], [result, info])
+
+
+def linalg_solve(A: Any, B: Any, left: bool = True) -> Any:  # noqa: N803
+    result, _, _, info = solve_ex(A, B, left)
+    raise_failure(info, "torch.linalg.solve: {0}The solver failed because the input matrix is singular.")
+    return result
+
+
+def linalg_tensorinv(self: Any, ind: int = 2) -> Any:
+    """``torch.linalg.tensorinv``: the inverse under ``tensordot`` over the first ``ind`` dimensions."""
+    check(ind > 0, f"Expected a strictly positive integer for 'ind', got {ind}")
+    first, rest = tuple(self.shape[:ind]), tuple(self.shape[ind:])
+    check(prod(first) == prod(rest), "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
+                                     f"but got {prod(rest)} != {prod(first)}")
+    return linalg_inv(self.reshape((prod(rest), prod(first)))).reshape(rest + first)
+
+
+def linalg_tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> Any:
+    """``torch.linalg.tensorsolve``: X of ``tensordot(A, X, X.ndim) = B``."""
+    moved = self
+    if dims is not None:
+        moved = self.movedim(tuple(dims), tuple(range(self.ndim - len(dims), self.ndim)))
+    shape = tuple(moved.shape[other.ndim:])
+    rows = prod(moved.shape[:other.ndim])
+    check(prod(shape) == rows, "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+                               f"prod(self.shape[:other.ndim]), but got {prod(shape)} != {rows}")
+    return linalg_solve(moved.reshape((rows, rows)), other.flatten() if other.ndim != 1 else other).reshape(shape)
+
+
+# -- LU, LDL, Cholesky, QR ---------------------------------------------------------------------------------------------
+
+
+def linalg_lu_factor(A: Any, pivot: bool = True) -> Any:  # noqa: N803
+    factors, pivots, info = lu_factor_ex(A, pivot)
+    raise_failure(info, "torch.linalg.lu_factor: {0}U[{1},{1}] is zero and using it on lu_solve would result in a division by zero. "
+                        "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+                        "linalg.lu_factor_ex(A, pivot)", RuntimeError)
+    return pack(registry["linalg_lu_factor"], [factors, pivots])
+
+
+def lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> Any:
+    return tuple(lu_factor_ex(self, pivot))
+
+
+def linalg_ldl_factor(self: Any, hermitian: bool = False) -> Any:
+    factors, pivots, info = ldl_factor_ex(self, hermitian)
+    raise_failure(info, "torch.linalg.ldl_factor: {0}the factorization could not be completed because D[{1},{1}] is zero.")
+    return pack(registry["linalg_ldl_factor"], [factors, pivots])
+
+
+def linalg_cholesky(self: Any, upper: bool = False) -> Any:
+    factor, info = cholesky_ex(self, upper)
+    raise_failure(info, "linalg.cholesky: {0}The factorization could not be completed because the input is not positive-definite "
+                        "(the leading minor of order {1} is not positive-definite).")
+    return factor
+
+
+def qr_of(self: Any, some: bool = True) -> Any:
+    return pack(registry["qr"], list(qr(self, "reduced" if some else "complete")))
+
+
+# -- singular values and eigenvalues -----------------------------------------------------------------------------------
+
+
+def linalg_svd(A: Any, full_matrices: bool = True, driver: str | None = None) -> Any:  # noqa: N803
+    return pack(registry["linalg_svd"], list(svd_only(A, full_matrices, True, driver)))
+
+
+def linalg_svdvals(A: Any, driver: str | None = None) -> Any:  # noqa: N803
+    return svd_only(A, False, records(A), driver)[1]
+
+
+def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
+    """``torch.svd``: U, S and V, zeros in the place of U and V where they are not wanted."""
+    check(self.ndim >= 2, f"linalg.svd: input should have at least 2 dimensions, but has {self.ndim} dimensions instead")
+    if compute_uv:
+        U, S, Vh = svd_only(self, not some)  # noqa: N806
+        return pack(registry["svd"], [U, S, Vh.mH])
+    *batch, n, m = self.shape
+    U, V = (zeros((*batch, k, k), dtype=self.dtype, device=self.device) for k in (n, m))  # noqa: N806
+    return pack(registry["svd"], [U, linalg_svdvals(self), V.mT])
+
+
+def linalg_eigh(self: Any, UPLO: str = "L") -> Any:  # noqa: N803
+    return pack(registry["linalg_eigh"], list(eigh_only(self, UPLO, True)))
+
+
+def linalg_eigvals(self: Any) -> Any:
+    check_square("linalg.eigvals", self)
+    return eig(self)[0]
+
+
+# -- norms -------------------------------------------------------------------------------------------------------------
+
+
+def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+    """``torch.linalg.matrix_norm``: 'fro', 'nuc', or 1, 2, inf and their negatives."""
+    function = "linalg.matrix_norm"
+    check(isinstance(ord, str) or abs(ord) in (1, 2, inf), f"{function}: Order {ord} not supported.")
+    check(not isinstance(ord, str) or ord in ("fro", "nuc"), f"{function}: Order {ord} not supported.")
+    check_matrix(function, self)
+    check(len(dim) == 2, f"{function}: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+    rows, columns = (wrap_dim(d, self.ndim) for d in dim)
+    check(rows != columns, f"{function}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    by_values = ord == "nuc" or not isinstance(ord, str) and abs(ord) == 2
+    check_floating(function, self, low_precision=not by_values)
+    if ord == "fro":
+        return vector_norm(self, 2, (rows, columns), keepdim, dtype)
+    if by_values:
+        return _norm_of_values(self, ord, rows, columns, keepdim, dtype)
+    first, second = (columns, rows) if abs(ord) == inf else (rows, columns)
+    second -= second > first and not keepdim
+    sums = vector_norm(self, 1, (first,), keepdim, dtype)
+    return sums.amax(second, keepdim) if ord > 0 else sums.amin(second, keepdim)
+
+
+def _norm_of_values(self: Any, ord: Any, rows: int, columns: int, keepdim: bool, dtype: Any) -> Any:  # noqa: A002
+    """The nuclear norm, or the largest or smallest singular value."""
+    _check_norm_dtype("linalg.matrix_norm", self, dtype)
+    order = (*(d for d in range(self.ndim) if d not in (rows, columns)), rows, columns)
+    values = linalg_svdvals((self if dtype is None else self.to(dtype)).permute(order))
+    if ord == "nuc":
+        result = values.sum((-1,), keepdim=keepdim)
+    else:
+        result = values.amax((-1,), keepdim) if ord > 0 else values.amin((-1,), keepdim)
+    if not keepdim:
+        return result
+    return result.unsqueeze(-1).permute(tuple(order.index(d) for d in range(self.ndim)))
+
+
+def _check_norm_dtype(function: str, self: Any, dtype: Any) -> None:
+    if dtype is not None:
+        check(dtype.category >= FLOATING, f"{function}: dtype should be floating point or complex. Got {NAMES[dtype.name]}")
+        check(dtype.is_complex == self.is_complex(), f"{function}: dtype should be {'complex' if self.is_complex() else 'real'} for "
+                                                     f"{'complex' if self.is_complex() else 'real'} inputs, but got {NAMES[dtype.name]}")
+        check(dtype.itemsize >= self._dtype.itemsize, f"{function}: the dtype of the input ({NAMES[self._dtype.name]}) should be "
+                                                      f"convertible without narrowing to the specified dtype ({NAMES[dtype.name]})")
+
+
+def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+    """``torch.linalg.norm``: a matrix norm for two dimensions, or for a matrix and an ``ord``; else a vector norm."""
+    if dim is not None:
+        check(len(dim) in (1, 2), f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    elif ord is not None and not isinstance(ord, str):
+        check(self.ndim in (1, 2), f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D.")
+    if ord is not None and (isinstance(ord, str) or (len(dim) if dim is not None else self.ndim) == 2):
+        return linalg_matrix_norm(self, ord, (0, 1) if dim is None and not isinstance(ord, str) else (-2, -1) if dim is None else dim,
+                                  keepdim, dtype)
+    return vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype)
+
+
+def linalg_cond(self: Any, p: Any = None) -> Any:
+    """``torch.linalg.cond``: the norm of a matrix times that of its inverse."""
+    check(self.ndim >= 2, f"linalg.cond: The input tensor must have at least 2 dimensions, got shape {list(self.shape)}")
+    check(p in (None, "fro", "nuc") or not isinstance(p, str) and abs(p) in (1, 2, inf),
+          f"linalg.cond got an invalid norm type: {p}")
+    if not self.numel():
+        return zeros(self.shape[:-2], dtype=self.dtype.to_real(), device=self.device)
+    if p is None or p in (2, -2):
+        values = linalg_svdvals(self)
+        first, last = values.narrow(-1, 0, 1), values.narrow(-1, -1, 1)
+        return (last / first if p == -2 else first / last).squeeze(-1)
+    check_square(f"linalg.cond(ord={p})" if not isinstance(p, str) else "linalg.cond", self)
+    if p == "nuc":
+        values = linalg_svdvals(self)
+        return values.sum(-1) * values.reciprocal().sum(-1)
+    inverse, info = inv_ex(self)
+    inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), inf)  # a singular matrix is worst conditioned
+    return (linalg_matrix_norm(self, p) * linalg_matrix_norm(inverse, p)).nan_to_num(inf, inf, -inf)
+
+
+# -- rank, pseudo-inverse ----------------------------------------------------------------------------------------------
+
+
+def _tolerances(self: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
+    """Tolerances as tensors of the singular values' dtype: by default none absolute, eps * max(rows, columns) relative."""
+    dtype = self.dtype.to_real()
+    if rtol is None:
+        default = finfo(dtype).eps * max(self.shape[-2:])
+        if atol is None:
+            rtol = default
+        elif hasattr(atol, "dtype"):
+            rtol = where(atol > 0, full((), 0.0, dtype=dtype, device=self.device), full((), default, dtype=dtype, device=self.device))
+        else:
+            rtol = 0.0 if atol > 0 else default
+    return tuple(value if hasattr(value, "dtype") else full((), 0.0 if value is None else value, dtype=dtype, device=self.device)
+                 for value in (atol, rtol))  # type: ignore[return-value]
+
+
+def _above(values: Any, largest: Any, atol: Any, rtol: Any) -> Any:
+    """Which singular values count as not zero."""
+    return values > atol.unsqueeze(-1).maximum(rtol.unsqueeze(-1) * largest)
+
+
+def linalg_pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    """``torch.linalg.pinv``: the inverse on the space where the singular values are above the tolerance."""
+    check(self._dtype.category >= FLOATING and self._dtype.itemsize > 2 and self.ndim >= 2,
+          f"linalg.pinv({NAMES[self._dtype.name]}{{{list(self.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
+          "cfloat or cdouble types")
+    self = self.detach()
+    for name, value in (("atol", atol), ("rtol", rtol)):
+        check(not hasattr(value, "dtype") or not value.is_complex(),
+              f"torch.linalg.pinv: {name} tensor of complex type is not supported. Got {value is not None and value.dtype}")
+    atol, rtol = _tolerances(self, atol, rtol)
+    *batch, n, m = self.shape
+    if not self.numel():
+        return zeros((*batch, m, n), dtype=self.dtype, device=self.device)
+    if hermitian:
+        values, vectors = eigh_only(self)
+        size = values.abs()
+        kept = _above(size, size.amax((-1,), True), atol, rtol)
+        return vectors @ (where(kept, values.reciprocal(), zeros_of(values)).unsqueeze(-1) * vectors.mH)
+    U, S, Vh = svd_only(self, False)  # noqa: N806
+    kept = _above(S, S.narrow(-1, 0, 1), atol, rtol)
+    return Vh.mH @ (where(kept, S.reciprocal(), zeros_of(S)).to(self.dtype).unsqueeze(-1) * U.mH)
+
+
+def zeros_of(x: Any) -> Any:
+    return zeros((), dtype=x.dtype, device=x.device)
+
+
+def pinv_with_rcond(self: Any, rcond: Any, hermitian: bool = False) -> Any:
+    return registry["linalg_pinv.atol_rtol_tensor"].call(self, zeros((), dtype=self.dtype.to_real(), device=self.device),
+                                                          _as_tensor(self, rcond), hermitian)
+
+
+def pinv_with_floats(self: Any, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:
+    return registry["linalg_pinv.atol_rtol_tensor"].call(self, *_tolerances(self, atol, rtol), hermitian)
+
+
+def _as_tensor(self: Any, value: Any) -> Any:
+    return value if hasattr(value, "dtype") else full((), value, dtype=self.dtype.to_real(), device=self.device)
+
+
+def linalg_matrix_rank(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
+    """``torch.linalg.matrix_rank``: how many singular values are above the tolerance."""
+    check_matrix("torch.linalg.matrix_rank", self, "input")
+    for name, value in (("atol", atol), ("rtol", rtol)):
+        check(not hasattr(value, "dtype") or not value.is_complex(),
+              f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {value is not None and value.dtype}")
+    check(self._dtype.category >= FLOATING and self._dtype.itemsize > 2,
+          f"This function doesn't handle types other than float and double, got {NAMES[self._dtype.name]}")
+    self = self.detach()
+    atol, rtol = _tolerances(self, atol, rtol)
+    if not self.numel():
+        return zeros(self.shape[:-2], dtype=int64, device=self.device)
+    values = eigh_only(self, "L", False)[0].abs() if hermitian else svd_only(self, False, False)[1]
+    largest = values.amax((-1,), True)
+    return _above(values, largest, atol, rtol).sum(-1)
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    "linalg_det": lambda A: det_only(A)[0],  # noqa: N803
+    "det": lambda self: det_only(self)[0],
+    "linalg_slogdet": linalg_slogdet,
+    "slogdet": linalg_slogdet,
+    "logdet": logdet,
+    "linalg_inv": linalg_inv,
+    "inverse": linalg_inv,
+    "linalg_solve_ex": linalg_solve_ex,
+    "linalg_solve": linalg_solve,
+    "linalg_tensorinv": linalg_tensorinv,
+    "linalg_tensorsolve": linalg_tensorsolve,
+    "linalg_lu_factor": linalg_lu_factor,
+    "_lu_with_info": lu_with_info,
+    "lu_solve": lambda self, LU_data, LU_pivots: lu_solve(LU_data, LU_pivots, self),  # noqa: N803
+    "linalg_ldl_factor": linalg_ldl_factor,
+    "linalg_cholesky": linalg_cholesky,
+    "qr": qr_of,
+    "orgqr": lambda self, input2: householder_product(self, input2),
+    "linalg_svd": linalg_svd,
+    "linalg_svdvals": linalg_svdvals,
+    "svd": svd,
+    "linalg_eigh": linalg_eigh,
+    "linalg_eigvalsh": lambda self, UPLO="L": eigh_only(self, UPLO, records(self))[0],  # noqa: N803
+    "linalg_eigvals": linalg_eigvals,
+    "linalg_matrix_norm": linalg_matrix_norm,
+    "linalg_matrix_norm.str_ord": linalg_matrix_norm,
+    "linalg_norm": linalg_norm,
+    "linalg_norm.ord_str": linalg_norm,
+    "linalg_cond": linalg_cond,
+    "linalg_cond.p_str": linalg_cond,
+    "linalg_pinv.atol_rtol_tensor": linalg_pinv,
+    "linalg_pinv.atol_rtol_float": pinv_with_floats,
+    "linalg_pinv.rcond_tensor": pinv_with_rcond,
+    "linalg_pinv": pinv_with_rcond,
+    "pinverse": lambda self, rcond=1e-15: pinv_with_rcond(self, rcond),
+    "linalg_matrix_rank.atol_rtol_tensor": linalg_matrix_rank,
+    "linalg_matrix_rank.atol_rtol_float": linalg_matrix_rank,
+    "linalg_matrix_rank.tol_tensor": lambda self, tol, hermitian=False: linalg_matrix_rank(self, tol, 0.0, hermitian),
+    "linalg_matrix_rank": lambda self, tol, hermitian=False: linalg_matrix_rank(self, tol, 0.0, hermitian),
+    "matrix_exp": lambda self: matrix_exp(self),
+}

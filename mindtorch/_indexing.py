@@ -1,0 +1,334 @@
+"""``tensor[index]`` and ``tensor[index] = value``, with everything that can index.
+
+Ints, slices, None and ``...`` make views, one operator after the other; tensors, lists and arrays are collected and
+indexed with at the end. Mirrors PyTorch's ``python_variable_indexing``.
+"""
+from __future__ import annotations
+
+import operator
+import warnings
+from collections.abc import Sequence
+from typing import Any
+
+import numpy as np
+
+from ._backends.common.layout import contiguous_strides
+from ._creation import tensor as make_tensor
+from ._dispatch import dispatcher
+from ._dispatch.dispatcher import TENSOR_TYPES
+from ._dispatch.keys import AUTOGRAD, CPU, STRIDED
+from ._dispatch.schemas import registry
+from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
+from ._tensor import Tensor
+
+alias, copy_, fill_scalar_, fill_tensor_, index_put_, index_tensor, select, slice_, unsqueeze, view = (
+    registry[name].call for name in (
+        "alias", "copy_", "fill_.Scalar", "fill_.Tensor", "index_put_", "index.Tensor", "select.int", "slice.Tensor",
+        "unsqueeze", "view"))
+PLAIN = CPU | STRIDED
+LONG = range(-(2**63), 2**63)
+
+
+# -- the hot paths ------------------------------------------------------------------------------------------------------
+
+def getitem(self: Tensor, index: Any) -> Tensor:
+    """``self[index]``: a view for ints, slices, None and ``...``; a copy as soon as a tensor, list or array indexes.
+
+    Raises:
+        IndexError: if an index is out of range, there are too many, or an object cannot index.
+        ValueError: for a slice with a negative step.
+    """
+    kind = index.__class__
+    if kind is int:
+        try:
+            return select(self, 0, index)
+        except IndexError:
+            return apply_select(self, 0, index, 0)
+    if kind is slice:
+        return apply_slice(self, 0, index)
+    if kind is tuple and not dispatcher.mode and self._keys | STRIDED == PLAIN:
+        part = basic_view(self, index)
+        if part is not None:
+            return part
+    return get_general(self, index)
+
+
+def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
+    """The view of several ints and slices at once; None if there is anything else, or it is out of range.
+
+    What it skips are the views in between: without grad and with nobody looking, nobody could see them.
+    """
+    shape, steps = self.shape, self._strides()
+    if len(index) > len(shape) or 0 in shape:
+        return None
+    offset, strides, d = self._offset, [], 0
+    for item in index:
+        size, step = shape[d], steps[d]
+        if item.__class__ is int:
+            if not -size <= item < size:
+                return None
+            offset += (item if item >= 0 else item + size) * step
+        elif item.__class__ is slice and item.step is None:
+            try:
+                start, stop, _ = item.indices(size)
+            except TypeError:
+                return None
+            if stop < start:
+                return None
+            offset += start * step
+            strides.append(step)
+        else:
+            return None
+        d += 1
+    array = self._array[(*index, ...)]  # type: ignore[index]
+    stride = (*strides, *steps[d:])
+    canonical = array.flags.c_contiguous and stride == contiguous_strides(array.shape)
+    return self._lane_view(array, offset, None if canonical else stride)
+
+
+def setitem(self: Tensor, index: Any, value: Any) -> None:
+    """``self[index] = value``: write a tensor or a number, broadcast, into what ``index`` chooses.
+
+    Raises:
+        IndexError, ValueError: as for reading.
+        TypeError: if the value is neither a tensor nor a number.
+        RuntimeError: if it does not fit.
+    """
+    if not dispatcher.mode and self._keys == CPU and is_basic(index) and is_safe(value, self._dtype):
+        try:
+            self._array[index] = value  # type: ignore[index]
+        except (IndexError, OverflowError):
+            pass  # which the general path explains
+        else:
+            self._bump()
+            return
+    set_general(self, index, value)
+
+
+def is_basic(index: Any) -> bool:
+    """Whether an index is made of ints and of slices without a step."""
+    if index.__class__ is tuple:
+        return all(item.__class__ is int or item.__class__ is slice and item.step is None for item in index)
+    return index.__class__ is int or index.__class__ is slice and index.step is None
+
+
+def is_safe(value: Any, dtype: DType) -> bool:
+    """Whether NumPy writes a number into an array of this dtype as PyTorch does."""
+    kind = value.__class__
+    if kind is float:
+        return dtype.category == FLOATING and dtype.itemsize >= 4 and -3e38 < value < 3e38
+    return kind is int and (dtype.category == INTEGER or dtype.category == FLOATING and -65000 < value < 65000)
+
+
+# -- the general path ---------------------------------------------------------------------------------------------------
+
+def get_general(self: Tensor, index: Any) -> Tensor:
+    """Reading, in PyTorch's order of cases."""
+    if index is None:
+        return unsqueeze(self, 0)
+    if index is Ellipsis:
+        return alias(self)
+    if isinstance(index, bool):
+        return index_tensor(unsqueeze(self, 0), [truth(self, index)])
+    if is_int(index):
+        return apply_select(self, 0, int(index), 0)
+    part, tensors = apply_slicing(self, as_tuple(index))
+    if tensors:
+        return index_tensor(part, tensors)
+    return alias(self) if part is self else part
+
+
+def set_general(self: Tensor, index: Any, value: Any) -> None:
+    """Writing, in PyTorch's order of cases."""
+    value = as_value(self, value)
+    if index is False:
+        return
+    if index is None or index is True:
+        return copy_to(unsqueeze(self, 0), value)
+    if index is Ellipsis:
+        return copy_to(self, value)
+    if is_int(index):
+        return copy_to(apply_select(self, 0, int(index), 0), value)
+    if index.__class__ is slice:
+        return copy_to(apply_slice(self, 0, index), value)
+    part, tensors = apply_slicing(self, as_tuple(index))
+    if not tensors:
+        return copy_to(part, value)
+    if value.__class__ not in TENSOR_TYPES:
+        value = make_tensor(value, dtype=self._dtype, device=self._device)
+    index_put_(part, tensors, without_leading_ones(value))
+    return None
+
+
+def as_value(self: Tensor, value: Any) -> Any:
+    """What is assigned: a tensor, or a number, which becomes a tensor where autograd wants to see one.
+
+    Raises:
+        TypeError: if it is neither.
+    """
+    if value.__class__ in TENSOR_TYPES:
+        return value
+    if isinstance(value, (bool, int, float, complex)) or isinstance(value, np.integer):
+        number = value.item() if isinstance(value, np.generic) else value
+        return make_tensor(number, dtype=self._dtype, device=self._device) if self._keys & AUTOGRAD else number
+    name = type(value).__name__ if type(value).__module__ == "builtins" else f"{type(value).__module__}.{type(value).__name__}"
+    raise TypeError(f"can't assign a {name} to a {self.type()}")  # type: ignore[attr-defined]
+
+
+def copy_to(part: Tensor, value: Any) -> None:
+    """Write a value into a view."""
+    if value.__class__ not in TENSOR_TYPES:
+        fill_scalar_(part, value)
+    elif part.shape == value.shape:
+        copy_(part, value)
+    elif not value.ndim and value._keys & CPU:
+        fill_tensor_(part, value)
+    else:
+        copy_(part, without_leading_ones(value))
+
+
+def without_leading_ones(value: Tensor) -> Tensor:
+    """A view without the leading dimensions of size 1."""
+    shape = value.shape
+    first = next((d for d, size in enumerate(shape) if size != 1), len(shape))
+    return view(value, shape[first:]) if first else value
+
+
+def is_int(index: Any) -> bool:
+    return isinstance(index, (int, np.integer)) and not isinstance(index, bool)
+
+
+def as_tuple(index: Any) -> tuple[Any, ...]:
+    """An index as one item a dimension. A list that holds tensors, sequences, slices, None or ``...`` counts as a tuple."""
+    if isinstance(index, tuple):
+        return index
+    if index.__class__ in TENSOR_TYPES or isinstance(index, np.ndarray) or not isinstance(index, Sequence):
+        return (index,)
+    if len(index) >= 32 or not any(
+            item is None or item is Ellipsis or isinstance(item, (slice, Sequence, np.ndarray)) or item.__class__ in TENSOR_TYPES
+            for item in index):
+        return (index,)
+    warnings.warn(
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
+        "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
+        "will result either in an error or a different result", stacklevel=4,
+    )  # fmt: skip
+    return tuple(index)
+
+
+def dims_of(item: Any) -> int:
+    """How many dimensions an item stands for."""
+    if item is None or item is Ellipsis or isinstance(item, bool):
+        return 0
+    if item.__class__ in TENSOR_TYPES and item._dtype in (bool_, uint8):
+        return item.ndim
+    return 1
+
+
+def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
+    """The view that ints, slices, None and ``...`` make, and the tensors that are still to index it, one a dimension."""
+    specified = sum(map(dims_of, items))
+    if specified > self.ndim:
+        raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
+    part, tensors, dim = self, [], 0
+    for position, item in enumerate(items):
+        if item is None:
+            part, dim = unsqueeze(part, dim), dim + 1
+        elif item is Ellipsis:
+            dim += self.ndim - specified
+        elif item.__class__ is slice:
+            whole = item.step is None and item.start in (None, 0) and (item.stop is None)
+            part, dim = part if whole else apply_slice(part, dim, item, skip_whole=True), dim + 1
+        elif is_int(item):
+            part = apply_select(part, dim, int(item), position)
+        else:
+            index = index_of(self, item)
+            if index.ndim or index._dtype.category >= FLOATING:
+                pass
+            elif index._dtype not in (bool_, uint8):
+                part = apply_select(part, dim, index.item(), position)
+                continue
+            else:
+                part, index = unsqueeze(part, dim), truth(self, bool(index))
+            tensors += [None] * (dim - len(tensors)) + [index]
+            dim += 1
+    return part, tensors
+
+
+def index_of(self: Tensor, item: Any) -> Tensor:
+    """Anything else that can index as a tensor.
+
+    Raises:
+        IndexError: if it cannot.
+    """
+    if item.__class__ in TENSOR_TYPES:
+        return item
+    if isinstance(item, bool):
+        return make_tensor(item)
+    if isinstance(item, (Sequence, np.ndarray)):
+        found = make_tensor(item if isinstance(item, (list, tuple, str, bytes, np.ndarray)) else list(item))
+        return found if found._dtype in (bool_, uint8) and found.numel() else found.to(int64)  # type: ignore[attr-defined]
+    try:
+        return make_tensor(operator.index(item))
+    except TypeError:
+        name = type(item).__name__ if type(item).__module__ != "numpy" else f"numpy.{type(item).__name__}"
+        raise IndexError(
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
+            f"(got {name})"
+        ) from None
+
+
+def truth(self: Tensor, value: bool) -> Tensor:
+    """The index into a new dimension of size 1 that keeps it (True) or leaves nothing of it (False)."""
+    return make_tensor([0] if value else [], dtype=int64, device=self._device)
+
+
+def apply_select(part: Tensor, dim: int, index: int, position: int) -> Tensor:
+    """``select``, with errors that name the dimension of the tensor indexed."""
+    if index not in LONG:
+        raise ValueError("Overflow when unpacking long long")
+    shape = part.shape
+    if not shape and not index and not dim:
+        raise IndexError(
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+            "tensor to a number"
+        )
+    size = shape[dim] if dim < len(shape) else 0
+    if not -size <= index < size:
+        raise IndexError(f"index {index} is out of bounds for dimension {position} with size {size}")
+    return select(part, dim, index)
+
+
+def apply_slice(part: Tensor, dim: int, index: slice, skip_whole: bool = False) -> Tensor:
+    """``slice``, with Python's errors; nothing is done for all of a dimension where that is asked for."""
+    start, stop, step = index.start, index.stop, index.step
+    if step is None:
+        step = 1
+    elif (step := operator.index(step)) <= 0:
+        raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
+    if start.__class__ is not int and start is not None:
+        start = slice_end(start)
+    if stop.__class__ is not int and stop is not None:
+        stop = slice_end(stop)
+    if skip_whole and step == 1 and not start and part.ndim and (stop is None or stop >= part.shape[dim]):
+        return part
+    return slice_(part, dim, start, stop, step)
+
+
+def slice_end(value: Any) -> int:
+    try:
+        return operator.index(value)
+    except TypeError:
+        if value.__class__ in TENSOR_TYPES:
+            raise
+        raise TypeError("slice indices must be integers or None or have an __index__ method") from None
+
+
+def delitem(self: Tensor, index: Any) -> None:
+    """Elements cannot be deleted."""
+    raise TypeError("Tensor does not support deleting items")
+
+
+Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
+Tensor.__setitem__ = setitem  # type: ignore[attr-defined]
+Tensor.__delitem__ = delitem  # type: ignore[attr-defined]

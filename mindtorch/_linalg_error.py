@@ -1,0 +1,23 @@
+"""The error of a matrix that an algorithm of linear algebra fails on: ``torch.linalg.LinAlgError``."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+
+class _LinAlgError(RuntimeError):
+    """A matrix is singular, not positive definite, or an iteration did not converge; PyTorch's name."""
+
+
+LinAlgError = _LinAlgError
+LinAlgError.__module__ = "torch._C"
+
+
+def first_failure(info: Any) -> tuple[str, int] | None:
+    """Where LAPACK's status is not 0 first: the batch element in PyTorch's words, and the status; None if nowhere."""
+    bad = np.flatnonzero(info)
+    if not bad.size:
+        return None
+    status = int(info.reshape(-1)[bad[0]])
+    return (f"(Batch element {bad[0]}): " if info.ndim else ""), status

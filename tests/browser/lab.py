@@ -1,0 +1,115 @@
+"""A real JupyterLab in headless Chromium: start it, run a notebook in it, look at what is on the page."""
+from __future__ import annotations
+
+import json
+import os
+import secrets
+import shutil
+import socket
+import subprocess
+import sys
+import time
+import urllib.request
+from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
+from typing import Any
+
+import nbformat
+
+REPOSITORY = Path(__file__).resolve().parents[2]
+CHROMIUM = shutil.which("chromium")
+FLAGS = [
+    "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
+    "--disable-component-update", "--disable-sync",
+]  # fmt: skip
+SETTINGS = {
+    "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are in the page too
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
+}
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+
+
+def write_notebook(path: Path, sources: list[str]) -> None:
+    """A notebook of code cells."""
+    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
+    nbformat.write(notebook, path)
+
+
+@contextmanager
+def jupyterlab(folder: Path) -> Iterator[str]:
+    """JupyterLab serving ``folder``, with settings of its own; yields its address. It is gone when the block is left."""
+    home = folder / ".jupyter"
+    for name, content in SETTINGS.items():
+        target = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
+        target.parent.mkdir(parents=True, exist_ok=True)
+        target.write_text(json.dumps(content))
+    with socket.socket() as probe:
+        probe.bind(("127.0.0.1", 0))
+        port = probe.getsockname()[1]
+    token = secrets.token_hex()
+    places = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}
+    environment = {**os.environ, **places, "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
+                   "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"), "PYTHONPATH": str(REPOSITORY)}
+    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
+               "--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={token}",
+               "--LabApp.expose_app_in_browser=True"]
+    with open(folder / "jupyterlab.log", "wb") as log:
+        server = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
+        try:
+            _wait_until_up(server, f"http://127.0.0.1:{port}/api?token={token}")
+            yield f"http://127.0.0.1:{port}/lab/tree/{{notebook}}?token={token}"
+        finally:
+            server.terminate()  # which also ends its kernels
+            try:
+                server.wait(10)
+            except subprocess.TimeoutExpired:
+                server.kill()
+                server.wait()
+
+
+def _wait_until_up(server: subprocess.Popen[bytes], address: str) -> None:
+    for _ in range(300):
+        assert server.poll() is None, "JupyterLab ended at once: see jupyterlab.log in the test's folder"
+        try:
+            urllib.request.urlopen(address, timeout=5).close()
+            return
+        except OSError:
+            time.sleep(0.1)
+    raise AssertionError("JupyterLab does not answer")
+
+
+@contextmanager
+def chromium() -> Iterator[Any]:
+    """A headless browser."""
+    from playwright.sync_api import sync_playwright
+
+    with sync_playwright() as playwright:
+        browser = playwright.chromium.launch(executable_path=CHROMIUM, args=FLAGS)
+        try:
+            yield browser
+        finally:
+            browser.close()
+
+
+def run_all(page: Any, address: str) -> None:
+    """Open a notebook and run all its cells.
+
+    Raises:
+        AssertionError: if a cell fails.
+    """
+    page.goto(address)
+    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=30_000)
+    page.wait_for_function("document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle'", timeout=30_000)
+    page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_function(
+        "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].every(p => /\\[\\d+\\]/.test(p.textContent))", timeout=30_000
+    )
+    errors = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
+    assert not errors, "\n".join(errors)
+
+
+def set_theme(page: Any, theme: str) -> None:
+    """Switch JupyterLab to the light or the dark theme."""
+    page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", THEMES[theme])
+    page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=str(theme == "light").lower())

@@ -1,0 +1,365 @@
+"""Reductions, scans, sorting and searching are PyTorch's: values, dtypes, shapes, strides, gradients and errors.
+
+Each call is written once and runs in both libraries, on the same drawn tensor: of any dtype, with any number of
+dimensions (none, or of size 0), contiguous or not, with NaN and infinities.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mindtorch
+from tests.support import Outcome, assert_same, error_differences, port
+
+Call = Callable[..., Any]
+few = settings(max_examples=30, deadline=None)
+ORDERED = ("bool", "uint8", "int32", "int64", "float16", "bfloat16", "float32", "float64")
+FLOATING = ("float16", "bfloat16", "float32", "float64", "complex64")
+
+# -- what is drawn -------------------------------------------------------------------------------------------------
+
+
+@st.composite
+def tensors(draw: Any, dtypes: tuple[str, ...] = (*ORDERED, "complex64"), special: bool = True,
+            min_dims: int = 0) -> torch.Tensor:
+    """A PyTorch tensor of small numbers, transposed or with gaps in its memory."""
+    shape = tuple(draw(st.lists(st.integers(0, 4), min_size=min_dims, max_size=3)))
+    dtype = getattr(torch, draw(st.sampled_from(dtypes)))
+    layout = draw(st.sampled_from(["contiguous", "transposed", "gaps"]))
+    wide = [*shape[:-1], 2 * shape[-1]] if shape else []
+    values = np.random.default_rng(draw(st.integers(0, 99))).integers(-3, 4, wide)
+    x = (torch.from_numpy(np.asarray(values)) / 2).to(dtype)
+    if special and dtype.is_floating_point and x.numel():
+        x.view(-1)[0] = draw(st.sampled_from([0.0, float("nan"), float("inf"), -float("inf")]))
+    if shape and layout == "gaps":
+        return x[..., ::2]
+    if shape and layout == "transposed":
+        return x[..., : shape[-1]].contiguous().transpose(0, -1)
+    return x[..., : shape[-1]].contiguous() if shape else x
+
+
+@st.composite
+def with_dim(draw: Any, **options: Any) -> tuple[torch.Tensor, int]:
+    """A tensor and one of its dimensions, which may be out of range."""
+    x = draw(tensors(**options))
+    return x, draw(st.integers(-x.ndim - 1, x.ndim))
+
+
+@st.composite
+def with_dims(draw: Any, **options: Any) -> tuple[torch.Tensor, Any]:
+    """A tensor and what may be given as ``dim``: None, one dimension, or a tuple of them."""
+    x, dim = draw(with_dim(**options))
+    several = st.lists(st.integers(-x.ndim, x.ndim), max_size=3).map(tuple)
+    return x, draw(st.one_of(st.none(), st.just(dim), several))
+
+
+def both(call: Call, x: torch.Tensor, *args: Any, strides: bool = True, **tolerances: Any) -> None:
+    """The call has the same outcome in both libraries."""
+    ours, theirs = Outcome.of(call, mindtorch, port(x, mindtorch), *args), Outcome.of(call, torch, x, *args)
+    assert not (found := list(error_differences(ours, theirs))), found
+    if theirs.error is None:
+        assert_same(ours.value, theirs.value, strides=strides, **tolerances)
+
+
+def parametrized(table: dict[str, Call]) -> Any:
+    return pytest.mark.parametrize("call", table.values(), ids=table.keys())
+
+
+# -- the calls -----------------------------------------------------------------------------------------------------
+
+REDUCTIONS: dict[str, Call] = {
+    "sum": lambda lib, x, dim, keep: x.sum(dim, keep),
+    "sum to float64": lambda lib, x, dim, keep: x.sum(dim, keep, dtype=lib.float64),
+    "sum to int32": lambda lib, x, dim, keep: x.sum(dim, keep, dtype=lib.int32),
+    "nansum": lambda lib, x, dim, keep: x.nansum(dim, keep),
+    "mean": lambda lib, x, dim, keep: x.mean(dim, keep),
+    "nanmean": lambda lib, x, dim, keep: x.nanmean(dim, keep),
+    "var": lambda lib, x, dim, keep: x.var(dim, keepdim=keep),
+    "std of all": lambda lib, x, dim, keep: x.std(dim, correction=0, keepdim=keep),
+    "std biased": lambda lib, x, dim, keep: x.std(dim, False, keep),
+    "amax": lambda lib, x, dim, keep: x.amax(() if dim is None else dim, keep),
+    "amin": lambda lib, x, dim, keep: x.amin(() if dim is None else dim, keep),
+    "all": lambda lib, x, dim, keep: x.all(dim=dim, keepdim=keep),
+    "any": lambda lib, x, dim, keep: x.any(dim=dim, keepdim=keep),
+    "norm": lambda lib, x, dim, keep: x.norm(2, dim, keep),
+    "norm 1": lambda lib, x, dim, keep: x.norm(1, dim, keep),
+    "norm inf": lambda lib, x, dim, keep: x.norm(float("inf"), dim, keep),
+    "norm 0": lambda lib, x, dim, keep: x.norm(0, dim, keep),
+    "norm 3": lambda lib, x, dim, keep: x.norm(3, dim, keep),
+}
+WHOLE: dict[str, Call] = {
+    name: lambda lib, x, name=name: getattr(x, name)()
+    for name in ("sum", "mean", "nansum", "prod", "std", "var", "all", "any", "amax", "amin", "max", "min", "argmax", "argmin",
+                 "norm", "count_nonzero", "median", "nanmedian")
+} | {"aminmax": lambda lib, x: x.aminmax()}
+ALONG: dict[str, Call] = {
+    "prod": lambda lib, x, dim, keep: x.prod(dim, keep),
+    "max": lambda lib, x, dim, keep: x.max(dim, keep),
+    "min": lambda lib, x, dim, keep: x.min(dim, keep),
+    "argmax": lambda lib, x, dim, keep: x.argmax(dim, keep),
+    "argmin": lambda lib, x, dim, keep: x.argmin(dim, keep),
+    "aminmax": lambda lib, x, dim, keep: x.aminmax(dim=dim, keepdim=keep),
+    "all": lambda lib, x, dim, keep: x.all(dim, keep),
+    "count_nonzero": lambda lib, x, dim, keep: x.count_nonzero(dim),
+}
+SCANS: dict[str, Call] = {
+    "cumsum": lambda lib, x, dim: x.cumsum(dim),
+    "cumsum to int32": lambda lib, x, dim: x.cumsum(dim, dtype=lib.int32),
+    "cumprod": lambda lib, x, dim: x.cumprod(dim),
+    "cummax": lambda lib, x, dim: x.cummax(dim),
+    "cummin": lambda lib, x, dim: x.cummin(dim),
+    "stable sort": lambda lib, x, dim: lib.sort(x, stable=True, dim=dim),
+    "stable sort down": lambda lib, x, dim: lib.sort(x, stable=True, dim=dim, descending=True),
+    "stable argsort": lambda lib, x, dim: lib.argsort(x, stable=True, dim=dim),
+    "diff": lambda lib, x, dim: x.diff(dim=dim),
+    "second diff": lambda lib, x, dim: x.diff(2, dim),
+    "trapezoid": lambda lib, x, dim: lib.trapezoid(x, dx=2, dim=dim),
+    "var_mean": lambda lib, x, dim: lib.var_mean(x, dim, correction=0),
+    "std_mean": lambda lib, x, dim: lib.std_mean(x, dim, keepdim=True),
+    "unique_consecutive": lambda lib, x, dim: lib.unique_consecutive(x, return_inverse=True, dim=dim),
+}
+SMOOTH: dict[str, Call] = {  # compared in full precision only: PyTorch rounds in between in half precision
+    "logsumexp": lambda lib, x, dim: x.logsumexp(dim),
+    "softmax": lambda lib, x, dim: x.softmax(dim),
+    "log_softmax": lambda lib, x, dim: x.log_softmax(dim),
+    "softmax to float64": lambda lib, x, dim: x.softmax(dim, lib.float64),
+    "logcumsumexp": lambda lib, x, dim: x.logcumsumexp(dim),
+}
+SEARCHES: dict[str, Call] = {
+    "nonzero": lambda lib, x: x.nonzero(),
+    "nonzero as tuple": lambda lib, x: x.nonzero(as_tuple=True),
+    "argwhere": lambda lib, x: lib.argwhere(x),
+    "unique": lambda lib, x: lib.unique(x, return_inverse=True, return_counts=True),
+    "unique_consecutive": lambda lib, x: lib.unique_consecutive(x, return_counts=True),
+    "isin": lambda lib, x: lib.isin(x, lib.tensor([0, 1, 2])),
+    "isin a number": lambda lib, x: lib.isin(x, 1, invert=True),
+    "bucketize": lambda lib, x: lib.bucketize(x, lib.tensor([-1.0, 0.0, 1.0]), right=True),
+    "searchsorted": lambda lib, x: lib.searchsorted(lib.tensor([-2.0, -1.0, 1.0, float("nan")]), x, out_int32=True),
+    "equal": lambda lib, x: (x.equal(x), x.equal(x[:0] if x.ndim else x)),
+    "allclose": lambda lib, x: (lib.allclose(x, x), lib.allclose(x, x, equal_nan=True)),
+    "msort": lambda lib, x: x.msort(),
+}
+DISTINCT: dict[str, Call] = {  # which of several equal elements is picked, PyTorch leaves open
+    "median": lambda lib, x: x.median(-1),
+    "nanmedian": lambda lib, x: x.nanmedian(0, True),
+    "kthvalue": lambda lib, x: x.kthvalue(2, 0),
+    "topk": lambda lib, x: x.topk(3, 0),
+    "lowest": lambda lib, x: x.topk(2, -1, largest=False),
+    "mode": lambda lib, x: x.mode(-1),
+    "quantile": lambda lib, x: x.quantile(0.3),
+    "quantiles": lambda lib, x: x.quantile(lib.tensor([0.0, 0.4, 1.0], dtype=x.dtype), 0, True),
+    "nanquantile": lambda lib, x: x.nanquantile(0.7, 1, interpolation="midpoint"),
+    "nearest quantile": lambda lib, x: x.quantile(0.6, 0, interpolation="nearest"),
+    "histc": lambda lib, x: x.histc(4, -2, 2),
+    "histogram": lambda lib, x: lib.histogram(x, 3, density=True),
+    "cdist": lambda lib, x: lib.cdist(x, x[:2] + 1, 1.5),
+    "cdist by product": lambda lib, x: lib.cdist(x.repeat(9, 1), x),
+    "pdist": lambda lib, x: lib.pdist(x, 3.0),
+    "dist": lambda lib, x: lib.dist(x, x[0], 3),
+    "renorm": lambda lib, x: x.renorm(2, 0, 0.7),
+    "cov": lambda lib, x: x.cov(),
+    "corrcoef": lambda lib, x: x.corrcoef(),
+    "cosine_similarity": lambda lib, x: lib.cosine_similarity(x, x[:1] + 1, 1),
+    "pairwise_distance": lambda lib, x: lib.pairwise_distance(x, x[0], 1),
+    "gradient": lambda lib, x: lib.gradient(x, spacing=0.5, edge_order=2),
+    "cumulative_trapezoid": lambda lib, x: lib.cumulative_trapezoid(x, x * x, dim=0),
+}
+
+
+# -- what holds ----------------------------------------------------------------------------------------------------
+
+
+@parametrized(REDUCTIONS)
+@given(drawn=with_dims(), keepdim=st.booleans())
+@few
+def test_reductions_over_any_dimensions(call: Call, drawn: Any, keepdim: bool) -> None:
+    both(call, *drawn, keepdim)
+
+
+@parametrized(WHOLE)
+@given(x=tensors())
+@few
+def test_reductions_of_everything(call: Call, x: torch.Tensor) -> None:
+    both(call, x)
+
+
+@parametrized(ALONG)
+@given(drawn=with_dim(dtypes=ORDERED), keepdim=st.booleans())
+@few
+def test_reductions_along_one_dimension(call: Call, drawn: Any, keepdim: bool) -> None:
+    both(call, *drawn, keepdim)
+
+
+@parametrized(SCANS)
+@given(drawn=with_dim(dtypes=ORDERED, special=False))
+@few
+def test_scans_and_sorts(call: Call, drawn: Any) -> None:
+    both(call, *drawn)
+
+
+@parametrized(SMOOTH)
+@given(drawn=with_dim(dtypes=("bool", "int64", "float32", "float64")))
+@few
+def test_softmax_and_its_kin(call: Call, drawn: Any) -> None:
+    both(call, *drawn)
+
+
+@parametrized(SEARCHES)
+@given(x=tensors(dtypes=("uint8", "int64", "float32", "float64")))
+@few
+def test_searches(call: Call, x: torch.Tensor) -> None:
+    both(call, x)
+
+
+def distinct(dtype: torch.dtype, requires_grad: bool = False) -> torch.Tensor:
+    """A 4 x 5 matrix without equal elements, columns contiguous."""
+    values = np.random.default_rng(7).permutation(20).reshape(5, 4) / 7 - 1.3
+    return torch.from_numpy(values).to(dtype).t().requires_grad_(requires_grad)
+
+
+@parametrized(DISTINCT)
+@pytest.mark.parametrize("dtype", [torch.float32, torch.float64], ids=str)
+def test_selections_histograms_and_distances(call: Call, dtype: torch.dtype) -> None:
+    both(call, distinct(dtype))
+
+
+GRADIENTS: dict[str, Call] = {
+    **{name: lambda lib, x, call=call: call(lib, x, (0, 1), False) for name, call in REDUCTIONS.items()
+       if name not in ("all", "any", "sum to int32", "norm 0")},
+    **{f"{name} of rows": lambda lib, x, call=call: call(lib, x, -1, True) for name, call in REDUCTIONS.items()
+       if name not in ("all", "any", "sum to int32", "norm 0")},
+    **{f"{name} of everything": call for name, call in WHOLE.items()
+       if name not in ("all", "any", "argmax", "argmin", "count_nonzero")},
+    **{f"{name} along": lambda lib, x, call=call: call(lib, x, 1, False) for name, call in ALONG.items()
+       if name in ("prod", "max", "min", "aminmax")},
+    **{name: lambda lib, x, call=call: call(lib, x, 0) for name, call in SCANS.items()
+       if name not in ("cumsum to int32", "stable argsort", "unique_consecutive")},
+    **{name: lambda lib, x, call=call: call(lib, x, 1) for name, call in SMOOTH.items()},
+    **{name: call for name, call in DISTINCT.items() if name not in ("histc", "histogram")},
+    "prod with zeros": lambda lib, x: (x * (x > 0)).prod(1),
+    "cumprod with zeros": lambda lib, x: (x * (x > 0)).cumprod(1),
+}
+# Without a second derivative in PyTorch, or with one that only PyTorch's own formula gives.
+FIRST_ONLY = {"cdist", "pdist", "cdist by product"}
+
+
+def gradients(lib: Any, call: Call, x: Any, second: bool) -> list[Any]:
+    """The gradient of a weighted sum of all outputs, and that of the sum of its squares."""
+    outputs = call(lib, x)
+    outputs = [o for o in (outputs if isinstance(outputs, (tuple, list)) else [outputs]) if o.requires_grad]
+    total = sum((o * (lib.arange(o.numel(), dtype=o.dtype) + 1).reshape(o.shape)).sum() for o in outputs)
+    (first,) = lib.autograd.grad(total, x, create_graph=second)
+    return [first] + ([*lib.autograd.grad((first * first).sum(), x, allow_unused=True)] if second and first.requires_grad else [])
+
+
+@parametrized(GRADIENTS)
+def test_gradients_and_their_gradients(call: Call, request: pytest.FixtureRequest) -> None:
+    second = request.node.callspec.id not in FIRST_ONLY
+    x = distinct(torch.float64, requires_grad=True)
+    ours, theirs = gradients(mindtorch, call, port(x, mindtorch), second), gradients(torch, call, x, second)
+    assert len(ours) == len(theirs)
+    for mine, other in zip(ours, theirs, strict=True):
+        other = torch.zeros_like(x) if other is None else other
+        mine = mindtorch.zeros(4, 5, dtype=mindtorch.float64) if mine is None else mine
+        np.testing.assert_allclose(mine.detach().numpy(), other.numpy(force=True), rtol=1e-9, atol=1e-9)
+
+
+@parametrized({name: call for name, call in GRADIENTS.items() if name not in ("gradient", "quantiles")})
+def test_nodes_have_the_names_of_pytorch(call: Call) -> None:
+    x = distinct(torch.float64, requires_grad=True)
+
+    def names(lib: Any, x: Any) -> list[Any]:
+        outputs = call(lib, x)
+        outputs = outputs if isinstance(outputs, (tuple, list)) else [outputs]
+        return [type(o.grad_fn).__name__.rstrip("0123456789") for o in outputs]
+
+    assert names(mindtorch, port(x, mindtorch)) == names(torch, x)
+
+
+@pytest.mark.parametrize("shape, dim", [((200_000, 2), 0), ((3, 100_000), 1), ((60_000, 3), (0, 1)), ((300_000,), 0)], ids=str)
+@pytest.mark.parametrize("name", ["sum", "mean", "cumsum", "norm"])
+def test_float32_adds_up_as_accurately_as_in_pytorch(shape: Any, dim: Any, name: str) -> None:
+    if name == "cumsum" and isinstance(dim, tuple):
+        pytest.skip("a scan takes one dimension")
+    x = torch.rand(shape, generator=torch.Generator().manual_seed(3)) + 0.1
+    reduce = (lambda x: x.norm(2, dim)) if name == "norm" else lambda x: getattr(x, name)(dim)
+    exact = reduce(x.double()).numpy()
+    error, theirs = (np.abs(np.asarray(r) - exact).max() / exact.max() for r in (reduce(port(x, mindtorch)), reduce(x)))
+    assert error <= max(2 * theirs, 1e-6)
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_accumulates_in_single_precision(dtype: str) -> None:
+    ones = mindtorch.ones(5000, dtype=getattr(mindtorch, dtype))
+    rounded = ones.sum().dtype == ones.dtype and torch.tensor(5000.0).to(getattr(torch, dtype)).item()
+    assert ones.sum().item() == ones.sum(0).item() == ones.cumsum(0)[-1].item() == rounded
+    assert ones.mean().item() == 1 and ones.norm().item() == torch.tensor(5000.0).sqrt().to(getattr(torch, dtype)).item()
+
+
+def test_outputs_with_indices_are_named_tuples() -> None:
+    values, indices = named = mindtorch.tensor([3.0, 1.0, 2.0]).sort()
+    assert (named.values is values, named.indices is indices, type(named).__name__) == (True, True, "sort")
+    assert mindtorch.ones(2, 2).max(1)._fields == ("values", "indices")
+    assert mindtorch.ones(2, 2).aminmax()._fields == ("min", "max")
+    assert mindtorch.histogram(mindtorch.ones(3), 2)._fields == ("hist", "bin_edges")
+
+
+def test_large_softmax_is_computed_in_blocks_that_agree() -> None:
+    x = torch.randn(700, 301, generator=torch.Generator().manual_seed(0)).t()
+    for call in (lambda x: x.softmax(0), lambda x: x.softmax(1), lambda x: x.log_softmax(-1)):
+        assert_same(call(port(x, mindtorch)), call(x))
+
+
+OUTS: dict[str, Call] = {
+    "sum computes in the dtype of out": lambda lib, x: lib.sum(x, 0, out=lib.empty(0, dtype=lib.float64)),
+    "cumsum computes in the dtype of out": lambda lib, x: lib.cumsum(x, 0, out=lib.empty(0, dtype=lib.int32)),
+    "mean casts to out": lambda lib, x: lib.mean(x, 0, out=lib.empty(0, dtype=lib.float64)),
+    "mean does not cast to integers": lambda lib, x: lib.mean(x, 0, out=lib.empty(0, dtype=lib.int64)),
+    "amax wants its own dtype": lambda lib, x: lib.amax(x, 0, out=lib.empty(0, dtype=lib.float64)),
+    "argmax wants int64": lambda lib, x: lib.argmax(x, 0, out=lib.empty(0, dtype=lib.int32)),
+    "max fills two": lambda lib, x: lib.max(x, 0, out=(lib.empty(0), lib.empty(0, dtype=lib.int64))),
+    "one out for two results": lambda lib, x: lib.max(x, 0, out=lib.empty(0)),
+    "sort in place": lambda lib, x: lib.sort(x, 0, out=(x, lib.empty(0, dtype=lib.int64))),
+    "prod of everything has no out": lambda lib, x: lib.prod(x, out=lib.empty(())),
+    "std without a dimension": lambda lib, x: lib.std(x, out=lib.empty(())),
+    "quantile into its own layout": lambda lib, x: lib.quantile(x, 0.5, 0, out=lib.empty(5, 2)[:, 0]),
+    "nonzero": lambda lib, x: lib.nonzero(x, out=lib.empty(0, dtype=lib.int64)),
+}
+
+
+@parametrized(OUTS)
+def test_out(call: Call) -> None:
+    both(call, distinct(torch.float32))
+
+
+REFUSED: dict[str, tuple[Call, type[Exception], str]] = {
+    "no such dimension": (lambda x: x.sum(2), IndexError, r"range of \[-2, 1\], but got 2"),
+    "a dimension twice": (lambda x: x.sum((0, -2)), RuntimeError, "dim 0 appears multiple times"),
+    "mean of integers": (lambda x: x.long().mean(), RuntimeError, "floating point or complex dtype. Got: Long"),
+    "max of nothing": (lambda x: x[:0].max(), RuntimeError, r"max\(\): Expected reduction dim to be specified"),
+    "max over nothing": (lambda x: x[:0].max(0), IndexError, r"max\(\): Expected reduction dim 0 to have non-zero size"),
+    "too many": (lambda x: x.topk(9), RuntimeError, "selected index k out of range"),
+    "softmax of integers": (lambda x: x.long().softmax(0), NotImplementedError, "not implemented for 'Long'"),
+    "a quantile above 1": (lambda x: x.quantile(1.5), RuntimeError, r"range \[0, 1\] but got 1.5"),
+    "sort of complex numbers": (lambda x: x.to(mindtorch.complex64).sort(), RuntimeError, "does not support complex"),
+}
+
+
+@pytest.mark.parametrize("call, error, message", REFUSED.values(), ids=REFUSED.keys())
+def test_errors_name_what_is_wrong(call: Call, error: type[Exception], message: str) -> None:
+    with pytest.raises(error, match=message):
+        call(mindtorch.ones(3, 4))
+
+
+def test_what_depends_on_data_has_no_shape_on_meta() -> None:
+    x = mindtorch.ones(3, device="meta")
+    for call in (x.nonzero, x.unique, x.unique_consecutive, lambda: mindtorch.bincount(x.long()), lambda: x.equal(x)):
+        with pytest.raises(NotImplementedError):
+            call()
