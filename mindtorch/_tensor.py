@@ -207,8 +207,9 @@ class Tensor(metaclass=_TensorType):
             if cell is None:
                 cell = self._cell = [0, None]
             storage = cell[1]
-            if storage is None:
-                storage = cell[1] = storage_of_array(self._array)  # type: ignore[arg-type]
+            if storage is None:  # a twin may be transposed
+                array = self._array.T if self._keys & STRIDED else self._array  # type: ignore[union-attr]
+                storage = cell[1] = storage_of_array(array)  # type: ignore[arg-type]
             self._storage = storage
             storage.add_alias(self)
         return storage
@@ -319,6 +320,17 @@ class Tensor(metaclass=_TensorType):
         if self._shape is not None:
             out._shape, out._stride = self._shape, self._stride
             out._device, out._storage = self._device, self._storage
+        return out
+
+    def _transposed_twin(self) -> Tensor:
+        """A twin of this CPU matrix, transposed: for formulas, whose temporaries nobody sees."""
+        out = self._twin()
+        array = self._array
+        rows, columns = array.shape  # type: ignore[union-attr]
+        first, second = self._stride or (columns, 1)
+        out._array, out._shape, out._stride = array.T, None, (second, first)  # type: ignore[union-attr]
+        contiguous = first == 1 and second == rows
+        out._keys = out._keys & ~STRIDED if contiguous else out._keys | STRIDED
         return out
 
     def _is_view(self) -> bool:

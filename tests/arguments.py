@@ -180,7 +180,7 @@ def masked(draw: Draw, t: torch.Tensor) -> tuple[Any, ...]:
 def put(draw: Draw, t: torch.Tensor) -> tuple[Any, ...]:
     n = t.shape[0] if t.ndim else 1
     where = draw(st.lists(st.integers(-n, n - 1), max_size=3, unique_by=lambda i: i % n)) if n else []
-    value = torch.tensor(draw(NUMBERS), dtype=t.dtype)
+    value = torch.tensor(draw(NUMBERS)).to(t.dtype)
     return (torch.tensor(where, dtype=torch.int64),), value, draw(st.booleans())
 
 

@@ -33,7 +33,7 @@ from .saved import FREED, Saved, SavedTensor, save
 Formula = Callable[..., Any]
 NOWHERE = sys.maxsize  # the position of what is not an argument
 FACTS: dict[str, Callable[[Any], Any]] = {
-    "shape": lambda t: t.shape, "dtype": lambda t: t._dtype, "device": lambda t: t._device,
+    "shape": lambda t: tuple(t.shape) if t._array is None else t._array.shape, "dtype": lambda t: t._dtype, "device": lambda t: t._device,
     "stride": lambda t: t._strides(), "offset": lambda t: t._offset, "requires_grad": lambda t: t.requires_grad,
 }  # fmt: skip
 #: How PyTorch spells a kept fact: ``_saved_self_sym_sizes``.
@@ -103,12 +103,13 @@ class Plan:
     values in the order of ``saves``.
     """
 
-    __slots__ = ("formulas", "saves", "output_saves", "keeps_tensors", "mask")
+    __slots__ = ("formulas", "saves", "reads", "output_saves", "keeps_tensors", "mask")
 
     def __init__(self, mask: int) -> None:
         self.mask = mask
         self.formulas: list[tuple[Any, Formula, Callable[[list[Any]], Any]]] = []  # (where results go, formula, what it needs)
         self.saves: list[Save] = []
+        self.reads: list[tuple[int, Any, Any, Save]] = []  # the same, as ``start`` goes through it
         self.output_saves: list[tuple[int, int, Any]] = []  # (index in saves, which output, fact or None)
         self.keeps_tensors = False
 
@@ -172,6 +173,7 @@ class Derivative:
             parts = [part.strip() for part in key.split(",")]
             where = i if len(parts) == 1 else tuple(self.names.index(part) for part in parts)
             plan.formulas.append((where, formula, picker(needs)))
+        plan.reads = [(kept.position, kept.default, kept.fact, kept) for kept in plan.saves]
         return plan
 
     def _add_save(self, plan: Plan, need: str, key: str) -> None:
@@ -230,13 +232,16 @@ class Derivative:
         if self.has_lists:
             node.lengths = [len(args[p]) if isinstance(args[p], (list, tuple)) else None for _, p in self.inputs]
         node.saved = saved = []
-        for kept in plan.saves:
-            position = kept.position
-            value = args[position] if position < count else kept.default
-            if value.__class__ in TENSOR_TYPES and kept.fact is None:
-                saved.append(save(registry["clone"].call(value) if inplace and not position else value))
+        for position, default, fact, kept in plan.reads:
+            value = args[position] if position < count else default
+            kind = value.__class__
+            if kind in TENSOR_TYPES:
+                if fact is not None:
+                    saved.append(fact(value))
+                else:
+                    saved.append(save(registry["clone"].call(value) if inplace and not position else value))
             else:
-                saved.append(kept.of(value))
+                saved.append(kept.of(value) if fact is not None or kind is list or kind is tuple else value)
         if AnomalyMode.enabled:
             remember_call(node)
         return node

@@ -371,7 +371,7 @@ def _first_gradient(output: Any, gradient: Any, i: int) -> Any:
     else:
         raise AssertionError("Expected output to be a torch.Tensor")
     if gradient is None:
-        if any(size != 1 for size in shape):
+        if shape and any(size != 1 for size in shape):
             raise RuntimeError("grad can be implicitly created only for scalar outputs")
         if dtype.category != FLOATING:
             raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")

@@ -5,7 +5,10 @@ from collections.abc import Sequence
 from typing import Any
 
 from .._backends.common.errors import NAMES
+from .._dispatch import dispatcher
 from .._dispatch.dispatcher import registry
+from .._dispatch.keys import AUTOGRAD, CPU, OBSERVED, STRIDED
+from .._dispatch.local import local
 
 
 def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
@@ -20,6 +23,15 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
         return registry["sum.dim_IntList"].call(grad, dims, False)
     grad = registry["sum.dim_IntList"].call(grad, dims, True)
     return registry["view"].call(grad, shape) if extra else grad
+
+
+def transposed(matrix: Any) -> Any:
+    """A matrix transposed, for a formula; without a call of the operator where nobody records or observes it."""
+    array = matrix._array
+    if (local.grad_enabled or array is None or matrix._keys & ~(CPU | AUTOGRAD | STRIDED) or dispatcher.mode & OBSERVED
+            or array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2):
+        return registry["t"].call(matrix)
+    return matrix._transposed_twin()
 
 
 def can_expand(shape: Sequence[int], to: Sequence[int]) -> bool:

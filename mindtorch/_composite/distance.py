@@ -56,7 +56,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
               f"cdist only supports floating-point dtypes, {name} got: {NAMES[x._dtype.name]}")
     check(p >= 0, "cdist only supports non-negative p values")
     mode = MODES[compute_mode]
-    if p == 2 and (mode == 1 or mode == 0 and max(x1.shape[-2], x2.shape[-2]) > 25) and x1.numel() and x2.numel():
+    if p == 2 and (mode == 1 or (mode == 0 and max(x1.shape[-2], x2.shape[-2]) > 25)) and x1.numel() and x2.numel():
         out = registry["_euclidean_dist"].call(x1, x2)
         return out.view(out.shape)
     return cdist_forward(x1, x2, p, None)

@@ -11,7 +11,7 @@ from .._dispatch.schemas import registry
 bin_edges, from_bin_tensors = (registry[f"_histogramdd_{name}"].call for name in ("bin_edges", "from_bin_tensors"))
 
 
-def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:  # noqa: A002
+def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
     """``torch.histogramdd``: of points along the last dimension; ``bins`` says how many there are, or where their edges
     are, for each coordinate.
     """

@@ -132,10 +132,11 @@ def nll_loss2d(self: Any, target: Any, weight: Any = None, reduction: int = MEAN
 def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
     """``nll_loss`` for any number of dimensions behind the classes'."""
     ndim, shape = self.ndim, self.shape
-    check(ndim, f"Expected 1 or more dimensions (got {ndim})", ValueError)
-    targets = target.shape[0] if target.ndim else 0
-    check(ndim == 1 or shape[0] == targets,
-          f"Expected input batch_size ({shape[0]}) to match target batch_size ({targets}).", ValueError)
+    if ndim != 1:
+        check(ndim, f"Expected 1 or more dimensions (got {ndim})", ValueError)
+        targets = target.shape[0] if target.ndim else 0
+        if shape[0] != targets:
+            raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({targets}).")
     if ndim <= 2:
         return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
     if ndim == 4:

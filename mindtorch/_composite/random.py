@@ -28,7 +28,8 @@ def _normal(mean: Any, std: Any = 1.0, generator: Any = None) -> Any:
 
 
 def _normal_out(mean: Any, std: Any, generator: Any, out: Any) -> Any:
-    return _draw_normal(resize_output(out, _shape(mean, std)), mean, std, generator)
+    number = isinstance(std, (int, float))  # where the deviation is one, PyTorch broadcasts the mean with ``out``
+    return _draw_normal(resize_output(out, _shape(mean, out if number else std)), mean, std, generator)
 
 
 def _like(mean: Any, std: Any) -> Any:

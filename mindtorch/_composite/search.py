@@ -16,7 +16,7 @@ def asked_for(results: tuple[Any, Any, Any], return_inverse: bool, return_counts
     return (values, *extra) if extra else values
 
 
-def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,  # noqa: A002
+def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False,
            dim: int | None = None) -> Any:
     """``torch.unique``: of the elements, or of the slices along ``dim``."""
     if dim is None:

@@ -203,35 +203,43 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
     )
 
 
-def _shortcut(args: tuple[Any, ...], canonical: tuple[Any, ...], op: Operator) -> Callable[..., Any] | None:
-    """A quicker way to bind the next call whose arguments have the same types; None if the values matter."""
+def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[Any, ...],
+              op: Operator) -> Callable[..., Any] | None:
+    """A quicker way to bind the next call whose arguments have the same names and types: a function of the positional
+    arguments followed by the others' values; None if the values matter.
+    """
+    parameters, positions = op.schema.parameters, op.schema.positions
+    varargs = 1 if parameters and parameters[0].name == "self" else 0
+    if not kwargs and len(args) > varargs + 1 and canonical[varargs] == args[varargs:]:  # x.view(2, 3)
+        return lambda given: (*given[:varargs], given[varargs:])
     if len(args) > len(canonical):
-        varargs = 1 if op.schema.parameters[0].name == "self" else 0
-        if canonical[varargs] == args[varargs:] and len(canonical) == varargs + 1:
-            return lambda args: (*args[:varargs], args[varargs:])
         return None
-    wrapped = []
-    for i, (given, bound) in enumerate(zip(args, canonical, strict=False)):
-        kind = given.__class__
+    where = [*range(len(args)), *(positions.get(name, positions.get(ALIASES.get(name, ""))) for name in kwargs)]
+    as_given = where == list(range(len(where)))
+    fills = []
+    for i, (position, given) in enumerate(zip(where, (*args, *kwargs.values()), strict=True)):
+        kind, bound, times = given.__class__, canonical[position], 0
         if kind in _INT_LISTS:
-            if op.schema.parameters[i].base != "int":
+            if parameters[position].base != "int":
                 return None
         elif kind not in TENSOR_TYPES and kind not in SETTLED:
             return None
         elif given is not bound:
             if bound.__class__ is not tuple or kind is not int:
                 return None
-            wrapped.append((i, len(bound)))
-    if not wrapped:
+            times, as_given = len(bound), False
+        fills.append((position, i, times))
+    if as_given:
         return _as_given
+    template = [None if position in where else value for position, value in enumerate(canonical)]
 
-    def wrap(args: tuple[Any, ...]) -> Any:
-        values = list(args)
-        for i, times in wrapped:
-            values[i] = (values[i],) * times
+    def fill(given: tuple[Any, ...]) -> Any:
+        values = template.copy()
+        for position, i, times in fills:
+            values[position] = (given[i],) * times if times else given[i]
         return values
 
-    return wrap
+    return fill
 
 
 def _as_given(args: tuple[Any, ...]) -> Any:
@@ -274,27 +282,31 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     What a combination of argument types led to is remembered in ``settled``: the overload, and how its arguments are
     made from those given. Lists count as settled as long as they hold ints.
     """
-    settled: dict[tuple[type, ...], tuple[Callable[..., Any], Callable[..., Any], bool]] = {}
+    settled: dict[tuple[Any, ...], tuple[Callable[..., Any], Callable[..., Any], bool]] = {}
 
     def function(*args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
+        if kwargs:
+            given = (*args, *kwargs.values())
+            kinds = (*[a.__class__ for a in given], *kwargs)
+        else:
+            given = args
             kinds = tuple([a.__class__ for a in args])
-            found = settled.get(kinds)
-            if found is not None:
-                call, shortcut, has_lists = found
-                if shortcut is _as_given and not has_lists:
-                    return call(*args)
-                if not has_lists or _holds_ints(args):
-                    return call(*shortcut(args))
+        found = settled.get(kinds)
+        if found is not None:
+            call, shortcut, has_lists = found
+            if shortcut is _as_given and not has_lists:
+                return call(*given)
+            if not has_lists or _holds_ints(given):
+                return call(*shortcut(given))
         out = kwargs.pop("out", None)
         op, canonical = resolve_overload(name, args, kwargs, method, out is not None)
         if out is not None:
             return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"].call(*canonical, out)
-        if not kwargs and args:
-            has_lists = any(a.__class__ in _INT_LISTS for a in args)
-            shortcut = _shortcut(args, canonical, op) if not has_lists or _holds_ints(args) else None
+        if given:
+            has_lists = any(a.__class__ in _INT_LISTS for a in given)
+            shortcut = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None
             if shortcut is not None:
-                settled[tuple([a.__class__ for a in args])] = (op.call, shortcut, has_lists)
+                settled[kinds] = (op.call, shortcut, has_lists)
         return op.call(*canonical)
 
     function.__name__ = function.__qualname__ = name

@@ -62,6 +62,12 @@ def make_entry(op: Operator) -> Callable[..., Any]:
             keys |= other._keys
         return (table.get(keys) or resolve(op, keys))(self, other, *args)
 
+    def call_three(self: Any, second: Any, third: Any = None, *args: Any) -> Any:
+        keys = self._keys | second._keys | mode
+        if third is not None:
+            keys |= third._keys
+        return (table.get(keys) or resolve(op, keys))(self, second, third, *args)
+
     def call_any(*args: Any) -> Any:
         keys = keys_of(args) | mode
         return (table.get(keys) or resolve(op, keys))(*args)
@@ -76,6 +82,9 @@ def make_entry(op: Operator) -> Callable[..., Any]:
     second = written.split(",")[1].strip() if written.count(",") else ""
     if tensors and written.count("Tensor") == 2 and written.startswith("Tensor ") and second.startswith("Tensor "):
         return call_two
+    kinds = [part.split()[0] for part in written.split(", ")[:3]]
+    if written.count("Tensor") == 3 and "n" not in op.flags and kinds in (["Tensor"] * 3, ["Tensor", "Tensor", "Tensor?"]):
+        return call_three
     return call_any
 
 

@@ -13,7 +13,7 @@ from .. import _device
 from .._api import FUNCTIONS
 from .._backends.common.errors import NAMES
 from .._backends.common.forms import resize_output
-from .._creation import _finish, empty, empty_like, fresh, sizes_of
+from .._creation import finish, empty, empty_like, fresh, sizes_of
 from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.schemas import registry
@@ -38,7 +38,7 @@ def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...
         raise TypeError(f"{function}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
     if out is None:
         made = empty(size, dtype=dtype, layout=layout, device=device)
-        return _finish(fresh(fill(made, *parameters, generator)), None, requires_grad)
+        return finish(fresh(fill(made, *parameters, generator)), None, requires_grad)
     if out._keys & AUTOGRAD:
         raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic differentiation, but "
                            "one of the arguments requires grad.")
@@ -46,7 +46,7 @@ def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...
         raise RuntimeError(
             f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter ({NAMES[out.dtype.name]})"
         )
-    return _finish(fill(resize_output(out, size), *parameters, generator), None, requires_grad)
+    return finish(fill(resize_output(out, size), *parameters, generator), None, requires_grad)
 
 
 def _integer(function: str, name: str, value: Any) -> int:
@@ -123,7 +123,7 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     n = _integer("randperm", "n", n)
     where = _device.resolve_device(device)
     dtype = dtype or (int64 if out is None else out.dtype)
-    return _finish(call_on(_randperm, where.type, n, generator, dtype), out, requires_grad, layout)
+    return finish(call_on(_randperm, where.type, n, generator, dtype), out, requires_grad, layout)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
@@ -148,13 +148,13 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 def rand_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,  # noqa: A002
               **options: Any) -> Tensor:
     """``torch.rand`` of a tensor's shape, strides, dtype and device (``torch.rand_like``)."""
-    return _finish(fresh(_uniform(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
+    return finish(fresh(_uniform(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
 
 
 def randn_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,  # noqa: A002
                **options: Any) -> Tensor:
     """``torch.randn`` of a tensor's shape, strides, dtype and device (``torch.randn_like``)."""
-    return _finish(fresh(_normal(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
+    return finish(fresh(_normal(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
 
 
 def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None,  # noqa: A002
@@ -163,4 +163,4 @@ def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Ge
     if high is None:
         low, high = 0, low
     bounds = _integer("randint_like", "low", low), _integer("randint_like", "high", high)
-    return _finish(fresh(_random_from(empty_like(input, **options), *bounds, generator)), None, requires_grad)
+    return finish(fresh(_random_from(empty_like(input, **options), *bounds, generator)), None, requires_grad)

@@ -13,7 +13,9 @@ from .._creation import empty_like
 from .._dtype import FLOATING, DType, bfloat16, float16, float32, float64
 from .._tensor import Tensor
 from . import _hooks
-from ._hooks import HookedCall, registered
+from ._hooks import (
+    HookedCall, global_backward_hooks, global_backward_pre_hooks, global_forward_hooks, global_forward_pre_hooks, registered,
+)  # fmt: skip
 from ._state import State
 from .parameter import Buffer, Parameter
 
@@ -62,8 +64,7 @@ class Module(HookedCall, State):
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-                or _hooks.global_forward_hooks or _hooks.global_forward_pre_hooks or _hooks.global_backward_hooks
-                or _hooks.global_backward_pre_hooks):
+                or global_forward_hooks or global_forward_pre_hooks or global_backward_hooks or global_backward_pre_hooks):
             return self.forward(*args, **kwargs)
         return self._hooked_call(*args, **kwargs)
 

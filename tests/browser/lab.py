@@ -27,13 +27,15 @@ SETTINGS = {
     "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are in the page too
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
 }
+ERROR = "[data-mime-type='application/vnd.jupyter.error'], [data-mime-type='application/vnd.jupyter.stderr']"
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 
 
 def write_notebook(path: Path, sources: list[str]) -> None:
     """A notebook of code cells."""
-    notebook = nbformat.v4.new_notebook(cells=[nbformat.v4.new_code_cell(source) for source in sources])
-    nbformat.write(notebook, path)
+    kernel = {"name": "python3", "display_name": "Python 3", "language": "python"}
+    cells = [nbformat.v4.new_code_cell(source) for source in sources]
+    nbformat.write(nbformat.v4.new_notebook(cells=cells, metadata={"kernelspec": kernel}), path)
 
 
 @contextmanager
@@ -58,7 +60,7 @@ def jupyterlab(folder: Path) -> Iterator[str]:
         server = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
         try:
             _wait_until_up(server, f"http://127.0.0.1:{port}/api?token={token}")
-            yield f"http://127.0.0.1:{port}/lab/tree/{{notebook}}?token={token}"
+            yield f"http://127.0.0.1:{port}/lab/tree/{{notebook}}?reset&token={token}"
         finally:
             server.terminate()  # which also ends its kernels
             try:
@@ -99,17 +101,18 @@ def run_all(page: Any, address: str) -> None:
         AssertionError: if a cell fails.
     """
     page.goto(address)
-    page.wait_for_selector(".jp-Notebook .jp-CodeCell", timeout=30_000)
-    page.wait_for_function("document.querySelector('.jp-Notebook-ExecutionIndicator')?.dataset.status === 'idle'", timeout=30_000)
-    page.evaluate("window.jupyterapp.commands.execute('notebook:run-all-cells')")
+    page.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.connectionStatus === 'connected'")
+    page.evaluate("() => void jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(
-        "[...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')].every(p => /\\[\\d+\\]/.test(p.textContent))", timeout=30_000
+        """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
+          return document.querySelector(ERROR) || prompts.length && prompts.every(prompt => /\\d/.test(prompt.textContent)) }
+        """.replace("ERROR", json.dumps(ERROR))
     )
-    errors = page.locator(".jp-OutputArea-output[data-mime-type='application/vnd.jupyter.stderr']").all_inner_texts()
+    errors = page.locator(ERROR).all_inner_texts()
     assert not errors, "\n".join(errors)
 
 
 def set_theme(page: Any, theme: str) -> None:
     """Switch JupyterLab to the light or the dark theme."""
-    page.evaluate("name => window.jupyterapp.commands.execute('apputils:change-theme', {theme: name})", THEMES[theme])
+    page.evaluate("name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})", THEMES[theme])
     page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=str(theme == "light").lower())

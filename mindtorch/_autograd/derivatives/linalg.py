@@ -5,6 +5,7 @@ from typing import Any
 
 from ..._dispatch.schemas import registry
 from ..derivative import derivative
+from ..utils import reduce_grad, transposed
 
 mm, bmm, mv, t, outer, cross, trilinear = (
     registry[n].call for n in ("mm", "bmm", "mv", "t", "outer", "linalg_cross", "_trilinear"))
@@ -38,22 +39,22 @@ def _is_transposed(shape: Any, stride: Any) -> bool:
 def grad_of_mat1(grad: Any, mat2: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
     """The gradient of the left operand of a matrix product."""
     if _is_transposed(shape, stride):
-        return scaled(t(mm(conj(mat2), t(grad))), alpha)
-    return scaled(mm(grad, conj(t(mat2))), alpha)
+        return scaled(transposed(mm(conj(mat2), transposed(grad))), alpha)
+    return scaled(mm(grad, conj(transposed(mat2))), alpha)
 
 
 def grad_of_mat2(grad: Any, mat1: Any, shape: Any, stride: Any, alpha: Any = 1) -> Any:
     """The gradient of the right operand of a matrix product."""
     if _is_transposed(shape, stride):
-        return scaled(t(mm(t(grad), conj(mat1))), alpha)
-    return scaled(mm(conj(t(mat1)), grad), alpha)
+        return scaled(transposed(mm(transposed(grad), conj(mat1))), alpha)
+    return scaled(mm(conj(transposed(mat1)), grad), alpha)
 
 
 derivative("mm",
            self=lambda grad, mat2, self_shape, self_stride: grad_of_mat1(grad, mat2, self_shape, self_stride),
            mat2=lambda grad, self, mat2_shape, mat2_stride: grad_of_mat2(grad, self, mat2_shape, mat2_stride))
 derivative("addmm",
-           self=lambda grad, beta: scaled(grad, beta),
+           self=lambda grad, self_shape, beta: scaled(reduce_grad(grad, self_shape), beta),
            mat1=lambda grad, mat2, mat1_shape, mat1_stride, alpha: grad_of_mat1(grad, mat2, mat1_shape, mat1_stride, alpha),
            mat2=lambda grad, mat1, mat2_shape, mat2_stride, alpha: grad_of_mat2(grad, mat1, mat2_shape, mat2_stride, alpha))
 derivative("bmm",

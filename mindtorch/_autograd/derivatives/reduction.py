@@ -13,7 +13,7 @@ expand, reshape, vector_norm = (registry[name].call for name in ("expand", "resh
 
 def restored(x: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """A reduction's result with the reduced dimensions back, of size 1."""
-    if keepdim or not shape or dim is None and x.ndim == 0:
+    if keepdim or not shape or (dim is None and x.ndim == 0):
         return x
     dims = wrap_dims(dim, len(shape))
     return reshape(x, tuple(1 if d in dims else n for d, n in enumerate(shape)))

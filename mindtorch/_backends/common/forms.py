@@ -128,6 +128,18 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
     return Kernel(general, kernel.origin, fast=lane)
 
 
+def _writer(row: Any) -> Callable[..., None]:
+    """A row's function, that writes its result into its first array; what it raises, it raises before."""
+    if not isinstance(row, Extended):
+        return lambda array, *args: np.copyto(array, row(array, *args))
+
+    def write(array: np.ndarray, other: Any, *rest: Any) -> None:
+        with np.errstate(all="ignore"):
+            row.ufunc(array, row.prepare(other, *rest), out=array)
+
+    return write
+
+
 def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
     """The hot path of in-place pointwise operators: NumPy writes into the array itself. Same conditions as
     for the functional lane, and that no other tensor shares the memory.
@@ -135,13 +147,13 @@ def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Cal
     if meta.kind == "bool" or meta.untyped:
         return None
     dtypes, others = meta.lane, meta.count - 1
-    ufunc, function = (row.ufunc, row.function) if isinstance(row, Extended) else (row, row)
+    ufunc, write = row.ufunc if isinstance(row, Extended) else row, _writer(row)
 
     def function_lane(self: Any, *args: Any) -> Any:
         dtype, array = self._dtype, self._array
         if dtype.category != FLOATING or dtype not in dtypes:
             return general(self, *args)
-        operands = [array]
+        operands = []
         for arg in args[:others]:
             kind = arg.__class__
             if kind in TENSOR_TYPES:
@@ -155,7 +167,7 @@ def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Cal
             else:
                 return general(self, *args)
         try:
-            np.copyto(array, function(*operands, *args[others:]))
+            write(array, *operands, *args[others:])
         except (ValueError, TypeError, OverflowError, Warning, FloatingPointError):
             return general(self, *args)
         return self
@@ -189,7 +201,7 @@ def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Cal
                     pass
                 except (Warning, FloatingPointError):
                     return self  # raised after the work was done
-        return general(self, *args) if function is ufunc else function_lane(self, *args)
+        return general(self, *args) if ufunc is row else function_lane(self, *args)
 
     return ufunc_lane if isinstance(ufunc, np.ufunc) and others < 2 else function_lane
 

@@ -22,6 +22,8 @@ class Spec(NamedTuple):
 
 def contiguous_strides(shape: Sequence[int]) -> Ints:
     """The strides of a fresh contiguous tensor."""
+    if len(shape) == 2:  # most are asked for matrices
+        return (shape[1] or 1, 1)
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
@@ -85,13 +87,11 @@ def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
     """
     if dims is None or (not isinstance(dims, int) and len(dims) == 0):
         return tuple(range(ndim))
-    seen = []
-    for dim in (dims,) if isinstance(dims, int) else dims:
-        wrapped = wrap_dim(dim, ndim)
-        if wrapped in seen:
-            raise RuntimeError(f"dim {wrapped} appears multiple times in the list of dims")
-        seen.append(wrapped)
-    return tuple(sorted(seen)) if ndim else ()
+    wrapped = sorted([wrap_dim(dim, ndim) for dim in ((dims,) if isinstance(dims, int) else dims)])
+    for one, other in zip(wrapped, wrapped[1:]):
+        if one == other:
+            raise RuntimeError(f"dim {one} appears multiple times in the list of dims")
+    return tuple(wrapped) if ndim else ()
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> Ints:

@@ -57,11 +57,16 @@ KINDS: dict[str, tuple[Callable[[DType], DType], Callable[[DType], DType]]] = {
 }
 
 class Extended:
-    """A backend's row that is a bare ufunc as the operator is mostly called, and ``function`` with its further arguments."""
+    """A backend's row that is a bare ufunc, of whose second operand its further arguments make another one:
+    ``ufunc(x, prepare(y, *rest))``.
+    """
 
-    def __init__(self, ufunc: Callable[..., Any], function: Callable[..., Any]):
+    def __init__(self, ufunc: Callable[..., Any], prepare: Callable[..., Any]):
         self.ufunc = self.__wrapped__ = ufunc
-        self.function = function
+        self.prepare = prepare
+
+    def function(self, x: Any, y: Any, *rest: Any) -> Any:
+        return self.ufunc(x, self.prepare(y, *rest))
 
 
 #: Classes of dtypes, as ``Pointwise.takes`` spells them: bool, integer, half precision, floating, complex.

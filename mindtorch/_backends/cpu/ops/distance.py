@@ -41,7 +41,7 @@ def cdist(x1: np.ndarray, x2: np.ndarray, p: float, compute_mode: int | None = N
     return out
 
 
-def norm_grad(away: np.ndarray, p: float, norm: np.ndarray) -> Any:  # noqa: A002
+def norm_grad(away: np.ndarray, p: float, norm: np.ndarray) -> Any:
     """The gradient of the p-norm of differences; 0 where that is 0."""
     if p == 0:
         return np.zeros_like(away)
@@ -53,7 +53,7 @@ def norm_grad(away: np.ndarray, p: float, norm: np.ndarray) -> Any:  # noqa: A00
     return np.where(norm == 0, 0, scale / norm ** (p - 1))
 
 
-def cdist_backward(grad: np.ndarray, x1: np.ndarray, x2: np.ndarray, p: float, cdist: np.ndarray) -> np.ndarray:  # noqa: A002
+def cdist_backward(grad: np.ndarray, x1: np.ndarray, x2: np.ndarray, p: float, cdist: np.ndarray) -> np.ndarray:
     out = np.zeros((*grad.shape[:-1], x1.shape[-1]), x1.dtype)
     for part, away in differences(x1, x2):
         each = grad[..., part, :, None] * norm_grad(away, p, cdist[..., part, :, None])
@@ -80,7 +80,7 @@ def pdist(x: np.ndarray, p: float = 2.0) -> np.ndarray:
     return cdist(x, x, p)[pairs(x)]
 
 
-def pdist_backward(grad: np.ndarray, x: np.ndarray, p: float, pdist: np.ndarray) -> np.ndarray:  # noqa: A002
+def pdist_backward(grad: np.ndarray, x: np.ndarray, p: float, pdist: np.ndarray) -> np.ndarray:
     grads, norms = np.zeros((2, len(x), len(x)), x.dtype)
     grads[pairs(x)], norms[pairs(x)] = grad, pdist
     return cdist_backward(grads + grads.T, x, x, p, norms + norms.T)

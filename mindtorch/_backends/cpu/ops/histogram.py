@@ -22,7 +22,7 @@ def check_finite(name: str, low: Any, high: Any) -> None:
     check(np.isfinite(low) and np.isfinite(high), f"{name} range of [{low}, {high}] is not finite")
 
 
-def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndarray:  # noqa: A002
+def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndarray:
     """Bins of equal width; their places are computed, not searched for."""
     x = widened(x)
     low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
@@ -61,12 +61,12 @@ def histogram_edges(x: np.ndarray, bins: np.ndarray, weight: Any = None, density
     return counts(x.reshape(-1, 1), [bins], weight, density), bins
 
 
-def histogram_count(x: np.ndarray, bins: int = 100, range: Any = None, weight: Any = None,  # noqa: A002
+def histogram_count(x: np.ndarray, bins: int = 100, range: Any = None, weight: Any = None,
                     density: bool = False) -> tuple[Any, Any]:
     return histogram_edges(x, equal_width(x, bins, range), weight, density)
 
 
-def bin_edges(x: np.ndarray, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Any]:  # noqa: A002
+def bin_edges(x: np.ndarray, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Any]:
     return [equal_width(x[..., i], count, None if range is None else range[2 * i: 2 * i + 2], i)
             for i, count in enumerate(bins)]
 

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...._dispatch.keys import CPU
-from ...._dtype import FLOATING, float32, float64, int64
+from ...._dtype import FLOATING, bool_, float32, float64, int64
 from ...._tensor import Tensor, new
 from .softmax import BLOCK as SMALL, log_softmax_grad, log_softmax_of, softmax_grad, softmax_of
 
@@ -22,10 +22,14 @@ def whole_lane(function: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
     def make(general: Callable[..., Any]) -> Callable[..., Any]:
         def lane(self: Any, *rest: Any) -> Any:
             dtype = self._dtype
-            if rest and rest != (None,) or dtype.category != FLOATING or dtype.itemsize < 4:
+            if (rest and rest != (None,)) or dtype.category != FLOATING or dtype.itemsize < 4:
+                return general(self, *rest)
+            try:
+                result = function(self._array)
+            except (Warning, FloatingPointError):
                 return general(self, *rest)
             out = new(Tensor)
-            out._array, out._dtype, out._keys = np.asarray(function(self._array)), dtype, CPU
+            out._array, out._dtype, out._keys = np.asarray(result), dtype, CPU
             return out
 
         return lane
@@ -35,7 +39,7 @@ def whole_lane(function: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
 
 def sum_dim_lane(general: Callable[..., Any]) -> Callable[..., Any]:
     """``sum`` over some dimensions of a small tensor. What NumPy refuses goes to the general kernel."""
-    reduce = np.add.reduce
+    reduce: Any = np.add.reduce
 
     def lane(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> Any:
         array, have = self._array, self._dtype
@@ -43,7 +47,7 @@ def sum_dim_lane(general: Callable[..., Any]) -> Callable[..., Any]:
             return general(self, dim, keepdim, dtype)
         try:
             result = reduce(array, dim, keepdims=keepdim)
-        except (ValueError, TypeError):
+        except (ValueError, TypeError, Warning, FloatingPointError):
             return general(self, dim, keepdim, dtype)
         out = new(Tensor)
         out._array, out._dtype, out._keys = np.asarray(result), have, CPU
@@ -62,12 +66,15 @@ def along_lane(compute: Callable[..., None], count: int) -> Callable[..., Any]:
             shape = arrays[0].shape
             if (dtype.category != FLOATING or dtype.itemsize < 4 or not 0 < arrays[0].size <= SMALL
                     or not -len(shape) <= dim < len(shape) or args[count + 1] not in (False, dtype)
-                    or count == 2 and (args[1]._dtype is not dtype or arrays[1].shape != shape)):
+                    or (count == 2 and (args[1]._dtype is not dtype or arrays[1].shape != shape))):
+                return general(*args)
+            array = np.empty(shape, dtype.np)
+            try:
+                compute(*arrays, array, dim % len(shape))
+            except (Warning, FloatingPointError):
                 return general(*args)
             out = new(Tensor)
-            array = out._array = np.empty(shape, dtype.np)
-            compute(*arrays, array, dim % len(shape))
-            out._dtype, out._keys = dtype, CPU
+            out._array, out._dtype, out._keys = array, dtype, CPU
             return out
 
         return lane
@@ -180,6 +187,24 @@ def nll_loss_backward_lane(general: Callable[..., Any]) -> Callable[..., Any]:
     return lane
 
 
+def masked_fill_lane(general: Callable[..., Any]) -> Callable[..., Any]:
+    """``masked_fill`` of real floating point numbers by a number."""
+
+    def lane(self: Any, mask: Any, value: Any) -> Any:
+        dtype = self._dtype
+        if dtype.category != FLOATING or dtype.itemsize < 4 or mask._dtype is not bool_ or value.__class__ not in (int, float):
+            return general(self, mask, value)
+        try:
+            array = np.where(mask._array, dtype.np.type(value), self._array)
+        except ValueError:
+            return general(self, mask, value)
+        out = new(Tensor)
+        out._array, out._dtype, out._keys = array, dtype, CPU
+        return out
+
+    return lane
+
+
 LANES: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "sum": whole_lane(lambda x: np.add.reduce(x, None)),
     "sum.dim_IntList": sum_dim_lane,
@@ -188,6 +213,7 @@ LANES: dict[str, Callable[[Callable[..., Any]], Callable[..., Any]]] = {
     "_log_softmax": along_lane(log_softmax_of, 1),
     "_softmax_backward_data": along_lane(softmax_grad, 2),
     "_log_softmax_backward_data": along_lane(log_softmax_grad, 2),
+    "masked_fill.Scalar": masked_fill_lane,
     "ones_like": filled_like_lane(1),
     "zeros_like": filled_like_lane(0),
     "mm": mm_lane,

@@ -23,9 +23,16 @@ def _divisor(x: Any, y: Any) -> Any:
     return y
 
 
-def times(factor: Any, x: Any) -> Any:
-    """A number given as ``alpha`` or ``value`` times an array, in the array's dtype; large integers wrap around."""
-    return x if factor == 1 else np.asarray(factor).astype(x.dtype) * x
+def times(x: Any, factor: Any) -> Any:
+    """An array times a number given as ``alpha`` or ``value``, in the array's dtype; large integers wrap around."""
+    return x if factor == 1 else x * np.asarray(factor).astype(x.dtype)
+
+
+def plus_scaled(x: Any, fresh: Any, factor: Any) -> Any:
+    """``x + factor * fresh``, where ``fresh`` may be written to."""
+    if factor != 1:
+        fresh *= np.asarray(factor).astype(fresh.dtype)
+    return x + fresh
 
 
 def floor_divide(x: Any, y: Any) -> Any:
@@ -106,11 +113,12 @@ def round_to(x: Any, decimals: int) -> Any:
 
 def lerp(start: Any, end: Any, weight: Any) -> Any:
     """From the nearer end, so that both are reached exactly."""
-    near = np.abs(weight) < 0.5
-    difference = end - start
-    if np.ndim(weight) == 0:
-        return start + weight * difference if near else end - difference * (1 - weight)
-    return np.where(near, start + weight * difference, end - difference * (1 - weight))
+    near, difference = np.abs(weight) < 0.5, end - start
+    if np.ndim(weight):
+        return np.where(near, start + weight * difference, end - difference * (1 - weight))
+    difference *= weight if near else weight - 1
+    difference += start if near else end
+    return difference
 
 
 def unless_integer(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
@@ -131,10 +139,10 @@ def complex_(real: Any, imag: Any) -> Any:
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    "add.Tensor": Extended(np.add, lambda x, y, alpha: x + times(alpha, y)),
-    "sub.Tensor": Extended(np.subtract, lambda x, y, alpha: x - times(alpha, y)),
-    "rsub.Tensor": lambda x, y, alpha=1: y - times(alpha, x),
-    "rsub.Scalar": lambda x, y, alpha=1: y - times(alpha, x),
+    "add.Tensor": Extended(np.add, times),
+    "sub.Tensor": Extended(np.subtract, times),
+    "rsub.Tensor": lambda x, y, alpha=1: y - times(x, alpha),
+    "rsub.Scalar": lambda x, y, alpha=1: y - times(x, alpha),
     "mul.Tensor": np.multiply,
     "div.Tensor": np.divide,
     "div.Tensor_mode": divide,
@@ -200,8 +208,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "lcm": np.lcm,
     "lerp.Tensor": lerp,
     "lerp.Scalar": lerp,
-    "addcmul": lambda x, first, second, value=1: x + times(value, first) * second,
-    "addcdiv": lambda x, first, second, value=1: x + times(value, first) / second,
+    "addcmul": lambda x, first, second, value=1: plus_scaled(x, first * second, value),
+    "addcdiv": lambda x, first, second, value=1: plus_scaled(x, first / second, value),
     "_conj": lambda x: np.conjugate(x),  # of bools, in another dtype
     "_conj_physical": lambda x: np.conjugate(x),
     "angle": angle,

@@ -5,6 +5,7 @@ precision is reduced in float32, as PyTorch does, and rounded once at the end.
 """
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from math import inf, prod
 from typing import Any
@@ -16,6 +17,10 @@ from ...common.layout import Ints, wrap_dims
 #: Longer runs are added up in blocks, where NumPy would add one number after the other.
 BLOCK = 512
 Reduce = Callable[[np.ndarray, Ints, bool], Any]
+add: Any = np.add.reduce
+multiply: Any = np.multiply.reduce
+maximum: Any = np.maximum.reduce
+minimum: Any = np.minimum.reduce
 
 
 def widened(x: np.ndarray) -> np.ndarray:
@@ -62,7 +67,7 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
     rounding errors stay small there, too (PyTorch's cascade sum).
     """
     if x.dtype.kind in "biu":
-        return np.add.reduce(x, axis, np.int64, keepdims=keepdims)
+        return add(x, axis, np.int64, keepdims=keepdims)
     for a in axis:
         n = x.shape[a]
         if n > BLOCK and x.strides[a] != x.itemsize:
@@ -70,8 +75,8 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
             blocks = x[(slice(None),) * a + (slice(0, n - tail),)]
             blocks = blocks.reshape((*x.shape[:a], n // BLOCK, BLOCK, *x.shape[a + 1:]))
             rest = x[(slice(None),) * a + (slice(n - tail, n),)]
-            x = np.concatenate([np.add.reduce(blocks, a + 1), np.add.reduce(rest, a, keepdims=True)], a)
-    return np.add.reduce(x, axis, keepdims=keepdims)
+            x = np.concatenate([add(blocks, a + 1), add(rest, a, keepdims=True)], a)
+    return add(x, axis, keepdims=keepdims)
 
 
 def nansum(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
@@ -83,40 +88,46 @@ def mean(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
 
 
 def product(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
-    return np.multiply.reduce(x, axis, np.int64 if x.dtype.kind in "biu" else None, keepdims=keepdims)
+    return multiply(x, axis, np.int64 if x.dtype.kind in "biu" else None, keepdims=keepdims)
 
 
-def moments(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
+def variance(x: np.ndarray, axis: Ints, freedom: Any, keepdims: bool) -> tuple[Any, Any]:
     """Variance and mean, in two passes: the mean first. Complex numbers vary in two directions."""
     if x.dtype.kind == "c":
-        (first, real), (second, imag) = (moments(part, dim, correction, keepdim) for part in (x.real, x.imag))
+        (first, real), (second, imag) = (variance(part, axis, freedom, keepdims) for part in (x.real, x.imag))
         return first + second, real + 1j * imag
-    axis = wrap_dims(dim, x.ndim)
-    x = widened(x)
     middle = np.asarray(mean(x, axis, True))
     squares = np.asarray(x - middle)
     np.square(squares, out=squares)
-    freedom = max(count(x, axis) - (1 if correction is None else correction), 0)
-    variance = np.asarray(total(squares, axis, keepdim)) / np.asarray(freedom, x.dtype)
-    return variance, middle.reshape(variance.shape)
+    result = np.asarray(total(squares, axis, keepdims)) / np.asarray(freedom, x.dtype)
+    return result, middle.reshape(result.shape)
 
 
-def standard(x: np.ndarray, *args: Any) -> tuple[Any, Any]:
-    """Standard deviation and mean."""
-    variance, middle = moments(x, *args)
-    return np.sqrt(variance), middle
+def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Callable[..., Any]:
+    """A row for ``op(self, dim, correction, keepdim)`` that gives a function of the variance, and the mean."""
+
+    def row(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
+        axis = wrap_dims(dim, x.ndim)
+        freedom = count(x, axis) - (1 if correction is None else correction)
+        spread, middle = variance(widened(x), axis, max(freedom, 0), keepdim)
+        if freedom <= 0 and np.size(spread):
+            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
+                          "factor (input numel divided by output numel).", stacklevel=6)
+        return finish(spread), middle
+
+    return row
 
 
 # -- extrema and truth -------------------------------------------------------------------------------------------------
 
 
-def truth(ufunc: np.ufunc) -> Reduce:
-    return lambda x, axis, keepdims: ufunc.reduce(x.astype(bool, copy=False), axis, keepdims=keepdims)
+def truth(reduce: Any) -> Reduce:
+    return lambda x, axis, keepdims: reduce(x.astype(bool, copy=False), axis, keepdims=keepdims)
 
 
-def extremum(ufunc: np.ufunc) -> Reduce:
-    """A ufunc's reduction; NaN wins."""
-    return lambda x, axis, keepdims: ufunc.reduce(x, axis, keepdims=keepdims)
+def extremum(reduce: Any) -> Reduce:
+    """Of all elements; NaN wins."""
+    return lambda x, axis, keepdims: reduce(x, axis, keepdims=keepdims)
 
 
 def lines(x: np.ndarray, dim: int) -> tuple[np.ndarray, int]:
@@ -154,7 +165,7 @@ def argument(find: Callable[..., Any]) -> Callable[..., Any]:
 
 def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
     x, axis = widened(x), wrap_dims(dim, x.ndim)
-    return np.minimum.reduce(x, axis, keepdims=keepdim), np.maximum.reduce(x, axis, keepdims=keepdim)
+    return minimum(x, axis, keepdims=keepdim), maximum(x, axis, keepdims=keepdim)
 
 
 # -- norms -------------------------------------------------------------------------------------------------------------
@@ -164,7 +175,7 @@ def logsumexp(x: np.ndarray, dim: Any, keepdim: bool = False) -> Any:
     """Shifted by the largest element, so that nothing overflows."""
     axis = wrap_dims(dim, x.ndim)
     x = widened(x) if x.dtype.kind not in "biu" else x.astype(np.float64)
-    top = np.maximum.reduce(x.real, axis, keepdims=True, initial=-inf)
+    top = maximum(x.real, axis, keepdims=True, initial=-inf)
     top = np.where(np.isfinite(top), top, 0)
     shifted = np.asarray(x - top)
     result = np.asarray(np.log(total(np.exp(shifted, out=shifted), axis, keepdim)))
@@ -179,17 +190,18 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
         return np.sqrt(total(np.square(x) if x.dtype.kind == "f" else x.real**2 + x.imag**2, axis, keepdims))
     x = np.abs(x)
     if p == inf or p == -inf:
-        return (np.maximum if p > 0 else np.minimum).reduce(x, axis, keepdims=keepdims)
+        return (maximum if p > 0 else minimum)(x, axis, keepdims=keepdims)
     return total(x, axis, keepdims) if p == 1 else total(x**p, axis, keepdims) ** (1 / p)
 
 
-def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return vector_norm(widened(converted(x, dtype)), ord, wrap_dims(dim, x.ndim), keepdim)
 
 
+var, std = moments("var"), moments("std", np.sqrt)
 summed, averaged, multiplied = reduced(total), reduced(mean), reduced(product)
-every, some = reduced(truth(np.logical_and)), reduced(truth(np.logical_or))
-largest, smallest = reduced(extremum(np.maximum)), reduced(extremum(np.minimum))
+every, some = reduced(truth(np.logical_and.reduce)), reduced(truth(np.logical_or.reduce))
+largest, smallest = reduced(extremum(maximum)), reduced(extremum(minimum))
 ROWS: dict[str, Callable[..., Any]] = {
     "sum": whole(summed),
     "sum.dim_IntList": summed,
@@ -198,10 +210,10 @@ ROWS: dict[str, Callable[..., Any]] = {
     "mean.dim": averaged,
     "prod": whole(multiplied),
     "prod.dim_int": multiplied,
-    "var.correction": lambda *args: moments(*args)[0],
-    "std.correction": lambda *args: standard(*args)[0],
-    "var_mean.correction": moments,
-    "std_mean.correction": standard,
+    "var.correction": lambda *args: var(*args)[0],
+    "std.correction": lambda *args: std(*args)[0],
+    "var_mean.correction": moments("var_mean"),
+    "std_mean.correction": moments("std_mean", np.sqrt),
     "all": every,
     "all.dim": every,
     "all.dims": listed(every),

@@ -65,7 +65,7 @@ def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, rig
     """A binary search for all values at once, in ATen's steps: they decide where NaN ends up."""
     values = np.asarray(values)
     if sorter is not None:
-        check(not sorter.size or 0 <= sorter.min() and sorter.max() < sequence.shape[-1],
+        check(not sorter.size or (sorter.min() >= 0 and sorter.max() < sequence.shape[-1]),
               "torch.searchsorted(): sorter index out of range")
         sequence = np.take_along_axis(sequence, sorter, -1)
     n = sequence.shape[-1]

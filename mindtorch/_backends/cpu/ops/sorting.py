@@ -22,7 +22,7 @@ def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[Any, A
     return np.take_along_axis(along, index, axis).reshape(x.shape), index.reshape(x.shape)
 
 
-def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:  # noqa: A002
+def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
     along, axis = lines(x, dim)
     wide = np.moveaxis(widened(along), axis, -1)
     if 0 < k < wide.shape[-1]:
@@ -76,7 +76,7 @@ def median_of_all(x: np.ndarray, ignore_nan: bool = False) -> Any:
     """NaN, or what C makes of it, where there is nothing."""
     flat = widened(x).reshape(-1)
     numbers = flat[~np.isnan(flat)] if flat.dtype.kind == "f" else flat
-    if not numbers.size or numbers.size < flat.size and not ignore_nan:
+    if not numbers.size or (numbers.size < flat.size and not ignore_nan):
         return np.array(np.nan).astype(x.dtype)
     middle = (numbers.size - 1) // 2
     return np.partition(numbers, middle)[middle]

@@ -21,14 +21,14 @@ def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Spec:
         raise not_implemented_for("bincount_cpu", self._dtype)
     check(minlength >= 0, "minlength should be >= 0")
     check(self.ndim == 1, "bincount only supports 1-d non-negative integral inputs.")
-    check(weights is None or weights.ndim == 1 and weights.shape == self.shape,
+    check(weights is None or (weights.ndim == 1 and weights.shape == self.shape),
           "weights should be 1-d and have the same length as input")
     if weights is None or not self.numel():
         return Spec(None, int64)
     return Spec(None, float32 if weights._dtype is float32 else float64)
 
 
-def histc(self: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:  # noqa: A002
+def histc(self: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:
     check_floating("histogram_cpu", self._dtype)
     check_bins((bins,))
     check(min <= max, "torch.histc: max must be larger than min")
@@ -72,7 +72,7 @@ def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = Fa
     return Spec((bins.numel() - 1,), self._dtype), Spec((bins.numel(),), self._dtype)
 
 
-def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any = None,  # noqa: A002
+def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any = None,
                     density: bool = False) -> Specs:
     check_bins((bins,))
     check_range(range, 1)
@@ -83,7 +83,7 @@ def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any =
     return Spec((bins,), self._dtype), Spec((bins + 1,), self._dtype)
 
 
-def bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Spec]:  # noqa: A002
+def bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Spec]:
     check(self.ndim >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions")
     check(len(bins) == self.shape[-1], "histogramdd: The size of bins must be equal to the innermost dimension of the input.")
     check_bins(bins)

@@ -27,8 +27,9 @@ def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
     """
 
     def meta(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
-        if no_identity:
+        if no_identity:  # PyTorch then looks at the dimensions before it looks at the dtype
             check_elements(no_identity, self, dim)
+            wrap_dims(dim, self.ndim)
         out = rule(self, dtype)
         return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), out)
 
@@ -179,7 +180,7 @@ def logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Spec:
     return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), out)
 
 
-def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:  # noqa: A002
+def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
     have = self._dtype
     where = "linalg.vector_norm: "
     check(have.category >= FLOATING, f"{where}Expected a floating point or complex tensor as input. Got {NAMES[have.name]}")

@@ -19,7 +19,7 @@ def refuse(kernel: str, dtype: Any, *categories: int) -> None:
         raise not_implemented_for(kernel, dtype)
 
 
-def unique2(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Specs:  # noqa: A002
+def unique2(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Specs:
     refuse("unique", self._dtype, COMPLEX)
     return (Spec(None, self._dtype), Spec(tuple(self.shape) if return_inverse else (0,), int64),
             Spec(None if return_counts else (0,), int64))
@@ -29,7 +29,7 @@ def unique_dim(self: Any, dim: int, *flags: bool) -> Specs:
     check(self.ndim, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     axis = wrap_dim(dim, self.ndim)
     refuse("unique_dim", self._dtype, COMPLEX)
-    check(self.numel() or not self.shape[axis] and sum(n == 0 for n in self.shape) == 1,
+    check(self.numel() or (not self.shape[axis] and sum(n == 0 for n in self.shape) == 1),
           "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     return (Spec(None, self._dtype, lambda shape: strides_in_front(shape, axis)), Spec((self.shape[axis],), int64),
             Spec(None, int64))

@@ -19,7 +19,7 @@ def sort(self: Any, dim: int = -1, descending: bool = False) -> tuple[Spec, Spec
     return Spec(shape, self._dtype, stride), Spec(shape, int64, stride)
 
 
-def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Spec, Spec]:  # noqa: A002
+def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Spec, Spec]:
     axis = wrap_dim(dim, self.ndim)
     check(0 <= k <= (self.shape[axis] if self.ndim else 1), "selected index k out of range")
     kind = {BOOL: "bool", COMPLEX: "complex"}.get(self._dtype.category)

@@ -1,0 +1,167 @@
+"""Tensors from numbers and nested sequences: always a copy."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+import numpy as np
+
+from .. import _device
+from .._backends.common.convert import to_device
+from .._dispatch.schemas import registry
+from .._dtype import (
+    BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, from_numpy_dtype, get_default_dtype, int64,
+)  # fmt: skip
+from .._tensor import Tensor, from_array
+from .factories import full
+
+
+def _shape_of(data: Any, depth: int = 0) -> tuple[int, ...]:
+    """The shape of nested sequences, from their first elements.
+
+    Raises:
+        ValueError: if they are nested too deep (or contain themselves).
+    """
+    shape: list[int] = []
+    while isinstance(data, (list, tuple)) or isinstance(data, (Tensor, np.ndarray)) and data.ndim:
+        if isinstance(data, (Tensor, np.ndarray)):
+            return (*shape, *data.shape)
+        if len(shape) > 128:
+            raise ValueError("too many dimensions 'list': the nesting is deeper than 128, or a list contains itself")
+        shape.append(len(data))
+        if not data:
+            break
+        data = data[0]
+    return tuple(shape)
+
+
+def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], dim: int = 0) -> None:
+    """Append the numbers of nested sequences in order.
+
+    Raises:
+        ValueError: if they are ragged.
+        TypeError: for what is no number.
+    """
+    if dim == len(shape):
+        if isinstance(data, Tensor):
+            data = data.item()
+        elif isinstance(data, (list, tuple)):
+            raise TypeError(f"only length-1 sequences can be converted to a number, got {type(data).__name__}")
+        elif not isinstance(data, (int, float, complex, np.number, np.bool_)):
+            if isinstance(data, str):
+                raise TypeError("new(): invalid data type 'str'")
+            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+        flat.append(data)
+        return
+    if isinstance(data, (Tensor, np.ndarray)):
+        data = data.tolist()
+    if not isinstance(data, (list, tuple)):
+        raise TypeError(f"not a sequence: expected {shape[dim]} elements at dim {dim}, got {type(data).__name__}")
+    if len(data) != shape[dim]:
+        raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
+    for item in data:
+        _flatten(item, shape, flat, dim + 1)
+
+
+def _infer_dtype(flat: list[Any], data: Any) -> DType:
+    """The dtype of numbers: the highest category, tensors' and NumPy scalars' own dtypes kept."""
+    category = BOOL if flat else FLOATING
+    for value in flat:
+        kind = value.__class__
+        found = (BOOL if kind is bool or kind is np.bool_ else INTEGER if isinstance(value, (int, np.integer)) else
+                 FLOATING if isinstance(value, (float, np.floating)) else COMPLEX)
+        category = max(category, found)
+    return (bool_, int64, get_default_dtype(), get_default_dtype().to_complex())[category]
+
+
+def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
+    """Numbers or nested sequences as a fresh array."""
+    shape = _shape_of(data)
+    flat: list[Any] = []
+    _flatten(data, shape, flat)
+    if dtype is None:
+        scalar = data if not shape else flat[0] if flat else None
+        if isinstance(scalar, np.generic) and all(v.__class__ is scalar.__class__ for v in flat):
+            dtype = from_numpy_dtype(scalar.dtype)
+        else:
+            dtype = _infer_dtype(flat, data)
+    if dtype.category < FLOATING and dtype is not bool_:
+        flat = [_to_integer(value, dtype) for value in flat]
+    elif dtype.category == FLOATING and any(isinstance(v, (complex, np.complexfloating)) for v in flat):
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: it is complex")
+    try:
+        array = np.array(flat, dtype.np if dtype.name != "bfloat16" else np.float32)
+    except OverflowError as error:
+        raise RuntimeError(f"Overflow when unpacking long: {error}") from None
+    return array.astype(dtype.np, copy=False).reshape(shape), dtype
+
+
+def _to_integer(value: Any, dtype: DType) -> int:
+    if isinstance(value, (complex, np.complexfloating)):
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: it is complex")
+    if value != value or value in (math.inf, -math.inf):
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {value}")
+    whole = int(value)
+    if not dtype.is_signed and -256 < whole < 0:
+        return whole % 256
+    bits = dtype.itemsize * 8 - dtype.is_signed
+    if not -(1 << bits) * dtype.is_signed <= whole < 1 << bits:
+        if dtype is int64:
+            raise ValueError(f"Overflow when unpacking long long: {whole}")
+        raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: {whole}")
+    return whole
+
+
+def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,
+           pin_memory: bool = False) -> Tensor:
+    """A new tensor from numbers, nested sequences, an array or a tensor: always a copy (``torch.tensor``).
+
+    Raises:
+        ValueError: for ragged or endlessly nested sequences, and NaN as an integer.
+        RuntimeError: for numbers that do not fit, or what is no number.
+    """
+    if dtype is not None and not isinstance(dtype, DType):
+        dtype = {bool: bool_, int: int64, float: get_default_dtype()}.get(dtype)
+        if dtype is None:
+            raise TypeError("tensor(): argument 'dtype' must be torch.dtype")
+    where = _device.resolve_device(device)
+    if isinstance(data, Tensor):
+        out = registry["_to_copy"].call(data.detach(), dtype, where if device is not None else data._device, False, "contiguous_format")
+        return out.requires_grad_() if requires_grad else out
+    if isinstance(data, np.ndarray):
+        found = from_numpy_dtype(data.dtype)
+        array, dtype = data.astype((dtype or found).np, order="C", copy=True), dtype or found
+    elif isinstance(data, str):
+        raise TypeError("new(): invalid data type 'str'")
+    elif not isinstance(data, (list, tuple, int, float, complex, np.generic)) and hasattr(data, "__array__"):
+        array = np.array(data)
+        dtype = dtype or from_numpy_dtype(array.dtype)
+        array = array.astype(dtype.np)
+    else:
+        if not isinstance(data, (list, tuple)) and hasattr(data, "__len__") and hasattr(data, "__getitem__"):
+            data = [data[i] for i in iter(_indices(len(data)))]
+        array, dtype = _array_of(data, dtype)
+    out = from_array(array, dtype)
+    if where.type != "cpu":
+        out = to_device(out, where)
+    return out.requires_grad_() if requires_grad else out
+
+
+def _indices(count: int) -> Any:
+    return np.arange(count).tolist()
+
+
+def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
+                  requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A 0-d tensor of the default dtype unless given (``torch.scalar_tensor``)."""
+    return full((), value, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
+
+
+def new_tensor(self: Tensor, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,
+               layout: Any = None, pin_memory: bool = False) -> Tensor:
+    """``torch.tensor`` with this tensor's dtype and device."""
+    return tensor(data, dtype=dtype or self._dtype, device=self._device if device is None else device,
+                  requires_grad=requires_grad)
+
+
+Tensor.new_tensor = new_tensor  # type: ignore[attr-defined]

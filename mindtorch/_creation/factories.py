@@ -1,0 +1,160 @@
+"""Tensors from sizes: the factories of the namespace, their ``*_like`` forms and their ``new_*`` methods."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .. import _device
+from .._backends.common.convert import strides_for
+from .._backends.common.layout import contiguous_strides
+from .._dispatch.dispatcher import call_on
+from .._dispatch.schemas import registry
+from .._dtype import DType, dtype_of_number, get_default_dtype
+from .._formats import strided
+from .._tensor import Tensor
+
+_call_empty, _call_full = registry["empty"], registry["full"]
+_empty_strided, _copy = registry["empty_strided"], registry["copy_"]
+
+
+def sizes_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
+    """The size arguments of a factory, ``zeros(2, 3)`` or ``zeros((2, 3))``.
+
+    Raises:
+        TypeError: if one is not an integer.
+    """
+    if len(size) == 1 and isinstance(size[0], (tuple, list)):
+        size = tuple(size[0])
+    for n in size:
+        if n.__class__ is not int and not (isinstance(n, (int, np.integer, Tensor)) and not isinstance(n, bool)):
+            raise TypeError(f"{function}(): argument 'size' must be tuple of ints, but found element of type {type(n).__name__}")
+    return tuple([int(n) for n in size])
+
+
+def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any = None) -> Tensor:
+    """Apply what all factories take: ``out=`` and ``requires_grad=``."""
+    if layout is not None and layout is not strided:
+        raise RuntimeError(f"mindtorch has strided tensors only, but got layout={layout}")
+    if result is not None:
+        if result.shape != out.shape:
+            registry["resize_"].call(result, tuple(out.shape))
+        out = _copy.call(result, out)
+    return out.requires_grad_() if requires_grad else out
+
+
+def empty(*size: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+          requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:
+    """An uninitialised tensor of the default dtype unless given (``torch.empty``).
+
+    Raises:
+        RuntimeError: for a negative size.
+    """
+    where = _device.resolve_device(device)
+    result = call_on(_call_empty, where.type, sizes_of("empty", size), dtype or get_default_dtype(), where)
+    if memory_format is not None:
+        strides = strides_for(result, memory_format)
+        if strides is not None:
+            result = empty_strided(result.shape, strides, dtype=dtype, device=device)
+    return finish(result, out, requires_grad, layout)
+
+
+def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
+                  requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """An uninitialised tensor with the given strides in elements (``torch.empty_strided``)."""
+    where = _device.resolve_device(device)
+    if len(size) != len(stride):
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+    result = call_on(_empty_strided, where.type, tuple(size), tuple(stride), dtype or get_default_dtype(), None, where)
+    return finish(result, None, requires_grad, layout)
+
+
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
+                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """An uninitialised tensor whose dimensions lie in memory in the order ``physical_layout`` (``torch.empty_permuted``)."""
+    if sorted(physical_layout) != list(range(len(size))):
+        raise RuntimeError(
+            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} "
+            f"is not equal to len(physical_layout) = {len(physical_layout)}, or it is no permutation: {tuple(physical_layout)}"
+        )
+    packed = contiguous_strides([size[d] for d in physical_layout])
+    strides = [packed[list(physical_layout).index(d)] for d in range(len(size))]
+    return empty_strided(size, strides, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
+
+
+def _full(size: tuple[int, ...], value: Any, dtype: DType, device: Any) -> Tensor:
+    where = _device.resolve_device(device)
+    return call_on(_call_full, where.type, size, value, dtype, where)
+
+
+def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+         device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    if dtype is None:
+        dtype = out.dtype if out is not None else dtype_of_number(fill_value)
+    return finish(_full(sizes_of("full", (size,)), fill_value, dtype, device), out, requires_grad, layout)
+
+
+def zeros(*size: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+          requires_grad: bool = False, pin_memory: bool = False, **kwargs: Any) -> Tensor:
+    """A tensor of zeros (``torch.zeros``)."""
+    size = (kwargs.pop("size"),) if "size" in kwargs else size
+    return finish(_full(sizes_of("zeros", size), 0, dtype or get_default_dtype(), device), out, requires_grad, layout)
+
+
+def ones(*size: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+         requires_grad: bool = False, pin_memory: bool = False, **kwargs: Any) -> Tensor:
+    """A tensor of ones (``torch.ones``)."""
+    size = (kwargs.pop("size"),) if "size" in kwargs else size
+    return finish(_full(sizes_of("ones", size), 1, dtype or get_default_dtype(), device), out, requires_grad, layout)
+
+
+def fresh(out: Tensor) -> Tensor:
+    """A new tensor, after the writes in place that filled it: these do not count in its version."""
+    out._cell = None
+    return out
+
+
+def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None,  # noqa: A002
+               requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
+    """An uninitialised tensor like another one, its strides kept if dense (``torch.empty_like``)."""
+    where = input._device if device is None else _device.device(device)
+    shape = tuple(input.shape)
+    strides = strides_for(input, memory_format) or contiguous_strides(shape)
+    out = call_on(_empty_strided, where.type, shape, strides, dtype or input._dtype, None, where)
+    return finish(out, None, requires_grad, layout)
+
+
+def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:  # noqa: A002
+    """A tensor like another one, filled with a number (``torch.full_like``)."""
+    requires_grad = options.pop("requires_grad", False)
+    out = empty_like(input, **options)
+    return finish(fresh(registry["fill_"].call(out, fill_value)), None, requires_grad)
+
+
+def zeros_like(input: Tensor, **options: Any) -> Tensor:  # noqa: A002
+    """Zeros like another tensor (``torch.zeros_like``)."""
+    return full_like(input, 0, **options) if options else registry["zeros_like"].call(input)
+
+
+def ones_like(input: Tensor, **options: Any) -> Tensor:  # noqa: A002
+    """Ones like another tensor (``torch.ones_like``)."""
+    return full_like(input, 1, **options) if options else registry["ones_like"].call(input)
+
+
+def _new(function: Callable[..., Tensor], count: int = 0) -> Callable[..., Tensor]:
+    """A ``new_*`` method: the factory, with this tensor's dtype and device for defaults."""
+
+    def method(self: Tensor, *args: Any, dtype: DType | None = None, device: Any = None, **options: Any) -> Tensor:
+        return function(*args, dtype=dtype or self._dtype, device=self._device if device is None else device, **options)
+
+    method.__name__ = method.__qualname__ = f"new_{function.__name__}"
+    method.__doc__ = f"``torch.{function.__name__}`` with this tensor's dtype and device."
+    return method
+
+
+for _factory in (empty, full, zeros, ones, empty_strided):
+    setattr(Tensor, f"new_{_factory.__name__}", _new(_factory))

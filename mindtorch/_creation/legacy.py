@@ -1,0 +1,53 @@
+"""``torch.Tensor(...)``, ``torch.LongTensor(...)`` and subclasses of the tensor."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from .._dtype import DType, get_default_dtype
+from .._size import Size
+from .._tensor import Tensor, new
+from .data import tensor
+from .factories import empty
+
+
+def legacy_constructor(cls: Any, *args: Any, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Any:
+    """``torch.Tensor(2, 3)`` (uninitialised) and ``torch.Tensor([1, 2])`` (float32, whatever the numbers)."""
+    if cls is not Tensor and "__init__" in cls.__dict__ or "__new__" in cls.__dict__:
+        out = cls.__new__(cls, *args, **({"dtype": dtype} if dtype else {}), **({"device": device} if device else {}), **kwargs)
+        if isinstance(out, cls) and cls.__init__ is not object.__init__:
+            cls.__init__(out, *args, **kwargs)
+        return out
+    dtype = dtype or get_default_dtype()
+    if len(args) == 1 and isinstance(args[0], Tensor):
+        made = args[0]._shallow() if args[0].dtype is dtype else args[0].to(dtype)  # type: ignore[attr-defined]
+    elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and args[0].__class__ is not Size:
+        made = tensor(args[0], dtype=dtype, device=device)
+    else:
+        made = empty(*args, dtype=dtype, device=device)
+    return made if cls is Tensor else as_subclass(made, cls)
+
+
+def as_subclass(self: Tensor, cls: type) -> Any:
+    """This tensor's data as an instance of a subclass."""
+    out = new(cls)
+    out.__dict__.update(self.__dict__)
+    out._hooks = out._accumulator = None
+    self.untyped_storage().add_alias(out)
+    out._storage, out._cell = self._storage, self._cell
+    return out
+
+
+type(Tensor).construct = staticmethod(legacy_constructor)  # type: ignore[attr-defined, misc]
+Tensor.as_subclass = as_subclass  # type: ignore[attr-defined]
+
+
+def typed_constructor(dtype: DType) -> Callable[..., Tensor]:
+    """``torch.LongTensor`` and the like."""
+
+    def construct(*args: Any, device: Any = None) -> Tensor:
+        return legacy_constructor(Tensor, *args, dtype=dtype, device=device)
+
+    return construct

@@ -1,0 +1,78 @@
+"""Evenly spaced numbers, and the identity matrix."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .. import _device
+from .._dispatch.dispatcher import call_on
+from .._dispatch.schemas import registry
+from .._dtype import DType, get_default_dtype
+from .._tensor import Tensor
+from .factories import finish
+
+
+def _number(value: Any) -> Any:
+    return value.item() if isinstance(value, (Tensor, np.generic)) else value
+
+
+def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+           requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
+    """``arange(end)``, ``arange(start, end, step=1)``: the values in ``[start, end)`` (``torch.arange``).
+
+    Raises:
+        RuntimeError: if the step is zero or leads away from the end.
+    """
+    values = [_number(b) for b in bounds]
+    start = named.pop("start", None)
+    end, step = named.pop("end", None), named.pop("step", None)
+    if named:
+        raise TypeError(f"arange() got an unexpected keyword argument '{next(iter(named))}'")
+    if len(values) == 1 and end is None:
+        end = values[0] if start is None else end
+        start = 0 if start is None else start
+    elif values:
+        start = values[0]
+        end = values[1] if len(values) > 1 else end
+        step = values[2] if len(values) > 2 else step
+    if end is None or any(isinstance(v, (str, list, tuple)) for v in (start, end, step)):
+        raise TypeError("arange() received an invalid combination of arguments: expected numbers (end), (start, end) or "
+                        f"(start, end, step), got {tuple(bounds)}")
+    args = (_number(0 if start is None else start), _number(end), _number(1 if step is None else step))
+    if dtype is None and out is not None:
+        dtype = out.dtype
+    where = _device.resolve_device(device)
+    return finish(call_on(registry["arange"], where.type, *args, dtype), out, requires_grad, layout)
+
+
+def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:  # noqa: A001 (PyTorch's name)
+    """Deprecated in PyTorch in favour of ``arange``: includes the end, and is floating point (``torch.range``)."""
+    count = int((end - start) / step) + 1
+    options.setdefault("dtype", get_default_dtype())
+    return arange(start, start + count * step - step / 2, step, **options)
+
+
+def _spaced(name: str, *args: Any, out: Tensor | None, dtype: DType | None, device: Any, requires_grad: bool) -> Tensor:
+    where = _device.resolve_device(device)
+    numbers = tuple(_number(a) for a in args)
+    return finish(call_on(registry[name], where.type, *numbers, dtype or (out.dtype if out is not None else None)), out,
+                   requires_grad)
+
+
+def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+             device: Any = None, requires_grad: bool = False) -> Tensor:
+    """``steps`` values evenly from ``start`` to ``end``, both included (``torch.linspace``)."""
+    return _spaced("linspace", start, end, steps, out=out, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None, dtype: DType | None = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+    """``base`` to the powers of ``linspace`` (``torch.logspace``)."""
+    return _spaced("logspace", start, end, steps, base, out=out, dtype=dtype, device=device, requires_grad=requires_grad)
+
+
+def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+        device: Any = None, requires_grad: bool = False) -> Tensor:
+    """Ones on the diagonal, zeros elsewhere (``torch.eye``)."""
+    return _spaced("eye", n, n if m is None else m, out=out, dtype=dtype, device=device, requires_grad=requires_grad)
