@@ -75,6 +75,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
 
 def _to_dtype(dtype: DType) -> Callable[..., Tensor]:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
+        if memory_format is not None:
+            return to(self, dtype, memory_format=memory_format)
         return self if self._dtype is dtype else _to_copy.call(self, dtype)
 
     method.__name__ = method.__qualname__ = dtype.name

@@ -59,6 +59,8 @@ class Tensor(metaclass=_TensorType):
     _accumulator: Any = None  #: weak reference to the AccumulateGrad node of a leaf
     _base: Tensor | None = None
     _creation: str | None = None  #: why a view must not be written in place, see ``_autograd.views``
+    _own_grad: bool = False  #: of a view: whether it is a leaf that was itself made to require grad
+    _replay: Callable[[Tensor], Tensor] | None = None  #: of a view of another dtype: how to make it from the base again
     _attr_version: int = 0  #: of a view: the version for which ``_grad_fn`` holds
     _hooks: HookDict | None = None  #: of a leaf
     _post_accumulate_hooks: HookDict | None = None
@@ -303,7 +305,7 @@ class Tensor(metaclass=_TensorType):
         base = self._base
         out._base = self if base is None else base
         out._attr_version = out._cell[0]  # type: ignore[index]
-        if not local.grad_enabled or self._creation is not None:
+        if not local.grad_enabled or self._creation is not None or self._replay is not None:
             views.mark_view(out, self)
         return out
 
@@ -392,7 +394,12 @@ class Tensor(metaclass=_TensorType):
             )
         if requires_grad and self._keys & INFERENCE and not local.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+        if self._base is not None:
+            self._own_grad = requires_grad
+            requires_grad = requires_grad or bool(self._base._keys & AUTOGRAD)
         self._keys = self._keys | AUTOGRAD if requires_grad else self._keys & ~AUTOGRAD
+        if self._base is None:
+            views.spread(self)
         return self
 
     @property
@@ -473,10 +480,14 @@ class Tensor(metaclass=_TensorType):
         """Whether this tensor was made in inference mode."""
         return bool(self._keys & INFERENCE)
 
-    def _grad_edge(self) -> tuple[Node, int]:
+    def _grad_edge(self) -> tuple[Node, int] | None:
         """Where this tensor's gradient goes: its node and output number, or its accumulator."""
         node = self._grad_fn if self._base is None else self.grad_fn
-        return (grad_accumulator(self), 0) if node is None else (node, self._output_nr)
+        return self._leaf_edge() if node is None else (node, self._output_nr)
+
+    def _leaf_edge(self) -> tuple[Node, int] | None:
+        """The accumulator of a leaf; None for a view that requires grad only because its base does now."""
+        return None if self._base is not None and not self._own_grad else (grad_accumulator(self), 0)
 
     # -- values ----------------------------------------------------------------------------------------------------
 

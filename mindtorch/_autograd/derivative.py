@@ -25,7 +25,6 @@ from .._dispatch.registry import Operator
 from .._dispatch.schema import REQUIRED
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
-from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
 from .saved import FREED, Saved, SavedTensor, save
@@ -213,14 +212,16 @@ class Derivative:
                 if arg._keys & AUTOGRAD:
                     mask |= bit
                     source = arg._grad_fn if arg._base is None else arg.grad_fn
-                    edges.append((grad_accumulator(arg), 0) if source is None else (source, arg._output_nr))
+                    edges.append(arg._leaf_edge() if source is None else (source, arg._output_nr))
                 else:
                     edges.append(None)
             elif kind is list or kind is tuple:
-                inner = [t._grad_edge() if t is not None and t._keys & AUTOGRAD else None for t in arg]
-                edges.extend(inner)
-                if any(inner):
-                    mask |= bit
+                for tensor in arg:
+                    if tensor is not None and tensor._keys & AUTOGRAD:
+                        mask |= bit
+                        edges.append(tensor._grad_edge())
+                    else:
+                        edges.append(None)
             else:
                 edges.append(None)
         if not mask:

@@ -333,7 +333,7 @@ def _input_edge(tensor: Any, accumulate: bool) -> Edge:
         tensor.retain_grad()
     if not tensor._keys & AUTOGRAD:
         raise RuntimeError("One of the differentiated Tensors does not require grad")
-    return tensor._grad_edge()
+    return tensor._grad_edge() or (Node(), 0)  # a node that no gradient reaches
 
 
 def _roots(outputs: Any, given: Any) -> tuple[list[Edge], list[Any]]:
@@ -347,10 +347,10 @@ def _roots(outputs: Any, given: Any) -> tuple[list[Edge], list[Any]]:
     for i, output in enumerate(outputs):
         if isinstance(output, GradientEdge):
             edges.append((output.node, output.output_nr))
-        elif not output._keys & AUTOGRAD:
+        elif not output._keys & AUTOGRAD or (edge := output._grad_edge()) is None:
             raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
         else:
-            edges.append(output._grad_edge())
+            edges.append(edge)
     return edges, gradients
 
 

@@ -114,10 +114,9 @@ class Node:
         """Have the gradient of an output kept in its ``grad``."""
         self._hooks_here().retained[tensor._output_nr] = weakref.ref(tensor)
 
-    def forget_retained(self, number: int) -> None:
-        """No longer keep the gradient of an output."""
-        if self._hooks is not None:
-            self._hooks.retained.pop(number, None)
+    def forget_retained(self, number: int) -> bool:
+        """No longer keep the gradient of an output. Returns whether it was kept."""
+        return self._hooks is not None and self._hooks.retained.pop(number, None) is not None
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"

@@ -8,6 +8,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES, wrappers
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
+from .._dtype import FLOATING
 from . import views
 from .derivative import NOT_DIFFERENTIABLE, Derivative
 from .node import Node
@@ -47,22 +48,20 @@ def _autograd(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callab
 
 
 def _inplace_form(op: Operator, found: Derivative | None, inner: Callable[..., Any]) -> Callable[..., Any]:
+    give_history = views.set_history if "v" in op.flags else views.rebase
+
     def record(self: Any, *args: Any) -> Any:
         views.check_inplace(self)
         node = None if found is None else found.start((self, *args), inplace=True)
         result = inner(self, *args)
-        if node is not None:
-            before, number = self._grad_fn, self._output_nr
+        if node is not None and self._dtype.category >= FLOATING:
             views.describe(node, self)
-            views.rebase(self, node)
+            give_history(self, node)
             for i, _, fact in node.plan.output_saves:
                 if fact is None:
                     node.save_output(i, self, 0)
                 else:
                     node.saved[i] = fact(self)  # type: ignore[index]
-            if self._retains_grad and before is not None:
-                before.forget_retained(number)
-                self.grad_fn.retain_grad_of(self)
         return result
 
     return record

@@ -13,6 +13,7 @@ from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
+from .grad_mode import enable_grad
 from .node import Node, next_sequence_nr
 from .saved import FREED
 
@@ -24,22 +25,57 @@ MULTIPLE, NO_GRAD, IN_FUNCTION = "multiple", "no_grad", "function"
 def mark_view(out: Any, source: Any) -> None:
     """Say that ``out`` is a view of ``source``, or of what that is a view of."""
     base = source._base
-    out._base = source if base is None else base
+    if base is None:
+        base = source
+    out._base = base
     out._attr_version = out._cell[0]
+    if base._keys & AUTOGRAD:
+        out._keys |= AUTOGRAD
     if not local.grad_enabled:
         out._creation = NO_GRAD
     elif source._creation is not None:
         out._creation = source._creation
+    if out._dtype is not base._dtype:
+        out._replay = replay(out, source)
+
+
+def replay(out: Any, source: Any) -> Callable[[Any], Any]:
+    """How to make a view of another dtype (real and imaginary parts) from its base once more."""
+    layout = (out.shape, out._strides(), out._offset)
+    before = replayed(source)
+    if out._dtype is source._dtype:
+        return lambda base: registry["as_strided"].call(before(base), *layout)
+    again = registry["view_as_real" if source._dtype.is_complex else "view_as_complex"].call
+    return lambda base: again(before(base))
+
+
+def replayed(view: Any) -> Callable[[Any], Any]:
+    """How to make a view from its base, or a tensor from itself."""
+    if view._base is None:
+        return lambda base: base
+    if view._replay is not None:
+        return view._replay
+    layout = (view.shape, view._strides(), view._offset)
+    return lambda base: registry["as_strided"].call(base, *layout)
 
 
 def refresh(view: Any) -> None:
-    """Bring a view's node up to date after its memory was written in place through another tensor."""
-    base = view._base
-    version = view._cell[0]
-    if view._attr_version == version or not base._keys & AUTOGRAD or view._dtype.category < FLOATING:
+    """Bring a view's node up to date after its memory was written in place through another tensor.
+
+    Raises:
+        RuntimeError: PyTorch's, for views whose memory must not be written.
+    """
+    base, version = view._base, view._cell[0]
+    if view._attr_version == version or view._grad_fn is None and not base._keys & AUTOGRAD:
         return
-    node = start_node("as_strided", (base, view.shape, view._strides(), view._offset))
-    describe(node, view)
+    if view._creation is not None:
+        raise refusal(view, "its base or another view of its base has been")
+    if view._replay is not None:
+        with enable_grad():
+            node = view._replay(base)._grad_fn
+    else:
+        node = start_node("as_strided", (base, view.shape, view._strides(), view._offset))
+        describe(node, view)
     view._grad_fn, view._output_nr, view._attr_version = node, 0, version
 
 
@@ -49,46 +85,46 @@ def describe(node: Node, tensor: Any) -> None:
 
 
 def check_inplace(tensor: Any) -> None:
-    """Refuse a write in place that autograd could not follow.
+    """Refuse a write in place that autograd could not follow, of a call of which some tensor requires grad.
 
     Raises:
-        RuntimeError: PyTorch's, for a leaf that requires grad, a view of one, and views that must not be written.
+        RuntimeError: PyTorch's, for a leaf that requires grad, a view of a leaf, and views that must not be written.
     """
-    if not local.grad_enabled or not tensor._keys & AUTOGRAD and tensor._base is None:
+    if not local.grad_enabled:
         return
     base = tensor._base
     if base is not None:
-        _check_view(tensor, base)
+        if tensor._creation is not None:
+            raise refusal(tensor, "is being")
+        if tensor._keys & AUTOGRAD and base._grad_fn is None:
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if tensor._keys & AUTOGRAD and tensor.grad_fn is None:
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
-    if base is not None and base._keys & AUTOGRAD and base._grad_fn is None:
-        raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
 
 
-def _check_view(tensor: Any, base: Any) -> None:
-    reason = tensor._creation
-    if reason is None or not (tensor._keys | base._keys) & AUTOGRAD and reason != IN_FUNCTION:
-        return
-    name = tensor._grad_fn.forward_name() if tensor._grad_fn is not None else "a view operation"
-    if reason == MULTIPLE:
-        raise RuntimeError(
-            f"Output {tensor._output_nr} of {name} is a view and is being modified inplace. This view is the output of a "
-            "function that returns multiple views. Such functions do not allow the output views to be modified inplace. "
-            "You should replace the inplace operation by an out-of-place one."
-        )
-    if reason == NO_GRAD:
-        raise RuntimeError(
-            "A view was created in no_grad mode and is being modified inplace with grad mode enabled. Given that this use "
-            "case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the view and the "
-            "inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both outside "
-            "(if you want the inplace to be tracked)."
-        )
-    raise RuntimeError(
-        f"Output {tensor._output_nr} of {name} is a view and is being modified inplace. This view was created inside a "
-        "custom Function (or because an input was returned as-is) and the autograd logic to handle view+inplace would "
-        "override the custom backward associated with the custom Function, leading to incorrect gradients. This behavior "
-        "is forbidden. You can fix this by cloning the output of the custom Function."
-    )
+#: Why a view must not be written, by how it was made.
+REASONS = {
+    MULTIPLE:
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output views to "
+        "be modified inplace. You should replace the inplace operation by an out-of-place one.",
+    NO_GRAD:
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving both the "
+        "view and the inplace either both inside the no_grad block (if you don't want the inplace to be tracked) or both "
+        "outside (if you want the inplace to be tracked).",
+    IN_FUNCTION:
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd logic to "
+        "handle view+inplace would override the custom backward associated with the custom Function, leading to incorrect "
+        "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom Function.",
+}
+
+
+def refusal(view: Any, modified: str) -> RuntimeError:
+    """PyTorch's error for a view that must not be written, though it ``is being``, or its base or another view was."""
+    if view._grad_fn is None:
+        what = f"A view was created in no_grad mode and {modified} modified inplace with grad mode enabled."
+    else:
+        what = f"Output {view._output_nr} of {view._grad_fn.forward_name()} is a view and {modified} modified inplace."
+    return RuntimeError(f"{what} {REASONS[view._creation]}")
 
 
 class CopySlices(Node):
@@ -99,8 +135,8 @@ class CopySlices(Node):
         self.inner: Node | None = inner
         self.layout = (view.shape, view._strides(), view._offset - base._offset)
         self.base_layout = (base.shape, base._strides())
-        base_edge = base._grad_edge() if base._keys & AUTOGRAD else None
-        self._edges = (base_edge, *inner._edges[1:])
+        self.replay = view._replay
+        self._edges = (base._grad_edge() if base._keys & AUTOGRAD else None, *inner._edges[1:])
         describe(self, base)
 
     def name(self) -> str:
@@ -115,14 +151,11 @@ class CopySlices(Node):
         shape, strides = self.base_layout
         whole = registry["new_empty_strided"].call(gradient, shape, strides)
         whole = registry["copy_"].call(whole, gradient)
-        piece = registry["as_strided"].call(whole, *self.layout)
-        results = inner.apply([registry["clone"].call(piece)])
+        piece = registry["as_strided"].call(whole, *self.layout) if self.replay is None else self.replay(whole)
+        results = inner.apply([registry["clone"].call(piece, "contiguous_format")])
         if self._edges[0] is not None:
             if results[0] is not None:
-                piece_grad = results[0]
-                if piece_grad.shape != piece.shape:
-                    piece_grad = registry["expand"].call(piece_grad, piece.shape)
-                registry["copy_"].call(piece, piece_grad)
+                registry["copy_"].call(piece, results[0])
             else:
                 registry["zero_"].call(piece)
         return [whole if self._edges[0] is not None else None, *results[1:]]
@@ -138,28 +171,43 @@ def rebase(tensor: Any, node: Node) -> None:
     """Make ``node`` the history of a tensor that was just written in place, and of all that see its memory."""
     base = tensor._base
     if base is None:
-        tensor._grad_fn, tensor._output_nr = node, 0
-        tensor._keys |= AUTOGRAD
+        set_history(tensor, node)
+    else:
+        set_history(base, CopySlices(base, tensor, node))
+        refresh(tensor)
+
+
+def set_history(tensor: Any, node: Node) -> None:
+    """Make ``node`` the history of a tensor; what it retains of its gradient it retains at this node."""
+    before, number = tensor._grad_fn, tensor._output_nr
+    tensor._grad_fn, tensor._output_nr = node, 0
+    tensor._keys |= AUTOGRAD
+    if tensor._retains_grad and before is not None and before.forget_retained(number):
+        node.retain_grad_of(tensor)
+    if tensor._base is None:
         spread(tensor)
-        return
-    copy = CopySlices(base, tensor, node)
-    base._grad_fn, base._output_nr = copy, 0
-    base._keys |= AUTOGRAD
-    spread(base)
+    else:
+        tensor._attr_version = tensor._cell[0]
 
 
 def spread(base: Any) -> None:
-    """Let the views of a base require grad, since it does now; their nodes are made when asked for."""
-    if base._storage is not None:
-        for other in base._storage.aliases():
-            if other._base is base and other._dtype.category >= FLOATING:
-                other._keys |= AUTOGRAD
+    """Let the views of a base require grad as it does, whose nodes are made when asked for; and those that are leaves
+    no longer, unless they do so themselves.
+    """
+    if base._storage is None:
+        return
+    for view in base._storage.aliases():
+        if view._base is base and view._dtype.category >= FLOATING:
+            if base._keys & AUTOGRAD:
+                view._keys |= AUTOGRAD
+            elif view._grad_fn is None and not view._own_grad:
+                view._keys &= ~AUTOGRAD
 
 
 def mark_multiple(outputs: Any) -> Any:
     """Say of the views that one call returned that they must not be written in place."""
-    for output in outputs:
-        if output._creation is None:
+    if local.grad_enabled:
+        for output in outputs:
             output._creation = MULTIPLE
     return outputs
 

@@ -13,13 +13,16 @@ from .._dtype import FLOATING
 
 vector_norm, cdist_forward, pdist_forward = (
     registry[name].call for name in ("linalg_vector_norm", "_cdist_forward", "_pdist_forward"))
-MODES = {"use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
+MODES = {
+    "use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
+}  # fmt: skip
 
 
 def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """``torch.norm``: a vector norm, or for 'nuc' the nuclear norm of a matrix."""
     if p == "nuc":
-        return registry["linalg_matrix_norm.str_ord"].call(self, "nuc", (-2, -1) if dim is None else dim, keepdim, dtype)
+        dim = (-2, -1) if dim is None else dim
+        return registry["linalg_matrix_norm.str_ord"].call(self, "nuc", dim, keepdim, dtype)
     check(not isinstance(p, str) or p == "fro", f"only valid string values are 'fro' and 'nuc', found {p}")
     return vector_norm(self, 2 if p is None or p == "fro" else p, dim, keepdim, dtype)
 
@@ -31,7 +34,7 @@ def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepd
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
-    """``torch.cosine_similarity``: the product of the vectors over their norms, which are at least ``eps``."""
+    """``torch.cosine_similarity``: the product of the vectors over their norms, each at least ``eps``."""
     dtype = result_type((x1, x2))
     check(dtype.category == FLOATING,
           f"expected common dtype to be floating point, yet common dtype is {NAMES[dtype.name]}")
@@ -55,8 +58,8 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
         check(x._dtype.category == FLOATING,
               f"cdist only supports floating-point dtypes, {name} got: {NAMES[x._dtype.name]}")
     check(p >= 0, "cdist only supports non-negative p values")
-    mode = MODES[compute_mode]
-    if p == 2 and (mode == 1 or (mode == 0 and max(x1.shape[-2], x2.shape[-2]) > 25)) and x1.numel() and x2.numel():
+    mode, many = MODES[compute_mode], max(x1.shape[-2], x2.shape[-2]) > 25
+    if p == 2 and (mode == 1 or (mode == 0 and many)) and x1.numel() and x2.numel():
         out = registry["_euclidean_dist"].call(x1, x2)
         return out.view(out.shape)
     return cdist_forward(x1, x2, p, None)

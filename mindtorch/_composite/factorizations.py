@@ -238,6 +238,12 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
 # -- rank, pseudo-inverse ----------------------------------------------------------------------------------------------
 
 
+def _refuse_complex(function: str, atol: Any, rtol: Any) -> None:
+    for name, value in (("atol", atol), ("rtol", rtol)):
+        if hasattr(value, "dtype"):
+            check(not value.is_complex(), f"{function}: {name} tensor of complex type is not supported. Got {value.dtype}")
+
+
 def _tolerances(self: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
     """Tolerances as tensors of the singular values' dtype: by default none absolute, eps * max(rows, columns) relative."""
     dtype = self.dtype.to_real()
@@ -264,9 +270,7 @@ def linalg_pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool =
           f"linalg.pinv({NAMES[self._dtype.name]}{{{list(self.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
           "cfloat or cdouble types")
     self = self.detach()
-    for name, value in (("atol", atol), ("rtol", rtol)):
-        check(not hasattr(value, "dtype") or not value.is_complex(),
-              f"torch.linalg.pinv: {name} tensor of complex type is not supported. Got {value is not None and value.dtype}")
+    _refuse_complex("torch.linalg.pinv", atol, rtol)
     atol, rtol = _tolerances(self, atol, rtol)
     *batch, n, m = self.shape
     if not self.numel():
@@ -301,9 +305,7 @@ def _as_tensor(self: Any, value: Any) -> Any:
 def linalg_matrix_rank(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """``torch.linalg.matrix_rank``: how many singular values are above the tolerance."""
     check_matrix("torch.linalg.matrix_rank", self, "input")
-    for name, value in (("atol", atol), ("rtol", rtol)):
-        check(not hasattr(value, "dtype") or not value.is_complex(),
-              f"torch.linalg.matrix_rank: {name} tensor of complex type is not supported. Got {value is not None and value.dtype}")
+    _refuse_complex("torch.linalg.matrix_rank", atol, rtol)
     check(self._dtype.category >= FLOATING and self._dtype.itemsize > 2,
           f"This function doesn't handle types other than float and double, got {NAMES[self._dtype.name]}")
     self = self.detach()

@@ -8,12 +8,13 @@ from .._backends.common.errors import check
 from .._backends.common.results import return_type
 from .._dispatch.schemas import registry
 
-bin_edges, from_bin_tensors = (registry[f"_histogramdd_{name}"].call for name in ("bin_edges", "from_bin_tensors"))
+bin_edges = registry["_histogramdd_bin_edges"].call
+from_bin_tensors = registry["_histogramdd_from_bin_tensors"].call
 
 
 def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
-    """``torch.histogramdd``: of points along the last dimension; ``bins`` says how many there are, or where their edges
-    are, for each coordinate.
+    """``torch.histogramdd``: of points along the last dimension; ``bins`` says how many there are, or where
+    their edges are, for each coordinate.
     """
     if isinstance(bins, int):
         check(self.ndim >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions")

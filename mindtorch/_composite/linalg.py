@@ -272,10 +272,10 @@ def linalg_matrix_power(self: Any, n: int) -> Any:
     if n == 0:
         unit = eye(self.shape[-1], dtype=self.dtype, device=self.device).expand(tuple(self.shape))
         return self.clone(memory_format="contiguous_format").copy_(unit)
+    if n == 1:
+        return self.clone(memory_format="contiguous_format")
     base = inverse(self) if n < 0 else self
     n = abs(n)
-    if n == 1:
-        return base.clone(memory_format="contiguous_format")
     if n == 3:
         return matmul(matmul(base, base), base)
     result = None
@@ -295,8 +295,7 @@ def linalg_vander(x: Any, N: int | None = None) -> Any:  # noqa: N803
     """``torch.linalg.vander``: rows of the powers 0 to N - 1 of each element."""
     check(x._dtype is not bool_ and x._dtype.name not in ("float16", "bfloat16"),
           f"linalg.vander supports floating point, complex, and integer tensors, but got {NAMES[x._dtype.name]}")
-    check(x.ndim > 0, "Expected dim(x) >= 1, got 0")
-    n = x.shape[-1] if N is None else N
+    n = x.size(-1) if N is None else N
     check(n > 1, f"N must be greater than 1, got {n}")
     powers = x.unsqueeze(-1).expand((*x.shape, n - 1)).cumprod(-1)
     return cat([ones((*x.shape, 1), dtype=powers.dtype, device=x.device), powers], -1)

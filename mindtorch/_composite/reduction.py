@@ -14,16 +14,17 @@ from .._dtype import BOOL, FLOATING, INTEGER
 def unbiased(name: str) -> dict[str, Callable[..., Any]]:
     """The overloads with ``unbiased`` of var, std and their like: corrections of 1 and 0."""
     call = registry[f"{name}.correction"].call
-    return {
-        name: lambda self, unbiased=True: call(self, None, int(unbiased), False),
-        f"{name}.dim": lambda self, dim=None, unbiased=True, keepdim=False: call(self, dim, int(unbiased), keepdim),
-    }
+
+    def along(self: Any, dim: Any = None, unbiased: bool = True, keepdim: bool = False) -> Any:
+        return call(self, dim, int(unbiased), keepdim)
+
+    return {name: lambda self, unbiased=True: along(self, None, unbiased), f"{name}.dim": along}
 
 
 def nanmean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """``torch.nanmean``: the mean of what is not NaN."""
-    check(self._dtype.category >= FLOATING,
-          f"nanmean(): expected input to have floating point or complex dtype but got {NAMES[self._dtype.name]}")
+    check(self._dtype.category >= FLOATING, "nanmean(): expected input to have floating point or complex "
+          f"dtype but got {NAMES[self._dtype.name]}")
     count = self.detach().isnan().logical_not().sum(dim, keepdim)
     return self.nansum(dim, keepdim, dtype=dtype) / count
 
@@ -44,7 +45,7 @@ def nanmean_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any
 
 def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = None) -> Any:
     """``torch.cov``: rows are variables, columns observations."""
-    check(self.ndim <= 2, f"cov(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions")
+    check_matrix("cov", self)
     check(self._dtype.category != BOOL, "cov(): bool dtype is not supported for input")
     rows = self.view(1, -1) if self.ndim < 2 else self
     observations = rows.shape[1]
@@ -60,30 +61,36 @@ def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = No
     else:
         freedom = amount - correction * (weights * aweights).sum() / amount
     if (freedom if weights is None else freedom.item()) <= 0:
-        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number of observations.",
-                      stacklevel=2)
+        warnings.warn("cov(): degrees of freedom is <= 0. Correction should be strictly less than the number "
+                      "of observations.", stacklevel=2)
         freedom = 0
     away = rows - mean.unsqueeze(1)
     other = away if weights is None else away * weights
     return (away.mm(other.t().conj()) / freedom).squeeze()
 
 
+def check_matrix(name: str, self: Any) -> None:
+    check(self.ndim <= 2, f"{name}(): expected input to have two or fewer dimensions but got an input with "
+          f"{self.ndim} dimensions")
+
+
 def check_weights(name: str, weights: Any, observations: int, category: int, kind: str) -> None:
     if weights is None:
         return
+    where = f"cov(): expected {name} to have"
     check(weights.ndim <= 1,
-          f"cov(): expected {name} to have one or fewer dimensions but got {name} with {weights.ndim} dimensions")
+          f"{where} one or fewer dimensions but got {name} with {weights.ndim} dimensions")
     check(weights._dtype.category == category,
-          f"cov(): expected {name} to have {kind} dtype but got {name} with {NAMES[weights._dtype.name]} dtype")
-    check(weights.numel() == observations, f"cov(): expected {name} to have the same numel as there are observations in the "
-          f"input but got {weights.numel()} != {observations}")
-    check(not observations or weights.is_meta or weights.min().item() >= 0, f"cov(): {name} cannot be negative")
+          f"{where} {kind} dtype but got {name} with {NAMES[weights._dtype.name]} dtype")
+    check(weights.numel() == observations, f"{where} the same numel as there are observations in the input "
+          f"but got {weights.numel()} != {observations}")
+    check(not observations or weights.is_meta or weights.min().item() >= 0,
+          f"cov(): {name} cannot be negative")
 
 
 def corrcoef(self: Any) -> Any:
     """``torch.corrcoef``: covariances over the product of the standard deviations."""
-    check(self.ndim <= 2,
-          f"corrcoef(): expected input to have two or fewer dimensions but got an input with {self.ndim} dimensions")
+    check_matrix("corrcoef", self)
     c = self.cov()
     if not c.ndim:
         return c / c

@@ -15,11 +15,14 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
     check(self.ndim >= 1, "diff expects input to be at least one-dimensional")
     axis = wrap_dim(dim, self.ndim)
     for other in (prepend, append):
-        check(other is None or other.ndim == self.ndim,
-              "diff expects prepend or append to be the same dimension as input")
-        check(other is None or all(a == b for d, (a, b) in enumerate(zip(other.shape, self.shape, strict=True)) if d != axis),
-              f"diff expects the shape of tensor to prepend or append to match that of input except along the differencing "
-              f"dimension; input.size() = {list(self.shape)}, but got {list(other.shape) if other is not None else []}")
+        if other is not None:
+            have, wanted = list(self.shape), list(other.shape)
+            check(len(have) == len(wanted),
+                  "diff expects prepend or append to be the same dimension as input")
+            have[axis] = wanted[axis]
+            check(have == wanted, "diff expects the shape of tensor to prepend or append to match that of "
+                  "input except along the differencing dimension; "
+                  f"input.size() = {list(self.shape)}, but got {wanted}")
     check(n >= 0, f"order must be non-negative but got {n}")
     if n == 0:
         return self.clone()
@@ -33,8 +36,9 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
 
 
 def check_not_bool(name: str, y: Any, x: Any = None) -> None:
+    which = "`y`" if x is None else "`x` or `y`"
     check(y._dtype is not bool_ and (x is None or x._dtype is not bool_),
-          f"{name}: received a bool input for {'`y`' if x is None else '`x` or `y`'}, but bool is not supported")
+          f"{name}: received a bool input for {which}, but bool is not supported")
 
 
 def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
@@ -84,19 +88,21 @@ def cumulative_trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
 
 
 def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 1) -> tuple[Any, ...]:
-    """``torch.gradient``: the derivative along each dimension from central differences, and one-sided ones at the edges.
-    ``spacing`` is a distance for all dimensions, or for each a distance or the coordinates.
+    """``torch.gradient``: the derivative along each dimension from central differences, and one-sided ones at
+    the edges. ``spacing`` is a distance for all dimensions, or for each a distance or the coordinates.
     """
     check(edge_order in (1, 2), "torch.gradient only supports edge_order=1 and edge_order=2.")
-    dims = [*range(self.ndim)] if dim is None else [wrap_dim(d, self.ndim) for d in ((dim,) if isinstance(dim, int) else dim)]
+    dims = range(self.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
+    dims = [wrap_dim(d, self.ndim) for d in dims]
     wrap_dims(dims, self.ndim)
     if not isinstance(spacing, (list, tuple)):
         spacing = [1 if spacing is None else spacing] * len(dims)
-    check(len(spacing) == len(dims), "torch.gradient expected spacing to be unspecified, a scalar, or a list as long as there "
-          f"are dimensions ({len(dims)}), but got a list of length {len(spacing)}")
+    check(len(spacing) == len(dims), "torch.gradient expected spacing to be unspecified, a scalar, or a list "
+          f"as long as there are dimensions ({len(dims)}), but got a list of length {len(spacing)}")
     for d in dims:
-        check(self.shape[d] > edge_order, "torch.gradient expected each dimension size to be at least edge_order+1")
-    return tuple([gradient_along(self, d, distance, edge_order) for d, distance in zip(dims, spacing, strict=True)])
+        check(self.shape[d] > edge_order,
+              "torch.gradient expected each dimension size to be at least edge_order+1")
+    return tuple([gradient_along(self, d, step, edge_order) for d, step in zip(dims, spacing, strict=True)])
 
 
 def gradient_along(f: Any, dim: int, distance: Any, edge_order: int) -> Any:

@@ -6,7 +6,8 @@ from typing import Any
 
 from .._dispatch.schemas import registry
 
-unique2, unique_dim, consecutive = (registry[name].call for name in ("_unique2", "unique_dim", "unique_consecutive"))
+unique2, unique_dim, consecutive = (
+    registry[name].call for name in ("_unique2", "unique_dim", "unique_consecutive"))
 
 
 def asked_for(results: tuple[Any, Any, Any], return_inverse: bool, return_counts: bool) -> Any:
@@ -26,7 +27,8 @@ def unique(self: Any, sorted: bool = True, return_inverse: bool = False, return_
     return asked_for(results, return_inverse, return_counts)
 
 
-def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
+def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False,
+                       dim: int | None = None) -> Any:
     """``torch.unique_consecutive``."""
     return asked_for(consecutive(self, return_inverse, return_counts, dim), return_inverse, return_counts)
 
@@ -38,7 +40,8 @@ def nonzero(self: Any, as_tuple: bool) -> Any:
     return tuple((self if self.ndim else self.unsqueeze(0)).nonzero().unbind(1))
 
 
-def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
+def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08,
+             equal_nan: bool = False) -> bool:
     """``torch.allclose``: whether all elements are close, as a bool."""
     return self.isclose(other, rtol, atol, equal_nan).all().item()
 

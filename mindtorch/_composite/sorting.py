@@ -13,11 +13,12 @@ ROUNDING = {"lower": "floor", "higher": "ceil", "nearest": "round"}
 
 
 def quantile(ignore_nan: bool) -> Callable[..., Any]:
-    """``torch.quantile``, or ``torch.nanquantile``: ``q`` is a number, or a tensor of at most one dimension, which then
-    is the output's first.
+    """``torch.quantile``, or ``torch.nanquantile``: ``q`` is a number, or a tensor of at most one dimension,
+    which then is the output's first.
     """
 
-    def compute(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear") -> Any:
+    def compute(self: Any, q: Any, dim: int | None = None, keepdim: bool = False,
+                interpolation: str = "linear") -> Any:
         if isinstance(q, float):
             check(0 <= q <= 1, f"quantile() q must be in the range [0, 1] but got {q:g}")
             q = self.new_full((), q)
@@ -40,13 +41,13 @@ def check_quantile(self: Any, q: Any, interpolation: str) -> None:
     check(q.ndim <= 1, "quantile() q must be a scalar or 1D tensor")
     check(self._dtype in (float32, float64), "quantile() input tensor must be either float or double dtype")
     check(self._dtype is q._dtype, "quantile() q tensor must be same dtype as the input tensor")
-    check(interpolation in INTERPOLATIONS, "quantile() interpolation must be one of linear, lower, higher, midpoint or "
-          f"nearest, but got {interpolation}")
+    check(interpolation in INTERPOLATIONS, "quantile() interpolation must be one of linear, lower, higher, "
+          f"midpoint or nearest, but got {interpolation}")
     check(self.is_meta or ((q >= 0) & (q <= 1)).all(), "quantile() q values must be in the range [0, 1]")
 
 
 def ranked(self: Any, q: Any, axis: int | None, keepdim: bool, ignore_nan: bool) -> tuple[Any, Any]:
-    """The lines sorted along a last dimension, the others as the output has them; and the quantiles' ranks in them."""
+    """The lines sorted along a last dimension, the others as in the output; the quantiles' ranks in them."""
     last = self.ndim - 1
     if axis is None or not self.ndim:
         line, others = self.flatten().sort()[0], (1,) * self.ndim if keepdim else ()

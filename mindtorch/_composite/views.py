@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
+from .._autograd.views import spread
 from .._backends.common.errors import NAMES, check
 from .._backends.common.layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
 from .._dispatch.dispatcher import TENSOR_TYPES
@@ -357,6 +358,7 @@ def detach_(self: Any) -> Any:
                               "buckets, and hence detach_() cannot be called on these gradients.")
     self._keys &= ~AUTOGRAD
     self._grad_fn, self._output_nr = None, 0
+    spread(self)
     return self
 
 

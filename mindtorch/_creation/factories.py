@@ -8,6 +8,7 @@ import numpy as np
 
 from .. import _device
 from .._backends.common.convert import strides_for
+from .._backends.common.forms import NAMES
 from .._backends.common.layout import contiguous_strides
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
@@ -44,6 +45,19 @@ def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any 
     return out.requires_grad_() if requires_grad else out
 
 
+def dtype_for(dtype: DType | None, out: Tensor | None) -> DType | None:
+    """The dtype that a factory computes in, given ``dtype=`` and ``out=``.
+
+    Raises:
+        RuntimeError: if they say different things.
+    """
+    if out is None:
+        return dtype
+    if dtype is not None and dtype is not out._dtype:
+        raise RuntimeError(f"dtype {NAMES[dtype.name]} does not match dtype of out parameter ({NAMES[out._dtype.name]})")
+    return out._dtype
+
+
 def empty(*size: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
           requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:
     """An uninitialised tensor of the default dtype unless given (``torch.empty``).
@@ -52,7 +66,7 @@ def empty(*size: Any, out: Tensor | None = None, dtype: DType | None = None, lay
         RuntimeError: for a negative size.
     """
     where = _device.resolve_device(device)
-    result = call_on(_call_empty, where.type, sizes_of("empty", size), dtype or get_default_dtype(), where)
+    result = call_on(_call_empty, where.type, sizes_of("empty", size), dtype_for(dtype, out) or get_default_dtype(), where)
     if memory_format is not None:
         strides = strides_for(result, memory_format)
         if strides is not None:
@@ -93,8 +107,7 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
     """A tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    if dtype is None:
-        dtype = out.dtype if out is not None else dtype_of_number(fill_value)
+    dtype = dtype_for(dtype, out) or dtype_of_number(fill_value)
     return finish(_full(sizes_of("full", (size,)), fill_value, dtype, device), out, requires_grad, layout)
 
 
@@ -102,14 +115,14 @@ def zeros(*size: Any, out: Tensor | None = None, dtype: DType | None = None, lay
           requires_grad: bool = False, pin_memory: bool = False, **kwargs: Any) -> Tensor:
     """A tensor of zeros (``torch.zeros``)."""
     size = (kwargs.pop("size"),) if "size" in kwargs else size
-    return finish(_full(sizes_of("zeros", size), 0, dtype or get_default_dtype(), device), out, requires_grad, layout)
+    return finish(_full(sizes_of("zeros", size), 0, dtype_for(dtype, out) or get_default_dtype(), device), out, requires_grad, layout)
 
 
 def ones(*size: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
          requires_grad: bool = False, pin_memory: bool = False, **kwargs: Any) -> Tensor:
     """A tensor of ones (``torch.ones``)."""
     size = (kwargs.pop("size"),) if "size" in kwargs else size
-    return finish(_full(sizes_of("ones", size), 1, dtype or get_default_dtype(), device), out, requires_grad, layout)
+    return finish(_full(sizes_of("ones", size), 1, dtype_for(dtype, out) or get_default_dtype(), device), out, requires_grad, layout)
 
 
 def fresh(out: Tensor) -> Tensor:
@@ -132,7 +145,7 @@ def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:  # noqa
     """A tensor like another one, filled with a number (``torch.full_like``)."""
     requires_grad = options.pop("requires_grad", False)
     out = empty_like(input, **options)
-    return finish(fresh(registry["fill_"].call(out, fill_value)), None, requires_grad)
+    return finish(fresh(registry["fill_.Scalar"].call(out, fill_value)), None, requires_grad)
 
 
 def zeros_like(input: Tensor, **options: Any) -> Tensor:  # noqa: A002

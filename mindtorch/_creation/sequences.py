@@ -10,10 +10,12 @@ from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
 from .._dtype import DType, get_default_dtype
 from .._tensor import Tensor
-from .factories import finish
+from .factories import dtype_for, finish
 
 
 def _number(value: Any) -> Any:
+    if isinstance(value, Tensor) and value.is_meta:
+        return 0j if value.is_complex() else 0.0  # only the output's shape and dtype are wanted
     return value.item() if isinstance(value, (Tensor, np.generic)) else value
 
 
@@ -40,8 +42,7 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
         raise TypeError("arange() received an invalid combination of arguments: expected numbers (end), (start, end) or "
                         f"(start, end, step), got {tuple(bounds)}")
     args = (_number(0 if start is None else start), _number(end), _number(1 if step is None else step))
-    if dtype is None and out is not None:
-        dtype = out.dtype
+    dtype = dtype_for(dtype, out)
     where = _device.resolve_device(device)
     return finish(call_on(registry["arange"], where.type, *args, dtype), out, requires_grad, layout)
 
@@ -54,10 +55,13 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Ten
 
 
 def _spaced(name: str, *args: Any, out: Tensor | None, dtype: DType | None, device: Any, requires_grad: bool) -> Tensor:
+    if device is None and any(isinstance(a, Tensor) and a.is_meta for a in args):
+        device = "meta"
     where = _device.resolve_device(device)
     numbers = tuple(_number(a) for a in args)
-    return finish(call_on(registry[name], where.type, *numbers, dtype or (out.dtype if out is not None else None)), out,
-                   requires_grad)
+    if name != "eye" and (isinstance(numbers[2], float) or not isinstance(numbers[2], int)):
+        raise TypeError(f"{name}(): argument 'steps' (position 3) must be int, not {type(numbers[2]).__name__}")
+    return finish(call_on(registry[name], where.type, *numbers, dtype_for(dtype, out)), out, requires_grad)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,

@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._creation import as_subclass, empty
+from .._dtype import FLOATING
 from .._tensor import Tensor
 
 
@@ -27,6 +28,8 @@ class Parameter(Tensor, metaclass=_ParameterType):
         if not isinstance(requires_grad, bool):
             raise TypeError(f"Parameter(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
         source = empty(0) if data is None else data.detach()
+        if requires_grad and source._dtype.category < FLOATING:
+            raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return as_subclass(source, cls).requires_grad_(requires_grad)
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:

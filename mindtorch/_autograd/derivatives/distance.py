@@ -12,7 +12,8 @@ cdist_backward, pdist_backward = (registry[name].call for name in ("_cdist_backw
 
 def euclidean_grad(grad: Any, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:
     ratio = (grad / result).masked_fill(result == 0, 0)
-    return (x1 * ratio.sum(-1, True) - ratio.matmul(x2), x2 * ratio.sum(-2).unsqueeze(-1) - ratio.transpose(-2, -1).matmul(x1))
+    return (x1 * ratio.sum(-1, True) - ratio.matmul(x2),
+            x2 * ratio.sum(-2).unsqueeze(-1) - ratio.transpose(-2, -1).matmul(x1))
 
 
 def renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
@@ -32,8 +33,10 @@ derivative("dist",
            other=lambda grad, self, other, p, result: -norm_grad(grad, self - other, p, result))
 derivative("_cdist_forward", "CdistBackward0",
            x1=lambda grad, x1, x2, p, result: cdist_backward(grad, x1, x2, p, result),
-           x2=lambda grad, x1, x2, p, result: cdist_backward(grad.transpose(-2, -1), x2, x1, p, result.transpose(-2, -1)))
+           x2=lambda grad, x1, x2, p, result: (
+               cdist_backward(grad.transpose(-2, -1), x2, x1, p, result.transpose(-2, -1))))
 derivative("_euclidean_dist",
            **{"x1, x2": lambda grad, x1, x2, result: euclidean_grad(grad, x1, x2, result)})
-derivative("_pdist_forward", "PdistBackward0", self=lambda grad, self, p, result: pdist_backward(grad, self, p, result))
+derivative("_pdist_forward", "PdistBackward0",
+           self=lambda grad, self, p, result: pdist_backward(grad, self, p, result))
 derivative("renorm", self=lambda grad, self, p, dim, maxnorm: renorm_grad(grad, self, p, dim, maxnorm))

@@ -260,6 +260,8 @@ def householder_product_grad(grad: Any, input: Any, tau: Any) -> tuple[Any, Any]
     arrives at each of them.
     """
     k = tau.shape[-1]
+    if not input.numel() or not tau.numel():
+        return None, None
     vectors = [_reflector(input, i) for i in range(k)]
     partial = [_first_columns(input)]
     for i in reversed(range(k)):
@@ -273,8 +275,6 @@ def householder_product_grad(grad: Any, input: Any, tau: Any) -> tuple[Any, Any]
         g_columns.append(_below(-(conj(t) * gh_v + t * ghh_v), i))
         g_taus.append(-(adjoint(v) @ gh_v).squeeze(-1))
         grad = _reflected(grad, v, conj(t))
-    if not k:
-        return input.new_zeros(input.shape), tau.new_zeros(tau.shape)
     rest = [input.new_zeros((*input.shape[:-1], input.shape[-1] - k))] if input.shape[-1] > k else []
     return cat([*g_columns, *rest], -1), cat(g_taus, -1)
 
@@ -307,6 +307,8 @@ def ormqr_grad(grad: Any, self: Any, input2: Any, input3: Any, left: bool, trans
     g_q = grad @ adjoint(input3) if left else adjoint(input3) @ grad
     g_q = adjoint(g_q) if transpose else g_q
     n = self.shape[-2]
+    if not self.numel() or not input2.numel():
+        return None, None, g_other
     g_self, g_tau = householder_product_grad(g_q, widened(self, n, n), input2)
     return g_self.narrow(-1, 0, self.shape[-1]), g_tau, g_other
 
@@ -374,7 +376,7 @@ def eigh_grad(grads: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
         return (V * gL.unsqueeze(-2).to(V.dtype)) @ adjoint(V)
     inner = adjoint(V) @ gV
     check_phase(diagonal_of(inner), "linalg_eigh_backward", "eigenvectors")
-    inner = inner / differences(L)
+    inner = 0.5 * (inner - adjoint(inner)) / differences(L)
     inner = inner - diagonal_matrix(diagonal_of(inner))
     return V @ (inner if gL is None else inner + diagonal_matrix(gL)) @ adjoint(V)
 

@@ -30,7 +30,8 @@ def mean_grad(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> 
 
 
 def var_grad(grad: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    freedom = prod([self.shape[d] for d in wrap_dims(dim, self.ndim)]) - (1 if correction is None else correction)
+    count = prod([self.shape[d] for d in wrap_dims(dim, self.ndim)])
+    freedom = count - (1 if correction is None else correction)
     scale = 2.0 / freedom if freedom else inf
     return restored(grad, self.shape, dim, keepdim) * scale * (self - self.mean(dim or None, True))
 
@@ -39,9 +40,9 @@ def std_grad(grad: Any, result: Any, self: Any, dim: Any, correction: Any, keepd
     return var_grad((grad / (result * 2)).masked_fill(result == 0, 0), self, dim, correction, keepdim)
 
 
-def moments_grad(first: Any, grads: Any, self: Any, dim: Any, keepdim: bool) -> Any:
+def moments_grad(first: Any, grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
     """What comes through the variance or deviation, and what comes through the mean."""
-    second = None if grads[1] is None else mean_grad(grads[1], self.shape, dim, keepdim)
+    second = None if grad is None else mean_grad(grad, shape, dim, keepdim)
     return first if second is None else second if first is None else first + second
 
 
@@ -107,18 +108,23 @@ derivative("sum.dim_IntList", "SumBackward1",
 derivative("nansum", self=lambda grad, self, dim, keepdim: (
     spread(grad.to(self.dtype), self.shape, dim, keepdim) * self.isnan().logical_not()))
 derivative("mean", self=lambda grad, self_shape: mean_grad(grad, self_shape))
-derivative("mean.dim", "MeanBackward1", self=lambda grad, self_shape, dim, keepdim: mean_grad(grad, self_shape, dim, keepdim))
+derivative("mean.dim", "MeanBackward1",
+           self=lambda grad, self_shape, dim, keepdim: mean_grad(grad, self_shape, dim, keepdim))
 derivative("prod", self=lambda grad, self: prod_grad(grad, reshape(self, (-1,)), 0).view_as(self))
 derivative("prod.dim_int", "ProdBackward1", self=lambda grad, self, dim, keepdim: (
     prod_grad(restored(grad, self.shape, dim, keepdim), self, dim)))
-derivative("var.correction", self=lambda grad, self, dim, correction, keepdim: var_grad(grad, self, dim, correction, keepdim))
+derivative("var.correction",
+           self=lambda grad, self, dim, correction, keepdim: var_grad(grad, self, dim, correction, keepdim))
 derivative("std.correction", self=lambda grad, result, self, dim, correction, keepdim: (
     std_grad(grad, result, self, dim, correction, keepdim)))
 derivative("var_mean.correction", self=lambda grads, self, dim, correction, keepdim: moments_grad(
-    None if grads[0] is None else var_grad(grads[0], self, dim, correction, keepdim), grads, self, dim, keepdim))
+    None if grads[0] is None else var_grad(grads[0], self, dim, correction, keepdim),
+    grads[1], self.shape, dim, keepdim))
 derivative("std_mean.correction", self=lambda grads, result, self, dim, correction, keepdim: moments_grad(
-    None if grads[0] is None else std_grad(grads[0], result, self, dim, correction, keepdim), grads, self, dim, keepdim))
-derivative("amax amin", self=lambda grad, self, result, dim, keepdim: extremum_grad(grad, self, result, dim, keepdim))
+    None if grads[0] is None else std_grad(grads[0], result, self, dim, correction, keepdim),
+    grads[1], self.shape, dim, keepdim))
+derivative("amax amin",
+           self=lambda grad, self, result, dim, keepdim: extremum_grad(grad, self, result, dim, keepdim))
 derivative("aminmax", self=lambda grads, self, min, max, dim, keepdim: (
     aminmax_grad(grads, self, (min, max), dim, keepdim)))
 derivative("max", "MaxBackward1", self=lambda grad, self, result: extremum_grad(grad, self, result))
@@ -126,7 +132,8 @@ derivative("min", "MinBackward1", self=lambda grad, self, result: extremum_grad(
 derivative("max.dim min.dim", self=lambda grad, self_shape, dim, indices, keepdim: (
     selection_grad(grad, self_shape, dim, indices, keepdim)))
 derivative("logsumexp", self=lambda grad, self, result, dim, keepdim: (
-    restored(grad, self.shape, dim, keepdim) * (self - restored(result, self.shape, dim, keepdim)).exp().conj()))
+    restored(grad, self.shape, dim, keepdim)
+    * (self - restored(result, self.shape, dim, keepdim)).exp().conj()))
 derivative("linalg_vector_norm", self=lambda grad, self, ord, result, dim, keepdim: (
     None if ord == 0 else norm_grad(grad, self, ord, result, dim, keepdim)))
 not_differentiable("all all.dim all.dims any any.dim any.dims count_nonzero.dim_IntList argmax argmin")

@@ -24,8 +24,8 @@ def logcumsumexp(x: Any, dim: int) -> Any:
 
 
 def cumprod_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    """Element k is a factor of result k and all behind it: their sum over element k, or without dividing, from the
-    last to the first, where there are zeros.
+    """Element k is a factor of result k and all behind it: their sum over element k, or if there are zeros,
+    without dividing, from the last to the first.
     """
     if not self.ndim or not self.numel():
         return grad

@@ -1,4 +1,4 @@
-"""Finding and counting has no derivative; where the result is of the input's dtype, PyTorch says so in backward."""
+"""Finding and counting has no derivative; of results in the input's dtype, PyTorch says so in backward."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -16,5 +16,5 @@ def not_implemented(name: str) -> Callable[[Any], Any]:
 
 for name in ("_unique2", "unique_dim", "unique_consecutive"):
     derivative(name, self=not_implemented(name))
-not_differentiable("histc searchsorted.Tensor searchsorted.Scalar bucketize.Tensor bucketize.Scalar nonzero nonzero_static "
-                   "isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor")
+not_differentiable("histc searchsorted.Tensor searchsorted.Scalar bucketize.Tensor bucketize.Scalar "
+                   "nonzero nonzero_static isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor")

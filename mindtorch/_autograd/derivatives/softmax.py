@@ -7,13 +7,16 @@ from ..derivative import derivative
 softmax_grad = registry["_softmax_backward_data"].call
 log_softmax_grad = registry["_log_softmax_backward_data"].call
 
-derivative("_softmax", self=lambda grad, result, dim, self_dtype: softmax_grad(grad, result, dim, self_dtype))
-derivative("_log_softmax", self=lambda grad, result, dim, self_dtype: log_softmax_grad(grad, result, dim, self_dtype))
+derivative("_softmax",
+           self=lambda grad, result, dim, self_dtype: softmax_grad(grad, result, dim, self_dtype))
+derivative("_log_softmax",
+           self=lambda grad, result, dim, self_dtype: log_softmax_grad(grad, result, dim, self_dtype))
 derivative("_softmax_backward_data",
-           grad_output=lambda grad, output, dim, input_dtype: softmax_grad(grad.to(output.dtype), output, dim, input_dtype),
+           grad_output=lambda grad, output, dim, input_dtype: (
+               softmax_grad(grad.to(output.dtype), output, dim, input_dtype)),
            output=lambda grad, grad_output, dim, output: (
-               grad * (grad_output - (grad_output * output).sum(dim, True)) - grad_output * (grad * output).sum(dim, True)))
+               grad * (grad_output - (grad_output * output).sum(dim, True))
+               - grad_output * (grad * output).sum(dim, True)))
 derivative("_log_softmax_backward_data",
-           grad_output=lambda grad, output, dim: grad.to(output.dtype) - (grad.to(output.dtype) * output.exp()).sum(dim, True),
-           output=lambda grad, grad_output, dim, output: (
-               -grad * output.exp() * grad_output.sum(dim, True)))
+           grad_output=lambda grad, output, dim: grad - (grad * output.exp()).sum(dim, True),
+           output=lambda grad, grad_output, dim, output: -grad * output.exp() * grad_output.sum(dim, True))

@@ -4,9 +4,14 @@ from __future__ import annotations
 from ..derivative import derivative
 from .reduction import extremum_grad, selection_grad
 
-for name, node in (("kthvalue", None), ("mode", None), ("median.dim", "MedianBackward1"), ("nanmedian.dim", "NanmedianBackward1")):
+SELECTIONS = {
+    "kthvalue": None, "mode": None, "median.dim": "MedianBackward1", "nanmedian.dim": "NanmedianBackward1",
+}  # fmt: skip
+SORTS = {"sort": None, "sort.stable": "SortBackward1", "topk": None}
+for name, node in SELECTIONS.items():
     derivative(name, node, self=lambda grad, self_shape, dim, indices, keepdim: (
         selection_grad(grad, self_shape, dim, indices, keepdim)))
-for name, node in (("sort", None), ("sort.stable", "SortBackward1"), ("topk", None)):
-    derivative(name, node, self=lambda grad, self_shape, dim, indices: selection_grad(grad, self_shape, dim, indices))
+for name, node in SORTS.items():
+    derivative(name, node, self=lambda grad, self_shape, dim, indices: (
+        selection_grad(grad, self_shape, dim, indices)))
 derivative("median nanmedian", self=lambda grad, self, result: extremum_grad(grad, self, result))

@@ -30,6 +30,6 @@ def pack(op: Operator, outputs: list[Any]) -> Any:
     schema = op.schema
     if schema.returns_list:
         return outputs
-    if schema.returns and schema.returns[0] and not schema.returns[0].startswith("result") and len(outputs) > 1:
+    if schema.returns and schema.returns[0] and schema.returns[0] != "result0" and len(outputs) > 1:
         return return_type(op.packet, schema.returns)(*outputs)
     return tuple(outputs)

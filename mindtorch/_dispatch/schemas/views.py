@@ -27,13 +27,13 @@ fm  split_with_sizes(Tensor(a -> *) self, int[] split_sizes, int dim=0) -> Tenso
 """
 
 IN_PLACE = """
-m   as_strided_(Tensor(a!) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a!)
-m   squeeze_(Tensor(a!) self) -> Tensor(a!)
-m   squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)
-m   squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)
-m   t_(Tensor(a!) self) -> Tensor(a!)
-m   transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
-m   unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)
+mv  as_strided_(Tensor(a!) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a!)
+mv  squeeze_(Tensor(a!) self) -> Tensor(a!)
+mv  squeeze_.dim(Tensor(a!) self, int dim) -> Tensor(a!)
+mv  squeeze_.dims(Tensor(a!) self, int[] dim) -> Tensor(a!)
+mv  t_(Tensor(a!) self) -> Tensor(a!)
+mv  transpose_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
+mv  unsqueeze_(Tensor(a!) self, int dim) -> Tensor(a!)
 m   swapaxes_(Tensor(a!) self, int axis0, int axis1) -> Tensor(a!)
 m   swapdims_(Tensor(a!) self, int dim0, int dim1) -> Tensor(a!)
 fm  detach_(Tensor(a!) self) -> Tensor(a!)

@@ -4,12 +4,12 @@ from __future__ import annotations
 from ..._dispatch.binding import make_function
 from ..._tensor import Tensor
 
-bilinear, cosine_similarity, linear, pairwise_distance = map(
-    make_function, ("bilinear", "cosine_similarity", "linear", "pairwise_distance"))
+bilinear, cosine_similarity, div, linear, pairwise_distance, pdist = map(
+    make_function, ("bilinear", "cosine_similarity", "div", "linear", "pairwise_distance", "pdist"))
+__all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """The input over its p-norm along ``dim``, or over ``eps`` where that is less."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)  # type: ignore[attr-defined]
-    quotient = input / norm  # type: ignore[operator]
-    return quotient if out is None else out.copy_(quotient)  # type: ignore[attr-defined]
+    return div(input, norm) if out is None else div(input, norm, out=out)

@@ -18,9 +18,11 @@ def view_lane(general: Row) -> Row:
 
     def view(self: Tensor, size: Any) -> Tensor:
         try:
-            return self._lane_view(self._array.reshape(size), self._offset)  # type: ignore[union-attr]
+            array = self._array.reshape(size)  # type: ignore[union-attr]
         except (ValueError, TypeError):
             return general(self, size)
+        # NumPy takes any negative size for -1
+        return self._lane_view(array, self._offset) if array.shape == size or min(size, default=0) >= -1 else general(self, size)
 
     return view
 

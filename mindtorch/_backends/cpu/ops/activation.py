@@ -12,9 +12,9 @@ from ...._random.default import default_generator
 from .pointwise import sigmoid
 from .special import scipy_function
 
-scipy_erf = scipy_function("erf")
-ERF_P = (1.91112093e-08, -1.94232593e-06, 1.47285570e-04, 3.99050257e-03, 5.15246307e-02, 2.07123398e-01, 1.12837909e+00)
-ERF_Q = (1.0211e-03, 1.495791e-02, 1.1796998e-01, 5.1688958e-01, 1.0)
+ndtr = scipy_function("ndtr")
+ERFCX_P = (0.030665915, 0.21895396, 0.70992134, 1.2175207, 1.0)
+ERFCX_Q = (0.054352783, 0.38812397, 1.284914, 2.3569802, 2.3459002, 1.0)
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by tanh
 
 
@@ -54,23 +54,19 @@ def horner(u: Any, coefficients: tuple[float, ...]) -> Any:
     return out
 
 
-def erf(x: Any) -> Any:
-    """The error function; of float32 as x P(x²) / Q(x²), fitted on [-4, 4] to 4e-7, at a tenth of SciPy's time."""
-    if x.dtype != np.float32:
-        return scipy_erf(x)
-    x = np.minimum(np.maximum(x, -4), 4)
-    square = x * x
-    out = horner(square, ERF_P)
-    out /= horner(square, ERF_Q)
-    out *= x
-    return np.minimum(np.maximum(out, -1), 1)
-
-
 def normal_cdf(x: Any) -> Any:
-    out = erf(x * sqrt(0.5))
-    out += 1
-    out *= 0.5
-    return out
+    """The area under the normal density left of x. Of float32 as exp(-z²) P(z) / Q(z), a fit to 2e-7 on [0, 8], which
+    takes a tenth of SciPy's time.
+    """
+    if x.dtype != np.float32:
+        return ndtr(x)
+    z = np.minimum(np.abs(x) * sqrt(0.5), 15)
+    tail = horner(z, ERFCX_P)
+    tail /= horner(z, ERFCX_Q)
+    z *= z
+    tail *= np.exp(-z)
+    tail *= 0.5
+    return np.where(x < 0, tail, 1 - tail)
 
 
 def gelu(x: Any, approximate: str = "none") -> Any:

@@ -34,11 +34,13 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
         out = np.empty_like(x)
         out.real, out.imag = nan_to_num(x.real, nan, posinf, neginf), nan_to_num(x.imag, nan, posinf, neginf)
         return out
-    if x.dtype.kind != "f":
-        return x.copy()
-    limits = np.finfo(x.dtype)
-    return np.nan_to_num(x, nan=nan or 0.0, posinf=limits.max if posinf is None else posinf,
-                         neginf=limits.min if neginf is None else neginf)
+    out = x.copy()
+    if x.dtype.kind not in "biu":
+        largest = np.nextafter(x.dtype.type(np.inf), x.dtype.type(0))
+        for found, value in ((np.isnan(x), nan or 0.0), (x == np.inf, largest if posinf is None else posinf),
+                             (x == -np.inf, -largest if neginf is None else neginf)):
+            np.copyto(out, x.dtype.type(value), where=found)
+    return out
 
 
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:

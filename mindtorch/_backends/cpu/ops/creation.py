@@ -11,12 +11,11 @@ from ...._dtype import COMPLEX, FLOATING, DType, get_default_dtype
 
 
 def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> np.ndarray:
-    if all(isinstance(v, int) for v in (start, end, step)) and (dtype is None or dtype.category < FLOATING):
-        return np.arange(start, end, step, dtype.np if dtype else np.int64)
-    count = math.ceil((end - start) / step)
     if dtype is not None and dtype.category < FLOATING:
-        return np.arange(count) * int(step) + int(start)
-    return start + np.arange(count, dtype=np.float64) * step
+        return np.arange(int(start), int(end), int(step), np.int64)
+    if all(isinstance(v, int) for v in (start, end, step)):
+        return np.arange(start, end, step, np.int64)
+    return start + np.arange(math.ceil((end - start) / step), dtype=np.float64) * step
 
 
 def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> np.ndarray:
@@ -38,7 +37,9 @@ def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> np
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None) -> np.ndarray:
-    exponents = linspace(start, end, steps, dtype if dtype is not None and dtype.category >= FLOATING else None)
+    if dtype is not None and dtype.category < FLOATING:
+        dtype, start, end = None, math.trunc(start), math.trunc(end)
+    exponents = linspace(start, end, steps, dtype)
     return np.power(np.asarray(base, exponents.dtype), exponents)
 
 

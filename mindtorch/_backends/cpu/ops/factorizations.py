@@ -207,7 +207,7 @@ def ldl_factor_ex(a: ndarray, hermitian: bool = False, check_errors: bool = Fals
     outputs = np.empty_like(a), np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
     if a.size:
         factor = lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf", a.dtype)
-        each(outputs, lambda a: factor(a, 1), a)
+        each(outputs, lambda a: (np.tril((result := factor(a, 1))[0]), *result[1:]), a)
     if check_errors:
         check_info(outputs[2], "torch.linalg.ldl_factor_ex", "the factorization could not be completed because D[{0},{0}] is zero.")
     return outputs

@@ -43,10 +43,11 @@ def equal_width(x: np.ndarray, bins: int, bounds: Any, dimension: int = 0) -> np
     return linspace(low, high, bins + 1, from_numpy_dtype(x.dtype)).astype(x.dtype)
 
 
-def counts(points: np.ndarray, bins: list[np.ndarray], weight: np.ndarray | None, density: bool) -> np.ndarray:
-    """How many points (rows) lie in each bin of a grid. A bin holds its left edge, the last one its right edge, too."""
+def counts(points: np.ndarray, bins: list[np.ndarray], weight: Any, density: bool) -> np.ndarray:
+    """How many points (rows) lie in each bin of a grid. A bin holds its left edge, the last one both."""
     columns, bins = list(widened(points).T), [widened(edges) for edges in bins]
-    inside = reduce(np.logical_and, [(x >= edges[0]) & (x <= edges[-1]) for x, edges in zip(columns, bins, strict=True)])
+    inside = reduce(np.logical_and, [
+        (x >= edges[0]) & (x <= edges[-1]) for x, edges in zip(columns, bins, strict=True)])
     places = tuple(np.minimum(np.searchsorted(edges, x[inside], "right") - 1, len(edges) - 2)
                    for x, edges in zip(columns, bins, strict=True))
     out = np.zeros([len(edges) - 1 for edges in bins], columns[0].dtype)
@@ -57,7 +58,8 @@ def counts(points: np.ndarray, bins: list[np.ndarray], weight: np.ndarray | None
     return out
 
 
-def histogram_edges(x: np.ndarray, bins: np.ndarray, weight: Any = None, density: bool = False) -> tuple[Any, Any]:
+def histogram_edges(x: np.ndarray, bins: np.ndarray, weight: Any = None,
+                    density: bool = False) -> tuple[Any, Any]:
     return counts(x.reshape(-1, 1), [bins], weight, density), bins
 
 
@@ -66,12 +68,14 @@ def histogram_count(x: np.ndarray, bins: int = 100, range: Any = None, weight: A
     return histogram_edges(x, equal_width(x, bins, range), weight, density)
 
 
-def bin_edges(x: np.ndarray, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Any]:
+def bin_edges(x: np.ndarray, bins: Any, range: Any = None, weight: Any = None,
+              density: bool = False) -> list[np.ndarray]:
     return [equal_width(x[..., i], count, None if range is None else range[2 * i: 2 * i + 2], i)
             for i, count in enumerate(bins)]
 
 
-def from_bin_tensors(x: np.ndarray, bins: list[np.ndarray], weight: Any = None, density: bool = False) -> np.ndarray:
+def from_bin_tensors(x: np.ndarray, bins: list[np.ndarray], weight: Any = None,
+                     density: bool = False) -> np.ndarray:
     return counts(x.reshape(-1, x.shape[-1]), bins, weight, density)
 
 

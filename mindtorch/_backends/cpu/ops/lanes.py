@@ -1,7 +1,8 @@
 """Fast lanes of a few operators that small models call all the time.
 
-As for pointwise operators: the dispatcher has seen that all inputs are contiguous CPU tensors and no other key is
-set; a lane handles the one case in which nothing is left to check, and leaves every other to the general kernel.
+As for pointwise operators: the dispatcher has seen that all inputs are contiguous CPU tensors and no other
+key is set; a lane handles the one case in which nothing is left to check, and leaves every other to the
+general kernel.
 """
 from __future__ import annotations
 
@@ -43,7 +44,8 @@ def sum_dim_lane(general: Callable[..., Any]) -> Callable[..., Any]:
 
     def lane(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> Any:
         array, have = self._array, self._dtype
-        if dtype is not None or not dim or have.category != FLOATING or have.itemsize < 4 or array.size > SMALL:
+        if (dtype is not None or not dim or have.category != FLOATING or have.itemsize < 4
+                or array.size > SMALL):
             return general(self, dim, keepdim, dtype)
         try:
             result = reduce(array, dim, keepdims=keepdim)
@@ -57,7 +59,7 @@ def sum_dim_lane(general: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def along_lane(compute: Callable[..., None], count: int) -> Callable[..., Any]:
-    """Operators that compute along a dimension of ``count`` small tensors of one shape and dtype, into an output."""
+    """Operators that compute along a dimension of ``count`` small tensors, of one shape and dtype."""
 
     def make(general: Callable[..., Any]) -> Callable[..., Any]:
         def lane(*args: Any) -> Any:

@@ -1,7 +1,7 @@
 """CPU kernels of reductions.
 
-Each is a function of an array, a tuple of axes and ``keepdims``, as NumPy's; ``reduced`` makes rows of them. Half
-precision is reduced in float32, as PyTorch does, and rounded once at the end.
+Each is a function of an array, a tuple of axes and ``keepdims``, as NumPy's; ``reduced`` makes rows of them.
+Half precision is reduced in float32, as PyTorch does, and rounded once at the end.
 """
 from __future__ import annotations
 
@@ -59,12 +59,12 @@ def count(x: np.ndarray, axis: Ints) -> int:
     return prod([x.shape[a] for a in axis])
 
 
-# -- sums --------------------------------------------------------------------------------------------------------------
+# -- sums ----------------------------------------------------------------------------------------------------
 
 
 def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
-    """The sum. NumPy adds in pairs along the innermost axis only; long other axes are summed block by block, so that
-    rounding errors stay small there, too (PyTorch's cascade sum).
+    """The sum. NumPy adds in pairs along the innermost axis only; long other axes are summed block by block,
+    so that rounding errors stay small there, too (PyTorch's cascade sum).
     """
     if x.dtype.kind in "biu":
         return add(x, axis, np.int64, keepdims=keepdims)
@@ -104,21 +104,21 @@ def variance(x: np.ndarray, axis: Ints, freedom: Any, keepdims: bool) -> tuple[A
 
 
 def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Callable[..., Any]:
-    """A row for ``op(self, dim, correction, keepdim)`` that gives a function of the variance, and the mean."""
+    """A row for ``op(self, dim, correction, keepdim)``: a function of the variance, and the mean."""
 
     def row(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
         spread, middle = variance(widened(x), axis, max(freedom, 0), keepdim)
         if freedom <= 0 and np.size(spread):
-            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than the reduction "
-                          "factor (input numel divided by output numel).", stacklevel=6)
+            warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
+                          "the reduction factor (input numel divided by output numel).", stacklevel=6)
         return finish(spread), middle
 
     return row
 
 
-# -- extrema and truth -------------------------------------------------------------------------------------------------
+# -- extrema and truth ---------------------------------------------------------------------------------------
 
 
 def truth(reduce: Any) -> Reduce:
@@ -131,12 +131,12 @@ def extremum(reduce: Any) -> Reduce:
 
 
 def lines(x: np.ndarray, dim: int) -> tuple[np.ndarray, int]:
-    """The array with at least one axis, and the axis that a dimension means: a 0-d tensor is a line of one element."""
+    """The array with at least one axis, and the axis that a dimension means; a 0-d tensor is one line."""
     return (x, dim % x.ndim) if x.ndim else (x.reshape(1), 0)
 
 
 def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., Any]:
-    """A row for ``op(self, dim, keepdim)`` from a function that gives, for each line, the index of an element."""
+    """A row for ``op(self, dim, keepdim)`` from a function that gives an index for each line."""
 
     def row(x: np.ndarray, dim: int = -1, keepdim: bool = False, *rest: Any) -> Any:
         return at(x, dim, choose(*lines(widened(x), dim), *rest), keepdim)
@@ -168,7 +168,7 @@ def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tup
     return minimum(x, axis, keepdims=keepdim), maximum(x, axis, keepdims=keepdim)
 
 
-# -- norms -------------------------------------------------------------------------------------------------------------
+# -- norms ---------------------------------------------------------------------------------------------------
 
 
 def logsumexp(x: np.ndarray, dim: Any, keepdim: bool = False) -> Any:
@@ -194,7 +194,8 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
     return total(x, axis, keepdims) if p == 1 else total(x**p, axis, keepdims) ** (1 / p)
 
 
-def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False,
+                       dtype: Any = None) -> Any:
     return vector_norm(widened(converted(x, dtype)), ord, wrap_dims(dim, x.ndim), keepdim)
 
 

@@ -9,11 +9,11 @@ import numpy as np
 from ...common.errors import check
 from .reduction import widened
 
-# -- unique elements ---------------------------------------------------------------------------------------------------
+# -- unique elements -----------------------------------------------------------------------------------------
 
 
 def deduplicated(items: np.ndarray, order: np.ndarray | None = None) -> tuple[Any, Any, Any]:
-    """The first of each run of equal items, taken in an order; the run of each item; and how long the runs are."""
+    """The first of each run of equal items, taken in an order; the run of each item; the runs' lengths."""
     ordered = items if order is None else items[order]
     starts = np.ones(len(items), bool)
     differ = ordered[1:] != ordered[:-1]
@@ -53,15 +53,18 @@ sorted_slices = of_slices(lambda rows: np.lexsort(widened(rows).T[::-1]))
 consecutive_elements, consecutive_slices = of_elements(lambda flat: None), of_slices(lambda rows: None)
 
 
-def unique_consecutive(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Any:
-    return consecutive_elements(x, return_inverse, return_counts) if dim is None else consecutive_slices(x, dim)
+def unique_consecutive(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False,
+                       dim: int | None = None) -> tuple[Any, Any, Any]:
+    if dim is None:
+        return consecutive_elements(x, return_inverse, return_counts)
+    return consecutive_slices(x, dim)
 
 
-# -- places ------------------------------------------------------------------------------------------------------------
+# -- places --------------------------------------------------------------------------------------------------
 
 
-def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, right: bool = False, side: str | None = None,
-                 sorter: np.ndarray | None = None) -> np.ndarray:
+def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, right: bool = False,
+                 side: str | None = None, sorter: np.ndarray | None = None) -> np.ndarray:
     """A binary search for all values at once, in ATen's steps: they decide where NaN ends up."""
     values = np.asarray(values)
     if sorter is not None:
@@ -81,7 +84,8 @@ def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, rig
     return low.reshape(values.shape)
 
 
-def bucketize(values: Any, boundaries: np.ndarray, out_int32: bool = False, right: bool = False) -> np.ndarray:
+def bucketize(values: Any, boundaries: np.ndarray, out_int32: bool = False,
+              right: bool = False) -> np.ndarray:
     return searchsorted(boundaries, values, out_int32, right)
 
 

@@ -37,8 +37,8 @@ def log_softmax_grad(grad: np.ndarray, output: np.ndarray, out: np.ndarray, axis
 
 
 def blocked(compute: Callable[..., None], count: int) -> Callable[..., Any]:
-    """A row from a function that computes along an axis of ``count`` arrays into an output: it is called for slices
-    along the first axis, if that is another one.
+    """A row from a function that computes along an axis of ``count`` arrays into an output: it is called for
+    slices along the first axis, if that is another one.
     """
 
     def row(*args: Any) -> np.ndarray:

@@ -1,4 +1,4 @@
-"""CPU kernels of sorting and selection by order. NaN is larger than every number; equal elements keep their order."""
+"""CPU kernels of sorting and selection by order. NaN is larger than all numbers; equals keep their order."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -10,7 +10,7 @@ from .reduction import lines, selected, widened
 
 
 def order(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
-    """The indices that sort an array stably along an axis. Descending is the order of the reversed array, reversed."""
+    """The indices that sort stably along an axis. Descending is the order of the reversed array, reversed."""
     if not descending:
         return np.argsort(x, axis, kind="stable")
     return np.flip(x.shape[axis] - 1 - np.argsort(np.flip(x, axis), axis, kind="stable"), axis)
@@ -36,7 +36,7 @@ def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: boo
 
 
 def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
-    """The indices, in order, of the k largest or smallest along the last axis; the first ones among equals."""
+    """The indices, in order, of the k largest or smallest along the last axis; of equals, the first ones."""
     rank = x.shape[-1] - k if largest else k - 1
     bound = np.partition(x, rank, -1)[..., rank, None]
     beyond, equal = x > bound if largest else x < bound, x == bound

@@ -114,7 +114,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "erfc": scipy_function("erfc"),
     "erfinv": scipy_function("erfinv"),
     "logit": logit,
-    "lgamma": gammaln,
+    "lgamma": lambda x: np.where(x == -np.inf, np.inf, gammaln(x)),
     "digamma": digamma,
     "polygamma": polygamma,
     "mvlgamma": mvlgamma,

@@ -100,7 +100,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "clamp_max": CLAMP_ONE,
     "clamp_max.Tensor": CLAMP_BY_ONE,
     "heaviside": Pointwise("default", 2, FLOATS, check=check_heaviside),
-    "nan_to_num": Pointwise("default", 1),
+    "nan_to_num": Pointwise("default", 1, opmath=False),
     "where.self": Pointwise("default", 3, untyped=(0,), check=check_condition),
     "masked_fill.Scalar": masked_fill,
     "masked_fill.Tensor": masked_fill,

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from ...._dtype import DType, dtype_of_number, get_default_dtype, int64
+from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype, int64
 from ...common.errors import check
 from ...common.layout import Spec
 
@@ -15,9 +15,13 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> S
     if dtype is None:
         dtype = get_default_dtype() if any(isinstance(v, float) for v in (start, end, step)) else int64
     check(dtype.name != "bool", '"arange_cpu" not implemented for \'Bool\'', NotImplementedError)
+    if dtype.category < FLOATING and not isinstance(step, int):
+        check(int(step) != 0, "step must be nonzero", ValueError)
     check(step != 0, "step must be nonzero")
     check(math.isfinite(start) and math.isfinite(end), f"unsupported range: {start} -> {end}")
     check((end - start) * step >= 0, "upper bound and lower bound inconsistent with step sign")
+    if dtype.category < FLOATING:
+        start, end, step = int(start), int(end), int(step)
     if all(isinstance(v, int) for v in (start, end, step)):
         return Spec((-((start - end) // step),), dtype)
     return Spec((math.ceil((end - start) / step),), dtype)

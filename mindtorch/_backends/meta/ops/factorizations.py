@@ -110,9 +110,9 @@ def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = Fals
                      f"{shape[-2]}x{shape[-1]})")
     batch = broadcast_shapes(A.shape[:-2], shape[:-2])
     result: Ints = (*batch, *shape[-2:])
-    solution = column_major(result, B._dtype) if left else Spec(result, B._dtype)
     if vector:
-        solution = strided(result[:-1], B._dtype, columns(result)[:-1])
+        result = result[:-1]
+    solution = column_major(result, B._dtype) if left and len(result) > 1 else Spec(result, B._dtype)
     return solution, column_major((*batch, n, n), A._dtype), Spec((*batch, n), int32), Spec(batch, int32)
 
 

@@ -43,8 +43,8 @@ def check_bins(bins: Any) -> None:
 def check_range(bounds: Any, dimensions: int) -> None:
     if bounds is None:
         return
-    check(len(bounds) == 2 * dimensions, f"torch.histogramdd: for a {dimensions}-dimensional histogram range should have "
-          f"{2 * dimensions} elements, but got {len(bounds)}")
+    check(len(bounds) == 2 * dimensions, f"torch.histogramdd: for a {dimensions}-dimensional histogram range "
+          f"should have {2 * dimensions} elements, but got {len(bounds)}")
     for i in range(dimensions):
         low, high = bounds[2 * i: 2 * i + 2]
         check(low <= high, f"torch.histogramdd: min {low} should not exceed max {high} for dimension {i}")
@@ -52,17 +52,19 @@ def check_range(bounds: Any, dimensions: int) -> None:
 
 def check_weight(self: Any, weight: Any, shape: Any) -> None:
     if weight is not None:
-        check(weight._dtype is self._dtype,
-              "torch.histogramdd: if weight tensor is provided, input tensor and weight tensor should have the same dtype")
-        check(weight.shape == shape, "torch.histogramdd: if weight tensor is provided it should have the same shape as the "
-              f"input tensor excluding its innermost dimension, but got input with shape {list(self.shape)} and weight with "
-              f"shape {list(weight.shape)}")
+        check(weight._dtype is self._dtype, "torch.histogramdd: if weight tensor is provided, input tensor "
+              "and weight tensor should have the same dtype")
+        check(weight.shape == shape, "torch.histogramdd: if weight tensor is provided it should have the "
+              "same shape as the input tensor excluding its innermost dimension, but got input with shape "
+              f"{list(self.shape)} and weight with shape {list(weight.shape)}")
 
 
 def check_edges(self: Any, bins: Any) -> None:
     for edges in bins:
-        check(edges.ndim == 1 and edges.numel(), "torch.histogramdd: bins tensor should have one dimension and some elements")
-        check(edges._dtype is self._dtype, "torch.histogramdd: input tensor and bins tensors should have the same dtype")
+        check(edges.ndim == 1 and edges.numel(),
+              "torch.histogramdd: bins tensor should have one dimension and some elements")
+        check(edges._dtype is self._dtype,
+              "torch.histogramdd: input tensor and bins tensors should have the same dtype")
 
 
 def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Specs:
@@ -83,9 +85,15 @@ def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any =
     return Spec((bins,), self._dtype), Spec((bins + 1,), self._dtype)
 
 
-def bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Spec]:
+def check_points(self: Any, bins: Any) -> None:
     check(self.ndim >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions")
-    check(len(bins) == self.shape[-1], "histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    check(len(bins) == self.shape[-1],
+          "histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+
+
+def bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None,
+              density: bool = False) -> list[Spec]:
+    check_points(self, bins)
     check_bins(bins)
     check_range(range, len(bins))
     check_floating("histogramdd", self._dtype)
@@ -93,8 +101,7 @@ def bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None, densi
 
 
 def from_bin_tensors(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Spec:
-    check(self.ndim >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions")
-    check(len(bins) == self.shape[-1], "histogramdd: The size of bins must be equal to the innermost dimension of the input.")
+    check_points(self, bins)
     check_edges(self, bins)
     check_weight(self, weight, self.shape[:-1])
     check_floating("histogramdd", self._dtype)

@@ -5,6 +5,7 @@ Outputs are contiguous whatever the input's strides are, as PyTorch's.
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import inf
 from typing import Any
 
 from ...common.errors import NAMES, check, not_implemented_for
@@ -22,8 +23,8 @@ def reduced_shape(shape: Any, dims: Ints, keepdim: bool) -> Ints:
 
 
 def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
-    """The meta kernel of ``op(self, dim, keepdim, dtype)``; ``no_identity`` is the operator's name if it has no result
-    for no elements.
+    """The meta kernel of ``op(self, dim, keepdim, dtype)``; ``no_identity`` is the operator's name if it has
+    no result for no elements.
     """
 
     def meta(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
@@ -63,12 +64,12 @@ def check_elements(name: str, self: Any, dim: Any, error: type[Exception] = Runt
         return
     for d in (dim,) if isinstance(dim, int) else dim:
         wrapped = wrap_dim(d, self.ndim)
-        check(not self.ndim or self.shape[wrapped], f"{name}(): Expected reduction dim {wrapped} to have non-zero size.",
-              IndexError)
+        check(not self.ndim or self.shape[wrapped],
+              f"{name}(): Expected reduction dim {wrapped} to have non-zero size.", IndexError)
 
 
 def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
-    """The meta kernel of ``op(self, dim, keepdim)`` that picks an element of each line: its value and its index."""
+    """The meta kernel of ``op(self, dim, keepdim)`` that picks one of each line: its value and its index."""
 
     def meta(self: Any, dim: int = -1, keepdim: bool = False) -> tuple[Spec, Spec]:
         check_elements(name, self, dim)
@@ -78,7 +79,7 @@ def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
     return meta
 
 
-# -- rules for dtypes --------------------------------------------------------------------------------------------------
+# -- rules for dtypes ----------------------------------------------------------------------------------------
 
 
 def summed(self: Any, wanted: DType | None = None) -> DType:
@@ -95,8 +96,8 @@ def averaged(self: Any, wanted: DType | None = None) -> DType:
     """Floating point stays; for integers a dtype has to be asked for."""
     out = wanted or self._dtype
     check(out.category >= FLOATING,
-          f"mean(): could not infer output dtype. {'Optional' if wanted else 'Input'} dtype must be either a floating "
-          f"point or complex dtype. Got: {NAMES[out.name]}")
+          f"mean(): could not infer output dtype. {'Optional' if wanted else 'Input'} dtype must be either a "
+          f"floating point or complex dtype. Got: {NAMES[out.name]}")
     return out
 
 
@@ -119,7 +120,7 @@ def counted(self: Any, wanted: DType | None = None) -> DType:
 
 
 def only(kernel: str, categories: Any) -> Rule:
-    """The dtype stays; ``kernel`` is named where its category is none of these, if there is anything to do."""
+    """The dtype stays; ``kernel`` is named if its category is none of these and there is anything to do."""
 
     def rule(self: Any, wanted: DType | None = None) -> DType:
         if self._dtype.category not in categories and self.numel():
@@ -137,7 +138,7 @@ def real(name: str) -> Rule:
     return rule
 
 
-# -- kernels -----------------------------------------------------------------------------------------------------------
+# -- kernels -------------------------------------------------------------------------------------------------
 
 
 def moments(name: str) -> Callable[..., tuple[Spec, Spec]]:
@@ -180,25 +181,25 @@ def logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Spec:
     return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), out)
 
 
-def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
-    have = self._dtype
-    where = "linalg.vector_norm: "
-    check(have.category >= FLOATING, f"{where}Expected a floating point or complex tensor as input. Got {NAMES[have.name]}")
+def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False,
+                       dtype: DType | None = None) -> Spec:
+    have, where = self._dtype, "linalg.vector_norm: "
+    check(have.category >= FLOATING,
+          f"{where}Expected a floating point or complex tensor as input. Got {NAMES[have.name]}")
     check(not isinstance(ord, complex), f"{where}Expected a non-complex scalar as the order of norm.")
     if dtype is not None:
-        got = NAMES[dtype.name]
+        got, kind = NAMES[dtype.name], "complex" if have.is_complex else "real"
         check(dtype.category >= FLOATING, f"{where}dtype should be floating point or complex, but got {got}")
-        kind = "complex" if have.is_complex else "real"
-        check(dtype.is_complex == have.is_complex, f"{where}dtype should be {kind} for {kind} inputs, but got {got}")
-        check(promote_types(have, dtype) is dtype,
-              f"{where}the dtype of the input ({NAMES[have.name]}) should be convertible without narrowing to the "
-              f"specified dtype ({got})")
+        check(dtype.is_complex == have.is_complex,
+              f"{where}dtype should be {kind} for {kind} inputs, but got {got}")
+        check(promote_types(have, dtype) is dtype, f"{where}the dtype of the input ({NAMES[have.name]}) "
+              f"should be convertible without narrowing to the specified dtype ({got})")
     dims = wrap_dims(dim, self.ndim)
-    if ord < 0 or ord == float("inf"):
+    if ord < 0 or ord == inf:
         empty = next((d for d in dims if self.ndim and not self.shape[d]), None)
         place = f"the dimension {empty} because this dimension" if dim else "an empty tensor because it"
-        check(empty is None, f"{where[:-2]} cannot compute the {ord} norm on {place} is empty and the operation does not "
-              "have an identity")
+        check(empty is None, f"{where[:-2]} cannot compute the {ord} norm on {place} is empty and the "
+              "operation does not have an identity")
     return Spec(reduced_shape(self.shape, dims, keepdim), (dtype or have).to_real())
 
 

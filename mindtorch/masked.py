@@ -1,0 +1,204 @@
+"""Reductions and normalizations over the elements that a boolean mask lets through: ``torch.masked``.
+
+What is masked out is replaced by a value that does not change the result; where a mask lets nothing through, the
+result is that value (or NaN for means, medians and variances). Masks are broadcast to the input's shape.
+"""
+from __future__ import annotations
+
+from math import inf, nan
+from typing import Any
+
+from ._backends.common.layout import wrap_dim, wrap_dims
+from ._dispatch.schemas import registry
+from ._dtype import BOOL, COMPLEX, FLOATING, DType, bool_, float32, iinfo, int64
+from ._tensor import Tensor
+
+Dims = int | tuple[int, ...] | list[int] | None
+__all__ = [
+    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
+    "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
+]  # fmt: skip
+
+
+def _canonical(mask: Any, input: Any) -> Any:
+    """The mask as bools in the input's shape.
+
+    Raises:
+        IndexError: if it has more dimensions than the input.
+    """
+    if mask.ndim > input.ndim:
+        raise IndexError("expected broadcastable mask (got mask dimensionality higher than of the input)")
+    return mask.expand(input.shape).to(bool_)
+
+
+def _kept(input: Any, mask: Any, value: Any) -> Any:
+    """The input with a value where the mask is False."""
+    return input if mask is None else input.masked_fill(_canonical(mask, input).logical_not(), value)
+
+
+def _extreme(name: str, dtype: DType, largest: bool) -> Any:
+    """The largest or the lowest value of a dtype.
+
+    Raises:
+        NotImplementedError: for bools and complex numbers.
+    """
+    if dtype.category in (BOOL, COMPLEX):
+        raise NotImplementedError(f"identity of {name} on {dtype} input")
+    if dtype.category == FLOATING:
+        return inf if largest else -inf
+    return iinfo(dtype).max if largest else iinfo(dtype).min
+
+
+def _extreme_of(name: str, input: Any, mask: Any, largest: bool) -> Any:
+    return input if mask is None else _kept(input, mask, _extreme(name, input.dtype, largest))
+
+
+def _summed(input: Any, dtype: DType | None) -> DType:
+    return dtype or (int64 if input.dtype.category < FLOATING else input.dtype)
+
+
+def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The sum; 0 where nothing is let through."""
+    return _kept(input, mask, 0).sum(wrap_dims(dim, input.ndim), bool(keepdim), dtype=_summed(input, dtype))
+
+
+def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The product; 1 where nothing is let through."""
+    result = _kept(input, mask, 1).to(_summed(input, dtype))
+    for d in reversed(wrap_dims(dim, input.ndim)):
+        result = result.prod(d, bool(keepdim))
+    return result
+
+
+def cumsum(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The running sum, to which what is masked out adds nothing."""
+    return _kept(input, mask, 0).cumsum(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
+
+
+def cumprod(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The running product, which what is masked out leaves as it is."""
+    return _kept(input, mask, 1).cumprod(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
+
+
+def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The maximum; the dtype's lowest value where nothing is let through."""
+    kept = _extreme_of("amax", input, mask, largest=False)
+    return kept.amax(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
+
+
+def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The minimum; the dtype's largest value where nothing is let through."""
+    kept = _extreme_of("amin", input, mask, largest=True)
+    return kept.amin(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
+
+
+def argmax(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
+           mask: Any = None) -> Any:
+    """The index of the maximum, in the input's dtype unless another is given."""
+    return _extreme_of("argmax", input, mask, largest=False).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
+
+
+def argmin(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
+           mask: Any = None) -> Any:
+    """The index of the minimum, in the input's dtype unless another is given."""
+    return _extreme_of("argmin", input, mask, largest=True).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
+
+
+def _count(input: Any, dim: Dims, keepdim: bool, mask: Any) -> Any:
+    """How many elements are let through."""
+    passed = input.new_ones(input.shape, dtype=bool_) if mask is None else _canonical(mask, input)
+    return passed.sum(wrap_dims(dim, input.ndim), bool(keepdim))
+
+
+def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The mean; NaN where nothing is let through.
+
+    Raises:
+        ValueError: if the output would be of integers or bools.
+    """
+    out = dtype or input.dtype
+    if out.category < FLOATING:
+        raise ValueError(f"mean(): Could not infer output dtype. {'Optional' if dtype else 'Input'} dtype must be either "
+                         f"a floating point or complex dtype. Got: {out}")
+    return sum(input, dim, keepdim=keepdim, dtype=out, mask=mask) / _count(input, dim, keepdim, mask)
+
+
+def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The lower median along one dimension; NaN where nothing is let through.
+
+    Raises:
+        ValueError: if that is so and the dtype has no NaN.
+    """
+    floating = input.dtype.category == FLOATING
+    kept = _kept(input if floating else input.to(float32), mask, nan)
+    result = kept.nanmedian(wrap_dim(dim, input.ndim), keepdim)[0]
+    if floating:
+        return result
+    if result.isnan().any():
+        raise ValueError("masked median expects no fully masked out rows if dtype is not floating point")
+    return result.to(dtype or input.dtype)
+
+
+def logsumexp(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
+              mask: Any = None) -> Any:
+    """``log(sum(exp(input)))``; -inf where nothing is let through."""
+    lowest = -inf if input.dtype.category >= FLOATING else iinfo(input.dtype).min if mask is not None else 0
+    return _kept(input, mask, lowest).logsumexp(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
+
+
+def logaddexp(input: Any, other: Any, *, dtype: DType | None = None, input_mask: Any = None,
+              other_mask: Any = None) -> Any:
+    """``log(exp(input) + exp(other))``, each with a mask of its own."""
+    first = _extreme_of("logaddexp", input, input_mask, largest=False)
+    second = _extreme_of("logaddexp", other, other_mask, largest=False)
+    return first.logaddexp(second).to(dtype or input.dtype)
+
+
+def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
+         mask: Any = None) -> Any:
+    """The vector norm; 0 where nothing is let through (inf for the norm of order -inf)."""
+    kept = _kept(input, mask, inf if ord == -inf else 0)
+    return registry["linalg_vector_norm"].call(
+        kept, 2 if ord is None else ord, wrap_dims(dim, input.ndim), bool(keepdim), dtype or input.dtype)
+
+
+def var(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
+        keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The variance; NaN where nothing is let through."""
+    correction = correction if correction is not None else 1 if unbiased is None else int(unbiased)
+    out = dtype or (input.dtype if input.dtype.category >= FLOATING else float32)
+    compute = out if out.category >= FLOATING else float32
+    away = input - sum(input, dim, keepdim=True, dtype=out, mask=mask) / _count(input, dim, True, mask)
+    total = sum(away * away.conj(), dim, keepdim=keepdim, dtype=compute, mask=mask)
+    count = _count(input, dim, keepdim, mask)
+    if correction != 0:
+        count = (count.to(compute.to_real()) - correction).clamp(min=0)
+    return (total / count).to(out)
+
+
+def std(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
+        keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The standard deviation; NaN where nothing is let through."""
+    return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
+
+
+def softmax(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
+    """Softmax, 0 for what is masked out."""
+    return _extreme_of("amax", input, mask, largest=False).softmax(wrap_dim(dim, input.ndim), dtype)
+
+
+def log_softmax(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
+    """The logarithm of softmax, -inf for what is masked out."""
+    return _extreme_of("amax", input, mask, largest=False).log_softmax(wrap_dim(dim, input.ndim), dtype)
+
+
+def softmin(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
+    """Softmax of -x, 0 for what is masked out."""
+    return (-_extreme_of("amin", input, mask, largest=True)).softmax(wrap_dim(dim, input.ndim), dtype)
+
+
+def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType | None = None,
+              mask: Any = None) -> Tensor:
+    """The input over its norm, or over ``eps`` where that is more; 0 for what is masked out."""
+    length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
+    return _kept(input, mask, 0) / length.maximum(length.new_full((), eps))

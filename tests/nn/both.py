@@ -1,0 +1,46 @@
+"""Run a program with both libraries, and compare what it returns or raises."""
+from __future__ import annotations
+
+from collections.abc import Callable, Mapping
+from typing import Any
+
+import torch
+
+import mindtorch
+from tests.support import Outcome, array, is_tensor, name_of
+
+
+def plain(value: Any) -> Any:
+    """A result as plain data: tensors as class, dtype, shape and rounded values, modules as their repr."""
+    if isinstance(value, type):
+        return value.__name__
+    if is_tensor(value):
+        return (type(value).__name__, name_of(value.dtype), tuple(value.shape), value.requires_grad,
+                None if value.is_meta else array(value).round(4).tolist())
+    if isinstance(value, (mindtorch.nn.Module, torch.nn.Module)):
+        return repr(value)
+    if isinstance(value, Mapping):
+        return {key: plain(item) for key, item in value.items()}
+    if isinstance(value, (list, tuple)):
+        return [plain(item) for item in value]
+    if value is None or isinstance(value, (bool, int, float, str)):
+        return value
+    return str(value)
+
+
+def same(program: Callable[[Any], Any], message: bool = True) -> Any:
+    """Assert that ``program(library)`` does with mindtorch what it does with PyTorch; what it returned.
+
+    Exceptions have to be of one type, and say the same unless ``message`` is False.
+    """
+    torch.manual_seed(0)
+    mindtorch.manual_seed(0)
+    theirs, ours = Outcome.of(program, torch), Outcome.of(program, mindtorch)
+    assert ours.kind() == theirs.kind(), f"{ours.error!r}, torch {theirs.error!r}"
+    if theirs.error is not None:
+        if message:
+            assert str(ours.error).replace("mindtorch", "torch") == str(theirs.error)
+        return None
+    mine, other = plain(ours.value), plain(theirs.value)
+    assert mine == other
+    return ours.value

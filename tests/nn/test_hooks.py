@@ -1,0 +1,229 @@
+"""A module's hooks: forward, backward, and those of all modules."""
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from tests.nn.both import plain, same
+
+
+def pair(t):
+    """A module of two inputs and three outputs, one of them not differentiable."""
+
+    class Pair(t.nn.Module):
+        def forward(self, x, y, k=2):
+            return x * y * k, (x * 3).sum(), y.detach()
+
+    return Pair()
+
+
+def recorded(seen, name):
+    def hook(*args):
+        seen.append((name, plain([a for a in args[1:]])))
+
+    return hook
+
+
+def test_forward_hooks_see_and_replace():
+    def program(t):
+        seen = []
+        model = t.nn.ReLU()
+        model.register_forward_pre_hook(lambda m, args: (args[0] + 1,))
+        model.register_forward_pre_hook(lambda m, args: args[0] * 10)
+        model.register_forward_pre_hook(recorded(seen, "pre"))
+        model.register_forward_hook(lambda m, args, out: out - 1)
+        handle = model.register_forward_hook(recorded(seen, "post"))
+        first = model(t.ones(2))
+        handle.remove()
+        return first, model(t.zeros(1)), seen
+
+    same(program)
+
+
+def test_forward_hooks_with_keyword_arguments():
+    def program(t):
+        seen = []
+        model = pair(t)
+        model.register_forward_pre_hook(lambda m, args, kwargs: (args, {**kwargs, "k": 5}), with_kwargs=True)
+        model.register_forward_hook(recorded(seen, "post"), with_kwargs=True)
+        model.register_forward_hook(recorded(seen, "plain"))
+        return model(t.ones(2), t.ones(2), k=3), seen
+
+    same(program)
+
+
+def test_prepended_hooks_run_first():
+    def program(t):
+        seen = []
+        model = t.nn.ReLU()
+        for name in "abc":
+            model.register_forward_hook(recorded(seen, name), prepend=name == "c")
+            model.register_forward_pre_hook(recorded(seen, "pre " + name), prepend=name == "b")
+        model(t.ones(1))
+        return seen
+
+    same(program)
+
+
+def test_a_pre_hook_that_returns_no_pair():
+    def program(t):
+        model = t.nn.ReLU()
+        model.register_forward_pre_hook(lambda m, args, kwargs: 1, with_kwargs=True)
+        return model(t.ones(1))
+
+    same(program)
+
+
+def test_hooks_always_called_run_when_forward_fails():
+    def program(t):
+        seen = []
+
+        class Failing(t.nn.Module):
+            def forward(self, x):
+                raise ValueError("no")
+
+        model = Failing()
+        model.register_forward_hook(recorded(seen, "not"))
+        model.register_forward_hook(recorded(seen, "always"), always_call=True)
+        with pytest.raises(ValueError, match="no"):
+            model(t.ones(1))
+        model.register_forward_hook(lambda *args: 1 / 0, always_call=True)
+        with pytest.raises(ValueError, match="no"), pytest.warns(UserWarning, match="was silenced"):
+            model(t.ones(1))
+        return seen
+
+    same(program)
+
+
+@pytest.mark.parametrize("x_grad", [True, False])
+@pytest.mark.parametrize("y_grad", [True, False])
+@pytest.mark.parametrize("output", [0, 1])
+def test_full_backward_hooks(x_grad, y_grad, output):
+    def program(t):
+        seen = []
+        model = pair(t)
+        model.register_full_backward_hook(recorded(seen, "hook"))
+        model.register_full_backward_pre_hook(recorded(seen, "pre"))
+        x, y = t.ones(2, requires_grad=x_grad), t.full((2,), 4.0, requires_grad=y_grad)
+        outputs = model(x, y)
+        if outputs[output].requires_grad:
+            outputs[output].sum().backward()
+        return [o.requires_grad for o in outputs], x.grad, y.grad, seen
+
+    same(program)
+
+
+def test_the_borders_of_a_module_in_the_graph():
+    def program(t):
+        model = t.nn.Linear(2, 2)
+        model.register_full_backward_hook(lambda *args: None)
+        out = model(t.ones(1, 2, requires_grad=True))
+        node = out.grad_fn
+        inside = node.next_functions[0][0]
+        return node.name(), inside.name(), [n.name() for n, _ in inside.next_functions], out._is_view()
+
+    same(program)
+
+
+def test_full_backward_hooks_replace_gradients():
+    def program(t):
+        model = t.nn.Linear(2, 2)
+        model.register_full_backward_hook(lambda m, grad_in, grad_out: (grad_in[0] * 0 + 7,))
+        model.register_full_backward_pre_hook(lambda m, grad_out: (grad_out[0] * 2,))
+        x = t.ones(1, 2, requires_grad=True)
+        model(x).sum().backward()
+        return x.grad, model.weight.grad
+
+    same(program)
+
+
+WRONG = {
+    "too many": lambda m, grad_in, grad_out: (grad_in[0], grad_in[0]),
+    "a tensor": lambda m, grad_in, grad_out: grad_in[0],
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_full_backward_hooks_that_return_the_wrong_number(case):
+    def program(t):
+        model = t.nn.Linear(2, 2)
+        model.register_full_backward_hook(WRONG[case])
+        model(t.ones(3, 2, requires_grad=True)).sum().backward()
+
+    same(program)
+
+
+def test_full_backward_hooks_without_inputs_that_require_grad():
+    def program(t):
+        seen = []
+        model = t.nn.Linear(2, 2)
+        model.register_full_backward_hook(recorded(seen, "hook"))
+        with pytest.warns(UserWarning, match="no inputs require gradients"):
+            model(t.ones(1, 2)).sum().backward()
+        return seen
+
+    same(program)
+
+
+def test_in_place_work_at_a_border_is_refused():
+    def program(t):
+        model = t.nn.ReLU(inplace=True)
+        model.register_full_backward_hook(lambda *args: None)
+        return model(t.ones(2, requires_grad=True) * 2)
+
+    same(program)
+
+
+def test_the_old_backward_hooks():
+    def program(t):
+        seen = []
+        model = t.nn.Tanh()
+        model.register_backward_hook(recorded(seen, "old"))
+        with warnings.catch_warnings():
+            warnings.simplefilter("ignore")
+            model(t.ones(2, requires_grad=True)).sum().backward()
+        return seen
+
+    def mixed(t):
+        model = t.nn.Tanh()
+        model.register_backward_hook(lambda *args: None)
+        model.register_full_backward_hook(lambda *args: None)
+
+    def mixed_the_other_way(t):
+        model = t.nn.Tanh()
+        model.register_full_backward_hook(lambda *args: None)
+        model.register_backward_hook(lambda *args: None)
+
+    same(program)
+    same(mixed)
+    same(mixed_the_other_way)
+
+
+def test_hooks_of_all_modules():
+    def program(t):
+        seen = []
+        m = t.nn.modules.module
+        handles = [
+            m.register_module_forward_pre_hook(recorded(seen, "pre")), m.register_module_forward_hook(recorded(seen, "post")),
+            m.register_module_full_backward_hook(recorded(seen, "backward")),
+            m.register_module_full_backward_pre_hook(recorded(seen, "backward pre")),
+            m.register_module_buffer_registration_hook(lambda module, name, value: seen.append(("buffer", name))),
+            m.register_module_parameter_registration_hook(lambda module, name, value: seen.append(("parameter", name))),
+            m.register_module_module_registration_hook(lambda module, name, value: seen.append(("module", name))),
+        ]  # fmt: skip
+        try:
+            model = t.nn.Sequential(t.nn.Linear(1, 1, bias=False))
+            model.register_buffer("x", None)
+            model.other = t.nn.ReLU()
+            with t.no_grad():
+                model[0].weight.fill_(2)
+            model[0](t.ones(1, 1, requires_grad=True)).sum().backward()
+        finally:
+            for handle in handles:
+                handle.remove()
+        count = len(seen)
+        model[0](t.ones(1, 1))
+        return seen, len(seen) == count
+
+    same(program)

@@ -1,0 +1,122 @@
+"""The modules against PyTorch's own database of modules with sample inputs (``module_db``)."""
+from __future__ import annotations
+
+import inspect
+import warnings
+
+import pytest
+import torch
+from torch.testing._internal.common_modules import module_db
+
+import mindtorch
+from tests.nn.both import same
+from tests.support import assert_same, port
+
+#: Entries of the database whose modules come with convolutions, normalisation, recurrence, attention and images.
+LATER = {
+    name for name in (info.name for info in module_db)
+    if any(part in name for part in ("Conv", "Norm", "Pool", "Pad", "RNN", "LSTM", "GRU", "Transformer", "MultiheadAttention",
+                                     "Embedding", "Fold", "CTC", "LocalResponse", "LinearCrossEntropy", "Shuffle", "Upsample",
+                                     "Adaptive"))
+}  # fmt: skip
+INFOS = {info.name: info for info in module_db if info.name not in LATER}
+
+
+def samples(info, training):
+    return info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=True, training=training)
+
+
+def built(sample, info):
+    """The sample's module in PyTorch and in mindtorch, with the same state."""
+    arguments = sample.constructor_input
+    theirs = info.module_cls(*arguments.args, **arguments.kwargs)
+    ours = getattr(mindtorch.nn, info.module_cls.__name__)(*port(arguments.args, mindtorch), **port(arguments.kwargs, mindtorch))
+    ours.load_state_dict(port(dict(theirs.state_dict()), mindtorch))
+    return ours, theirs
+
+
+@pytest.mark.parametrize("training", [True, False])
+@pytest.mark.parametrize("name", INFOS)
+@pytest.mark.filterwarnings("ignore")
+def test_outputs_and_gradients(name, training):
+    info = INFOS[name]
+    for sample in samples(info, training):
+        ours, theirs = built(sample, info)
+        ours.train(training)
+        theirs.train(training)
+        assert repr(ours) == repr(theirs)
+        inputs = sample.forward_input
+        given = port((inputs.args, inputs.kwargs), mindtorch)
+        torch.manual_seed(3)
+        mindtorch.manual_seed(3)
+        result, expected = ours(*given[0], **given[1]), theirs(*inputs.args, **inputs.kwargs)
+        assert_same(result, expected)
+        if not expected.requires_grad:
+            continue
+        assert result.grad_fn.name() == expected.grad_fn.name()
+        result.sum().backward()
+        expected.sum().backward()
+        for mine, other in zip([*given[0], *ours.parameters()], [*inputs.args, *theirs.parameters()], strict=True):
+            if isinstance(other, torch.Tensor) and other.requires_grad:
+                assert_same(mine.grad, other.grad)
+
+
+def signature(cls):
+    """The names and defaults of what a module is made with."""
+    return [(p.name, p.kind, p.default) for p in inspect.signature(cls).parameters.values()]
+
+
+@pytest.mark.parametrize("name", [name for name in mindtorch.nn.modules.__all__ if name != "Module"])
+def test_signatures(name):
+    assert signature(getattr(mindtorch.nn, name)) == signature(getattr(torch.nn, name))
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("make", [lambda t, b: t.nn.Linear(17, 5, bias=b), lambda t, b: t.nn.Bilinear(3, 4, 5, bias=b)])
+def test_initial_values_are_those_of_the_seed(make, bias):
+    torch.manual_seed(11)
+    mindtorch.manual_seed(11)
+    theirs, ours = make(torch, bias), make(mindtorch, bias)
+    assert_same(dict(ours.state_dict()), dict(theirs.state_dict()), rtol=0, atol=0)
+
+
+REFUSED = {
+    "dropout": lambda t: t.nn.Dropout(1.5),
+    "hardtanh": lambda t: t.nn.Hardtanh(1, 1),
+    "softmax2d": lambda t: t.nn.Softmax2d()(t.ones(2, 2)),
+    "bilinear": lambda t: t.nn.Bilinear(0, 1, 1),
+    "unflatten": lambda t: t.nn.Unflatten(1, 3),
+    "unflatten with a float": lambda t: t.nn.Unflatten(1, (2, 1.5)),
+    "multi margin p": lambda t: t.nn.MultiMarginLoss(p=3),
+    "multi margin weight": lambda t: t.nn.MultiMarginLoss(weight=t.ones(2, 2)),
+    "triplet margin": lambda t: t.nn.TripletMarginLoss(margin=0),
+    "triplet margin with distance": lambda t: t.nn.TripletMarginWithDistanceLoss(margin=0),
+    "linear of something else": lambda t: t.nn.Linear(2, 2)([1.0]),
+    "linear of another size": lambda t: t.nn.Linear(2, 2)(t.ones(3, 3)),
+    "loss reduction": lambda t: t.nn.MSELoss(reduction="x")(t.ones(2), t.ones(2)),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusing(case):
+    same(REFUSED[case])
+
+
+def test_deprecated_arguments_warn():
+    def program(t):
+        with pytest.warns(UserWarning, match="size_average and reduce"):
+            loss = t.nn.MSELoss(size_average=False)
+        with pytest.warns(FutureWarning, match="min_value"):
+            return loss.reduction, t.nn.Hardtanh(min_value=-2)
+
+    same(program)
+
+
+def test_implicit_dimensions_warn_where_the_module_is_called():
+    def program(t):
+        with warnings.catch_warnings(record=True) as caught:
+            warnings.simplefilter("always")
+            result = [module(t.ones(2, 3)) for module in (t.nn.Softmax(), t.nn.Softmin(), t.nn.LogSoftmax())]
+        return result, [str(w.message) for w in caught], {w.filename.endswith("test_modules.py") for w in caught}
+
+    same(program)
