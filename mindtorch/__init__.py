@@ -49,7 +49,7 @@ from ._random.factories import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
     randn as randn, randn_like as randn_like, randperm as randperm,
 )  # fmt: skip
-from . import autograd as autograd, functional as functional, linalg as linalg, nn as nn, optim as optim, random as random, special as special
+from . import autograd as autograd, functional as functional, linalg as linalg, masked as masked, nn as nn, optim as optim, random as random, special as special
 from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
 from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage

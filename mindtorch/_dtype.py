@@ -51,8 +51,14 @@ class DType:
         return _TO_REAL.get(self, self)
 
     def to_complex(self) -> DType:
-        """The complex dtype of the same precision (``float32`` to ``complex64``)."""
-        return _TO_COMPLEX.get(self, complex64 if self.category < FLOATING else self)
+        """The complex dtype of the same precision (``float32`` to ``complex64``; float16, too, for want of complex32).
+
+        Raises:
+            RuntimeError: for integers and bool.
+        """
+        if self.category < FLOATING:
+            raise RuntimeError(f"Unknown Complex ScalarType for {self.name}")
+        return _TO_COMPLEX.get(self, self)
 
 
 def _by_name(name: str) -> DType:

@@ -65,7 +65,7 @@ def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | N
 def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """The product; 1 where nothing is let through."""
     result = _kept(input, mask, 1).to(_summed(input, dtype))
-    for d in reversed(wrap_dims(dim, input.ndim)):
+    for d in reversed(wrap_dims(dim, max(input.ndim, dim is not None))):
         result = result.prod(d, bool(keepdim))
     return result
 

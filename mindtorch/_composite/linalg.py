@@ -297,6 +297,7 @@ def linalg_vander(x: Any, N: int | None = None) -> Any:  # noqa: N803
           f"linalg.vander supports floating point, complex, and integer tensors, but got {NAMES[x._dtype.name]}")
     n = x.size(-1) if N is None else N
     check(n > 1, f"N must be greater than 1, got {n}")
+    x = x if x.ndim else x.unsqueeze(0)
     powers = x.unsqueeze(-1).expand((*x.shape, n - 1)).cumprod(-1)
     return cat([ones((*x.shape, 1), dtype=powers.dtype, device=x.device), powers], -1)
 

@@ -127,11 +127,7 @@ class OpRegistry:
     def define(self, text: str, flags: str = "f") -> Operator:
         """Define an operator from its schema.
 
-        ``flags``: ``f`` a function of the torch namespace, ``m`` a method, ``i`` has an in-place form, ``o`` an
-        ``out=`` form, ``n`` numbers may stand where the schema says Tensor (but for the first), ``e`` the tensor given
-        as ``out`` must have exactly the result's dtype, ``x`` it must also share no memory with what is read, ``t`` one
-        that the result's dtype cannot be cast to is a TypeError, ``d`` the forms compute in the dtype of what they write to, ``v`` it changes a tensor's layout in place, not
-        its values.
+        ``flags`` are those of the tables in ``schemas``.
         """
         op = Operator(self, text, flags)
         self.operators[op.name] = op

@@ -13,9 +13,11 @@ def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every tensor that a namespace reaches by a short name, with that name.
 
     Variables come first, then ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, ``model.0.weight`` of modules, and
-    ``w.grad`` of tensors named so far. Names that begin with an underscore are IPython's and are left out.
+    ``w.grad`` of tensors named so far. Names that begin with an underscore are IPython's and are left out, and so is its
+    list of outputs.
     """
-    visible = {name: value for name, value in namespace.items() if isinstance(name, str) and not name.startswith("_")}
+    outputs = namespace.get("_oh")
+    visible = {name: value for name, value in namespace.items() if isinstance(name, str) and not name.startswith("_") and value is not outputs}
     seen: set[int] = set()
 
     def new(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -9,8 +9,11 @@ from typing import Any
 import numpy as np
 
 from .._dispatch.keys import PIPELINE
+from .identity import known_storage, storage_number
 
 SEGMENTS = 96  #: pieces at most that a storage is described in
+SHARERS = 8  #: tensors at most that are described
+POSITIONS = 4096  #: places at most that a tensor's elements are looked at in
 
 
 @dataclass(frozen=True)
@@ -30,73 +33,77 @@ class Sharer:
 
 @dataclass(frozen=True)
 class StorageFacts:
-    """A storage: its size, its address, and the live tensors that see it, oldest first.
+    """A storage: its number, its size, its address, and live tensors that see it.
 
-    It is described in ``segments`` equal pieces of ``segment_bytes`` bytes each (the last may be shorter).
+    It is described in ``segments`` pieces of ``segment_bytes`` bytes, the last of which may be shorter; ``itemsize`` is
+    that of the tensor asked about. ``sharers`` begins with that tensor, named ones come next; ``others`` counts the rest.
     """
 
-    identity: int
+    number: int
     device: str
     bytes: int
+    itemsize: int
     address: int
     segments: int
     segment_bytes: int
     shared_memory: bool
     sharers: tuple[Sharer, ...]
+    others: int
 
 
-def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments: int = SEGMENTS) -> StorageFacts:
-    """The storage under a tensor and everybody who sees it. A tensor that shares with nobody is its only sharer."""
+def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments: int = SEGMENTS, limit: int = SHARERS) -> StorageFacts:
+    """The storage under a tensor, and the tensors that see it, ``limit`` at most. ``names`` are by the tensors' ``id``."""
     names = names or {}
-    storage = tensor._storage
-    sharers = [tensor] if storage is None else storage.aliases()
-    if not any(other is tensor for other in sharers):
-        sharers.insert(0, tensor)
-    nbytes = tensor.numel() * tensor._dtype.itemsize if storage is None else storage.nbytes()
-    unit = tensor._dtype.itemsize
-    elements = nbytes // unit
-    per_segment = max(1, -(-elements // segments))
-    count = -(-elements // per_segment) if elements else 0
+    storage = known_storage(tensor)
+    seen_by = [] if storage is None else [other for other in storage.aliases() if other is not tensor]
+    seen_by.sort(key=lambda other: id(other) not in names)
+    seen_by.insert(0, tensor)
+    itemsize = tensor._dtype.itemsize
+    nbytes = tensor.numel() * itemsize if storage is None else storage.nbytes()
+    segment_bytes = max(1, -(-nbytes // itemsize // segments)) * itemsize
+    count = -(-nbytes // segment_bytes)
     array = tensor._array
     address = 0
     if array is not None and array.size and not tensor._keys & PIPELINE:
-        address = array.__array_interface__["data"][0] - tensor._offset * unit
+        address = array.__array_interface__["data"][0] - tensor._offset * itemsize
     return StorageFacts(
-        identity=id(tensor) if storage is None else id(storage), device=str(tensor._device), bytes=nbytes, address=address,
-        segments=count, segment_bytes=per_segment * unit, shared_memory=storage is not None and storage.is_shared(),
-        sharers=tuple(_sharer(other, names.get(id(other), ""), count, per_segment * unit) for other in sharers),
+        number=storage_number(tensor), device=str(tensor._device), bytes=nbytes, itemsize=itemsize, address=address,
+        segments=count, segment_bytes=segment_bytes, shared_memory=storage is not None and storage.is_shared(),
+        sharers=tuple(_sharer(other, names.get(id(other), ""), nbytes, segment_bytes) for other in seen_by[:limit]),
+        others=len(seen_by[limit:]),
     )  # fmt: skip
 
 
-def _sharer(tensor: Any, name: str, segments: int, segment_bytes: int) -> Sharer:
+def _sharer(tensor: Any, name: str, nbytes: int, segment_bytes: int) -> Sharer:
     return Sharer(
         name, tensor._dtype.name, tuple(tensor.shape), tensor._strides(), tensor._offset, tensor._base is not None,
-        tensor.requires_grad, id(tensor), coverage(tensor, segments, segment_bytes),
+        tensor.requires_grad, id(tensor), coverage(tensor, nbytes, segment_bytes),
     )  # fmt: skip
 
 
-def coverage(tensor: Any, segments: int, segment_bytes: int) -> tuple[float, ...]:
-    """Which part of each segment of the storage a tensor covers.
+def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
+    """Which part of each segment of a storage a tensor covers.
 
-    Dense tensors are one range. Of others at most some ten thousand positions are looked at, which is exact for small
-    tensors and an even sample of large ones.
+    The elements are runs of equal length: first of one element, then, with the shortest stride taken in, of as many as lie
+    next to each other. Where there are still too many, a run is what one more stride spans, evenly filled.
     """
-    size, shape, stride = tensor._dtype.itemsize, tuple(tensor.shape), tensor._strides()
-    if 0 in shape or not segments:
-        return (0.0,) * segments
-    if tensor._is_dense():
-        start = tensor._offset * size
-        stop = start + prod(shape) * size
-        return tuple(
-            max(0.0, min(stop, (i + 1) * segment_bytes) - max(start, i * segment_bytes)) / segment_bytes for i in range(segments)
-        )
-    thin = [max(1, -(-n // max(1, int(20_000 ** (1 / len(shape)))))) for n in shape]
-    positions = np.zeros(1, np.int64)
-    weight = 1
-    for n, st, every in zip(shape, stride, thin, strict=True):
-        if st:  # a stride of 0 covers nothing new
-            positions = (positions[:, None] + np.arange(0, n, every) * st).ravel()
-            weight *= every
-    unique = np.unique(positions + tensor._offset) * size // segment_bytes
-    counts = np.bincount(unique, minlength=segments)[:segments]
-    return tuple(min(1.0, float(c) * weight * size / segment_bytes) for c in counts)
+    size = tensor._dtype.itemsize
+    edges = np.minimum(np.arange(0, nbytes + segment_bytes, segment_bytes), nbytes)
+    if not tensor.numel() or not nbytes:
+        return (0.0,) * (len(edges) - 1)
+    span = filled = 1
+    steps = sorted((st, n) for st, n in zip(tensor._strides(), tensor.shape, strict=True) if st and n > 1)
+    while steps and (steps[0][0] <= span == filled or prod(n for _, n in steps) > POSITIONS):
+        step, n = steps.pop(0)
+        filled = min(filled * n, span + step * (n - 1)) if step >= span else span + step * (n - 1)
+        span += step * (n - 1)
+    starts = np.zeros(1, np.int64)
+    for step, n in steps:
+        starts = (starts[:, None] + np.arange(n) * step).ravel()
+    starts = (np.unique(starts) + tensor._offset) * size
+    length = span * size
+    ended, begun = np.searchsorted(starts + length, edges, "right"), np.searchsorted(starts, edges)
+    sums = np.concatenate([[0], np.cumsum(starts)])
+    before = ended * length + edges * (begun - ended) - (sums[begun] - sums[ended])  # bytes covered before each edge
+    covered = np.diff(before) * (filled / span) / np.diff(edges)
+    return tuple(np.minimum(1.0, covered).tolist())

@@ -10,8 +10,10 @@ import numpy as np
 
 from .._dispatch.keys import INFERENCE, META, PIPELINE
 from .._dtype import COMPLEX, FLOATING
+from .identity import known_storage, storage_number
 
 SAMPLE = 100_000  #: elements at most that statistics look at
+HISTORY = 6  #: nodes at most that are named
 
 
 @dataclass(frozen=True)
@@ -43,11 +45,15 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pending:
-    """What a tensor without values waits for: how many operators stand before its own in which queue."""
+    """What a tensor without values waits for: an operator, recorded at a file and line, and those ``before`` it in the queue.
 
-    waits_for: str
-    where: str
-    before: int
+    ``error`` says why the values will never come.
+    """
+
+    operator: str
+    file: str
+    line: int
+    before: tuple[str, ...]
     error: str | None = None
 
 
@@ -55,8 +61,8 @@ class Pending:
 class TensorFacts:
     """A tensor's metadata. Strides and offset count elements, sizes with ``bytes`` in their name bytes.
 
-    ``storage`` identifies the storage (None: nobody has asked for it, so nobody shares it); ``base`` is the name of the
-    tensor that this one is a view of, '' if it has none in the namespace.
+    ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it has none in
+    the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs, ``HISTORY`` at most.
     """
 
     name: str
@@ -70,7 +76,7 @@ class TensorFacts:
     contiguous: bool
     dense: bool
     overlapping: bool
-    storage: int | None
+    storage: int
     storage_bytes: int
     address: int
     is_view: bool
@@ -78,7 +84,7 @@ class TensorFacts:
     version: int | None
     requires_grad: bool
     is_leaf: bool
-    grad_fn: str | None
+    history: tuple[str, ...]
     has_grad: bool
     inference: bool
     kind: str
@@ -86,31 +92,41 @@ class TensorFacts:
     statistics: Statistics | None
 
 
-def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, name: str | None = None) -> TensorFacts:
+def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None) -> TensorFacts:
     """Everything that is known of a tensor without waiting: no flush, no synchronisation, no new storage.
 
     ``names`` gives tensors' names by their ``id`` (``names_of(namespace)``).
     """
     names = names or {}
     shape, stride = tuple(tensor.shape), tensor._strides()
-    storage, array = tensor._storage, tensor._array
+    storage, array = known_storage(tensor), tensor._array
     elements = math.prod(shape)
     overlapping = any(n > 1 and st == 0 for n, st in zip(shape, stride, strict=True)) or _may_overlap(shape, stride)
     return TensorFacts(
-        name=name if name is not None else names.get(id(tensor), ""),
+        name=names.get(id(tensor), ""),
         dtype=tensor._dtype.name, shape=shape, stride=stride, offset=tensor._offset, device=str(tensor._device),
         elements=elements, bytes=elements * tensor._dtype.itemsize, contiguous=tensor.is_contiguous(),
         dense=tensor._is_dense(), overlapping=overlapping,
-        storage=None if storage is None else id(storage),
+        storage=storage_number(tensor),
         storage_bytes=elements * tensor._dtype.itemsize if storage is None else storage.nbytes(),
         address=0 if array is None or tensor._keys & PIPELINE or not elements else array.__array_interface__["data"][0],
         is_view=tensor._base is not None, base="" if tensor._base is None else names.get(id(tensor._base), ""),
         version=None if tensor._keys & INFERENCE else 0 if tensor._cell is None else tensor._cell[0],
         requires_grad=tensor.requires_grad, is_leaf=tensor._grad_fn is None,
-        grad_fn=None if tensor._grad_fn is None else tensor._grad_fn.name(), has_grad=tensor._grad is not None,
+        history=_history(tensor, names), has_grad=tensor._grad is not None,
         inference=bool(tensor._keys & INFERENCE), kind=type(tensor).__name__, pending=pending_of(tensor),
         statistics=None if readable_array(tensor) is None else statistics(tensor),
     )  # fmt: skip
+
+
+def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
+    found: list[str] = []
+    node = tensor._grad_fn
+    while node is not None and len(found) < HISTORY:
+        variable = getattr(node, "variable", None)
+        found.append(names.get(id(variable)) or node.name())
+        node = next((edge[0] for edge in node._edges if edge is not None), None)
+    return tuple(found)
 
 
 def _may_overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
@@ -129,8 +145,8 @@ def pending_of(tensor: Any) -> Pending | None:
     if not tensor._keys & PIPELINE or entry is None:
         return None
     queue = entry.pipeline.pending
-    before = queue.index(entry) if entry in queue else 0
-    return Pending(str(entry), "pipeline", before, entry.error)
+    before = queue[: queue.index(entry)] if entry in queue else ()
+    return Pending(entry.op.name, *entry.site[:2], tuple(other.op.name for other in before), entry.error)
 
 
 def readable_array(tensor: Any) -> np.ndarray | None:

@@ -4,16 +4,16 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from .names import named_tensors, names_of
+from .names import named_tensors
 from .tensor import TensorFacts, tensor_facts
 
 
 def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:
     """The facts of every tensor that the namespace names, those that share a storage next to each other."""
-    names = names_of(namespace)
-    found = [(name, tensor) for name, tensor in named_tensors(namespace)]
-    order: dict[int, int] = {}
-    for _, tensor in found:
-        order.setdefault(id(tensor._storage) if tensor._storage is not None else id(tensor), len(order))
-    found.sort(key=lambda item: order[id(item[1]._storage) if item[1]._storage is not None else id(item[1])])
-    return [tensor_facts(tensor, names, name) for name, tensor in found]
+    found = dict(named_tensors(namespace))
+    names = {id(tensor): name for name, tensor in found.items()}
+    facts = [tensor_facts(tensor, names) for tensor in found.values()]
+    first: dict[int, int] = {}
+    for row in facts:
+        first.setdefault(row.storage, len(first))
+    return sorted(facts, key=lambda row: first[row.storage])

@@ -53,11 +53,12 @@ def test_outputs_and_gradients(name, training):
         assert_same(result, expected)
         if not expected.requires_grad:
             continue
-        assert result.grad_fn.name() == expected.grad_fn.name()
+        # mindtorch has one overload for numbers and tensors where PyTorch has two, DivBackward0 and DivBackward1
+        assert result.grad_fn.name().rstrip("01") == expected.grad_fn.name().rstrip("01")
         result.sum().backward()
         expected.sum().backward()
         for mine, other in zip([*given[0], *ours.parameters()], [*inputs.args, *theirs.parameters()], strict=True):
-            if isinstance(other, torch.Tensor) and other.requires_grad:
+            if isinstance(other, torch.Tensor) and other.requires_grad and other.is_leaf:
                 assert_same(mine.grad, other.grad)
 
 
@@ -117,6 +118,9 @@ def test_implicit_dimensions_warn_where_the_module_is_called():
         with warnings.catch_warnings(record=True) as caught:
             warnings.simplefilter("always")
             result = [module(t.ones(2, 3)) for module in (t.nn.Softmax(), t.nn.Softmin(), t.nn.LogSoftmax())]
-        return result, [str(w.message) for w in caught], {w.filename.endswith("test_modules.py") for w in caught}
+        files.append({w.filename for w in caught})
+        return result, [str(w.message) for w in caught]
 
+    files = []
     same(program)
+    assert files[1] == {__file__}

@@ -230,6 +230,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
         return None
     fill, single = dtype_of_target(functional), len(functional.schema.returns) == 1 and not functional.schema.returns_list
     disjoint = "x" in op.flags or "t" in op.flags
+    keep_strides = kernel.composite == ("l" in op.flags)
 
     def call(*args: Any) -> Any:
         *inputs, out = args
@@ -246,12 +247,12 @@ def _out(op: Operator, backend: int) -> Kernel | None:
         compute = functional.table.get(keys) or resolve(functional, keys & ~AUTOGRAD)
         result = compute(*inputs)
         if result.__class__ in TENSOR_TYPES:
-            return write_out(op, result, out, not kernel.composite, reads)
+            return write_out(op, result, out, keep_strides, reads)
         if len(out) != len(result):
             raise TypeError(f"{op.packet}(): argument 'out' must be tuple of {len(result)} Tensors, not of {len(out)}")
         for target in out:
             check_writable(target, inputs)
-        written = [write_out(op, part, target, not kernel.composite) for part, target in zip(result, out, strict=True)]
+        written = [write_out(op, part, target, keep_strides) for part, target in zip(result, out, strict=True)]
         return type(result)(*written) if hasattr(result, "_fields") else type(result)(written)
 
     return Kernel(call, kernel.origin)
@@ -272,10 +273,10 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     else:
         check_writable(out)
-    if out.shape != result.shape:
+    if out.shape != result.shape or "z" in op.flags and not out.numel():
         resize_output(out, tuple(result.shape))
-        if result._keys & STRIDED and keep_strides:
-            out._set_layout(None, result.shape, result._strides(), out._offset)
+        if keep_strides:
+            _take_strides(out, result)
         check_disjoint(out, reads)
     check_writable(out)
     keys = out._keys
@@ -283,6 +284,15 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     registry["copy_"].call(out, result)
     out._keys = keys
     return out
+
+
+def _take_strides(out: Tensor, result: Tensor) -> None:
+    """Lay out a tensor of the result's shape as the result is, which may span more memory than its elements take."""
+    needed = storage_size(result.shape, result._strides(), out._offset) * out._dtype.itemsize
+    storage = out.untyped_storage()
+    if storage.nbytes() < needed:
+        storage.resize_(needed)
+    out._set_layout(None, result.shape, result._strides(), out._offset)
 
 
 def resize_output(out: Tensor, shape: Ints) -> Tensor:

@@ -3,8 +3,9 @@
 Flags: ``f`` a function of torch, ``m`` a method, ``i`` has an in-place form, ``o`` an ``out=`` form, ``n`` numbers
 may stand for tensors (but for the first), ``e`` the tensor given as ``out`` must have exactly the result's dtype,
 ``x`` it must also share no memory with what is read, ``t`` one that the result's dtype cannot be cast to is a TypeError,
-``d`` the forms compute in the dtype of what they write to, ``v`` it changes a tensor's layout in place, not its values. The forms are derived from
-the one row.
+``d`` the forms compute in the dtype of what they write to, ``v`` it changes a tensor's layout in place, not its values.
+An ``out`` of another shape takes the result's strides, with ``l`` contiguous ones; of composites it is the other way
+round; with ``z``, one without elements does so even if it has the shape. The forms are derived from the one row.
 """
 from ..dispatcher import registry
 from . import core, creation, distance, histogram, indexing, linalg, random, reduction, scan, search, softmax, sorting, shape, views, activation, comparison, pointwise, special, nn, optim

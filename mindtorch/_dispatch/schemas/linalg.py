@@ -47,50 +47,50 @@ fox  lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unp
 -    _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)
 -ox  linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
 -ox  linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
-fm   triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)
+fmo  triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)
 -ox  linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
-fmo  cholesky(Tensor self, bool upper=False) -> Tensor
-fmo  cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
-fmo  cholesky_inverse(Tensor self, bool upper=False) -> Tensor
+fmol cholesky(Tensor self, bool upper=False) -> Tensor
+fmol cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor
+fmoz cholesky_inverse(Tensor self, bool upper=False) -> Tensor
 -o   linalg_ldl_factor_ex(Tensor self, *, bool hermitian=False, bool check_errors=False) -> (Tensor LD, Tensor pivots, Tensor info)
 -o   linalg_ldl_solve(Tensor LD, Tensor pivots, Tensor B, *, bool hermitian=False) -> Tensor
 -ox  linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
-fmo  geqrf(Tensor self) -> (Tensor a, Tensor tau)
+fmoz geqrf(Tensor self) -> (Tensor a, Tensor tau)
 -o   linalg_householder_product(Tensor input, Tensor tau) -> Tensor
 fmo  ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor
 -    _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
 -    _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
--o   linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
+-oz  linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)
 -o   linalg_lstsq(Tensor self, Tensor b, float? rcond=None, *, str? driver=None) -> (Tensor solution, Tensor residuals, Tensor rank, Tensor singular_values)
 -o   linalg_matrix_exp(Tensor self) -> Tensor
 """
 
 #: Written in the factorizations above.
 COMPOSITE_FACTORIZATIONS = """
--o   linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)
+-ol  linalg_lu_factor(Tensor A, *, bool pivot=True) -> (Tensor LU, Tensor pivots)
 f    _lu_with_info(Tensor self, bool pivot=True, bool check_errors=True) -> (Tensor LU, Tensor pivots, Tensor info)
-fmo  lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor
+fmol lu_solve(Tensor self, Tensor LU_data, Tensor LU_pivots) -> Tensor
 -o   linalg_det(Tensor A) -> Tensor
 fm   det(Tensor self) -> Tensor
 -o   linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)
 fmo  slogdet(Tensor self) -> (Tensor sign, Tensor logabsdet)
 fm   logdet(Tensor self) -> Tensor
--o   linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)
--o   linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor
--o   linalg_inv(Tensor A) -> Tensor
-fmo  inverse(Tensor self) -> Tensor
+-ol  linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor info)
+-ol  linalg_solve(Tensor A, Tensor B, *, bool left=True) -> Tensor
+-ol  linalg_inv(Tensor A) -> Tensor
+fmol inverse(Tensor self) -> Tensor
 -o   linalg_tensorinv(Tensor self, int ind=2) -> Tensor
 -o   linalg_tensorsolve(Tensor self, Tensor other, int[]? dims=None) -> Tensor
--o   linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
--o   linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)
-fmo  qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
+-ol  linalg_cholesky(Tensor self, *, bool upper=False) -> Tensor
+-ol  linalg_ldl_factor(Tensor self, *, bool hermitian=False) -> (Tensor LD, Tensor pivots)
+fmol qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)
 fmo  orgqr(Tensor self, Tensor input2) -> Tensor
--o   linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
+-ol  linalg_svd(Tensor A, bool full_matrices=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
 -o   linalg_svdvals(Tensor A, *, str? driver=None) -> Tensor
-fmo  svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)
--o   linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
+fmol svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)
+-ol  linalg_eigh(Tensor self, str UPLO="L") -> (Tensor eigenvalues, Tensor eigenvectors)
 -o   linalg_eigvalsh(Tensor self, str UPLO="L") -> Tensor
--o   linalg_eigvals(Tensor self) -> Tensor
+-olz linalg_eigvals(Tensor self) -> Tensor
 -o   linalg_pinv.atol_rtol_tensor(Tensor self, *, Tensor? atol=None, Tensor? rtol=None, bool hermitian=False) -> Tensor
 -o   linalg_pinv.atol_rtol_float(Tensor self, *, float? atol=None, float? rtol=None, bool hermitian=False) -> Tensor
 -o   linalg_pinv.rcond_tensor(Tensor self, Tensor rcond, bool hermitian=False) -> Tensor

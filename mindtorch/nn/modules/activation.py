@@ -78,7 +78,7 @@ class Hardtanh(_Activation):
     """x limited to [min_val, max_val].
 
     Raises:
-        ValueError: if the interval is empty.
+        AssertionError: if the interval is empty.
     """
 
     __constants__ = ["min_val", "max_val", "inplace"]
@@ -92,7 +92,7 @@ class Hardtanh(_Activation):
         super().__init__(min_val=min_val if min_value is None else min_value,
                          max_val=max_val if max_value is None else max_value, inplace=inplace)
         if self.max_val <= self.min_val:
-            raise ValueError(f"max_val must be larger than min_val, got max_val={self.max_val} and min_val={self.min_val}")
+            raise AssertionError(f"max_val ({self.max_val}) must be greater than min_val ({self.min_val})")
 
 
 class ReLU6(Hardtanh):

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from typing import Any
 
@@ -71,7 +72,12 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The older name of ``NLLLoss`` for images."""
+    """The deprecated name of ``NLLLoss`` for images."""
+
+    def __init__(self, *args: Any, **kwargs: Any) -> None:
+        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
+                      "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.", FutureWarning, stacklevel=2)
+        super().__init__(*args, **kwargs)
 
 
 class MultiMarginLoss(_WeightedLoss):

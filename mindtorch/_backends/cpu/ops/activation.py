@@ -9,7 +9,7 @@ import numpy as np
 
 from ...._random import sampling
 from ...._random.default import default_generator
-from .pointwise import sigmoid
+from .pointwise import in_blocks, sigmoid
 from .special import scipy_function
 
 ndtr = scipy_function("ndtr")
@@ -66,7 +66,7 @@ def normal_cdf(x: Any) -> Any:
     z *= z
     tail *= np.exp(-z)
     tail *= 0.5
-    return np.where(x < 0, tail, 1 - tail)
+    return ~np.signbit(x) - np.copysign(tail, x)  # tail left of 0, else 1 - tail, without np.where's branches
 
 
 def gelu(x: Any, approximate: str = "none") -> Any:
@@ -87,6 +87,10 @@ def gelu_backward(grad: Any, x: Any, approximate: str = "none") -> Any:
     return density * grad
 
 
+def silu(x: Any) -> Any:
+    return x * sigmoid(x)
+
+
 def silu_backward(grad: Any, x: Any) -> Any:
     y = sigmoid(x)
     return grad * np.conj(y * (1 + x * (1 - y)))
@@ -100,6 +104,10 @@ def softplus(x: Any, beta: Any = 1, threshold: Any = 20) -> Any:
 def softplus_backward(grad: Any, x: Any, beta: Any, threshold: Any) -> Any:
     scaled = x * beta
     return np.where(np.greater(scaled, threshold), grad, grad * sigmoid(scaled))
+
+
+def mish(x: Any) -> Any:
+    return x * np.tanh(softplus(x))
 
 
 def log_sigmoid_forward(x: Any) -> Any:
@@ -165,14 +173,14 @@ ROWS: dict[str, Callable[..., Any]] = {
     "relu": lambda x: np.maximum(x, 0),
     "hardtanh": lambda x, low=-1, high=1: np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high)),
     "hardtanh_backward": within,
-    "elu": elu,
+    "elu": in_blocks(elu),
     "elu_backward": elu_backward,
     "celu": lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha),
-    "gelu": gelu,
-    "gelu_backward": gelu_backward,
-    "silu": lambda x: x * sigmoid(x),
-    "silu_backward": silu_backward,
-    "mish": lambda x: x * np.tanh(softplus(x)),
+    "gelu": in_blocks(gelu),
+    "gelu_backward": in_blocks(gelu_backward, 2),
+    "silu": in_blocks(silu),
+    "silu_backward": in_blocks(silu_backward, 2),
+    "mish": in_blocks(mish),
     "hardsigmoid": lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
     "hardsigmoid_backward": lambda grad, x: within(grad / 6, x, -3, 3),
     "hardswish": lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
@@ -180,8 +188,8 @@ ROWS: dict[str, Callable[..., Any]] = {
         np.less_equal(x, -3), 0, np.where(np.less(x, 3), grad * (x / 3 + 0.5), grad)),
     "leaky_relu": lambda x, slope=0.01: leaky(x, x, slope),
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
-    "softplus": softplus,
-    "softplus_backward": softplus_backward,
+    "softplus": in_blocks(softplus),
+    "softplus_backward": in_blocks(softplus_backward, 2),
     "softshrink": lambda x, lambd=0.5: np.where(np.greater(x, lambd), x - lambd, np.where(np.less(x, -lambd), x + lambd, x * 0)),
     "softshrink_backward": lambda grad, x, lambd: zeroed(grad, np.abs(x) <= lambd),
     "hardshrink": lambda x, lambd=0.5: zeroed(x, np.abs(x) <= lambd),

@@ -5,6 +5,7 @@ Operands arrive in the dtype of the computation, as arrays, or, in the fast lane
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
 import numpy as np
@@ -93,6 +94,29 @@ def sinc(x: Any) -> Any:
     return np.where(np.equal(x, 0), 1, np.sin(y) / y)
 
 
+#: Elements of a block: 64 KiB of float32.
+BLOCK = 1 << 16
+
+
+def in_blocks(function: Callable[..., Any], count: int = 1) -> Callable[..., Any]:
+    """A row of many steps, which large arrays (the first ``count`` arguments) go through in blocks that stay in the cache."""
+
+    @wraps(function)
+    def row(*args: Any) -> Any:
+        arrays = args[:count]
+        shape = arrays[0].shape
+        if arrays[0].size <= BLOCK or any(a.shape != shape or not a.flags.c_contiguous for a in arrays):
+            return function(*args)
+        out = np.empty(shape, arrays[0].dtype)
+        target, flat = out.reshape(-1), [a.reshape(-1) for a in arrays]
+        for start in range(0, out.size, BLOCK):
+            part = slice(start, start + BLOCK)
+            target[part] = function(*[a[part] for a in flat], *args[count:])
+        return out
+
+    return row
+
+
 def sigmoid(x: Any) -> Any:
     out = np.negative(x, np.empty_like(x))
     np.exp(out, out)
@@ -123,7 +147,7 @@ def lerp(start: Any, end: Any, weight: Any) -> Any:
 
 def unless_integer(function: Callable[[Any], Any]) -> Callable[[Any], Any]:
     """A rounding, which copies integers."""
-    return lambda x: x.copy() if x.dtype.kind in "iu" else function(x)
+    return wraps(function)(lambda x: x.copy() if x.dtype.kind in "iu" else function(x))
 
 
 def angle(x: Any) -> Any:
@@ -184,7 +208,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "acosh": np.arccosh,
     "atanh": np.arctanh,
     "sinc": sinc,
-    "sigmoid": sigmoid,
+    "sigmoid": in_blocks(sigmoid),
     "atan2": np.arctan2,
     "deg2rad": np.deg2rad,
     "rad2deg": np.rad2deg,

@@ -1,0 +1,29 @@
+"""Which memory is whose: a number for every storage, by which pictures give it a letter and a colour."""
+from __future__ import annotations
+
+import itertools
+import weakref
+from typing import Any
+
+_numbers: dict[int, int] = {}  # by the id of a storage, or of a tensor whose storage nobody has asked for yet
+_next = itertools.count().__next__
+
+
+def known_storage(tensor: Any) -> Any:
+    """A tensor's storage if somebody has asked for it; None means that nobody shares the memory. Makes none."""
+    if tensor._storage is None and tensor._cell is not None:
+        return tensor._cell[1]
+    return tensor._storage
+
+
+def storage_number(tensor: Any) -> int:
+    """The number of the memory under a tensor: the same for all that share it, for as long as it lives, and for no other."""
+    storage = known_storage(tensor)
+    owner = tensor if storage is None else storage
+    number = _numbers.get(id(owner))
+    if number is None:
+        before = () if storage is None else (_numbers.get(id(other)) for other in (tensor, *storage.aliases()))
+        number = next((n for n in before if n is not None), None)
+        number = _numbers[id(owner)] = _next() if number is None else number
+        weakref.finalize(owner, _numbers.pop, id(owner), None)
+    return number

@@ -1,0 +1,191 @@
+"""Tensors from numbers, sequences, arrays and buffers; conversions; copies; other libraries' memory."""
+from __future__ import annotations
+
+import copy
+import pickle
+import subprocess
+import sys
+
+import numpy as np
+import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
+import mindtorch
+from tests.support import assert_same
+
+torch = pytest.importorskip("torch", reason="PyTorch says what each of these gives")
+
+NUMBERS = st.one_of(st.booleans(), st.integers(-1000, 1000), st.floats(width=32), st.complex_numbers(max_magnitude=1e3))
+
+
+def holds_a_number(data) -> bool:
+    return any(map(holds_a_number, data)) if isinstance(data, list) else True
+
+
+@settings(max_examples=150, deadline=None)
+@given(st.recursive(NUMBERS, lambda inner: st.lists(inner, max_size=3), max_leaves=8))
+def test_tensor_of_nested_numbers_is_pytorchs_or_raises_as_it_does(data):
+    try:
+        theirs = torch.tensor(data)
+    except Exception as error:
+        with pytest.raises(type(error)):
+            mindtorch.tensor(data)
+        return
+    if not theirs.numel() and holds_a_number(data):  # PyTorch drops the number in silence, as in [[], [1]]
+        with pytest.raises((ValueError, TypeError), match="0"):
+            mindtorch.tensor(data)
+        return
+    assert_same(mindtorch.tensor(data), theirs, rtol=0, atol=0)
+
+
+@pytest.mark.parametrize("make", [
+    lambda t: t.tensor([np.float64(1), np.float64(2)]), lambda t: t.tensor([1, 2.5]), lambda t: t.tensor([True, 2]),
+    lambda t: t.tensor(np.arange(6).reshape(2, 3)), lambda t: t.tensor([t.tensor(1.0), t.tensor(2.0)]),
+    lambda t: t.tensor([[]]), lambda t: t.tensor(range(4)), lambda t: t.tensor(5, dtype=t.uint8), lambda t: t.tensor(np.float16(2)),
+    lambda t: t.as_tensor([1, 2], dtype=t.float32), lambda t: t.asarray([1, 2]), lambda t: t.scalar_tensor(3),
+    lambda t: t.Tensor(2, 0), lambda t: t.Tensor([1, 2]), lambda t: t.LongTensor([1, 2]), lambda t: t.FloatTensor(0),
+    lambda t: t.full((2, 2), True), lambda t: t.full((2,), 1), lambda t: t.full((), 2.5), lambda t: t.arange(1, 10, 3),
+    lambda t: t.arange(0, 1, 0.3), lambda t: t.range(1, 3), lambda t: t.linspace(0, 1, 7), lambda t: t.logspace(0, 2, 5),
+    lambda t: t.eye(3, 2), lambda t: t.ones(2).new_zeros(3, 2), lambda t: t.ones(2).new_tensor([1, 2]),
+    lambda t: t.ones(2, dtype=t.int16).new_full((2,), 7), lambda t: t.empty_strided((2, 3), (1, 2)).zero_(),
+    lambda t: t.zeros_like(t.ones(2, 3).t()), lambda t: t.ones_like(t.ones(2, 3)[:, ::2], dtype=t.int64),
+    lambda t: t.ones(2, 3).to(t.int32), lambda t: t.ones(2).to("cpu", t.float64), lambda t: t.ones(2).to(t.ones(1).double()),
+    lambda t: t.ones(2).type(t.int8), lambda t: t.ones(2).type("torch.DoubleTensor"), lambda t: t.tensor([1.7, -1.7]).long(),
+    lambda t: t.tensor([0.0, 2.0]).bool(), lambda t: t.tensor([1 + 2j]).to(t.complex128), lambda t: t.tensor([300]).to(t.uint8),
+])  # fmt: skip
+def test_values_dtype_and_strides_are_pytorchs(make):
+    assert_same(make(mindtorch), make(torch))
+
+
+def test_type_names_and_identity_of_conversions():
+    t = mindtorch.ones(2)
+    assert t.type() == torch.ones(2).type() and t.to(mindtorch.float32) is t and t.cpu() is t and t.float() is t
+    assert t.to("cpu") is t and t.to(mindtorch.device("cpu"), copy=True) is not t and t.contiguous() is t
+    assert mindtorch.ones(2, device="meta").type() == torch.ones(2, device="meta").type()
+
+
+def test_numpy_and_tensors_share_memory_both_ways():
+    array = np.arange(6.0).reshape(2, 3)
+    t = mindtorch.from_numpy(array)
+    t[0, 0] = 9
+    array[1, 2] = 7
+    assert array[0, 0] == 9 and t[1, 2].item() == 7
+    assert np.shares_memory(t.t().numpy(), array) and t.t().numpy().strides == (8, 24)
+    assert mindtorch.as_tensor(array).data_ptr() == t.data_ptr() and mindtorch.tensor(array).data_ptr() != t.data_ptr()
+    strided = mindtorch.from_numpy(array.T[::2])
+    assert strided.stride() == (2, 3) and np.shares_memory(strided.numpy(), array)
+    assert np.asarray(t).sum() == array.sum() and np.add(t, 1).shape == (2, 3)
+    with pytest.raises(ValueError, match="negative"):
+        mindtorch.from_numpy(array[::-1])
+    with pytest.raises(TypeError, match="can't convert np.ndarray of type"):
+        mindtorch.from_numpy(np.array(["a"]))
+
+
+def test_dlpack_shares_memory_with_numpy_and_pytorch_both_ways():
+    ours = mindtorch.arange(6.0).view(2, 3).t()
+    theirs = torch.from_dlpack(ours)
+    theirs[0, 0] = 5
+    assert ours[0, 0].item() == 5 and theirs.stride() == ours.stride()
+    back = mindtorch.from_dlpack(torch.arange(4).view(2, 2))
+    assert back.tolist() == [[0, 1], [2, 3]] and back.dtype is mindtorch.int64
+    assert np.from_dlpack(ours).shape == (3, 2)
+    with pytest.raises(BufferError, match="require gradient"):
+        mindtorch.ones(2, requires_grad=True).__dlpack__()
+
+
+def test_frombuffer_sees_the_buffer():
+    buffer = bytearray(np.arange(4, dtype=np.int32).tobytes())
+    t = mindtorch.frombuffer(buffer, dtype=mindtorch.int32, offset=4)
+    t[0] = 77
+    assert np.frombuffer(buffer, np.int32).tolist() == [0, 77, 2, 3]
+    for arguments in ({"count": 5}, {"offset": 99}, {"offset": 3}, {"count": 0}):
+        with pytest.raises(ValueError):
+            mindtorch.frombuffer(buffer, dtype=mindtorch.int32, **arguments)
+
+
+def test_copies_keep_sharing_and_gradients_and_pickles_come_back():
+    base = mindtorch.arange(4.0).requires_grad_()
+    pair = copy.deepcopy([base.detach(), base.detach().view(2, 2)])
+    assert pair[0].storage is pair[1].storage and pair[0].storage is not base.storage
+    base.sum().backward()
+    twin = copy.deepcopy(base)
+    assert twin.requires_grad and twin.grad.tolist() == [1, 1, 1, 1] and twin.grad is not base.grad
+    with pytest.raises(RuntimeError, match="graph leaves"):
+        copy.deepcopy(base * 2)
+    for t in (base.detach().view(2, 2).t(), mindtorch.tensor([1 + 1j]), mindtorch.ones(2, dtype=mindtorch.bfloat16), base):
+        back = pickle.loads(pickle.dumps(t))
+        assert back.tolist() == t.tolist() and back.stride() == t.stride() and back.dtype is t.dtype
+        assert back.requires_grad == t.requires_grad
+
+
+def test_matplotlib_plots_a_tensor():
+    pyplot = pytest.importorskip("matplotlib.pyplot", reason="needs matplotlib")
+    figure, axes = pyplot.subplots()
+    (line,) = axes.plot(mindtorch.arange(3), mindtorch.arange(3.0) ** 2)
+    assert line.get_ydata().tolist() == [0, 1, 4]
+    axes.imshow(mindtorch.eye(3))
+    pyplot.close(figure)
+
+
+def test_default_dtype_and_device_reach_the_factories():
+    try:
+        mindtorch.set_default_dtype(mindtorch.float64)
+        assert mindtorch.tensor([1.0]).dtype is mindtorch.float64 and mindtorch.zeros(1).dtype is mindtorch.float64
+        assert (mindtorch.tensor([1]) / 2).dtype is mindtorch.float64
+    finally:
+        mindtorch.set_default_dtype(mindtorch.float32)
+    with mindtorch.device("meta"):
+        assert mindtorch.zeros(2).is_meta and mindtorch.tensor([1]).is_meta and mindtorch.rand(2).is_meta
+    assert mindtorch.zeros(2).is_cpu
+    with pytest.raises(TypeError, match="floating"):
+        mindtorch.set_default_dtype(mindtorch.int32)
+
+
+@pytest.mark.parametrize("name", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
+                                  "complex64", "complex128"])  # fmt: skip
+def test_dtypes_know_what_pytorchs_know(name):
+    ours, theirs = getattr(mindtorch, name), getattr(torch, name)
+    assert repr(ours) == repr(theirs)
+    for attribute in ("itemsize", "is_floating_point", "is_complex", "is_signed"):
+        assert getattr(ours, attribute) == getattr(theirs, attribute)
+    assert str(ours.to_real()) == str(theirs.to_real())
+    if name == "float16":
+        assert ours.to_complex() is mindtorch.complex64  # there is no complex32 here
+    elif ours.is_floating_point or ours.is_complex:
+        assert str(ours.to_complex()) == str(theirs.to_complex())
+    else:
+        with pytest.raises(RuntimeError, match="Unknown Complex ScalarType"):
+            ours.to_complex()
+    assert pickle.loads(pickle.dumps(ours)) is ours and copy.deepcopy(ours) is ours
+    information = mindtorch.finfo if ours.is_floating_point or ours.is_complex else mindtorch.iinfo
+    if name != "bool":
+        reference = getattr(torch, information.__name__)(theirs)
+        for attribute in ("bits", "min", "max", *(("eps", "tiny") if information is mindtorch.finfo else ())):
+            assert getattr(information(ours), attribute) == getattr(reference, attribute), attribute
+    for other in ("bool", "uint8", "int8", "int64", "float16", "bfloat16", "float64", "complex64"):
+        pair = getattr(mindtorch, other), getattr(torch, other)
+        assert str(mindtorch.promote_types(ours, pair[0])) == str(torch.promote_types(theirs, pair[1]))
+        assert mindtorch.can_cast(ours, pair[0]) == torch.can_cast(theirs, pair[1])
+
+
+def test_a_program_that_imports_torch_runs_on_mindtorch(tmp_path):
+    script = tmp_path / "program.py"
+    script.write_text(
+        "import sys\nimport torch\nimport torch.nn.functional as F\nfrom torch import nn\nfrom torch.optim import SGD\n"
+        "assert torch.__name__ == 'mindtorch', torch\n"
+        "print(F.relu(nn.Linear(2, 3)(torch.ones(1, 2))).shape, sys.argv[1:])\n"
+        "try:\n    import torch.no_such_module\nexcept ImportError as error:\n    print(error)\n"
+        "try:\n    torch.no_such_name\nexcept AttributeError as error:\n    print(error)\n"
+    )
+    run = subprocess.run([sys.executable, "-m", "mindtorch", "run", str(script), "a", "--b"], capture_output=True, text=True)
+    assert run.returncode == 0, run.stderr
+    lines = run.stdout.splitlines()
+    assert lines[0] == "torch.Size([1, 3]) ['a', '--b']"
+    assert "torch.no_such_module" in lines[1] and "mindtorch does not have" in lines[1]
+    assert "no_such_name" in lines[2] and "mindtorch does not have" in lines[2]
+
+
+def test_installing_after_pytorch_was_imported_is_refused():
+    with pytest.raises(RuntimeError, match="imported already"):
+        mindtorch.install_as_torch()
