@@ -1,7 +1,7 @@
 """Reductions and normalizations over the elements that a boolean mask lets through: ``torch.masked``.
 
-What is masked out is replaced by a value that does not change the result; where a mask lets nothing through, the
-result is that value (or NaN for means, medians and variances). Masks are broadcast to the input's shape.
+What is masked out is replaced by a value that does not change the result; where a mask lets nothing through,
+the result is that value (or NaN for means, medians and variances). Masks are broadcast to the input's shape.
 """
 from __future__ import annotations
 
@@ -15,8 +15,8 @@ from ._tensor import Tensor
 
 Dims = int | tuple[int, ...] | list[int] | None
 __all__ = [
-    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
-    "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
+    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean",
+    "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
 ]  # fmt: skip
 
 
@@ -57,15 +57,17 @@ def _summed(input: Any, dtype: DType | None) -> DType:
     return dtype or (int64 if input.dtype.category < FLOATING else input.dtype)
 
 
-def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
+        mask: Any = None) -> Any:
     """The sum; 0 where nothing is let through."""
     return _kept(input, mask, 0).sum(wrap_dims(dim, input.ndim), bool(keepdim), dtype=_summed(input, dtype))
 
 
-def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The product; 1 where nothing is let through."""
+def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
+         mask: Any = None) -> Any:
+    """The product; 1 where nothing is let through. No dimensions, ``()``, reduce nothing."""
     result = _kept(input, mask, 1).to(_summed(input, dtype))
-    for d in reversed(wrap_dims(dim, max(input.ndim, dim is not None))):
+    for d in reversed(() if dim == () else wrap_dims(dim, max(input.ndim, dim is not None))):
         result = result.prod(d, bool(keepdim))
     return result
 
@@ -80,13 +82,15 @@ def cumprod(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = Non
     return _kept(input, mask, 1).cumprod(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
 
-def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
+         mask: Any = None) -> Any:
     """The maximum; the dtype's lowest value where nothing is let through."""
     kept = _extreme_of("amax", input, mask, largest=False)
     return kept.amax(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
 
 
-def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
+         mask: Any = None) -> Any:
     """The minimum; the dtype's largest value where nothing is let through."""
     kept = _extreme_of("amin", input, mask, largest=True)
     return kept.amin(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
@@ -95,13 +99,15 @@ def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
 def argmax(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
            mask: Any = None) -> Any:
     """The index of the maximum, in the input's dtype unless another is given."""
-    return _extreme_of("argmax", input, mask, largest=False).argmax(dim, bool(keepdim)).to(dtype or input.dtype)
+    kept = _extreme_of("argmax", input, mask, largest=False)
+    return kept.argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 def argmin(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
            mask: Any = None) -> Any:
     """The index of the minimum, in the input's dtype unless another is given."""
-    return _extreme_of("argmin", input, mask, largest=True).argmin(dim, bool(keepdim)).to(dtype or input.dtype)
+    kept = _extreme_of("argmin", input, mask, largest=True)
+    return kept.argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 def _count(input: Any, dim: Dims, keepdim: bool, mask: Any) -> Any:
@@ -110,7 +116,8 @@ def _count(input: Any, dim: Dims, keepdim: bool, mask: Any) -> Any:
     return passed.sum(wrap_dims(dim, input.ndim), bool(keepdim))
 
 
-def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
+         mask: Any = None) -> Any:
     """The mean; NaN where nothing is let through.
 
     Raises:
@@ -118,12 +125,13 @@ def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
     """
     out = dtype or input.dtype
     if out.category < FLOATING:
-        raise ValueError(f"mean(): Could not infer output dtype. {'Optional' if dtype else 'Input'} dtype must be either "
-                         f"a floating point or complex dtype. Got: {out}")
+        raise ValueError(f"mean(): Could not infer output dtype. {'Optional' if dtype else 'Input'} dtype must "
+                         f"be either a floating point or complex dtype. Got: {out}")
     return sum(input, dim, keepdim=keepdim, dtype=out, mask=mask) / _count(input, dim, keepdim, mask)
 
 
-def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
+def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None,
+           mask: Any = None) -> Any:
     """The lower median along one dimension; NaN where nothing is let through.
 
     Raises:
@@ -143,7 +151,8 @@ def logsumexp(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DTy
               mask: Any = None) -> Any:
     """``log(sum(exp(input)))``; -inf where nothing is let through."""
     lowest = -inf if input.dtype.category >= FLOATING else iinfo(input.dtype).min if mask is not None else 0
-    return _kept(input, mask, lowest).logsumexp(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
+    result = _kept(input, mask, lowest).logsumexp(wrap_dims(dim, input.ndim), bool(keepdim))
+    return result.to(dtype or input.dtype)
 
 
 def logaddexp(input: Any, other: Any, *, dtype: DType | None = None, input_mask: Any = None,
@@ -154,8 +163,8 @@ def logaddexp(input: Any, other: Any, *, dtype: DType | None = None, input_mask:
     return first.logaddexp(second).to(dtype or input.dtype)
 
 
-def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
-         mask: Any = None) -> Any:
+def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False,
+         dtype: DType | None = None, mask: Any = None) -> Any:
     """The vector norm; 0 where nothing is let through (inf for the norm of order -inf)."""
     kept = _kept(input, mask, inf if ord == -inf else 0)
     return registry["linalg_vector_norm"].call(

@@ -6,13 +6,13 @@ from ._dispatch.schemas import registry
 
 #: Names that are other names of operators outside this namespace.
 ALIASES = {
-    "digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expit": "sigmoid", "expm1": "expm1",
-    "gammainc": "igamma", "gammaincc": "igammac", "gammaln": "lgamma", "i0": "i0", "log1p": "log1p",
+    "digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expit": "sigmoid",
+    "expm1": "expm1", "gammainc": "igamma", "gammaincc": "igammac", "gammaln": "lgamma", "i0": "i0", "log1p": "log1p",
     "log_softmax": "log_softmax", "logit": "logit", "logsumexp": "logsumexp", "multigammaln": "mvlgamma",
     "polygamma": "polygamma", "psi": "digamma", "sinc": "sinc", "softmax": "softmax", "xlogy": "xlogy",
 }  # fmt: skip
 PREFIX = "special_"
-_functions = {packet.removeprefix(PREFIX): make_function(packet) for packet in registry.packets if packet.startswith(PREFIX)}
-_functions |= {name: make_function(packet) for name, packet in ALIASES.items() if packet in registry.packets}
+_packets = {packet.removeprefix(PREFIX): packet for packet in registry.packets if packet.startswith(PREFIX)}
+_functions = {name: make_function(packet) for name, packet in {**_packets, **ALIASES}.items()}
 globals().update(_functions)
 __all__ = sorted(_functions)

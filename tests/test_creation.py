@@ -19,8 +19,12 @@ torch = pytest.importorskip("torch", reason="PyTorch says what each of these giv
 NUMBERS = st.one_of(st.booleans(), st.integers(-1000, 1000), st.floats(width=32), st.complex_numbers(max_magnitude=1e3))
 
 
-def holds_a_number(data) -> bool:
-    return any(map(holds_a_number, data)) if isinstance(data, list) else True
+def is_ragged(data) -> bool:
+    try:
+        np.array(data)
+    except ValueError:
+        return True
+    return False
 
 
 @settings(max_examples=150, deadline=None)
@@ -32,8 +36,8 @@ def test_tensor_of_nested_numbers_is_pytorchs_or_raises_as_it_does(data):
         with pytest.raises(type(error)):
             mindtorch.tensor(data)
         return
-    if not theirs.numel() and holds_a_number(data):  # PyTorch drops the number in silence, as in [[], [1]]
-        with pytest.raises((ValueError, TypeError), match="0"):
+    if not theirs.numel() and is_ragged(data):  # PyTorch drops in silence what comes after an empty list, as in [[], [1]]
+        with pytest.raises((ValueError, TypeError), match="sequence"):
             mindtorch.tensor(data)
         return
     assert_same(mindtorch.tensor(data), theirs, rtol=0, atol=0)

@@ -11,7 +11,8 @@ SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.050700987355480493
 
 elu, elu_, hardtanh, log_sigmoid_forward, prelu_kernel, rrelu_with_noise, rrelu_with_noise_, zeros_like = (
     registry[name].call for name in (
-        "elu", "elu_", "hardtanh", "log_sigmoid_forward", "_prelu_kernel", "rrelu_with_noise", "rrelu_with_noise_", "zeros_like"))
+        "elu", "elu_", "hardtanh", "log_sigmoid_forward", "_prelu_kernel", "rrelu_with_noise", "rrelu_with_noise_",
+        "zeros_like"))
 
 
 def prelu(self: Any, weight: Any) -> Any:
@@ -21,13 +22,15 @@ def prelu(self: Any, weight: Any) -> Any:
         RuntimeError: if the weights are not one or as many as channels, or of another dtype.
     """
     check(self._dtype is weight._dtype,
-          f"prelu: Type promoting not supported. Got {NAMES[self._dtype.name]} and {NAMES[weight._dtype.name]}")
+          f"prelu: Type promoting not supported. Got {NAMES[self._dtype.name]} and "
+          f"{NAMES[weight._dtype.name]}")
     if weight.numel() != 1:
         check(self.ndim > 0, "Not allow zero-dim input tensor.")
         channels = self.shape[1] if self.ndim >= 2 else 1
-        check(channels == weight.numel(), "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                                          f"{weight.numel()} and channel size = {channels}.")
-    check(weight.ndim <= 1, f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+        check(channels == weight.numel(), "Mismatch of parameter numbers and input channel size. Found parameter "
+                                          f"numbers = {weight.numel()} and channel size = {channels}.")
+    check(weight.ndim <= 1,
+          f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     if self.ndim == 0:
         weight = weight.reshape(())
     elif weight.numel() != 1 or self.ndim > 1:
@@ -35,12 +38,14 @@ def prelu(self: Any, weight: Any) -> Any:
     return prelu_kernel(self, weight)
 
 
-def rrelu(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, generator: Any = None) -> Any:
+def rrelu(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
+          generator: Any = None) -> Any:
     """``torch.rrelu``: leaky, with random slopes in training."""
     return rrelu_with_noise(self, zeros_like(self), lower, upper, training, generator)
 
 
-def rrelu_(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, generator: Any = None) -> Any:
+def rrelu_(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
+           generator: Any = None) -> Any:
     """``torch.rrelu_``."""
     return rrelu_with_noise_(self, zeros_like(self), lower, upper, training, generator)
 

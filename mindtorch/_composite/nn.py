@@ -79,8 +79,8 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
 
 def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction: int = MEAN) -> Any:
     zeros = self.new_zeros(())
-    dissimilar = zeros.where(target == 1, (margin - self).clamp_min(0))
-    return reduced(dissimilar + self.where(target == 1, zeros), reduction)
+    dissimilar = (margin - self).clamp_min(0).where(target != 1, zeros)
+    return reduced(dissimilar + self.where(target != -1, zeros), reduction)
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:

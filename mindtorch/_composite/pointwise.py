@@ -15,16 +15,16 @@ from .._dtype import FLOATING, bool_, complex128, float64, get_default_dtype
 #: name: the operator that it is another name of, with its in-place form if it has one.
 ALIASES = {
     "subtract.Tensor": "sub.Tensor", "multiply.Tensor": "mul.Tensor", "divide.Tensor": "div.Tensor",
-    "divide.Tensor_mode": "div.Tensor_mode", "true_divide.Tensor": "div.Tensor", "negative": "neg", "absolute": "abs",
-    "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh", "arctanh": "atanh",
-    "arctan2": "atan2", "fix": "trunc", "not_equal.Tensor": "ne.Tensor", "less.Tensor": "lt.Tensor",
-    "less_equal.Tensor": "le.Tensor", "greater.Tensor": "gt.Tensor", "greater_equal.Tensor": "ge.Tensor", "clip": "clamp",
-    "clip.Tensor": "clamp.Tensor",
+    "divide.Tensor_mode": "div.Tensor_mode", "true_divide.Tensor": "div.Tensor", "negative": "neg",
+    "absolute": "abs", "arcsin": "asin", "arccos": "acos", "arctan": "atan", "arcsinh": "asinh", "arccosh": "acosh",
+    "arctanh": "atanh", "arctan2": "atan2", "fix": "trunc", "not_equal.Tensor": "ne.Tensor",
+    "less.Tensor": "lt.Tensor", "less_equal.Tensor": "le.Tensor", "greater.Tensor": "gt.Tensor",
+    "greater_equal.Tensor": "ge.Tensor", "clip": "clamp", "clip.Tensor": "clamp.Tensor",
 }  # fmt: skip
-(_conj, _conj_physical, div, div_mode, floor_divide, mul, pow_number, pow_of_number, pow_, round_decimals, rsub) = (
+_conj, _conj_physical, mul, pow_number, pow_of_number, pow_, round_decimals, rsub = (
     registry[name].call for name in (
-        "_conj", "_conj_physical", "div.Tensor", "div.Tensor_mode", "floor_divide", "mul.Tensor", "pow.Tensor_Scalar",
-        "pow.Scalar", "pow.Tensor_Tensor", "round.decimals", "rsub.Scalar"))
+        "_conj", "_conj_physical", "mul.Tensor", "pow.Tensor_Scalar", "pow.Scalar", "pow.Tensor_Tensor",
+        "round.decimals", "rsub.Scalar"))
 
 
 def positive(self: Any) -> Any:
@@ -38,7 +38,7 @@ def positive(self: Any) -> Any:
 
 
 def conj(self: Any) -> Any:
-    """``torch.conj``. A complex tensor is conjugated at once, where PyTorch returns a view that does it when read."""
+    """``torch.conj``. A complex tensor is conjugated at once; PyTorch returns a view that does it when read."""
     return _conj(self) if self._dtype.is_complex else self
 
 
@@ -64,8 +64,8 @@ def float_power_(self: Any, exponent: Any) -> Any:
         RuntimeError: if the tensor is not of double precision.
     """
     dtype = complex128 if result_type((self, exponent)).is_complex else float64
-    check(self._dtype is dtype, f"the base given to float_power_ has dtype {NAMES[self._dtype.name]} but the operation's "
-                                f"result requires dtype {NAMES[dtype.name]}")
+    check(self._dtype is dtype, f"the base given to float_power_ has dtype {NAMES[self._dtype.name]} but the "
+                                f"operation's result requires dtype {NAMES[dtype.name]}")
     exponent = exponent.to(dtype) if hasattr(exponent, "_dtype") else exponent
     return self.pow_(exponent)
 

@@ -34,7 +34,6 @@ class NodeFacts:
     identity: int
     name: str
     variable: str
-    module: str
     shapes: tuple[tuple[int, ...], ...]
     dtypes: tuple[str, ...]
     edges: tuple[tuple[int, int] | None, ...]
@@ -99,7 +98,7 @@ def _node_facts(node: Node, names: Mapping[int, str], outputs: list[str]) -> Nod
     if node._hooks is not None:
         hooks += len(node._hooks.pre) + len(node._hooks.post) + sum(map(len, node._hooks.tensor.values()))
     return NodeFacts(
-        identity=id(node), name=node.name(), variable=name, module=name.rpartition(".")[0] if variable is not None else "",
+        identity=id(node), name=node.name(), variable=name,
         shapes=tuple(output[0] for output in node._outputs if output), dtypes=tuple(output[1].name for output in node._outputs if output),
         edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in node._edges),
         saved=_saved(node, names), hooks=hooks, freed=_is_freed(node),

@@ -8,6 +8,7 @@ from typing import Any
 
 import numpy as np
 
+from .._autograd.accumulate import AccumulateGrad
 from .._dispatch.keys import INFERENCE, META, PIPELINE
 from .._dtype import COMPLEX, FLOATING
 from .identity import known_storage, storage_number
@@ -101,13 +102,11 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None) -> TensorF
     shape, stride = tuple(tensor.shape), tensor._strides()
     storage, array = known_storage(tensor), tensor._array
     elements = math.prod(shape)
-    overlapping = any(n > 1 and st == 0 for n, st in zip(shape, stride, strict=True)) or _may_overlap(shape, stride)
     return TensorFacts(
         name=names.get(id(tensor), ""),
         dtype=tensor._dtype.name, shape=shape, stride=stride, offset=tensor._offset, device=str(tensor._device),
         elements=elements, bytes=elements * tensor._dtype.itemsize, contiguous=tensor.is_contiguous(),
-        dense=tensor._is_dense(), overlapping=overlapping,
-        storage=storage_number(tensor),
+        dense=tensor._is_dense(), overlapping=bool(elements) and _may_overlap(shape, stride), storage=storage_number(tensor),
         storage_bytes=elements * tensor._dtype.itemsize if storage is None else storage.nbytes(),
         address=0 if array is None or tensor._keys & PIPELINE or not elements else array.__array_interface__["data"][0],
         is_view=tensor._base is not None, base="" if tensor._base is None else names.get(id(tensor._base), ""),
@@ -123,8 +122,8 @@ def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
     found: list[str] = []
     node = tensor._grad_fn
     while node is not None and len(found) < HISTORY:
-        variable = getattr(node, "variable", None)
-        found.append(names.get(id(variable)) or node.name())
+        leaf = names.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
+        found.append(leaf or node.name())
         node = next((edge[0] for edge in node._edges if edge is not None), None)
     return tuple(found)
 
@@ -154,15 +153,21 @@ def readable_array(tensor: Any) -> np.ndarray | None:
     return None if tensor._keys & (PIPELINE | META) else tensor._array
 
 
+def sample(array: np.ndarray) -> np.ndarray:
+    """The array, or ``SAMPLE`` of its elements at most: every so many-th index of each dimension, short dimensions first."""
+    left, steps = SAMPLE, [1] * array.ndim
+    if array.size > SAMPLE:
+        for done, dim in enumerate(sorted(range(array.ndim), key=array.shape.__getitem__)):
+            steps[dim] = -(-array.shape[dim] // max(1, int(left ** (1 / (array.ndim - done)))))
+            left //= -(-array.shape[dim] // steps[dim])
+    return array[tuple(slice(None, None, step) for step in steps)]
+
+
 def statistics(tensor: Any) -> Statistics:
     """Statistics of the values, or of an even sample of ``SAMPLE`` of them."""
     array = readable_array(tensor)
     assert array is not None
-    total = array.size
-    values = array
-    if total > SAMPLE:
-        sizes = [min(n, max(1, round(n * (SAMPLE / total) ** (1 / array.ndim)))) for n in array.shape]
-        values = array[tuple(slice(None, None, -(-n // m)) for n, m in zip(array.shape, sizes, strict=True))]
+    values, total = sample(array), array.size
     flat = values.astype(np.float32).ravel() if tensor._dtype.name == "bfloat16" else values.ravel()
     category = tensor._dtype.category
     if category == COMPLEX:

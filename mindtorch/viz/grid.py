@@ -1,14 +1,18 @@
-"""Values as a grid of cells coloured by value, with index, storage position and address on hover."""
+"""Values as grids of cells coloured by value, with index, storage position and address on hover."""
 from __future__ import annotations
 
 import itertools
+import math
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..introspect import Cell, TensorFacts, cells
 from .html import Markup, tag
-from .palette import number_text
+from .palette import number_text, shape_text
 
 GAP = None  #: stands for the elements left out
+SLICES = 6  #: grids at most
+WIDTH = 900  #: pixels, about, that a grid should stay within
 
 
 def shown_indices(size: int, edge: int) -> list[int | None]:
@@ -20,58 +24,72 @@ def shown_indices(size: int, edge: int) -> list[int | None]:
 
 def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
     """The values of a tensor: one grid for up to two dimensions, one a slice for more."""
-    shape = facts.shape
     if not facts.elements:
         return tag("div", "no elements", class_="mt-soft")
-    if len(shape) <= 2:
-        edge = 6 if len(shape) == 2 else 8
-        return tag("div", _grid(tensor, facts, (), edge), class_="mt-slices")
+    shape = facts.shape
     leading = [shown_indices(n, 1 if len(shape) > 3 else 2) for n in shape[:-2]]
-    prefixes = list(itertools.islice((p for p in itertools.product(*leading) if GAP not in p), 6))
-    edge = 3 if len(prefixes) > 2 else 4
-    grids = [_grid(tensor, facts, prefix, edge) for prefix in prefixes]  # type: ignore[arg-type]
-    total = facts.elements // max(1, shape[-1] * shape[-2])
-    more = None if len(prefixes) == total else tag("div", f"… {total} slices in all", class_="mt-soft")
-    return tag("div", *grids, more, class_="mt-slices")
-
-
-def _grid(tensor: Any, facts: TensorFacts, prefix: tuple[int, ...], edge: int) -> Markup:
-    rest = facts.shape[len(prefix):]
-    rows: list[int | None] = shown_indices(rest[0], edge) if len(rest) == 2 else [0]
-    columns: list[int | None] = shown_indices(rest[-1], edge) if rest else [0]
-    wanted = [(r, c) for r in rows for c in columns if r is not GAP and c is not GAP]
-    found = dict(zip(wanted, cells(tensor, [(*prefix, r, c)[len(prefix) * 0:][: len(facts.shape)] if len(rest) == 2
-                                            else ((*prefix, c) if rest else ()) for r, c in wanted]), strict=True))
+    prefixes = [p for p in itertools.product(*leading) if GAP not in p][:SLICES]
+    edge = 6 if not leading else 4 if len(prefixes) <= 2 else 3
+    height, width = (1, 1, *shape)[-2:]
+    indices = {
+        (prefix, r, c): (*prefix, r, c)[max(0, 2 - len(shape)):]
+        for prefix in prefixes for r in shown_indices(height, edge) for c in shown_indices(width, edge) if GAP not in (r, c)
+    }  # fmt: skip
+    found = dict(zip(indices, cells(tensor, list(indices.values())), strict=True))  # type: ignore[arg-type]
+    write = number_format([cell.value for cell in found.values()])
+    letters = max(len(write(cell.value)) for cell in found.values())
+    columns = shown_indices(width, max(2, min(edge, round(WIDTH / (7.2 * letters + 13) - 1) // 2)))
     scale = _scale(facts)
-    body = []
-    for r in rows:
-        head = None if len(rest) < 2 else tag("th", "⋮" if r is GAP else r, scope="row")
-        body.append(tag("tr", head, *(_cell(found.get((r, c)), facts, scale) if r is not GAP and c is not GAP
-                                      else tag("td", "⋮" if r is GAP else "…", class_="gap") for c in columns)))
-    corner = None if len(rest) < 2 else tag("th")
-    top = tag("tr", corner, *(tag("th", "…" if c is GAP else c, scope="col") for c in columns)) if rest else None
-    caption = tag("caption", f"[{', '.join(map(str, prefix))}, :, :]") if prefix else None
-    return tag("table", caption, top, *body, class_="mt-grid")
+    grids = []
+    for prefix in prefixes:
+        head = tag("tr", tag("th") if len(shape) > 1 else None, *(tag("th", "…" if c is GAP else c, scope="col") for c in columns))
+        rows = []
+        for r in shown_indices(height, edge):
+            side = tag("th", "⋮" if r is GAP else r, scope="row") if len(shape) > 1 else None
+            rows.append(tag("tr", side, *(
+                tag("td", "⋮" if r is GAP else "…", class_="gap") if GAP in (r, c) else _cell(found[prefix, r, c], write, scale)
+                for c in columns
+            )))  # fmt: skip
+        caption = tag("caption", f"[{', '.join(map(str, prefix))}, :, :]") if prefix else None
+        grids.append(tag("table", caption, tag("thead", head) if shape else None, tag("tbody", *rows), class_="mt-grid"))
+    total = math.prod(shape[:-2])
+    more = tag("div", f"{len(prefixes)} of {total:,} slices", class_="mt-soft mt-row") if len(prefixes) < total else None
+    return tag("div", *grids, more, class_="mt-slices mt-scroll", tabindex="0")
 
 
 def _scale(facts: TensorFacts) -> float:
-    statistics = facts.statistics
-    if statistics is None or statistics.minimum is None:
+    """The absolute value that gets the full colour."""
+    if facts.statistics is None or facts.statistics.minimum is None:
         return 0.0
-    return max(abs(float(abs(statistics.minimum))), abs(float(abs(statistics.maximum))))
+    return float(max(abs(facts.statistics.minimum), abs(facts.statistics.maximum)))
 
 
-def _cell(cell: Cell | None, facts: TensorFacts, scale: float) -> Markup:
-    assert cell is not None
-    where = f"[{', '.join(map(str, cell.index))}]  storage position {cell.position}"
-    where += f"  address {cell.address:#x}" if cell.address else ""
+def number_format(values: Sequence[Any]) -> Callable[[Any], str]:
+    """One way to write all these numbers: floats with the same number of digits, so that they can be compared."""
+    finite = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
+    largest = max(finite, default=0.0)
+    if not 1e-4 <= largest < 1e6:
+        return number_text
+    whole = all(v.is_integer() for v in finite)
+    digits = max(1, 5 - len(str(int(largest))))
+
+    def write(value: Any) -> str:
+        if not math.isfinite(value):
+            return str(value)
+        if whole:
+            return f"{value:.0f}."
+        return f"{value:.0e}" if 0 < abs(value) < 0.5 * 10**-digits else f"{value:.{digits}f}"
+
+    return write
+
+
+def _cell(cell: Cell, write: Callable[[Any], str], scale: float) -> Markup:
     value = cell.value
-    if value is None:
-        return tag("td", "·", title=where)
-    text = number_text(value)
-    size = abs(value)
-    if size != size or size == float("inf"):
-        return tag("td", text, class_="x", title=f"{where}  value {value!r}")
-    level = 0.0 if not scale else min(1.0, float(size) / scale)
-    negative = not isinstance(value, complex) and value < 0
-    return tag("td", text, class_="n" if negative else "p", style=f"--v:{level:.2f}", title=f"{where}  value {value!r}")
+    where = f"{shape_text(cell.index)}  storage position {cell.position}"
+    where += f"  address {cell.address:#x}" if cell.address else ""
+    size = float(abs(value))
+    if not math.isfinite(size):
+        return tag("td", write(value), class_="x", title=f"{where}  value {value!r}")
+    level = min(1.0, size / scale) if scale else 0.0
+    kind = "n" if not isinstance(value, complex) and value < 0 else "p"
+    return tag("td", write(value), class_=kind, style=f"--v:{level:.2f}", title=f"{where}  value {value!r}")

@@ -49,12 +49,12 @@ def page(*children: Any, kind: str) -> Markup:
     return Markup(f"{stylesheet()}{tag('div', *children, class_='mindtorch mt-' + kind)}")
 
 
-def table(head: Iterable[Any], rows: Iterable[Iterable[Any]], caption: Any = None) -> Markup:
-    """A table with a header row. Cells may be markup."""
-    return tag(
-        "table",
-        None if caption is None else tag("caption", caption),
-        tag("thead", tag("tr", *(tag("th", cell, scope="col") for cell in head))),
-        tag("tbody", *(tag("tr", *(tag("td", cell) for cell in row)) for row in rows)),
-        class_="mt-table",
-    )
+def row(*cells: Any) -> Markup:
+    """A row of a table; a cell that is no ``td`` yet becomes one, None is left out."""
+    return tag("tr", *(cell if isinstance(cell, Markup) and cell.startswith("<td") else tag("td", cell) for cell in cells if cell is not None))
+
+
+def table(head: Iterable[Any], rows: Iterable[Markup], caption: Any) -> Markup:
+    """A table with a header row, which scrolls where it is too wide."""
+    top = tag("thead", tag("tr", *(tag("th", cell, scope="col") for cell in head)))
+    return tag("div", tag("table", tag("caption", caption), top, tag("tbody", *rows), class_="mt-table"), class_="mt-scroll", tabindex="0")

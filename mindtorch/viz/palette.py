@@ -1,36 +1,35 @@
-"""What stands for what: one look for a device, a storage, and work that is pending, wherever they appear."""
+"""What stands for what: one look for a device, a storage, a tensor's type, and work that is pending, wherever they appear."""
 from __future__ import annotations
 
-from .html import Markup, join, tag
+from collections.abc import Sequence
+from pathlib import PurePath
+
+from .html import Markup, tag
 
 DEVICES = ("cpu", "meta", "npu")
 COLOURS = 8  #: storage colours in the style sheet; letters go on beyond
-_storages: dict[int, int] = {}
+HOURGLASS = Markup('<svg class="mt-hourglass" viewBox="0 0 8 10" aria-hidden="true"><path d="M0 0H8L0 10H8Z"/></svg>')
 
 
-def storage_index(identity: int | None) -> int:
-    """The number of a storage in this session, by which it gets its letter and colour."""
-    return 0 if identity is None else _storages.setdefault(identity, len(_storages))
-
-
-def storage_letter(identity: int | None) -> str:
+def storage_letter(number: int) -> str:
     """A, B, ..., Z, AA, ...: the name of a storage in pictures."""
-    number, letters = storage_index(identity) + 1, ""
+    letters = ""
+    number += 1
     while number:
         number, digit = divmod(number - 1, 26)
         letters = chr(65 + digit) + letters
     return letters
 
 
-def storage_class(identity: int | None) -> str:
+def storage_class(number: int) -> str:
     """The style sheet's class with the storage's colour."""
-    return f"mt-s{storage_index(identity) % COLOURS}"
+    return f"mt-s{number % COLOURS}"
 
 
-def storage_chip(identity: int | None, text: str = "") -> Markup:
+def storage_chip(number: int) -> Markup:
     """A storage's letter on its colour."""
     label = "the memory under this tensor: the same letter and colour wherever it appears"
-    return tag("span", f"storage {storage_letter(identity)}", text, class_=f"mt-chip mt-storage {storage_class(identity)}", title=label)
+    return tag("span", f"storage {storage_letter(number)}", class_=f"mt-chip mt-storage {storage_class(number)}", title=label)
 
 
 def device_badge(device: str) -> Markup:
@@ -39,14 +38,34 @@ def device_badge(device: str) -> Markup:
     return tag("span", device, class_=f"mt-chip mt-device mt-{kind if kind in DEVICES else 'cpu'}", title=f"device {device}")
 
 
-def chip(text: str, title: str | None = None, kind: str = "") -> Markup:
+def chip(text: str, title: str | None = None) -> Markup:
     """A short remark."""
-    return tag("span", text, class_=f"mt-chip {kind}".strip(), title=title)
+    return tag("span", text, class_="mt-chip", title=title or text)
 
 
 def pending_mark(text: str) -> Markup:
     """The mark of values that are not there yet."""
-    return tag("span", join([tag("span", "⧗", aria_hidden="true"), " ", text]), class_="mt-chip mt-pending")
+    return tag("span", HOURGLASS, " ", text, class_="mt-chip mt-pending")
+
+
+def mono(text: object, title: str | None = None) -> Markup:
+    """Text as in a program."""
+    return tag("span", text, class_="mt-mono", title=title)
+
+
+def soft(text: object, title: str | None = None) -> Markup:
+    """Text that is less important."""
+    return tag("span", text, class_="mt-soft", title=title)
+
+
+def shape_text(shape: Sequence[int]) -> str:
+    """A shape: ``[2, 3]``."""
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def tuple_text(values: Sequence[int]) -> str:
+    """A tuple as in a program."""
+    return f"({', '.join(map(str, values))}{',' if len(values) == 1 else ''})"
 
 
 def size_text(count: int) -> str:
@@ -54,20 +73,24 @@ def size_text(count: int) -> str:
     value = float(count)
     for unit in ("B", "KiB", "MiB", "GiB"):
         if value < 1024 or unit == "GiB":
-            return f"{count} B" if unit == "B" else f"{value:.4g} {unit}"
+            break
         value /= 1024
-    return f"{count} B"
-
-
-def tuple_text(values: tuple[int, ...]) -> str:
-    """A tuple as in a program."""
-    return f"({', '.join(map(str, values))}{',' if len(values) == 1 else ''})"
+    return f"{count} B" if unit == "B" else f"{value:.4g} {unit}"
 
 
 def number_text(value: object) -> str:
     """A number in few characters."""
-    if isinstance(value, bool):
-        return str(value)
     if isinstance(value, complex):
         return f"{value.real:.3g}{value.imag:+.3g}j"
     return f"{value:.4g}" if isinstance(value, float) else str(value)
+
+
+def count_text(count: int, noun: str) -> str:
+    """A number of things: ``1 tensor``, ``2 tensors``."""
+    return f"{count:,} {noun}{'' if count == 1 else 's'}"
+
+
+def place_text(file: str, line: int) -> str:
+    """A line of a file, without folders; of a notebook's cell, without the name that the kernel gives it."""
+    path = PurePath(file)
+    return f"line {line} of a cell" if path.parent.name.startswith("ipykernel_") else f"{path.name}:{line}"

@@ -1,48 +1,73 @@
 """Tables: all tensors of a namespace, and what the dispatcher did."""
 from __future__ import annotations
 
+from collections import Counter
 from collections.abc import Sequence
 from os.path import basename
+from typing import Any
 
 from ..introspect import DispatchEvent, TensorFacts, TensorMeta
-from .html import Markup, join, page, table, tag
-from .palette import chip, device_badge, pending_mark, size_text, storage_chip, tuple_text
+from .html import Markup, join, page, row, table, tag
+from .palette import (
+    chip, count_text, device_badge, mono, pending_mark, place_text, shape_text, size_text, soft, storage_chip, tuple_text,
+)  # fmt: skip
+
+OUTPUTS = 2  #: tensors at most that are named of an operator's result
 
 
 def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
     """What ``%tensors`` shows."""
     if not rows:
         return page(tag("div", "no tensors in this notebook yet", class_="mt-soft"), kind="tensors")
-    storages = {row.storage if row.storage is not None else (row.name,): row.storage_bytes for row in rows}
-    caption = f"{len(rows)} tensors over {len(storages)} storages, {size_text(sum(storages.values()))}"
-    head = ("name", "type", "device", "storage", "stride", "view of", "version", "autograd", "bytes")
-    body = [
-        (
-            tag("b", row.name), tag("span", f"{row.dtype}[{', '.join(map(str, row.shape))}]", class_="mt-mono"),
-            join([device_badge(row.device), " ", pending_mark("pending") if row.pending else None]),
-            storage_chip(row.storage) if row.storage is not None else chip("its own", "nobody shares it"),
-            tag("span", f"{tuple_text(row.stride)}{f' + {row.offset}' if row.offset else ''}", class_="mt-mono"),
-            (row.base or "(no name)") if row.is_view else "", "–" if row.version is None else row.version, _autograd(row),
-            size_text(row.bytes),
-        )
-        for row in rows
-    ]  # fmt: skip
-    return page(tag("div", table(head, body, caption), class_="mt-scroll"), kind="tensors")
-
-
-def _autograd(row: TensorFacts) -> str:
-    if not row.requires_grad:
-        return ""
-    return (row.grad_fn or "leaf") + (", has grad" if row.has_grad else "")
+    sizes = {facts.storage: facts.storage_bytes for facts in rows}
+    caption = f"{count_text(len(rows), 'tensor')} over {count_text(len(sizes), 'storage')}, {size_text(sum(sizes.values()))}"
+    head = ("storage", "name", "type", "stride", "device", "view of", "version", "autograd")
+    left = Counter(facts.storage for facts in rows)
+    body, before = [], None
+    for facts in rows:
+        shared = None
+        if facts.storage != before:
+            shared = tag("td", storage_chip(facts.storage), " ", soft(size_text(facts.storage_bytes)), rowspan=left[facts.storage])
+        before = facts.storage
+        layout = tuple_text(facts.stride) + (f" offset {facts.offset}" if facts.offset else "")
+        body.append(row(
+            shared, tag("td", tag("b", facts.name, class_="mt-clip", title=facts.name)), mono(_type(facts)), mono(layout),
+            join([device_badge(facts.device), " ", pending_mark(_state(facts)) if facts.pending else None]),
+            tag("span", _base(facts), class_="mt-clip", title=_base(facts)), _version(facts), _autograd(facts),
+        ))  # fmt: skip
+    return page(table(head, body, caption), kind="tensors")
 
 
 def tensors_text(rows: Sequence[TensorFacts]) -> str:
     """The same for a terminal."""
-    lines = [("name", "type", "device", "stride", "view of", "version", "autograd", "bytes")]
-    for r in rows:
-        lines.append((r.name, f"{r.dtype}[{', '.join(map(str, r.shape))}]", r.device, tuple_text(r.stride),
-                      (r.base or "(no name)") if r.is_view else "", str(r.version), _autograd(r), size_text(r.bytes)))
+    lines = [("name", "type", "stride", "offset", "device", "view of", "version", "autograd", "bytes")]
+    for facts in rows:
+        device = f"{facts.device} ({_state(facts)})" if facts.pending else facts.device
+        lines.append((facts.name, _type(facts), tuple_text(facts.stride), str(facts.offset), device, _base(facts), _version(facts),
+                      _autograd(facts), size_text(facts.bytes)))
     return _aligned(lines)
+
+
+def _type(facts: TensorFacts) -> str:
+    return f"{facts.dtype}{shape_text(facts.shape)}"
+
+
+def _state(facts: TensorFacts) -> str:
+    return "pending" if facts.pending is None or facts.pending.error is None else "invalid"
+
+
+def _base(facts: TensorFacts) -> str:
+    return (facts.base or "(no name)") if facts.is_view else ""
+
+
+def _version(facts: TensorFacts) -> str:
+    return "–" if facts.version is None else str(facts.version)
+
+
+def _autograd(facts: TensorFacts) -> str:
+    if not facts.requires_grad:
+        return ""
+    return (facts.history[0] if facts.history else "leaf") + (", has grad" if facts.has_grad else "")
 
 
 def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:
@@ -50,38 +75,53 @@ def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:
     if not events:
         return page(tag("div", "no operator was dispatched", class_="mt-soft"), kind="dispatch")
     longest = max(event.duration for event in events) or 1
-    top = sum(event.duration for event in events if event.depth == min(e.depth for e in events))
-    head = ("operator", "keys, in the order looked at", "kernel", "output", "time")
+    outermost = min(event.depth for event in events)
+    total = sum(event.duration for event in events if event.depth == outermost)
+    head = ("operator", "keys looked at", "kernel", "output", "time")
     body = []
     for event in events:
-        width = max(1, round(60 * event.duration / longest))
-        keys = join((tag("span", key, class_=f"mt-chip{' mt-device mt-' + key.lower() if key.lower() in ('cpu', 'meta', 'npu') else ''}")
-                     for key in event.path), " › ")
-        if event.composite:
-            keys = join([keys, " ", chip("composite", "written in other operators, which follow")])
-        place = f"{basename(event.file)}:{event.line}" if event.line else event.file
-        kernel = join([tag("code", event.kernel), " ", tag("span", place, class_="mt-soft", title=f"{event.file}:{event.line}")])
-        outcome = tag("span", event.error, class_="mt-alert") if event.error else tag("span", _metas(event.outputs), class_="mt-mono")
-        name = join([tag("span", "└ ", class_="mt-indent", style=f"margin-left:{event.depth - 1}em") if event.depth else None,
-                     tag("b", event.op, title=f"called at {event.site[0]}:{event.site[1]}\ninputs: {_metas(event.inputs)}"),
-                     " ", pending_mark("recorded") if event.pending else None])
-        body.append((name, keys, kernel, outcome, join([tag("span", class_="mt-bar", style=f"width:{width}px"), f" {event.duration / 1000:.1f} µs"])))
-    caption = f"{len(events)} operators, {top / 1000:.0f} µs"
-    return page(tag("div", table(head, body, caption), class_="mt-scroll"), kind="dispatch")
-
-
-def _metas(values: tuple[object, ...]) -> str:
-    return ", ".join(f"{v}" if isinstance(v, TensorMeta) else _metas(v) if isinstance(v, tuple) and any(
-        isinstance(x, TensorMeta) for x in v) else repr(v) for v in values)
+        indent = tag("span", "└ ", class_="mt-soft", style=f"margin-left:{event.depth - 1}em") if event.depth else None
+        hint = f"called at {place_text(*event.site[:2])}, with {', '.join(map(_value, event.inputs)) or 'no arguments'}"
+        name = join([indent, tag("b", event.op, title=hint), pending_mark("recorded") if event.pending else None], " ")
+        keys = join([join(map(_key, event.path), " › "), chip("composite", "written in other operators, the rows below") if
+                     event.composite else None], " ")
+        kernel = join([mono(event.kernel), soft(_place(event), f"{event.file}:{event.line}")], " ")
+        outcome = tag("div", event.error, class_="mt-alert mt-wrap") if event.error else mono(_outputs(event), ", ".join(map(_value, event.outputs)))
+        bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(60 * event.duration / longest))}px")
+        body.append(row(name, keys, kernel, outcome, join([bar, _time(event.duration)], " ")))
+    return page(table(head, body, f"{count_text(len(events), 'operator')}, {_time(total)}"), kind="dispatch")
 
 
 def dispatch_text(events: Sequence[DispatchEvent]) -> str:
     """The same for a terminal."""
     lines = [("operator", "keys", "kernel", "output", "time")]
-    for e in events:
-        lines.append((f"{'  ' * e.depth}{e.op}", " > ".join(e.path), f"{e.kernel} ({basename(e.file)}:{e.line})",
-                      e.error or _metas(e.outputs), f"{e.duration / 1000:.1f} us"))
+    for event in events:
+        lines.append((f"{'  ' * event.depth}{event.op}", " > ".join(event.path), f"{event.kernel} ({_place(event)})",
+                      event.error or _outputs(event), _time(event.duration)))
     return _aligned(lines)
+
+
+def _key(key: str) -> Markup:
+    return device_badge(key.lower()) if key.lower() in ("cpu", "meta", "npu") else chip(key, f"dispatch key {key}")
+
+
+def _place(event: DispatchEvent) -> str:
+    return f"{basename(event.file)}:{event.line}" if event.line else event.file
+
+
+def _outputs(event: DispatchEvent) -> str:
+    shown = ", ".join(map(_value, event.outputs[:OUTPUTS]))
+    return f"{shown}, … {len(event.outputs)} in all" if len(event.outputs) > OUTPUTS else shown
+
+
+def _value(value: Any) -> str:
+    if isinstance(value, tuple):
+        return f"({', '.join(map(_value, value))})"
+    return str(value) if isinstance(value, TensorMeta) else repr(value)
+
+
+def _time(nanoseconds: int) -> str:
+    return f"{nanoseconds / 1000:,.1f} µs"
 
 
 def _aligned(lines: Sequence[tuple[str, ...]]) -> str:

@@ -309,8 +309,9 @@ def ormqr_grad(grad: Any, self: Any, input2: Any, input3: Any, left: bool, trans
     n = self.shape[-2]
     if not self.numel() or not input2.numel():
         return None, None, g_other
-    g_self, g_tau = householder_product_grad(g_q, widened(self, n, n), input2)
-    return g_self.narrow(-1, 0, self.shape[-1]), g_tau, g_other
+    k = min(self.shape[-2:])
+    g_self, g_tau = householder_product_grad(g_q, widened(self.narrow(-1, 0, k), n, n), input2)
+    return widened(g_self.narrow(-1, 0, k), n, self.shape[-1]), g_tau, g_other
 
 
 derivative("linalg_qr", A=qr_grad)

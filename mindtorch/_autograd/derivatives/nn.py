@@ -6,10 +6,10 @@ from typing import Any
 from ..._dispatch.schemas import registry
 from ..derivative import derivative
 
-(binary_cross_entropy_backward, huber_loss_backward, mse_loss_backward, multi_margin_loss_backward,
+(binary_cross_entropy_backward, huber_loss_backward, log_sigmoid, mse_loss_backward, multi_margin_loss_backward,
  multilabel_margin_loss_backward, nll_loss, nll_loss2d, nll_loss2d_backward, nll_loss_backward, smooth_l1_loss_backward,
  soft_margin_loss_backward) = (registry[name].call for name in (
-     "binary_cross_entropy_backward", "huber_loss_backward", "mse_loss_backward", "multi_margin_loss_backward",
+     "binary_cross_entropy_backward", "huber_loss_backward", "log_sigmoid", "mse_loss_backward", "multi_margin_loss_backward",
      "multilabel_margin_loss_backward", "nll_loss", "nll_loss2d", "nll_loss2d_backward", "nll_loss_backward",
      "smooth_l1_loss_backward", "soft_margin_loss_backward"))
 MEAN = 1
@@ -32,7 +32,7 @@ def of_logits(grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, r
 def of_target_of_logits(grad: Any, self: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
     if pos_weight is None:
         return by_element(-self, grad, weight, reduction)
-    return by_element((-self).logsigmoid() - pos_weight * self.logsigmoid(), grad, weight, reduction)
+    return by_element(log_sigmoid(-self) - pos_weight * log_sigmoid(self), grad, weight, reduction)
 
 
 derivative("mse_loss",

@@ -17,7 +17,7 @@ fmio baddbmm(Tensor self, Tensor batch1, Tensor batch2, *, Scalar beta=1, Scalar
 
 #: Written in the products above.
 COMPOSITE_PRODUCTS = """
--    linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
+-o   linear(Tensor input, Tensor weight, Tensor? bias=None) -> Tensor
 f    bilinear(Tensor input1, Tensor input2, Tensor weight, Tensor? bias=None) -> Tensor
 fmo  matmul(Tensor self, Tensor other) -> Tensor
 -o   linalg_matmul(Tensor self, Tensor other) -> Tensor
@@ -47,7 +47,7 @@ fox  lu_unpack(Tensor LU_data, Tensor LU_pivots, bool unpack_data=True, bool unp
 -    _linalg_solve_ex(Tensor A, Tensor B, *, bool left=True, bool check_errors=False) -> (Tensor result, Tensor LU, Tensor pivots, Tensor info)
 -ox  linalg_inv_ex(Tensor A, *, bool check_errors=False) -> (Tensor inverse, Tensor info)
 -ox  linalg_solve_triangular(Tensor self, Tensor B, *, bool upper, bool left=True, bool unitriangular=False) -> Tensor
-fmo  triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)
+fmoz triangular_solve(Tensor self, Tensor A, bool upper=True, bool transpose=False, bool unitriangular=False) -> (Tensor solution, Tensor cloned_coefficient)
 -ox  linalg_cholesky_ex(Tensor self, *, bool upper=False, bool check_errors=False) -> (Tensor L, Tensor info)
 fmol cholesky(Tensor self, bool upper=False) -> Tensor
 fmol cholesky_solve(Tensor self, Tensor input2, bool upper=False) -> Tensor

@@ -29,7 +29,8 @@ def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
     return x if high is None else np.minimum(x, high)
 
 
-def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
+def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None,
+               neginf: float | None = None) -> Any:
     if x.dtype.kind == "c":
         out = np.empty_like(x)
         out.real, out.imag = nan_to_num(x.real, nan, posinf, neginf), nan_to_num(x.imag, nan, posinf, neginf)
@@ -50,8 +51,8 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
 #: One row for tensors, one for a number on the left.
 BITS = {
     f"bitwise_{name}.{overload}": row
-    for name, row in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor), ("left_shift", left_shift),
-                      ("right_shift", right_shift))
+    for name, row in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor),
+                      ("left_shift", left_shift), ("right_shift", right_shift))
     for overload in ("Tensor", "Scalar_Tensor")
 }
 

@@ -25,7 +25,7 @@ def _divisor(x: Any, y: Any) -> Any:
 
 
 def times(x: Any, factor: Any) -> Any:
-    """An array times a number given as ``alpha`` or ``value``, in the array's dtype; large integers wrap around."""
+    """An array times a number given as ``alpha`` or ``value``, in the array's dtype: integers wrap around."""
     return x if factor == 1 else x * np.asarray(factor).astype(x.dtype)
 
 
@@ -82,7 +82,9 @@ def power_of_number(x: Any, y: Any) -> Any:
 
 def sign(x: Any) -> Any:
     """Of nan it is 0."""
-    return x.copy() if x.dtype.kind == "b" else np.sign(x) if x.dtype.kind != "f" else np.greater(x, 0) - np.less(x, 0).astype(x.dtype)
+    if x.dtype.kind == "f":
+        return np.greater(x, 0) - np.less(x, 0).astype(x.dtype)
+    return x.copy() if x.dtype.kind == "b" else np.sign(x)
 
 
 def sgn(x: Any) -> Any:
@@ -94,12 +96,14 @@ def sinc(x: Any) -> Any:
     return np.where(np.equal(x, 0), 1, np.sin(y) / y)
 
 
-#: Elements of a block: 64 KiB of float32.
-BLOCK = 1 << 16
+#: Elements of a block: 128 KiB of float32.
+BLOCK = 1 << 15
 
 
 def in_blocks(function: Callable[..., Any], count: int = 1) -> Callable[..., Any]:
-    """A row of many steps, which large arrays (the first ``count`` arguments) go through in blocks that stay in the cache."""
+    """A row of many steps, through which large arrays (the first ``count`` arguments) go in blocks that stay in the
+    cache.
+    """
 
     @wraps(function)
     def row(*args: Any) -> Any:
@@ -132,7 +136,8 @@ def logaddexp(x: Any, y: Any) -> Any:
 
 
 def round_to(x: Any, decimals: int) -> Any:
-    return np.rint(x * 10.0**decimals) / 10.0**decimals if decimals >= 0 else np.rint(x / 10.0**-decimals) * 10.0**-decimals
+    power = 10.0 ** abs(decimals)
+    return np.rint(x * power) / power if decimals >= 0 else np.rint(x / power) * power
 
 
 def lerp(start: Any, end: Any, weight: Any) -> Any:

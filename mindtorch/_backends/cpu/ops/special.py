@@ -26,7 +26,7 @@ def scipy_function(name: str) -> Callable[..., Any]:
     return row
 
 
-zeta, gammaln, psi, xlog1py = map(scipy_function, ("zeta", "gammaln", "psi", "xlog1py"))
+gammaln, psi, zeta = map(scipy_function, ("gammaln", "psi", "zeta"))
 
 
 def logit(x: Any, eps: float | None = None) -> Any:
@@ -63,13 +63,14 @@ def mvlgamma(x: Any, p: int) -> Any:
     return sum(gammaln(x - i / 2) for i in range(p)) + p * (p - 1) / 4 * log(pi)
 
 
-def xlogy(x: Any, y: Any) -> Any:
-    """0 where x is 0, unless y is nan."""
-    return np.where(np.isnan(y), np.nan, np.where(np.equal(x, 0), 0, x * np.log(y))).astype(np.result_type(x, y))
+def times_log(log: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
+    """``x * log(y)``, but 0 where x is 0 unless y is nan."""
 
+    def row(x: Any, y: Any) -> Any:
+        product = x * log(y)
+        return np.where(np.equal(x, 0) & ~np.isnan(y), product.dtype.type(0), product)
 
-def xlog1py_(x: Any, y: Any) -> Any:
-    return np.where(np.isnan(y), np.nan, np.where(np.equal(x, 0), 0, x * np.log1p(y))).astype(np.result_type(x, y))
+    return row
 
 
 def spherical_bessel_j0(x: Any) -> Any:
@@ -78,7 +79,7 @@ def spherical_bessel_j0(x: Any) -> Any:
 
 def recurrence(first: Callable[[Any], Any], step: Callable[[int, Any, Any, Any], Any],
                argument: Callable[[Any], Any] = lambda x: x) -> Callable[[Any, Any], Any]:
-    """Polynomials p(0) = 1, p(1) = ``first(x)``, p(k + 1) = ``step(k, x, p(k), p(k - 1))``; 0 for negative degrees."""
+    """Polynomials p(0) = 1, p(1) = ``first(x)``, p(k + 1) = ``step(k, x, p(k), p(k - 1))``; 0 for a negative degree."""
 
     def row(x: Any, n: Any) -> Any:
         x, n = np.broadcast_arrays(argument(np.asarray(x)), np.trunc(n))
@@ -101,7 +102,8 @@ POLYNOMIAL_ROWS: dict[str, Callable[..., Any]] = {
     **{f"chebyshev_polynomial_{kind}": recurrence(first, _double) for kind, first in CHEBYSHEV.items()},
     **{f"shifted_chebyshev_polynomial_{kind}": recurrence(first, _double, lambda x: 2 * x - 1)
        for kind, first in CHEBYSHEV.items()},
-    "hermite_polynomial_h": recurrence(lambda x: 2 * x, lambda k, x, now, before: 2 * x * now - 2 * k * before),
+    "hermite_polynomial_h": recurrence(
+        lambda x: 2 * x, lambda k, x, now, before: 2 * x * now - 2 * k * before),
     "hermite_polynomial_he": recurrence(lambda x: x, lambda k, x, now, before: x * now - k * before),
     "laguerre_polynomial_l": recurrence(
         lambda x: 1 - x, lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1)),
@@ -121,7 +123,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "igamma": scipy_function("gammainc"),
     "igammac": scipy_function("gammaincc"),
     "i0": scipy_function("i0"),
-    **{f"xlogy.{overload}": xlogy for overload in ("Tensor", "Scalar_Other", "Scalar_Self")},
+    **{f"xlogy.{overload}": times_log(np.log) for overload in ("Tensor", "Scalar_Other", "Scalar_Self")},
     "special_entr": scipy_function("entr"),
     "special_erfcx": scipy_function("erfcx"),
     "special_ndtri": scipy_function("ndtri"),
@@ -129,7 +131,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "special_i0e": scipy_function("i0e"),
     "special_i1": scipy_function("i1"),
     "special_i1e": scipy_function("i1e"),
-    **{f"special_xlog1py{overload}": xlog1py_ for overload in ("", ".other_scalar", ".self_scalar")},
+    **{f"special_xlog1py{overload}": times_log(np.log1p) for overload in ("", ".other_scalar", ".self_scalar")},
     **{f"special_zeta{overload}": zeta for overload in ("", ".other_scalar", ".self_scalar")},
     "special_airy_ai": lambda x: AIRY(x)[0],
     "special_bessel_j0": scipy_function("j0"),

@@ -33,7 +33,8 @@ def check_clamped(words: str) -> Callable[..., None]:
 def check_hardtanh(promoted: DType, self: Any, min_val: Any = -1, max_val: Any = 1) -> None:
     check_clamped("Bool inputs not supported for hardtanh")(promoted)
     check_fits(promoted, min_val, max_val)
-    check(promoted is not uint8 or min_val >= 0 and max_val >= 0, "cannot do hardtanh on an unsigned type with negative limits")
+    check(promoted is not uint8 or min_val >= 0 and max_val >= 0,
+          "cannot do hardtanh on an unsigned type with negative limits")
 
 
 def check_threshold(promoted: DType, self: Any, threshold: Any, value: Any) -> None:
@@ -52,13 +53,15 @@ def check_softshrink(promoted: DType, self: Any, lambd: Any = 0.5) -> None:
     if promoted.category != FLOATING:
         raise not_implemented_for("softshrink_check", promoted)
     largest = finfo(promoted).max
-    check(0 <= lambd <= largest, f"lambda must be in range [0, {largest:g}] for input dtype {promoted}, but found {lambd}")
+    check(0 <= lambd <= largest,
+          f"lambda must be in range [0, {largest:g}] for input dtype {promoted}, but found {lambd}")
 
 
-def check_leaky_relu_backward(promoted: DType, grad_output: Any, self: Any, negative_slope: Any, self_is_result: bool) -> None:
+def check_leaky_relu_backward(promoted: DType, grad_output: Any, self: Any, negative_slope: Any,
+                              self_is_result: bool) -> None:
     check(not self_is_result or negative_slope >= 0,
-          "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is caused by "
-          "calling in-place forward function with a negative slope, please call out-of-place version instead.")
+          "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
+          "caused by calling in-place forward function with a negative slope, please call out-of-place version.")
 
 
 def glu(self: Any, dim: int = -1) -> Spec:
@@ -108,7 +111,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "hardswish": activation("hardswish"),
     "hardswish_backward": backward("hardswish"),
     "leaky_relu": activation("leaky_relu"),
-    "leaky_relu_backward": Pointwise("default", 2, "hf", "leaky_relu_backward_cpu", check=check_leaky_relu_backward, lane=False),
+    "leaky_relu_backward": Pointwise("default", 2, "hf", "leaky_relu_backward_cpu",
+                                     check=check_leaky_relu_backward, lane=False),
     "softplus": activation("softplus"),
     "softplus_backward": backward("softplus"),
     "softshrink": activation("softshrink", check=check_softshrink, lane=False),

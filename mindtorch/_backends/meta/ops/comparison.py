@@ -18,12 +18,14 @@ def comparison(name: str, takes: str = "bihf") -> Pointwise:
 
 def extremum(name: str) -> Pointwise:
     """Of two operands."""
-    return Pointwise("default", 2, FLOATS, check=refuse_complex(f"{name} not implemented for complex tensors.", RuntimeError))
+    refuse = refuse_complex(f"{name} not implemented for complex tensors.", RuntimeError)
+    return Pointwise("default", 2, FLOATS, check=refuse)
 
 
 def infinite(name: str) -> Pointwise:
     """A test for one of the infinities."""
-    return Pointwise("bool", 1, FLOATS, check=refuse_complex(f"{name} does not support complex inputs.", RuntimeError))
+    refuse = refuse_complex(f"{name} does not support complex inputs.", RuntimeError)
+    return Pointwise("bool", 1, FLOATS, check=refuse)
 
 
 def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
@@ -45,8 +47,8 @@ def check_heaviside(promoted: DType, self: Any, values: Any) -> None:
 
 
 def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> None:
-    check(condition._dtype in (bool_, uint8), "where expected condition to be a boolean tensor, but got a tensor with dtype "
-                                              f"{condition.dtype}")
+    check(condition._dtype in (bool_, uint8),
+          f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
     check_fits(promoted, self, other)
 
 

@@ -12,14 +12,14 @@ from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, float6
 
 FLOATS = "bihf"  # the classes of dtypes that a function of real numbers takes
 MINUS = (
-    "{}, the `-` operator, {} is not supported. If you are trying to invert a mask, use the `~` or `logical_not()` "
-    "operator instead."
+    "{}, the `-` operator, {} is not supported. If you are trying to invert a mask, use the `~` or "
+    "`logical_not()` operator instead."
 )
 
 
 def check_alpha(promoted: DType, alpha: Any) -> None:
     """Refuse a factor of a higher category than the result's."""
-    check(not isinstance(alpha, bool) or promoted is bool_, "Boolean alpha only supported for Boolean results.")
+    check(promoted is bool_ or not isinstance(alpha, bool), "Boolean alpha only supported for Boolean results.")
     check(promoted.category >= FLOATING or isinstance(alpha, int),
           "For integral input tensors, argument alpha must not be a floating point number.")
     check(promoted.category == COMPLEX or not isinstance(alpha, complex),
@@ -35,8 +35,8 @@ def check_add(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
 
 
 def check_sub(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
-    check(not (_is_bool(self) and _is_bool(other)), "Subtraction, the `-` operator, with two bool tensors is not supported. "
-          "Use the `^` or `logical_xor()` operator instead.")
+    check(not (_is_bool(self) and _is_bool(other)), "Subtraction, the `-` operator, with two bool tensors is not "
+          "supported. Use the `^` or `logical_xor()` operator instead.")
     check(not (_is_bool(self) or _is_bool(other)), MINUS.format("Subtraction", "with a bool tensor"))
     check_alpha(promoted, alpha)
 
@@ -71,7 +71,8 @@ class Division(Pointwise):
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         mode = args[2]
-        check(mode in self.MODES, f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+        check(mode in self.MODES,
+              f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
         return self.MODES[mode].plan(args)
 
 
@@ -82,7 +83,8 @@ def real_function(kernel: str, takes: str = FLOATS) -> Pointwise:
 
 def rounding(name: str) -> Pointwise:
     """A function that rounds; integers stay what they are."""
-    return Pointwise("default", 1, "ihf", f"{name}_vml_cpu", check=refuse_complex(f"{name} is not supported for complex inputs"))
+    return Pointwise("default", 1, "ihf", f"{name}_vml_cpu",
+                     check=refuse_complex(f"{name} is not supported for complex inputs"))
 
 
 def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
@@ -97,10 +99,8 @@ def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
 
 def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
     check(tensor1._dtype.category >= FLOATING or tensor2._dtype.category >= FLOATING,
-          "Integer division with addcdiv is no longer supported, and in a future  release addcdiv will perform a true division "
-          "of tensor1 and tensor2. The historic addcdiv behavior can be implemented as (input + value * torch.trunc(tensor1 / "
-          "tensor2)).to(input.dtype) for integer inputs and as (input + value * tensor1 / tensor2) for float inputs. The future "
-          "addcdiv behavior is just the latter implementation: (input + value * tensor1 / tensor2), for all dtypes.")
+          "Integer division with addcdiv is not supported. It can be written as (input + value * torch.trunc(tensor1 / "
+          "tensor2)).to(input.dtype) for integer inputs; addcdiv is (input + value * tensor1 / tensor2).")
 
 
 def check_parts(promoted: DType, first: Any, second: Any) -> None:
@@ -109,8 +109,8 @@ def check_parts(promoted: DType, first: Any, second: Any) -> None:
     for tensor in (first, second):
         check(tensor._dtype.is_floating_point and tensor._dtype.name != "bfloat16",
               f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
-    check(first._dtype is second._dtype, f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second "
-                                         "argument")
+    check(first._dtype is second._dtype,
+          f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
     if promoted not in (float32, float64):
         raise not_implemented_for("complex_cpu", promoted)  # it would be complex32
 
@@ -147,9 +147,10 @@ ROWS: dict[str, Callable[..., Any]] = {
     "neg": Pointwise("default", 1, check=check_neg),
     "abs": Pointwise("real", 1, "ihfc", "abs_cpu"),
     "sign": Pointwise("default", 1, FLOATS, check=refuse_complex(
-        "Unlike NumPy, torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")),
+        "torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")),
     "sgn": Pointwise("default", 1),
-    "signbit": Pointwise("bool", 1, FLOATS, check=refuse_complex("signbit is not implemented for complex tensors.")),
+    "signbit": Pointwise("bool", 1, FLOATS,
+                         check=refuse_complex("signbit is not implemented for complex tensors.")),
     "reciprocal": Pointwise("float", 1),
     "sqrt": Pointwise("float", 1),
     "rsqrt": Pointwise("float", 1),

@@ -37,7 +37,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "igamma": Pointwise("default", 2, "hf", "igamma_cpu"),
     "igammac": Pointwise("default", 2, "hf", "igammac_cpu"),
     "i0": function("i0_vml_cpu", takes=FLOATS),
-    **{f"xlogy.{overload}": function("xlogy_cpu", 2, FLOATS) for overload in ("Tensor", "Scalar_Other", "Scalar_Self")},
+    **{f"xlogy.{overload}": function("xlogy_cpu", 2, FLOATS)
+       for overload in ("Tensor", "Scalar_Other", "Scalar_Self")},
     "special_entr": function("entr_cpu", takes=FLOATS),
     "special_erfcx": function("erfcx_cpu"),
     "special_ndtri": function("ndtri_cpu"),
@@ -45,12 +46,14 @@ ROWS: dict[str, Callable[..., Any]] = {
     "special_i0e": function("i0e_cpu", takes=FLOATS),
     "special_i1": function("i1_cpu", takes=FLOATS),
     "special_i1e": function("i1e_cpu", takes=FLOATS),
-    **{f"special_xlog1py{overload}": function("xlog1py_cpu", 2, FLOATS) for overload in ("", ".other_scalar", ".self_scalar")},
-    **{f"special_zeta{overload}": function("zeta_cpu", 2) for overload in ("", ".other_scalar", ".self_scalar")},
+    **{f"special_xlog1py{overload}": function("xlog1py_cpu", 2, FLOATS)
+       for overload in ("", ".other_scalar", ".self_scalar")},
+    **{f"special_zeta{overload}": function("zeta_cpu", 2)
+       for overload in ("", ".other_scalar", ".self_scalar")},
     **{f"special_{name}": function(f"{name}_cpu")
-       for name in ("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0", "modified_bessel_i1",
-                    "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0", "scaled_modified_bessel_k1",
-                    "spherical_bessel_j0")},
+       for name in ("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0",
+                    "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0",
+                    "scaled_modified_bessel_k1", "spherical_bessel_j0")},
     **{f"special_{name}{overload}": function(f"{name}_cpu", 2)
        for name in POLYNOMIALS for overload in ("", ".n_scalar", ".x_scalar")},
 }

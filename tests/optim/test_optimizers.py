@@ -1,0 +1,408 @@
+"""SGD, Adam and AdamW step for step beside PyTorch's, and what they refuse."""
+from __future__ import annotations
+
+import copy
+import itertools
+import pickle
+
+import pytest
+import torch
+
+import mindtorch
+from tests.nn.both import same
+from tests.support import assert_same, port
+
+SGD = [
+    {}, {"lr": 0.1}, {"momentum": 0.9}, {"momentum": 0.9, "dampening": 0.5}, {"momentum": 0.9, "nesterov": True},
+    {"weight_decay": 0.3}, {"momentum": 0.5, "weight_decay": 0.3, "maximize": True}, {"weight_decay": 0.3, "maximize": True},
+    {"momentum": 0.9, "foreach": True}, {"momentum": 0.9, "fused": True}, {"momentum": 0.9, "differentiable": True},
+    {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1, "differentiable": True, "maximize": True},
+]  # fmt: skip
+ADAM = [
+    {}, {"lr": 0.1}, {"betas": (0.8, 0.9)}, {"eps": 0.1}, {"weight_decay": 0.3}, {"amsgrad": True}, {"maximize": True},
+    {"amsgrad": True, "weight_decay": 0.2, "maximize": True}, {"foreach": True}, {"fused": True},
+    {"differentiable": True, "weight_decay": 0.1}, {"differentiable": True, "amsgrad": True, "maximize": True},
+]  # fmt: skip
+CASES = [(name, kwargs) for name, all_kwargs in (("SGD", SGD), ("Adam", ADAM), ("AdamW", ADAM)) for kwargs in all_kwargs]
+
+
+def starting_point(dtype):
+    """Values of parameters, and of their gradients at each step."""
+    torch.manual_seed(5)
+    shapes = [(3, 4), (5,), (), (2, 0), (40, 600)]
+    make = lambda shape: torch.randn(shape).to(dtype)  # noqa: E731
+    return [make(s) for s in shapes], [[make(s) for s in shapes] for _ in range(4)]
+
+
+def parameters_of(lib, values):
+    if lib is torch:
+        return [torch.nn.Parameter(v.clone()) for v in values]
+    return [mindtorch.nn.Parameter(port(v, mindtorch)) for v in values]
+
+
+def run(lib, name, kwargs, dtype=torch.float32):
+    """Parameters and state after each of some steps; the last parameter has no gradient at first."""
+    values, gradients = starting_point(dtype)
+    params = parameters_of(lib, values)
+    differentiable = kwargs.get("differentiable", False)
+    if differentiable:
+        params = [p.clone() for p in params]
+    optimizer = getattr(lib.optim, name)(params, **kwargs)
+    seen = []
+    for number, step in enumerate(gradients):
+        for i, (param, gradient) in enumerate(zip(params, step)):
+            with lib.no_grad():
+                param.grad = None if i == 1 and not number else gradient if lib is torch else port(gradient, mindtorch)
+        optimizer.step()
+        seen.append(([p.detach().clone() for p in params], copy.deepcopy(optimizer.state_dict()) if not differentiable else None))
+    return seen
+
+
+@pytest.mark.parametrize(("name", "kwargs"), CASES, ids=[f"{n}-{'-'.join(map(str, k.items()))}" for n, k in CASES])
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
+def test_steps(name, kwargs):
+    if kwargs.get("differentiable"):
+        kwargs = {**kwargs}
+    theirs, ours = run(torch, name, kwargs), run(mindtorch, name, kwargs)
+    for mine, other in zip(ours, theirs, strict=True):
+        assert_same(mine[0], other[0], rtol=1e-5, atol=1e-6)
+        if other[1] is not None:
+            assert_same(mine[1], other[1], rtol=1e-5, atol=1e-6)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+@pytest.mark.parametrize("dtype", [torch.float64, torch.bfloat16, torch.complex64])
+def test_steps_in_other_dtypes(name, dtype):
+    kwargs = {"momentum": 0.9} if name == "SGD" else {"amsgrad": dtype is not torch.complex64}
+    tolerance = 2e-2 if dtype is torch.bfloat16 else 1e-5
+    for mine, other in zip(run(mindtorch, name, kwargs, dtype), run(torch, name, kwargs, dtype), strict=True):
+        assert_same(mine, other, rtol=tolerance, atol=tolerance)
+
+
+def test_strided_parameters():
+    def program(t):
+        param = t.nn.Parameter(t.arange(12.0).view(3, 4).t())
+        optimizers = [t.optim.SGD([param], momentum=0.9), t.optim.Adam([param], lr=0.1)]
+        for optimizer in optimizers:
+            for _ in range(2):
+                param.grad = t.ones(3, 4).t()
+                optimizer.step()
+        return param, param.stride(), optimizers[0].state[param]["momentum_buffer"].stride()
+
+    same(program)
+
+
+def test_steps_count_writes_once_a_parameter():
+    params = parameters_of(mindtorch, starting_point(torch.float32)[0])
+    for name in ("SGD", "Adam"):
+        before = [p._version for p in params]
+        for param in params:
+            param.grad = mindtorch.ones_like(param)
+        getattr(mindtorch.optim, name)(params).step()
+        assert [p._version - v for p, v in zip(params, before, strict=True)] == [1] * len(params)
+        assert all(p.grad._version == 0 for p in params)
+
+
+def test_a_step_invalidates_what_backward_needs():
+    def program(t):
+        layer = t.nn.Linear(2, 2)
+        loss = (layer(t.ones(1, 2)) @ layer.weight).sum()
+        loss.backward(retain_graph=True)
+        t.optim.SGD(layer.parameters()).step()
+        loss.backward()
+
+    same(program, message=False)
+
+
+def test_tensor_learning_rates():
+    def program(t):
+        param = t.nn.Parameter(t.ones(3))
+        found = []
+        for optimizer in (t.optim.SGD([param], lr=t.tensor(0.5)), t.optim.Adam([param], lr=t.tensor([0.5])),
+                          t.optim.Adam([param], betas=(t.tensor(0.5), t.tensor([0.25])))):
+            param.grad = t.ones(3)
+            optimizer.step()
+            found.append((param.detach().clone(), repr(optimizer)))
+        return found
+
+    same(program)
+
+
+def test_gradients_through_a_differentiable_step():
+    def program(t):
+        rate = t.tensor(0.1, requires_grad=True)
+        start = t.ones(3, requires_grad=True)
+        param = start.clone()
+        param.grad = t.arange(3.0)
+        t.optim.SGD([param], lr=rate, differentiable=True).step()
+        (param * param).sum().backward()
+        return rate.grad, start.grad
+
+    same(program)
+
+
+# -- groups, state, hooks ----------------------------------------------------------------------------------------------
+
+
+def test_groups_with_settings_of_their_own():
+    def program(t):
+        model = t.nn.Sequential(t.nn.Linear(2, 2), t.nn.Linear(2, 1))
+        with t.no_grad():
+            for param in model.parameters():
+                param.fill_(1)
+        optimizer = t.optim.SGD([{"params": model[0].parameters(), "lr": 0.5}, {"params": model[1].weight}], lr=0.1, momentum=0.9)
+        optimizer.add_param_group({"params": [model[1].bias], "weight_decay": 1.0})
+        for _ in range(2):
+            optimizer.zero_grad()
+            model(t.ones(1, 2)).sum().backward()
+            optimizer.step()
+        return list(model.parameters()), repr(optimizer), optimizer.state_dict(), optimizer.defaults
+
+    same(program)
+
+
+def test_named_parameters():
+    def program(t):
+        layer = t.nn.Linear(2, 1)
+        optimizer = t.optim.Adam(layer.named_parameters())
+        return optimizer.state_dict(), optimizer.param_groups[0]["param_names"]
+
+    same(program)
+
+
+def trained(t, name, kwargs, steps=3):
+    model = t.nn.Linear(2, 2)
+    optimizer = getattr(t.optim, name)(model.parameters(), **kwargs)
+    for _ in range(steps):
+        optimizer.zero_grad()
+        model(t.ones(1, 2)).sum().backward()
+        optimizer.step()
+    return model, optimizer
+
+
+@pytest.mark.parametrize(("name", "kwargs"), [("SGD", {"momentum": 0.9}), ("SGD", {}), ("Adam", {"amsgrad": True}), ("AdamW", {})])
+def test_saving_and_loading_state(name, kwargs):
+    def program(t):
+        _, saved = trained(t, name, kwargs)
+        model, loaded = trained(t, name, {**kwargs, "lr": 0.5}, steps=0)
+        model.double()
+        loaded.load_state_dict(saved.state_dict())
+        kept = loaded.state_dict()
+        loaded.zero_grad()
+        model(t.ones(1, 2, dtype=t.float64)).sum().backward()
+        loaded.step()
+        return kept, loaded.param_groups[0]["lr"], list(model.parameters())
+
+    same(program)
+
+
+@pytest.mark.parametrize("make", [copy.deepcopy, lambda optimizer: pickle.loads(pickle.dumps(optimizer))])
+def test_copies_keep_state_and_step_on(make):
+    _, optimizer = trained(mindtorch, "Adam", {})
+    again = make(optimizer)
+    assert repr(again) == repr(optimizer)
+    param = again.param_groups[0]["params"][0]
+    assert param is not optimizer.param_groups[0]["params"][0]
+    assert again.state[param]["step"].item() == 3
+    before = param.detach().clone()
+    param.grad = mindtorch.ones_like(param)
+    again.step()
+    assert not bool((before == param).any())
+
+
+def test_loading_what_does_not_fit():
+    def other_groups(t):
+        _, optimizer = trained(t, "SGD", {})
+        optimizer.load_state_dict({"state": {}, "param_groups": []})
+
+    def other_parameters(t):
+        _, optimizer = trained(t, "SGD", {})
+        optimizer.load_state_dict({"state": {}, "param_groups": [{"params": [0]}]})
+
+    same(other_groups)
+    same(other_parameters)
+
+
+@pytest.mark.parametrize("set_to_none", [True, False])
+def test_zero_grad(set_to_none):
+    def program(t):
+        model, optimizer = trained(t, "SGD", {})
+        gradient = model.weight.grad
+        optimizer.zero_grad(set_to_none=set_to_none)
+        return model.weight.grad, model.weight.grad is gradient
+
+    same(program)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_closures(name):
+    def program(t):
+        model, optimizer = trained(t, name, {}, steps=0)
+
+        def closure():
+            optimizer.zero_grad()
+            loss = (model(t.ones(1, 2)) ** 2).sum()
+            loss.backward()
+            return loss
+
+        with t.no_grad():
+            losses = [optimizer.step(closure) for _ in range(3)]
+        return losses, t.is_grad_enabled()
+
+    same(program)
+
+
+def test_hooks():
+    def program(t):
+        seen = []
+        _, optimizer = trained(t, "SGD", {})
+        everywhere = [t.optim.optimizer.register_optimizer_step_pre_hook(lambda *a: seen.append(("all pre", len(a)))),
+                      t.optim.optimizer.register_optimizer_step_post_hook(lambda *a: seen.append(("all post", len(a))))]
+        handles = [
+            optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append(("pre", len(args), kwargs))),
+            optimizer.register_step_pre_hook(lambda o, args, kwargs: (args, {"closure": lambda: 7})),
+            optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(("post", list(kwargs)))),
+            optimizer.register_state_dict_pre_hook(lambda o: seen.append("saving")),
+            optimizer.register_state_dict_post_hook(lambda o, state: {**state, "extra": 1}),
+            optimizer.register_state_dict_post_hook(lambda o, state: seen.append(sorted(state)), prepend=True),
+            optimizer.register_load_state_dict_pre_hook(lambda o, state: {k: v for k, v in state.items() if k != "extra"}),
+            optimizer.register_load_state_dict_post_hook(lambda o: seen.append("loaded")),
+        ]  # fmt: skip
+        try:
+            loss = optimizer.step()
+            state = optimizer.state_dict()
+            optimizer.load_state_dict(state)
+        finally:
+            for handle in itertools.chain(everywhere, handles):
+                handle.remove()
+        count = len(seen)
+        optimizer.step()
+        return loss, seen, sorted(state), len(seen) == count
+
+    same(program)
+
+
+def test_a_hook_that_returns_no_pair():
+    def program(t):
+        _, optimizer = trained(t, "SGD", {})
+        optimizer.register_step_pre_hook(lambda *args: 1)
+        optimizer.step()
+
+    same(program, message=False)
+
+
+def test_an_optimizer_of_ones_own():
+    def program(t):
+        calls = []
+
+        class Sign(t.optim.Optimizer):
+            def __init__(self, params, lr=t.optim.optimizer.required):
+                super().__init__(params, {"lr": lr})
+
+            @t.no_grad()
+            def step(self, closure=None):
+                for group in self.param_groups:
+                    for param in group["params"]:
+                        self.state[param]["count"] = self.state[param].get("count", 0) + 1
+                        param.add_(param.grad.sign(), alpha=-group["lr"])
+
+        param = t.nn.Parameter(t.ones(2))
+        param.grad = t.tensor([3.0, -3.0])
+        optimizer = Sign([param], lr=0.5)
+        optimizer.register_step_post_hook(lambda *args: calls.append(1))
+        optimizer.step()
+        optimizer.step()
+        return param, calls, optimizer.state_dict(), repr(optimizer)
+
+    same(program)
+
+
+# -- what is refused ---------------------------------------------------------------------------------------------------
+
+
+def param(t):
+    return t.nn.Parameter(t.ones(2))
+
+
+REFUSED = {
+    "a tensor": lambda t: t.optim.SGD(param(t)),
+    "nothing": lambda t: t.optim.SGD([]),
+    "a number": lambda t: t.optim.SGD([1]),
+    "a set": lambda t: t.optim.SGD([{"params": {param(t)}}]),
+    "a non-leaf": lambda t: t.optim.SGD([param(t) * 2]),
+    "a group that is a list": lambda t: t.optim.SGD([param(t)]).add_param_group([param(t)]),
+    "some names missing": lambda t: t.optim.SGD([("a", param(t)), param(t)]),
+    "groups with and without names": lambda t: t.optim.SGD([("a", param(t))]).add_param_group({"params": [param(t)]}),
+    "a required setting missing": lambda t: t.optim.Optimizer([param(t)], {"lr": t.optim.optimizer.required}),
+    "step of the base": lambda t: t.optim.Optimizer([param(t)], {}).step(),
+    "SGD lr": lambda t: t.optim.SGD([param(t)], lr=-1),
+    "SGD lr of several": lambda t: t.optim.SGD([param(t)], lr=t.ones(2)),
+    "SGD momentum": lambda t: t.optim.SGD([param(t)], momentum=-1),
+    "SGD weight decay": lambda t: t.optim.SGD([param(t)], weight_decay=-1),
+    "SGD nesterov": lambda t: t.optim.SGD([param(t)], nesterov=True),
+    "SGD nesterov and dampening": lambda t: t.optim.SGD([param(t)], momentum=0.9, dampening=0.1, nesterov=True),
+    "SGD fused and foreach": lambda t: t.optim.SGD([param(t)], fused=True, foreach=True),
+    "SGD fused and differentiable": lambda t: t.optim.SGD([param(t)], fused=True, differentiable=True),
+    "Adam lr": lambda t: t.optim.Adam([param(t)], lr=-1),
+    "Adam eps": lambda t: t.optim.Adam([param(t)], eps=-1),
+    "Adam first beta": lambda t: t.optim.Adam([param(t)], betas=(1.0, 0.5)),
+    "Adam second beta": lambda t: t.optim.Adam([param(t)], betas=(0.5, 1.0)),
+    "Adam beta of int": lambda t: t.optim.Adam([param(t)], betas=(0, 0.5)),
+    "Adam betas of two kinds": lambda t: t.optim.Adam([param(t)], betas=(t.tensor(0.5), 0.5)),
+    "Adam betas and foreach": lambda t: t.optim.Adam([param(t)], betas=(t.tensor(0.5), t.tensor(0.5)), foreach=True),
+    "Adam beta of several": lambda t: t.optim.Adam([param(t)], betas=(t.tensor(0.5), t.tensor([]))),
+    "Adam weight decay": lambda t: t.optim.Adam([param(t)], weight_decay=-1),
+    "Adam lr of several": lambda t: t.optim.Adam([param(t)], lr=t.ones(2)),
+    "Adam lr and foreach": lambda t: t.optim.Adam([param(t)], lr=t.ones(1), foreach=True),
+    "Adam fused and foreach": lambda t: t.optim.AdamW([param(t)], fused=True, foreach=True),
+    "Adam fused and differentiable": lambda t: t.optim.AdamW([param(t)], fused=True, differentiable=True),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_refusing(case):
+    same(REFUSED[case])
+
+
+def test_the_same_parameter_in_two_groups():
+    def program(t):
+        shared = param(t)
+        t.optim.SGD([{"params": [shared]}, {"params": [shared]}])
+
+    same(program)
+
+
+def test_the_same_parameter_twice_in_a_group_warns():
+    def program(t):
+        shared = param(t)
+        with pytest.warns(UserWarning, match="duplicate parameters"):
+            t.optim.SGD([shared, shared])
+
+    same(program)
+
+
+@pytest.mark.parametrize("name", ["SGD", "Adam"])
+def test_fused_refuses_complex_parameters(name):
+    def program(t):
+        param = t.nn.Parameter(t.ones(2, dtype=t.complex64))
+        param.grad = t.ones(2, dtype=t.complex64)
+        getattr(t.optim, name)([param], fused=True).step()
+
+    same(program, message=False)
+
+
+def test_capturable_refuses_the_cpu():
+    def program(t):
+        p = param(t)
+        p.grad = t.ones(2)
+        t.optim.Adam([p], capturable=True).step()
+
+    same(program, message=False)
+
+
+def test_fused_operators_refuse_leaves_in_grad_mode():
+    def program(t):
+        p = param(t)
+        t._foreach_add_([p], 1)
+
+    same(program, message=False)
