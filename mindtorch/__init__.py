@@ -36,7 +36,7 @@ from ._formats import (
     preserve_format as preserve_format, strided as strided,
 )  # fmt: skip
 from .functional import (
-    chain_matmul as chain_matmul, einsum as einsum, tensordot as tensordot,
+    chain_matmul as chain_matmul, einsum as einsum, lu as lu, tensordot as tensordot,
     atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
     broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
     meshgrid as meshgrid, split as split, tril_indices as tril_indices, triu_indices as triu_indices,

@@ -39,7 +39,7 @@ registry.on_define.append(attach)
 
 
 def _number(value: Any) -> Any:
-    """A value beside a tensor in an operator as a Python number (NumPy's scalars are numbers, its arrays are not), or None."""
+    """A value beside a tensor in an operator as a Python number, or None. NumPy's scalars are numbers, its arrays not."""
     if isinstance(value, np.generic):
         return value.item() if isinstance(value, (np.number, np.bool_)) else None
     return value if isinstance(value, (int, float, complex)) else None
@@ -65,7 +65,8 @@ def commuted(name: str, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any
 
     def reflection(self: Any, other: Any) -> Any:
         if self.__class__ not in TENSOR_TYPES:
-            raise TypeError(f"descriptor '__r{name}__' for 'Tensor' objects doesn't apply to a '{type(self).__name__}' object")
+            raise TypeError(f"descriptor '__r{name}__' for 'Tensor' objects doesn't apply to a "
+                            f"'{type(self).__name__}' object")
         return method(self, other)
 
     return reflection
@@ -110,18 +111,19 @@ def reflected_division(self: Any, other: Any) -> Any:
 #: What an operator of Python stands for: beside a tensor and, where it is another operator, beside a number.
 #: All but comparisons have an in-place form; the ``COMMUTATIVE`` are their own reflection.
 OPERATORS = {
-    "add": ("add.Tensor",), "sub": ("sub.Tensor",), "mul": ("mul.Tensor",), "truediv": ("div.Tensor",), "div": ("div.Tensor",),
-    "floordiv": ("floor_divide",), "mod": ("remainder.Tensor", "remainder.Scalar"),
-    "pow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar"), "and": ("bitwise_and.Tensor",), "or": ("bitwise_or.Tensor",),
-    "xor": ("bitwise_xor.Tensor",), "lshift": ("bitwise_left_shift.Tensor",), "rshift": ("bitwise_right_shift.Tensor",),
-    "eq": ("eq.Tensor",), "ne": ("ne.Tensor",), "lt": ("lt.Tensor",), "le": ("le.Tensor",), "gt": ("gt.Tensor",),
-    "ge": ("ge.Tensor",),
+    "add": ("add.Tensor",), "sub": ("sub.Tensor",), "mul": ("mul.Tensor",), "truediv": ("div.Tensor",),
+    "div": ("div.Tensor",), "floordiv": ("floor_divide",), "mod": ("remainder.Tensor", "remainder.Scalar"),
+    "pow": ("pow.Tensor_Tensor", "pow.Tensor_Scalar"), "and": ("bitwise_and.Tensor",),
+    "or": ("bitwise_or.Tensor",), "xor": ("bitwise_xor.Tensor",), "lshift": ("bitwise_left_shift.Tensor",),
+    "rshift": ("bitwise_right_shift.Tensor",), "eq": ("eq.Tensor",), "ne": ("ne.Tensor",), "lt": ("lt.Tensor",),
+    "le": ("le.Tensor",), "gt": ("gt.Tensor",), "ge": ("ge.Tensor",),
 }  # fmt: skip
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
 COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
 REFLECTED = {
-    "floordiv": ("floor_divide", "floor_divide.Scalar_Tensor"), "mod": ("remainder.Tensor", "remainder.Scalar_Tensor"),
-    "pow": ("pow.Tensor_Tensor", "pow.Scalar"), "lshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Scalar_Tensor"),
+    "floordiv": ("floor_divide", "floor_divide.Scalar_Tensor"), "pow": ("pow.Tensor_Tensor", "pow.Scalar"),
+    "mod": ("remainder.Tensor", "remainder.Scalar_Tensor"),
+    "lshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Scalar_Tensor"),
     "rshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Scalar_Tensor"),
 }  # fmt: skip
 for _name, _operators in OPERATORS.items():
@@ -163,6 +165,7 @@ def result_type(tensor1: Any, tensor2: Any) -> DType:
     """
     for operand in (tensor1, tensor2):
         if operand.__class__ not in TENSOR_TYPES and _number(operand) is None:
-            raise TypeError("result_type() received an invalid combination of arguments - got "
-                            f"({tensor1.__class__.__name__}, {tensor2.__class__.__name__}), but expected tensors or numbers")
+            got = f"{tensor1.__class__.__name__}, {tensor2.__class__.__name__}"
+            raise TypeError(f"result_type() received an invalid combination of arguments - got ({got}), but expected "
+                            "tensors or numbers")
     return common_result_type((tensor1, tensor2))

@@ -173,3 +173,23 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices in the cheapest order (``torch.chain_matmul``)."""
     tensors = _listed("chain_matmul", matrices)
     return registry["chain_matmul"].call(tensors) if out is None else registry["chain_matmul.out"].call(tensors, out)
+
+
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:  # noqa: N803
+    """The LU factorization of matrices, its pivots and, with ``get_infos``, LAPACK's status (``torch.lu``).
+
+    Raises:
+        RuntimeError: for a singular matrix, unless ``get_infos``.
+    """
+    result = tuple(registry["linalg_lu_factor_ex" if get_infos else "linalg_lu_factor"].call(A, pivot))
+    if out is None:
+        return result
+    if len(out) != len(result):
+        raise TypeError(f"lu(): expected tuple of {len(result)} elements as 'out', but got {len(out)}")
+    for target, part in zip(out, result, strict=True):
+        registry["resize_"].call(target, tuple(part.shape))
+        registry["copy_"].call(target, part)
+    return tuple(out)
+
+
+Tensor.lu = lu  # type: ignore[attr-defined]

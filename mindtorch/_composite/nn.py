@@ -158,7 +158,7 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: in
         check(ignore_index < 0, "ignore_index is not supported for floating point target")
         return _of_probabilities(log_softmax(self, dim), dim, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:
-        check(label_smoothing <= 1, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing}")
+        check(label_smoothing <= 1, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
         return _smoothed(log_softmax(self, dim), dim, target, weight, reduction, ignore_index, label_smoothing)
     return nll_loss_nd(log_softmax(self, dim), target, weight, reduction, ignore_index)
 

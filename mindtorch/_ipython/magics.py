@@ -1,10 +1,14 @@
 """The magics. Each is a plain function of ``introspect`` and ``viz`` with a notebook's namespace for its names."""
 from __future__ import annotations
 
+import ast
+from collections.abc import Callable
+from functools import wraps
 from typing import Any
 
+from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics, cell_magic, line_magic, magics_class, needs_local_scope
+from IPython.core.magic import Magics, line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
@@ -12,6 +16,8 @@ from .._device import get_default_device, set_default_device
 from ..introspect import Trace, graph_facts, named_tensors, names_of, observe, storage_facts, tensors_facts
 from .._tensor import Tensor
 from ..viz import dispatch_page, dispatch_text, graph_page, graph_text, storage_page, storage_text, tensors_page, tensors_text
+
+HELP = ("-h", "--help")
 
 
 class Picture:
@@ -25,6 +31,19 @@ class Picture:
 
     def __repr__(self) -> str:
         return self.text
+
+
+def with_help(magic: Callable[..., Any]) -> Callable[..., Any]:
+    """A magic that prints its documentation when asked with ``--help``."""
+
+    @wraps(magic)
+    def helpful(self: Magics, line: str, cell: str | None = None) -> Any:
+        if line.strip() in HELP:
+            print(magic.__doc__)
+            return None
+        return magic(self, line) if cell is None else magic(self, line, cell)
+
+    return helpful
 
 
 @magics_class
@@ -44,58 +63,74 @@ class MindtorchMagics(Magics):
         except Exception as error:
             raise UsageError(f"%{magic}: cannot evaluate {expression!r}: {type(error).__name__}: {error}") from None
         if not isinstance(value, Tensor):
-            raise UsageError(f"%{magic}: {expression!r} is a {type(value).__name__}, not a tensor")
+            raise UsageError(f"%{magic}: {expression!r} is of type {type(value).__name__}, not a tensor")
         return value
 
+    @line_magic
+    @with_help
     @magic_arguments()
     @argument("--device", help="only tensors on this device")
-    @line_magic
     def tensors(self, line: str) -> Picture:
         """All tensors in the notebook: storages by colour, views, versions, gradients, what is pending."""
         options = parse_argstring(self.tensors, line)
         rows = [r for r in tensors_facts(self.shell.user_ns) if options.device in (None, r.device, r.device.partition(":")[0])]
         return Picture(tensors_page(rows), tensors_text(rows))
 
+    @line_magic
+    @with_help
     @magic_arguments()
     @argument("tensor", nargs="*", help="the tensor: a name or an expression")
-    @line_magic
     def storage(self, line: str) -> Picture:
         """Who shares this tensor's storage, and which elements each covers."""
-        tensor = self._tensor(" ".join(parse_argstring(self.storage, line).tensor), "storage")
-        facts = storage_facts(tensor, names_of(self.shell.user_ns))
-        return Picture(storage_page(facts, id(tensor)), storage_text(facts))
+        facts = storage_facts(self._tensor(line.strip(), "storage"), names_of(self.shell.user_ns))
+        return Picture(storage_page(facts), storage_text(facts))
 
+    @line_magic
+    @with_help
     @magic_arguments()
     @argument("tensor", nargs="*", help="the tensor whose history is shown: a name or an expression")
-    @line_magic
     def graph(self, line: str) -> Picture:
         """The autograd graph behind a tensor: operators, shapes, saved tensors, hooks, leaves and their names."""
-        tensor = self._tensor(" ".join(parse_argstring(self.graph, line).tensor), "graph")
-        known = {id(t): t for _, t in named_tensors(self.shell.user_ns)}
+        tensor = self._tensor(line.strip(), "graph")
         try:
-            facts = graph_facts(tensor, names_of(self.shell.user_ns), known)
+            facts = graph_facts(tensor, dict(named_tensors(self.shell.user_ns)))
         except ValueError as error:
             raise UsageError(f"%graph: {error}") from None
         return Picture(graph_page(facts), graph_text(facts))
 
+    @line_cell_magic
+    @with_help
     @magic_arguments()
     @argument("--top", action="store_true", help="only the operators that the cell calls, not those inside composites")
-    @needs_local_scope
-    @cell_magic
-    def dispatch(self, line: str, cell: str, local_ns: Any = None) -> None:
-        """Run the cell, and show each operator: key set, path, kernel and its file and line, output, time."""
-        options = parse_argstring(self.dispatch, line)
-        trace: Trace
-        with observe() as trace:
-            result = self.shell.run_cell(cell, store_history=False)
-        events = [e for e in trace.events if e.depth == 0] if options.top else trace.events
-        display(Picture(dispatch_page(events), dispatch_text(events)))
-        if not result.success:
-            return
+    @argument("statement", nargs="*", help="what to run, where there is no cell")
+    def dispatch(self, line: str, cell: str | None = None) -> Any:
+        """Run a cell or a statement, and show each operator: key set, path, kernel and its file and line, output, time."""
+        if cell is None:
+            top, code = line.startswith("--top "), line.removeprefix("--top ")
+        else:
+            top, code = parse_argstring(self.dispatch, line).top, cell
+        trace = Trace()
+        try:
+            with observe() as trace:
+                return self._run(code)
+        finally:
+            events = [event for event in trace.events if not (top and event.depth)]
+            display(Picture(dispatch_page(events), dispatch_text(events)))
 
+    def _run(self, code: str) -> Any:
+        """Run code in the notebook's namespace; the value of its last expression."""
+        shell = self.shell
+        source = shell.transform_cell(code)
+        name = shell.compile.cache(source, shell.execution_count, code)  # so that tracebacks show the lines
+        body = shell.compile.ast_parse(source, name).body
+        last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+        exec(compile(ast.Module(body, []), name, "exec"), shell.user_ns)
+        return None if last is None else eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+
+    @line_magic
+    @with_help
     @magic_arguments()
     @argument("device", nargs="?", help="the device for new tensors; without it, the current one is shown")
-    @line_magic
     def device(self, line: str) -> Any:
         """Show or set the default device."""
         wanted = parse_argstring(self.device, line).device
@@ -105,3 +140,12 @@ class MindtorchMagics(Magics):
             except RuntimeError as error:
                 raise UsageError(f"%device: {error}") from None
         return get_default_device()
+
+    @context_matcher()
+    def complete(self, context: CompletionContext) -> Any:
+        """The options of the magic on the line."""
+        words = context.line_with_cursor.split()
+        name = words[0].lstrip("%") if words and words[0].startswith("%") else ""
+        magic = next((table[name] for table in self.magics.values() if name in table), None)
+        options = () if magic is None else (*magic.parser._option_string_actions, "--help")
+        return {"completions": [SimpleCompletion(option, type="option") for option in options if option.startswith(context.token or "-")]}

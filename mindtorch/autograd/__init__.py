@@ -5,3 +5,7 @@ from .._autograd.grad_mode import enable_grad as enable_grad
 from .._autograd.grad_mode import inference_mode as inference_mode
 from .._autograd.grad_mode import no_grad as no_grad
 from .._autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from . import functional as functional
+from .gradcheck import GradcheckError as GradcheckError
+from .gradcheck import gradcheck as gradcheck
+from .gradcheck import gradgradcheck as gradgradcheck

@@ -6,19 +6,19 @@ random combination of its rows and columns is compared.
 """
 from __future__ import annotations
 
-import itertools
 import warnings
-from collections.abc import Callable, Sequence
+from collections.abc import Callable
 from typing import Any
 
+from .._api import FUNCTIONS
 from .._autograd.engine import execute, grad
-from .._autograd.grad_mode import no_grad
-from .._creation import zeros_like
-from .._dtype import FLOATING
+from .._creation import eye, zeros_like
+from .._dtype import FLOATING, promote_types
 from .._random import Generator
 from .._random.factories import randn, randn_like
 from .._tensor import Tensor
 
+stack = FUNCTIONS["stack"]
 Function = Callable[..., Any]
 
 
@@ -99,7 +99,8 @@ def gradgradcheck(
 class _Check:
     """One check: a function, its inputs, and how exact the derivatives have to be.
 
-    A Jacobian here is a tensor of (elements of the input, elements of the output); in fast mode it has shape (1, 1).
+    Both Jacobians are tensors of (directions in the input, weightings of the output): in slow mode these are the
+    elements, in fast mode a single random one.
     """
 
     def __init__(self, func: Function, inputs: tuple[Any, ...], eps: float, atol: float, rtol: float, nondet_tol: float,
@@ -109,23 +110,12 @@ class _Check:
         self.check_grad_dtypes, self.fast = check_grad_dtypes, fast
         self.generator = Generator().manual_seed(0)
         self.checked = [x for x in inputs if _requires_grad(x)]
-        self.check_inputs()
-
-    def check_inputs(self) -> None:
         if not self.checked:
             raise ValueError("gradcheck expects at least one input tensor to require gradient, but none of them have "
                              "requires_grad=True.")
-        for i, x in enumerate(self.inputs):
-            if not _requires_grad(x):
-                continue
-            if x.dtype.itemsize != (16 if x.is_complex() else 8):
-                warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This "
-                              "check will likely fail if all the inputs are not of double precision floating point or "
-                              "complex.", stacklevel=4)
-            if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape)):
-                raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
-                                   "non-overlapping to be able to compute the numerical gradients correctly. You should call "
-                                   ".contiguous on the input before passing it to gradcheck.")
+        for i, x in enumerate(inputs):
+            if _requires_grad(x):
+                _check_input(i, x)
 
     def run(self) -> None:
         """Compare the Jacobian of each output with respect to each input.
@@ -133,16 +123,172 @@ class _Check:
         Raises:
             GradcheckError: at the first that is wrong.
         """
-        outputs = _differentiable(self.func(*self.inputs))
-        directions = [randn(x.shape, generator=self.generator) for x in self.checked] if self.fast else None
-        differences = [self.differences(i) for i in range(len(self.checked))]
-        if not outputs:
-            if any((d != 0).any() for columns in differences for d in columns):
+        values = _as_tuple(self.func(*self.inputs))
+        self.positions = [k for k, value in enumerate(values) if _requires_grad(value)]
+        self.outputs = [values[k] for k in self.positions]
+        if not self.outputs:
+            self.positions = [k for k, value in enumerate(values) if isinstance(value, Tensor) and _is_inexact(value)]
+        directions = [self.basis(x, normalized=True) for x in self.checked]
+        differences = [self.differences(x, basis) for x, basis in zip(self.checked, directions)]
+        if not self.outputs:
+            if any((d != 0).any() for rows in differences for steps in rows for d in steps):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
             return
-        for o, output in enumerate(outputs):
-            for unit, part, where in _parts(output):
-                analytical = self.analytical(output, unit)
+        for o, output in enumerate(self.outputs):
+            weights = self.basis(output) if output.numel() else None
+            for unit, part, where in _parts(output) if weights is not None else ():
+                gradients = self.gradients(output, weights * unit)
                 for i, x in enumerate(self.checked):
-                    self.compare(part(differences[i][o]), analytical[i], o, i, where)
-        self.check_multiplied(outputs)
+                    numerical = _joined([part(steps[o]) for steps in differences[i]])
+                    analytical = gradients[i].t()
+                    atol = self.atol
+                    if self.fast:
+                        numerical = (numerical * weights.flatten()).sum().view(1, 1)
+                        analytical = (analytical.t() * directions[i].flatten()).sum().view(1, 1)
+                        atol *= (weights.abs().sum() * directions[i].abs().sum()).item()
+                    dtype = promote_types(numerical.dtype, analytical.dtype)
+                    numerical, analytical = numerical.to(dtype), analytical.to(dtype)
+                    if not analytical.allclose(numerical, self.rtol, atol):
+                        self.fail(f"{where}Jacobian mismatch for output {o} with respect to input {i},\n"
+                                  f"numerical:{numerical}\nanalytical:{analytical}\n")
+        zeros = [zeros_like(output) for output in self.outputs]
+        found = grad(self.outputs, self.checked, zeros, retain_graph=True, allow_unused=True)
+        if any((g != 0).any() for g in found if g is not None):
+            raise GradcheckError("backward not multiplied by grad_output")
+
+    def fail(self, message: str) -> None:
+        """Raise the error; in fast mode with what slow mode has to say."""
+        if self.fast:
+            slow = _Check(self.func, self.inputs, self.eps, self.atol, self.rtol, self.nondet_tol, False, False)
+            message += "\nThese are random combinations of the Jacobians' elements (fast mode). "
+            try:
+                slow.run()
+                message += "The elements themselves (slow mode) do not differ by more than the tolerances."
+            except GradcheckError as error:
+                message += f"In slow mode:\n{error}"
+        raise GradcheckError(message)
+
+    def basis(self, like: Any, normalized: bool = False) -> Any:
+        """Real tensors in the shape of another, stacked: one with a 1 for each element, or a random one."""
+        count, dtype = like.numel(), like.dtype.to_real()
+        if not self.fast:
+            return eye(count, dtype=dtype, device=like.device).view(count, *like.shape)
+        vector = randn(1, *like.shape, dtype=dtype, device=like.device, generator=self.generator)
+        return vector / vector.norm() if normalized else vector
+
+    def differences(self, x: Any, directions: Any) -> list[list[Any]]:
+        """The slopes of all outputs along each direction, and for a complex input along i times each:
+        for each of the two a list with, for each output, a tensor of (directions, elements of the output).
+        """
+        result = []
+        for unit in (1, 1j) if x.is_complex() else (1,):
+            rows = [self.slopes(x, direction * (unit * self.eps)) for direction in directions]
+            result.append([stack(column) for column in zip(*rows)])
+        return result
+
+    def slopes(self, x: Any, step: Any) -> list[Any]:
+        before, after = self.evaluate(x, -step), self.evaluate(x, step)
+        for a, b in zip(before, after):
+            if (a.shape, a.dtype) != (b.shape, b.dtype):
+                raise AssertionError(f"Expected `func` to return outputs with the same shape and dtype when inputs are "
+                                     f"perturbed by {self.eps}, but got {a.dtype} {a.shape} and {b.dtype} {b.shape}.")
+        return [((b - a) / (2 * self.eps)).flatten() for a, b in zip(before, after)]
+
+    def evaluate(self, x: Any, step: Any) -> list[Any]:
+        """The outputs after a step of one input, which is changed in place meanwhile."""
+        saved = x.detach().clone()
+        x.data.copy_(saved + step)
+        try:
+            values = _as_tuple(self.func(*self.inputs))
+            return [values[k].detach().clone() for k in self.positions]
+        finally:
+            x.data.copy_(saved)
+
+    def gradients(self, output: Any, weights: Any) -> list[Any]:
+        """The gradients that backward computes: for each input a tensor of (weightings, elements of the input).
+
+        Raises:
+            GradcheckError: if a second time they are others, or of another dtype if that is checked.
+        """
+        first, second = (
+            grad(output, self.checked, weights.to(output.dtype), retain_graph=True, allow_unused=True, is_grads_batched=True) for _ in range(2)
+        )
+        result = []
+        for x, g, again in zip(self.checked, first, second):
+            if g is None:
+                result.append(x.new_zeros((len(weights), x.numel())))
+                continue
+            if self.check_grad_dtypes and g.dtype != x.dtype:
+                raise GradcheckError("Gradient has dtype mismatch")
+            if g.numel() and (g - again).abs().max() > self.nondet_tol:
+                raise GradcheckError(
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
+                    f"different values. The tolerance for nondeterminism was {self.nondet_tol}."
+                )
+            result.append(g.reshape(len(weights), -1))
+        return result
+
+    def undefined_gradients(self) -> None:
+        """Leave out the gradients of the outputs, all or one, and have zeros for the others: the result is zero.
+
+        Raises:
+            GradcheckError: if it is not.
+        """
+        edges = [x._grad_edge() for x in self.checked]
+        roots = [output._grad_edge() for output in self.outputs]
+        zeros = [zeros_like(output) for output in self.outputs]
+        for left_out in {tuple(range(len(roots))), *((k,) for k in range(len(roots)))} if roots else ():
+            given = [None if k in left_out else zero for k, zero in enumerate(zeros)]
+            try:
+                found = execute(roots, given, True, False, edges, True)
+            except RuntimeError as error:
+                raise GradcheckError("Expected backward function to handle undefined output grads.") from error
+            if any((g != 0).any() for g in found if g is not None):
+                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or "
+                                     "zero.")
+
+
+def _check_input(i: int, x: Any) -> None:
+    if x.dtype.itemsize != (16 if x.is_complex() else 8):
+        warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
+                      "likely fail if all the inputs are not of double precision floating point or complex.", stacklevel=4)
+    if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape)):
+        raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
+                           "non-overlapping to be able to compute the numerical gradients correctly. You should call "
+                           ".contiguous on the input before passing it to gradcheck.")
+
+
+def _parts(output: Any) -> list[tuple[complex, Function, str]]:
+    """The real functions that an output consists of: what their gradient starts from, how to pick them, how to name them."""
+    if not output.is_complex():
+        return [(1, lambda t: t, "")]
+    where = "While considering the {} part of complex outputs only, "
+    return [(1j, lambda t: t.imag, where.format("imaginary")), (1, lambda t: t.real, where.format("real"))]
+
+
+def _joined(slopes: list[Any]) -> Any:
+    """The gradient from the slopes along the real directions, and for a complex input along the imaginary ones."""
+    return slopes[0] if len(slopes) == 1 else slopes[0] + slopes[1] * 1j
+
+
+def _cotangent(output: Any, gaps: bool) -> Any:
+    """A random gradient of an output, that requires grad."""
+    if not gaps:
+        return randn_like(output).requires_grad_()
+    return stack([randn_like(output)] * 2, -1)[..., 0].detach().requires_grad_()
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return tuple(value) if isinstance(value, (tuple, list)) else (value,)
+
+
+def _requires_grad(value: Any) -> bool:
+    return isinstance(value, Tensor) and value.requires_grad
+
+
+def _is_inexact(value: Any) -> bool:
+    return value.dtype.category >= FLOATING
+
+
+def _differentiable(outputs: Any) -> tuple[Any, ...]:
+    return tuple(output for output in _as_tuple(outputs) if _requires_grad(output))

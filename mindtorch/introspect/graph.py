@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass
 from typing import Any
 
 from .._autograd.accumulate import AccumulateGrad
@@ -14,21 +14,24 @@ from .._autograd.views import CopySlices
 
 @dataclass(frozen=True)
 class Saved:
-    """What a node keeps for backward. ``stale`` says that it was written in place since."""
+    """What a node keeps for backward. Of a tensor: its type, its name if it has one, the version that it had, and whether
+    it was written in place since (``stale``); of anything else its repr.
+    """
 
     name: str
     text: str
-    tensor: str
-    version: int | None
-    stale: bool
+    is_tensor: bool = False
+    tensor: str = ""
+    version: int | None = None
+    stale: bool = False
 
 
-@dataclass
+@dataclass(frozen=True)
 class NodeFacts:
     """A node: ``identity`` tells it from others; ``variable`` names the leaf of an AccumulateGrad.
 
-    ``shapes`` are those of the forward outputs, whose gradients come in; ``edges`` holds (identity of the next node,
-    its output number) for each differentiable input, None where no gradient is needed.
+    ``shapes`` and ``dtypes`` are those of the forward outputs, whose gradients come in, ``outputs`` their names; ``edges``
+    holds (identity of the next node, its output number) for each differentiable input, None where none is needed.
     """
 
     identity: int
@@ -41,8 +44,8 @@ class NodeFacts:
     hooks: int
     freed: bool
     has_grad: bool
-    outputs: list[str] = field(default_factory=list)
-    sequence: int = 0
+    outputs: tuple[str, ...]
+    sequence: int
 
 
 @dataclass(frozen=True)
@@ -54,26 +57,38 @@ class GraphFacts:
     truncated: int
 
 
-def graph_facts(tensor: Any, names: Mapping[int, str] | None = None, tensors: Mapping[int, Any] | None = None,
-                limit: int = 2000) -> GraphFacts:
-    """The graph behind ``tensor``.
+class _Names:
+    """The names of tensors, also of the twins that nodes keep of them."""
 
-    ``names`` gives tensors' names by ``id``; ``tensors`` the tensors themselves, so that outputs can be named.
+    def __init__(self, named: Mapping[str, Any]):
+        self.by_identity = {id(tensor): name for name, tensor in reversed(named.items())}
+        self.by_layout = {self._layout(tensor): name for name, tensor in reversed(named.items()) if tensor._cell is not None}
+        self.of_outputs: dict[int, list[str]] = {}
+        for name, tensor in named.items():
+            if tensor._grad_fn is not None:
+                self.of_outputs.setdefault(id(tensor._grad_fn), []).append(name)
+
+    @staticmethod
+    def _layout(tensor: Any) -> tuple[Any, ...]:
+        return id(tensor._cell), tuple(tensor.shape), tensor._strides(), tensor._offset
+
+    def get(self, tensor: Any) -> str:
+        return self.by_identity.get(id(tensor)) or self.by_layout.get(self._layout(tensor), "")
+
+
+def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int = 2000) -> GraphFacts:
+    """The graph behind ``tensor``, ``limit`` nodes at most; ``named`` are tensors by name (``dict(named_tensors(namespace))``).
 
     Raises:
         ValueError: if the tensor has no graph.
     """
-    names = names or {}
     if not tensor.requires_grad:
         raise ValueError(
             "this tensor has no autograd graph: it does not require grad. A graph grows behind what is computed from "
             "tensors with requires_grad=True while grad mode is on"
         )
+    names = _Names(named or {})
     root = tensor._grad_edge()[0]
-    outputs: dict[int, list[str]] = {}
-    for identity, known in (tensors or {}).items():
-        if known._grad_fn is not None:
-            outputs.setdefault(id(known._grad_fn), []).append(names.get(identity, ""))
     found: dict[int, Node] = {}
     stack = [root]
     truncated = 0
@@ -86,24 +101,22 @@ def graph_facts(tensor: Any, names: Mapping[int, str] | None = None, tensors: Ma
             continue
         found[id(node)] = node
         stack.extend(edge[0] for edge in node._edges if edge is not None)
-    nodes = [_node_facts(node, names, outputs.get(id(node), [])) for node in found.values()]
-    nodes.sort(key=lambda n: -n.sequence)
+    nodes = sorted((_node_facts(node, names) for node in found.values()), key=lambda facts: -facts.sequence)
     return GraphFacts(id(root), tuple(nodes), truncated)
 
 
-def _node_facts(node: Node, names: Mapping[int, str], outputs: list[str]) -> NodeFacts:
+def _node_facts(node: Node, names: _Names) -> NodeFacts:
     variable = node.variable if isinstance(node, AccumulateGrad) else None
-    name = names.get(id(variable), "a leaf without a name") if variable is not None else ""
     hooks = len(variable._hooks or ()) if variable is not None else 0
     if node._hooks is not None:
         hooks += len(node._hooks.pre) + len(node._hooks.post) + sum(map(len, node._hooks.tensor.values()))
+    outputs = [(variable.shape, variable._dtype)] if variable is not None else [output[:2] for output in node._outputs if output]
     return NodeFacts(
-        identity=id(node), name=node.name(), variable=name,
-        shapes=tuple(output[0] for output in node._outputs if output), dtypes=tuple(output[1].name for output in node._outputs if output),
-        edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in node._edges),
-        saved=_saved(node, names), hooks=hooks, freed=_is_freed(node),
-        has_grad=variable is not None and variable._grad is not None, outputs=[o for o in outputs if o],
-        sequence=-1 if variable is not None else node._order,
+        identity=id(node), name=node.name(), variable="" if variable is None else names.get(variable) or "a leaf without a name",
+        shapes=tuple(tuple(shape) for shape, _ in outputs), dtypes=tuple(dtype.name for _, dtype in outputs),
+        edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in node._edges), saved=_saved(node, names),
+        hooks=hooks, freed=_is_freed(node), has_grad=variable is not None and variable._grad is not None,
+        outputs=tuple(names.of_outputs.get(id(node), ())), sequence=-1 if variable is not None else node._order,
     )  # fmt: skip
 
 
@@ -113,21 +126,26 @@ def _is_freed(node: Node) -> bool:
     return isinstance(node, OperatorNode) and node.saved is None
 
 
-def _saved(node: Node, names: Mapping[int, str]) -> tuple[Saved, ...]:
+def _saved(node: Node | None, names: _Names) -> tuple[Saved, ...]:
+    if isinstance(node, CopySlices):
+        node = node.inner
     if not isinstance(node, OperatorNode) or node.saved is None:
         return ()
     rows = []
-    for name, value in zip((kept.name for kept in node.plan.saves), node.saved, strict=True):
-        if isinstance(value, SavedTensor):
-            tensor = value.tensor
-            if tensor is None:
-                rows.append(Saved(name, "packed by a hook", "", None, False))
-                continue
-            version = 0 if tensor._cell is None else tensor._cell[0]
-            text = f"{tensor._dtype.name}[{', '.join(map(str, tensor.shape))}]"
-            rows.append(Saved(name, text, names.get(id(tensor), ""), value.version, version != value.version))
-        elif isinstance(value, list):
-            rows.append(Saved(name, f"{len(value)} tensors", "", None, False))
+    for kept, value in zip(node.plan.saves, node.saved, strict=True):
+        if isinstance(value, list):
+            rows.extend(_saved_value(f"{kept.name}[{i}]", item, names) for i, item in enumerate(value))
         else:
-            rows.append(Saved(name, repr(value), "", None, False))
+            rows.append(_saved_value(kept.name, value, names))
     return tuple(rows)
+
+
+def _saved_value(name: str, value: Any, names: _Names) -> Saved:
+    if not isinstance(value, SavedTensor):
+        return Saved(name, repr(value))
+    tensor = value.tensor
+    if tensor is None:
+        return Saved(name, "packed by a hook", True)
+    version = 0 if tensor._cell is None else tensor._cell[0]
+    text = f"{tensor._dtype.name}[{', '.join(map(str, tensor.shape))}]"
+    return Saved(name, text, True, names.get(tensor), value.version, version != value.version)

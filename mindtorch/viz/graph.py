@@ -2,10 +2,13 @@
 from __future__ import annotations
 
 from ..introspect import GraphFacts, NodeFacts
-from .html import Markup, escape, page, tag
+from .html import Markup, escape, join, page, row, table, tag
 from .layered import layout
+from .palette import count_text, mono, shape_text
 
-CHARACTER, PADDING = 6.9, 18.0
+HEIGHT, PADDING = 38.0, 22.0
+FIRST, SECOND = 12.0, 10.5  #: font sizes of a box's two lines
+NARROW, WIDE = set("fijlrtI1.,:;'|()[]· "), set("mwMWADGOQ%@—⚠")
 ARROW = Markup(
     '<defs><marker id="mt-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
     '<path d="M0,0 L8,4 L0,8 z"/></marker></defs>'
@@ -14,89 +17,109 @@ ARROW = Markup(
 
 def graph_page(facts: GraphFacts) -> Markup:
     """What ``%graph`` shows."""
-    return page(tag("div", tag("div", summary(facts), class_="mt-summary"), tag("div", graph_svg(facts), class_="mt-scroll"),
-                    class_="mt-box"), kind="graph-page")
+    drawn = tag("div", graph_svg(facts), class_="mt-scroll", tabindex="0")
+    return page(tag("div", tag("div", summary(facts), class_="mt-summary"), drawn, _nodes(facts), class_="mt-box"), kind="graph-page")
 
 
 def summary(facts: GraphFacts) -> str:
     """The graph in one line."""
-    leaves = sum(bool(n.variable) for n in facts.nodes)
-    freed = sum(n.freed for n in facts.nodes)
-    parts = [f"{len(facts.nodes) - leaves} operators, {leaves} {'leaf' if leaves == 1 else 'leaves'}"]
+    leaves = sum(bool(node.variable) for node in facts.nodes)
+    freed = sum(node.freed for node in facts.nodes)
+    stale = sum(saved.stale for node in facts.nodes for saved in node.saved)
+    parts = [count_text(len(facts.nodes) - leaves, "operator"), "1 leaf" if leaves == 1 else f"{leaves} leaves"]
     if freed:
         parts.append(f"{freed} freed by backward (dashed)")
-    stale = sum(any(s.stale for s in n.saved) for n in facts.nodes)
     if stale:
-        parts.append(f"⚠ {stale} with a saved tensor that was written in place since")
+        parts.append(f"⚠ {count_text(stale, 'saved tensor')} written in place since: backward will fail")
     if facts.truncated:
-        parts.append(f"{facts.truncated} edges lead to nodes beyond the limit, which are not drawn")
+        parts.append(f"{count_text(facts.truncated, 'edge')} to nodes beyond the limit not drawn")
     return " · ".join(parts)
 
 
 def node_lines(node: NodeFacts) -> tuple[str, str]:
     """The two lines of a node's box."""
-    shapes = ", ".join(f"[{', '.join(map(str, s))}]" for s in node.shapes)
+    parts = [", ".join(map(shape_text, node.shapes))]
     if node.variable:
-        return node.variable, f"{shapes} leaf{', has grad' if node.has_grad else ''}{_hooks(node)}"
-    saved = f" · saved {', '.join(s.name for s in node.saved)}" if node.saved else ""
-    name = f"{' = '.join(node.outputs)} = {node.name}" if node.outputs else node.name
-    return name, f"{shapes}{' · freed' if node.freed else saved}{_hooks(node)}"
+        parts.append("leaf, has grad" if node.has_grad else "leaf")
+    elif node.freed:
+        parts.append("freed")
+    else:
+        written = [saved.tensor or saved.name for saved in node.saved if saved.stale]
+        kept = [saved.tensor or saved.name for saved in node.saved if saved.is_tensor and not saved.stale]
+        parts += [f"⚠ {', '.join(written)} was written"] if written else []
+        parts += [f"keeps {', '.join(kept)}"] if kept else []
+    parts += [count_text(node.hooks, "hook")] if node.hooks else []
+    return node.variable or " = ".join([*node.outputs, node.name]), " · ".join(parts)
 
 
-def _hooks(node: NodeFacts) -> str:
-    return f" · {node.hooks} hook{'s' if node.hooks > 1 else ''}" if node.hooks else ""
-
-
-def _explanation(node: NodeFacts) -> str:
-    lines = [node.name]
+def _kept(node: NodeFacts) -> list[str]:
+    """What a node keeps for backward, one line each."""
+    if node.freed:
+        return ["freed by backward"]
+    lines = []
     for saved in node.saved:
         version = "" if saved.version is None else f", version {saved.version}"
-        note = " (written in place since: backward will fail)" if saved.stale else ""
-        lines.append(f"saved {saved.name}: {saved.tensor or saved.text}{version}{note}")
-    if node.freed:
-        lines.append("what it had saved was freed by backward")
-    if node.hooks:
-        lines.append(f"{node.hooks} hook(s)")
-    return "\n".join(lines)
+        note = ", written in place since" if saved.stale else ""
+        lines.append(f"{saved.name} = {saved.tensor + ': ' if saved.tensor else ''}{saved.text}{version}{note}")
+    return lines
+
+
+def _nodes(facts: GraphFacts) -> Markup:
+    """The nodes as a table: what the picture has no room for."""
+    names = {node.identity: node_lines(node)[0] for node in facts.nodes}
+    rows = [
+        row(
+            tag("b", names[node.identity]), mono(", ".join(f"{d}{shape_text(s)}" for d, s in zip(node.dtypes, node.shapes, strict=True))),
+            join((tag("div", mono(line)) for line in _kept(node))), node.hooks or "",
+            ", ".join(names[edge[0]] for edge in node.edges if edge is not None and edge[0] in names),
+        )
+        for node in facts.nodes
+    ]  # fmt: skip
+    head = ("node", "of", "kept for backward", "hooks", "gradients go to")
+    return tag("details", tag("summary", "the nodes as a table"), table(head, rows, count_text(len(rows), "node")))
+
+
+def _width(text: str, size: float) -> float:
+    """About how many pixels a text takes."""
+    return size * sum(0.4 if c in NARROW else 0.85 if c in WIDE else 0.62 for c in text)
 
 
 def graph_svg(facts: GraphFacts) -> Markup:
     """The graph as SVG."""
     lines = {node.identity: node_lines(node) for node in facts.nodes}
-    sizes = {i: (max(len(a) * CHARACTER * 1.06, len(b) * CHARACTER * 0.86) + PADDING, 38.0) for i, (a, b) in lines.items()}
+    sizes = {i: (max(_width(a, FIRST * 1.08), _width(b, SECOND)) + PADDING, HEIGHT) for i, (a, b) in lines.items()}
     edges = [(node.identity, edge[0]) for node in facts.nodes for edge in node.edges if edge is not None and edge[0] in sizes]
     placed = layout(sizes, edges)
-    drawn = []
-    for (_, head), points in placed.paths.items():
-        drawn.append(tag("path", d=_curve(points, placed.boxes[head].height / 2), marker_end="url(#mt-arrow)"))
+    drawn = [tag("path", d=_curve(points), marker_end="url(#mt-arrow)") for points in placed.paths.values()]
     for node in facts.nodes:
         box = placed.boxes[node.identity]
-        kind = "leaf" if node.variable else "root" if node.identity == facts.root else ""
-        kind += " freed" if node.freed else ""
-        kind += " stale" if any(s.stale for s in node.saved) else ""
+        kinds = ["leaf"] if node.variable else ["root"] if node.identity == facts.root else []
+        kinds += ["freed"] if node.freed else []
+        kinds += ["stale"] if any(saved.stale for saved in node.saved) else []
         first, second = lines[node.identity]
         drawn.append(tag(
-            "g", tag("title", _explanation(node)),
-            tag("rect", x=f"{box.x - box.width / 2:.1f}", y=f"{box.y - box.height / 2:.1f}", width=f"{box.width:.1f}",
-                height=f"{box.height:.1f}", rx="14" if node.variable else "5"),
-            tag("text", first, x=f"{box.x:.1f}", y=f"{box.y - 3:.1f}", text_anchor="middle", font_weight="600" if node.variable else None),
-            tag("text", second, x=f"{box.x:.1f}", y=f"{box.y + 12:.1f}", text_anchor="middle", class_="soft"),
-            class_=kind.strip() or None, tabindex="0",
+            "g", tag("title", "\n".join([node.name, *_kept(node)])),
+            tag("rect", x=f"{box.x - box.width / 2:.1f}", y=f"{box.y - HEIGHT / 2:.1f}", width=f"{box.width:.1f}", height=HEIGHT,
+                rx="14" if node.variable else "5"),
+            tag("text", first, x=f"{box.x:.1f}", y=f"{box.y - 3:.1f}"),
+            tag("text", second, class_="soft", x=f"{box.x:.1f}", y=f"{box.y + 12:.1f}"),
+            class_=" ".join(kinds) or None,
         ))  # fmt: skip
-    label = f"autograd graph: {summary(facts)}"
+    size = f"{placed.width:.0f} {placed.height:.0f}"
+    width, height = size.split()
     return Markup(
-        f'<svg class="mt-graph" role="img" aria-label="{escape(label)}" width="{placed.width:.0f}" height="{placed.height:.0f}" '
-        f'viewBox="0 0 {placed.width:.0f} {placed.height:.0f}">{ARROW}{"".join(drawn)}</svg>'
+        f'<svg class="mt-graph" role="img" aria-label="autograd graph: {escape(summary(facts))}" width="{width}" height="{height}" '
+        f'viewBox="0 0 {size}">{ARROW}{"".join(drawn)}</svg>'
     )
 
 
-def _curve(points: list[tuple[float, float]], stop: float) -> str:
+def _curve(points: list[tuple[float, float]]) -> str:
     """A smooth line through points, from a box's lower edge to the next box's upper edge."""
     (x0, y0), *rest = points
-    y0 += 19.0
+    y0 += HEIGHT / 2
     path = f"M{x0:.1f},{y0:.1f}"
     for i, (x1, y1) in enumerate(rest):
-        end = y1 - stop - 1 if i == len(rest) - 1 else y1
+        end = y1 - HEIGHT / 2 - 1 if i == len(rest) - 1 else y1
         middle = (y0 + end) / 2
         path += f" C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{end:.1f}"
         x0, y0 = x1, end
@@ -116,7 +139,7 @@ def graph_text(facts: GraphFacts) -> str:
             continue
         first, second = node_lines(node)
         again = identity in seen
-        lines.append(f"{'  ' * depth}{first}{'  (see above)' if again and not node.variable else f'  {second}'}")
+        lines.append(f"{'  ' * depth}{first}  {'(see above)' if again and not node.variable else second}")
         if not again:
             seen.add(identity)
             stack.extend((edge[0], depth + 1) for edge in reversed(node.edges) if edge is not None)

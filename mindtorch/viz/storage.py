@@ -22,7 +22,7 @@ def strip(facts: StorageFacts, sharer: Sharer) -> Markup:
                                 opacity=None if part == 1 else f"{0.25 + 0.75 * part:.2f}"))
             start = i
     ticks = [tag("line", class_="tick", x1=f"{x:.1f}", x2=f"{x:.1f}", y1="1", y2="15") for x in edges[1:-1]] if facts.segments <= 64 else []
-    covered = sum(part * (right - left) for part, left, right in zip(sharer.coverage, edges, edges[1:], strict=True)) / WIDTH
+    covered = sum(part * (right - left) for part, left, right in zip(sharer.coverage, edges[:-1], edges[1:], strict=True)) / WIDTH
     text = f"stride {tuple_text(sharer.stride)}, offset {sharer.offset}: covers {covered:.0%} of the storage"
     bed = tag("rect", class_="bed", x="0", y="0.5", width=WIDTH, height="15")
     return tag("svg", tag("title", text), bed, *runs, *ticks, class_="mt-strip", viewBox=f"0 0 {WIDTH:.0f} 16", preserveAspectRatio="none",

@@ -84,7 +84,7 @@ def test_the_default_device_is_shown_and_set(shell):
 
 @pytest.mark.parametrize(("line", "message"), [
     ("storage", "needs a tensor"), ("storage nothing_here", "cannot evaluate 'nothing_here': NameError"),
-    ("storage 5", "'5' is a int, not a tensor"), ("graph torch.ones(2)", "no autograd graph"),
+    ("storage 5", "'5' is of type int, not a tensor"), ("graph torch.ones(2)", "no autograd graph"),
 ])
 def test_wrong_use_is_explained(shell, line, message):
     with pytest.raises(UsageError, match=message):

@@ -49,5 +49,7 @@ ANY_OF_EQUALS = {
 TOLERANCES: dict[tuple[str, str], tuple[float, float, str]] = {
     ("cov", "float32"): (1.3e-6, 5e-5, "the gradient is a small difference of large sums"),
     ("pow", "float32"): (2e-5, 1e-5, "large powers of both signs, summed in another order"),
+    ("special.bessel_j0", "float64"): (1e-5, 1e-6, "PyTorch's coefficients have single precision"),
+    ("special.bessel_y1", "float64"): (1e-5, 1e-6, "PyTorch's coefficients have single precision"),
     ("special.hermite_polynomial_he", "float32"): (5e-5, 1e-5, "a recurrence that cancels, whose products PyTorch fuses"),
 }

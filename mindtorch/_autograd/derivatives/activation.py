@@ -10,13 +10,14 @@ from ..derivative import derivative
 from .pointwise import conj
 
 (cat, elu_backward, gelu_backward, glu_backward, hardshrink_backward, hardsigmoid_backward, hardswish_backward,
- hardtanh_backward, leaky_relu_backward, log_sigmoid_backward, prelu_backward, rrelu_backward, sigmoid, sigmoid_backward,
- silu_backward, softplus, softplus_backward, softshrink_backward, threshold_backward, where, zeros_like) = (
+ hardtanh_backward, leaky_relu_backward, log_sigmoid_backward, prelu_backward, rrelu_backward, sigmoid,
+ sigmoid_backward, silu_backward, softplus, softplus_backward, softshrink_backward, threshold_backward, where,
+ zeros_like) = (
     registry[name].call for name in (
         "cat", "elu_backward", "gelu_backward", "glu_backward", "hardshrink_backward", "hardsigmoid_backward",
-        "hardswish_backward", "hardtanh_backward", "leaky_relu_backward", "log_sigmoid_backward", "_prelu_kernel_backward",
-        "rrelu_with_noise_backward", "sigmoid", "sigmoid_backward", "silu_backward", "softplus", "softplus_backward",
-        "softshrink_backward", "threshold_backward", "where.self", "zeros_like"))
+        "hardswish_backward", "hardtanh_backward", "leaky_relu_backward", "log_sigmoid_backward",
+        "_prelu_kernel_backward", "rrelu_with_noise_backward", "sigmoid", "sigmoid_backward", "silu_backward",
+        "softplus", "softplus_backward", "softshrink_backward", "threshold_backward", "where.self", "zeros_like"))
 TANH_SCALE, TANH_CUBIC = math.sqrt(2 / math.pi), 0.044715  # of gelu's approximation by tanh
 
 
@@ -25,8 +26,8 @@ def flat(grad: Any) -> Any:
     return zeros_like(grad)
 
 
-def elu_double_backward(grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
-                        self_or_result: Any) -> Any:
+def elu_double_backward(grad: Any, grad_output: Any, alpha: Any, scale: Any, input_scale: Any,
+                        is_result: bool, self_or_result: Any) -> Any:
     product = grad * grad_output * input_scale
     if not is_result:
         product = product * (self_or_result * input_scale).exp() * (alpha * scale * input_scale)
@@ -94,10 +95,13 @@ derivative("relu", self=lambda grad, result: threshold_backward(grad, result, 0)
 derivative("threshold", self=lambda grad, self, threshold: threshold_backward(grad, self, threshold))
 derivative("threshold_backward",
            grad_output=lambda grad, self, threshold: threshold_backward(grad, self, threshold), self=flat)
-derivative("hardtanh", self=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val))
+derivative("hardtanh",
+           self=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val))
 derivative("hardtanh_backward",
-           grad_output=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val), self=flat)
-derivative("elu", self=lambda grad, alpha, scale, input_scale, self: elu_backward(grad, alpha, scale, input_scale, False, self))
+           grad_output=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val),
+           self=flat)
+derivative("elu", self=lambda grad, alpha, scale, input_scale, self: (
+    elu_backward(grad, alpha, scale, input_scale, False, self)))
 derivative("elu_", "EluBackward1", self=lambda grad, alpha, scale, input_scale, result: (
     elu_backward(grad, alpha, scale, input_scale, True, result)))
 derivative("elu_backward",
@@ -105,10 +109,12 @@ derivative("elu_backward",
                elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)),
            self_or_result=elu_double_backward)
 derivative("celu", self=lambda grad, alpha, self: elu_backward(grad, alpha, 1, 1 / alpha, False, self))
-derivative("celu_", "CeluBackward1", self=lambda grad, alpha, result: elu_backward(grad, alpha, 1, 1 / alpha, True, result))
+derivative("celu_", "CeluBackward1",
+           self=lambda grad, alpha, result: elu_backward(grad, alpha, 1, 1 / alpha, True, result))
 derivative("gelu", self=lambda grad, self, approximate: gelu_backward(grad, self, approximate))
 derivative("gelu_backward",
-           grad_output=lambda grad, self, approximate: gelu_backward(grad, self, approximate), self=gelu_double_backward)
+           grad_output=lambda grad, self, approximate: gelu_backward(grad, self, approximate),
+           self=gelu_double_backward)
 derivative("silu", self=silu_grad)
 derivative("mish", self=mish_grad)
 derivative("hardsigmoid", self=lambda grad, self: hardsigmoid_backward(grad, self))
@@ -116,22 +122,29 @@ derivative("hardswish", self=lambda grad, self: hardswish_backward(grad, self))
 derivative("hardswish_backward",
            grad_output=lambda grad, self: hardswish_backward(grad, self),
            self=lambda grad, grad_output, self: where((self > -3) & (self < 3), grad * grad_output / 3, 0))
-derivative("leaky_relu", self=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False))
+derivative("leaky_relu",
+           self=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False))
 derivative("leaky_relu_", "LeakyReluBackward1", self=lambda grad, negative_slope, result: (
     leaky_relu_backward(grad, result, negative_slope, True)))
 derivative("leaky_relu_backward",
-           grad_output=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False), self=flat)
-derivative("softplus", self=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold))
+           grad_output=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False),
+           self=flat)
+derivative("softplus",
+           self=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold))
 derivative("softplus_backward",
            grad_output=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold),
            self=softplus_double_backward)
 derivative("softshrink", self=lambda grad, self, lambd: softshrink_backward(grad, self, lambd))
-derivative("softshrink_backward", grad_output=lambda grad, self, lambd: softshrink_backward(grad, self, lambd), self=flat)
+derivative("softshrink_backward",
+           grad_output=lambda grad, self, lambd: softshrink_backward(grad, self, lambd), self=flat)
 derivative("hardshrink", self=lambda grad, self, lambd: hardshrink_backward(grad, self, lambd))
-derivative("hardshrink_backward", grad_out=lambda grad, self, lambd: hardshrink_backward(grad, self, lambd), self=flat)
-derivative("log_sigmoid_forward", "LogSigmoidBackward0", self=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer))
+derivative("hardshrink_backward",
+           grad_out=lambda grad, self, lambd: hardshrink_backward(grad, self, lambd), self=flat)
+derivative("log_sigmoid_forward", "LogSigmoidBackward0",
+           self=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer))
 derivative("log_sigmoid_backward",
-           grad_output=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer), self=log_sigmoid_double_backward)
+           grad_output=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
+           self=log_sigmoid_double_backward)
 derivative("glu", self=lambda grad, self, dim: glu_backward(grad, self, dim))
 derivative("glu_backward", grad_output=glu_in_grad, self=glu_double_backward)
 derivative("_prelu_kernel", **{"self, weight": lambda grad, self, weight: prelu_backward(grad, self, weight)})
@@ -142,9 +155,11 @@ derivative("_prelu_kernel_backward",
            weight=lambda grads, grad_output, self: (
                zeros_like(self) if grads[0] is None else where(self >= 0, 0, grad_output * grads[0])))
 derivative("rrelu_with_noise",
-           self=lambda grad, self, noise, lower, upper, training: rrelu_backward(grad, self, noise, lower, upper, training, False))
+           self=lambda grad, self, noise, lower, upper, training: (
+               rrelu_backward(grad, self, noise, lower, upper, training, False)))
 derivative("rrelu_with_noise_", "RreluWithNoiseBackward1",
-           self=lambda grad, result, noise, lower, upper, training: rrelu_backward(grad, result, noise, lower, upper, training, True))
+           self=lambda grad, result, noise, lower, upper, training: (
+               rrelu_backward(grad, result, noise, lower, upper, training, True)))
 derivative("rrelu_with_noise_backward",
            grad_output=lambda grad, self, noise, lower, upper, training: (
                rrelu_backward(grad, self, noise, lower, upper, training, False)),

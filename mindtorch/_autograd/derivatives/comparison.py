@@ -38,31 +38,36 @@ derivative("minimum",
            self=lambda grad, self, other: chosen(grad, self, other, self > other),
            other=lambda grad, self, other: chosen(grad, self, other, self < other))
 derivative("fmax",
-           self=lambda grad, self, other: grad.masked_fill(((self >= other) | other.isnan()).logical_not(), 0),
+           self=lambda grad, self, other: grad.masked_fill(~((self >= other) | other.isnan()), 0),
            other=lambda grad, self, other: grad.masked_fill((self >= other) | other.isnan(), 0))
 derivative("fmin",
-           self=lambda grad, self, other: grad.masked_fill(((self <= other) | other.isnan()).logical_not(), 0),
+           self=lambda grad, self, other: grad.masked_fill(~((self <= other) | other.isnan()), 0),
            other=lambda grad, self, other: grad.masked_fill((self <= other) | other.isnan(), 0))
 derivative("clamp", "ClampBackward1", self=inside)
 derivative("clamp.Tensor", "ClampBackward0", **{"self": inside, "min, max": bounds})
 derivative("clamp_min", self=lambda grad, self, min: where(self >= min, grad, 0))
 derivative("clamp_min.Tensor", "ClampMinBackward1",
-           self=lambda grad, self, min: where(self >= min, grad, 0), min=lambda grad, self, min: where(self < min, grad, 0))
+           self=lambda grad, self, min: where(self >= min, grad, 0),
+           min=lambda grad, self, min: where(self < min, grad, 0))
 derivative("clamp_max", self=lambda grad, self, max: where(self <= max, grad, 0))
 derivative("clamp_max.Tensor", "ClampMaxBackward1",
-           self=lambda grad, self, max: where(self <= max, grad, 0), max=lambda grad, self, max: where(self > max, grad, 0))
+           self=lambda grad, self, max: where(self <= max, grad, 0),
+           max=lambda grad, self, max: where(self > max, grad, 0))
 derivative("nan_to_num", self=lambda grad, self: grad * self.isfinite())
 derivative("where.self",
-           self=lambda grad, condition: where(condition, grad, 0), other=lambda grad, condition: where(condition, 0, grad))
+           self=lambda grad, condition: where(condition, grad, 0),
+           other=lambda grad, condition: where(condition, 0, grad))
 derivative("masked_fill.Scalar", self=lambda grad, mask: grad.masked_fill(mask, 0))
 derivative("masked_fill.Tensor", "MaskedFillBackward1",
-           self=lambda grad, mask: grad.masked_fill(mask, 0), value=lambda grad, mask: where(mask, grad, 0).sum())
+           self=lambda grad, mask: grad.masked_fill(mask, 0),
+           value=lambda grad, mask: where(mask, grad, 0).sum())
 
 _COMPARISONS = [f"{name}.Tensor" for name in ("eq", "ne", "lt", "le", "gt", "ge")]
 not_differentiable(" ".join(_COMPARISONS))
 for _name in _COMPARISONS:  # in place, what was compared is lost
-    derivative(_name.replace(".", "_."), self=lambda grad: zeros_like(grad), other=lambda grad: zeros_like(grad))
+    derivative(_name.replace(".", "_."),
+               self=lambda grad: zeros_like(grad), other=lambda grad: zeros_like(grad))
 not_differentiable("""
-    isnan isinf isposinf isneginf isfinite isreal logical_and logical_or logical_xor logical_not bitwise_not bitwise_and.Tensor
-    bitwise_or.Tensor bitwise_xor.Tensor bitwise_left_shift.Tensor bitwise_right_shift.Tensor
+    isnan isinf isposinf isneginf isfinite isreal logical_and logical_or logical_xor logical_not bitwise_not
+    bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor bitwise_left_shift.Tensor bitwise_right_shift.Tensor
 """)

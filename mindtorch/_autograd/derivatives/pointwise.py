@@ -15,7 +15,8 @@ from ..derivative import derivative, not_differentiable
 
 complex_conj, div_mode, imag, real, rsqrt, sigmoid_backward, tanh_backward, where, zeros_like = (
     registry[name].call for name in (
-        "_conj", "div.Tensor_mode", "imag", "real", "rsqrt", "sigmoid_backward", "tanh_backward", "where.self", "zeros_like"))
+        "_conj", "div.Tensor_mode", "imag", "real", "rsqrt", "sigmoid_backward", "tanh_backward", "where.self",
+        "zeros_like"))
 
 
 def conj(x: Any) -> Any:
@@ -96,8 +97,12 @@ def rounded_away(name: str) -> Callable[[Any, Any], Any]:
     return lambda grad, self, other: -grad * div_mode(self, other, name)
 
 
-derivative("add.Tensor", self=lambda grad: grad, other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha))
-derivative("sub.Tensor", self=lambda grad: grad, other=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
+derivative("add.Tensor",
+           self=lambda grad: grad,
+           other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha))
+derivative("sub.Tensor",
+           self=lambda grad: grad,
+           other=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
 for _overload in ("Tensor", "Scalar"):
     derivative(f"rsub.{_overload}", f"RsubBackward{int(_overload == 'Scalar')}",
                self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha), other=lambda grad: grad)
@@ -108,7 +113,8 @@ derivative("div.Tensor",
            self=lambda grad, other: grad / (conj(other) if grad._dtype.is_complex else other),
            other=by_tensor)
 derivative("div.Tensor_mode", "DivBackward2",
-           self=lambda grad, other, rounding_mode: grad / conj(other) if rounding_mode is None else zeros_like(grad),
+           self=lambda grad, other, rounding_mode: (
+               grad / conj(other) if rounding_mode is None else zeros_like(grad)),
            other=lambda grad, self, other, rounding_mode: (
                by_tensor(grad, self, other) if rounding_mode is None else zeros_like(grad)))
 derivative("remainder.Scalar", self=lambda grad: grad)
@@ -149,7 +155,8 @@ derivative("acosh", self=lambda grad, self: grad * conj(
     rsqrt(self + 1) * rsqrt(self - 1) if self._dtype.is_complex else rsqrt(self * self - 1)))
 derivative("atanh", self=lambda grad, self: grad / conj(1 - self.pow(2)))
 for _name in ("asinh", "acosh", "atanh"):
-    derivative(f"{_name}_", f"{_name.capitalize()}Backward1", self=not_implemented(f"inplace version of {_name}"))
+    derivative(f"{_name}_", f"{_name.capitalize()}Backward1",
+               self=not_implemented(f"inplace version of {_name}"))
 derivative("sinc", self=sinc_backward)
 derivative("sigmoid", self=lambda grad, result: sigmoid_backward(grad, result))
 derivative("sigmoid_backward",
@@ -161,7 +168,9 @@ derivative("tanh_backward",
 derivative("deg2rad", "Deg2RadBackward0", self=lambda grad: grad * (math.pi / 180))
 derivative("rad2deg", "Rad2DegBackward0", self=lambda grad: grad * (180 / math.pi))
 derivative("atan2", **{"self, other": atan2_backward})
-derivative("hypot", self=lambda grad, self, result: grad * self / result, other=lambda grad, other, result: grad * other / result)
+derivative("hypot",
+           self=lambda grad, self, result: grad * self / result,
+           other=lambda grad, other, result: grad * other / result)
 derivative("logaddexp",
            self=lambda grad, self, other: grad / conj(1 + (other - self).exp()),
            other=lambda grad, self, other: grad / conj(1 + (self - other).exp()))
@@ -172,13 +181,16 @@ derivative("logaddexp2",
 derivative("copysign.Tensor",
            self=lambda grad, self, result: grad * where(self == 0, 0, result / self),
            other=lambda grad: zeros_like(grad))
-derivative("copysign.Scalar", "CopysignBackward1", self=lambda grad, self, result: grad * where(self == 0, 0, result / self))
-derivative("nextafter", self=lambda grad, self, other: where(self != other, grad, 0), other=lambda grad: zeros_like(grad))
+derivative("copysign.Scalar", "CopysignBackward1",
+           self=lambda grad, self, result: grad * where(self == 0, 0, result / self))
+derivative("nextafter",
+           self=lambda grad, self, other: where(self != other, grad, 0), other=lambda grad: zeros_like(grad))
 derivative("ldexp.Tensor",
            self=lambda grad, other: grad * conj(2**other),
            other=lambda grad, result: grad * conj(result) * math.log(2))
 derivative("frexp.Tensor", self=lambda grad, exponent: grad / exponent.exp2())
-derivative("lerp.Scalar", self=lambda grad, weight: grad * (1 - conj(weight)), end=lambda grad, weight: grad * conj(weight))
+derivative("lerp.Scalar",
+           self=lambda grad, weight: grad * (1 - conj(weight)), end=lambda grad, weight: grad * conj(weight))
 derivative("lerp.Tensor", "LerpBackward1",
            self=lambda grad, weight: grad * conj(1 - weight),
            end=lambda grad, weight: grad * conj(weight),

@@ -11,10 +11,10 @@ from ..._dtype import finfo
 from ..derivative import derivative, not_differentiable
 from .pointwise import not_implemented
 
-digamma, i0e, i1, i1e, polygamma, where, xlog1py, xlogy, zeta = (
+digamma, i0e, i1, i1e, polygamma, where, xlog1py, xlogy, zeta, zeta_of_number = (
     registry[name].call for name in (
-        "digamma", "special_i0e", "special_i1", "special_i1e", "polygamma", "where.self", "special_xlog1py", "xlogy.Tensor",
-        "special_zeta"))
+        "digamma", "special_i0e", "special_i1", "special_i1e", "polygamma", "where.self", "special_xlog1py",
+        "xlogy.Tensor", "special_zeta", "special_zeta.self_scalar"))
 
 
 def logit_backward(grad: Any, self: Any, eps: float | None) -> Any:
@@ -34,7 +34,7 @@ def gamma_density(grad: Any, self: Any, other: Any) -> Any:
 
 
 def log_times(function: Any, zero: float) -> Any:
-    """Of ``x * log(y)`` in x: 0 where x is 0 and the logarithm is none; ``zero`` is the y at which it is infinite."""
+    """Of ``x * log(y)`` in x: 0 where x is 0 and there is no logarithm; at y = ``zero`` it is infinite."""
 
     def formula(grad: Any, self: Any, other: Any) -> Any:
         if other.__class__ not in TENSOR_TYPES:
@@ -71,14 +71,18 @@ derivative("digamma", self=lambda grad, self: grad * polygamma(1, self))
 derivative("polygamma", self=lambda grad, n, self: grad * polygamma(n + 1, self))
 derivative("mvlgamma", self=mvlgamma_backward)
 derivative("igamma", self=not_implemented("igamma: input"), other=gamma_density)
-derivative("igammac", self=not_implemented("igammac: input"), other=lambda grad, self, other: -gamma_density(grad, self, other))
+derivative("igammac",
+           self=not_implemented("igammac: input"), other=lambda grad, self, other: -gamma_density(grad, self, other))
 derivative("i0", self=lambda grad, self: grad * i1(self))
-derivative("special_i0e", "SpecialI0EBackward0", self=lambda grad, self, result: grad * (i1e(self) - self.sgn() * result))
+derivative("special_i0e", "SpecialI0EBackward0",
+           self=lambda grad, self, result: grad * (i1e(self) - self.sgn() * result))
 derivative("special_i1", self=i1_backward)
 derivative("special_i1e", "SpecialI1EBackward0", self=i1e_backward)
 derivative("special_entr", self=lambda grad, self: grad * -(1 + self.log()))
-derivative("special_erfcx", self=lambda grad, self, result: (2 * self * result - 2 / math.sqrt(math.pi)) * grad)
-derivative("special_ndtri", self=lambda grad, result: grad * math.sqrt(2 * math.pi) * (result.square() / 2).exp())
+derivative("special_erfcx",
+           self=lambda grad, self, result: (2 * self * result - 2 / math.sqrt(math.pi)) * grad)
+derivative("special_ndtri",
+           self=lambda grad, result: grad * math.sqrt(2 * math.pi) * (result.square() / 2).exp())
 derivative("special_log_ndtr",
            self=lambda grad, self, result: grad / math.sqrt(2 * math.pi) * (-(result + self.pow(2) / 2)).exp())
 derivative("xlogy.Tensor", self=log_times(xlogy, 0), other=lambda grad, self, other: grad * self / other)
@@ -86,16 +90,19 @@ derivative("xlogy.Scalar_Self", "XlogyBackward1", other=lambda grad, self, other
 derivative("xlogy.Scalar_Other", "XlogyBackward2", self=log_times(xlogy, 0))
 derivative("special_xlog1py", "SpecialXlog1PyBackward0",
            self=log_times(xlog1py, -1), other=lambda grad, self, other: grad * self / (other + 1))
-derivative("special_xlog1py.self_scalar", "SpecialXlog1PyBackward1", other=lambda grad, self, other: grad * self / (other + 1))
+derivative("special_xlog1py.self_scalar", "SpecialXlog1PyBackward1",
+           other=lambda grad, self, other: grad * self / (other + 1))
 derivative("special_xlog1py.other_scalar", "SpecialXlog1PyBackward2", self=log_times(xlog1py, -1))
-derivative("special_zeta", self=not_implemented("zeta"), other=lambda grad, self, other: grad * -self * zeta(self + 1, other))
+derivative("special_zeta",
+           self=not_implemented("zeta"), other=lambda grad, self, other: grad * -self * zeta(self + 1, other))
 derivative("special_zeta.self_scalar", "SpecialZetaBackward1",
-           other=lambda grad, self, other: grad * -self * registry["special_zeta.self_scalar"].call(self + 1, other))
+           other=lambda grad, self, other: grad * -self * zeta_of_number(self + 1, other))
 derivative("special_zeta.other_scalar", "SpecialZetaBackward2", self=not_implemented("zeta"))
 
-not_differentiable(" ".join(f"special_{name}{overload}" for name in POLYNOMIALS for overload in ("", ".n_scalar", ".x_scalar")))
+not_differentiable(" ".join(
+    f"special_{name}{overload}" for name in POLYNOMIALS for overload in ("", ".n_scalar", ".x_scalar")))
 not_differentiable("""
-    special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1 special_modified_bessel_i0
-    special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1 special_scaled_modified_bessel_k0
-    special_scaled_modified_bessel_k1 special_spherical_bessel_j0
+    special_airy_ai special_bessel_j0 special_bessel_j1 special_bessel_y0 special_bessel_y1
+    special_modified_bessel_i0 special_modified_bessel_i1 special_modified_bessel_k0 special_modified_bessel_k1
+    special_scaled_modified_bessel_k0 special_scaled_modified_bessel_k1 special_spherical_bessel_j0
 """)

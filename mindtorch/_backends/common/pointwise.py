@@ -16,7 +16,7 @@ from .layout import Ints, Spec, broadcast_shapes, iterator_strides
 
 
 def result_type(operands: Any) -> DType:
-    """The dtype that operands (tensors and numbers) promote to, dimensioned tensors before 0-d tensors before numbers."""
+    """The dtype that operands promote to: tensors with dimensions before those without, these before numbers."""
     by_priority: list[DType | None] = [None, None, None]
     for operand in operands:
         if operand.__class__ in TENSOR_TYPES:
@@ -34,7 +34,7 @@ def result_type(operands: Any) -> DType:
         elif result.category <= dtype_at.category:
             result = dtype_at  # the lower priority raises the category only
         else:
-            result = dtype_at.to_complex() if dtype_at.category == FLOATING else promote_types(dtype_at, result)
+            result = dtype_at.to_complex() if dtype_at.is_floating_point else promote_types(dtype_at, result)
     return result if result is not None else get_default_dtype()
 
 
@@ -71,10 +71,12 @@ class Extended:
 
 #: Classes of dtypes, as ``Pointwise.takes`` spells them: bool, integer, half precision, floating, complex.
 CLASSES = {
-    dtype: "h" if dtype.category == FLOATING and dtype.itemsize == 2 else "bifc"[dtype.category] for dtype in DTYPES.values()
+    dtype: "h" if dtype.is_floating_point and dtype.itemsize == 2 else "bifc"[dtype.category]
+    for dtype in DTYPES.values()
 }
-#: The dtypes in which a kind, if all operands have the same one, needs neither promotion nor conversion: those of the
-#: fast lanes. Comparisons leave small integers out, which NumPy compares with large numbers otherwise than PyTorch.
+#: The dtypes in which a kind, if all operands have the same one, needs neither promotion nor conversion: those of
+#: the fast lanes. Comparisons leave small integers out, which NumPy compares with large numbers otherwise than
+#: PyTorch.
 LANES = {
     "default": {dtype for dtype, letter in CLASSES.items() if letter in "bifc"},
     "float": {dtype for dtype, letter in CLASSES.items() if letter in "fc"},
@@ -86,13 +88,13 @@ LANES = {
 class Pointwise:
     """The meta kernel of a pointwise operator.
 
-    ``kind`` is a key of ``KINDS``; the first ``count`` arguments are its operands, of which those at ``untyped``
-    (a condition) take no part in promotion and are not converted. ``takes`` says which ``CLASSES`` of promoted
-    dtypes it is implemented for, ``kernel`` what PyTorch's error calls it in the others. ``check(promoted, *args)``
-    raises what else has to be refused; unless ``lane`` is False, it concerns only calls that the fast lanes leave:
-    other dtypes than theirs, mixed dtypes, or further arguments of a binary operator.
-    ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``wide_numbers``, that a
-    number beside them is not rounded to them before.
+    ``kind`` is a key of ``KINDS``; the first ``count`` arguments are its operands, of which those at
+    ``untyped`` (a condition) take no part in promotion and are not converted. ``takes`` says which ``CLASSES`` of
+    promoted dtypes it is implemented for, ``kernel`` what PyTorch's error calls it in the others.
+    ``check(promoted, *args)`` raises what else has to be refused; unless ``lane`` is False, it concerns only calls
+    that the fast lanes leave: other dtypes than theirs, mixed dtypes, or further arguments of a binary operator.
+    ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``wide_numbers``, that
+    a number beside them is not rounded to them before.
     """
 
     def __init__(self, kind: str = "default", count: int = 1, takes: str = "bihfc", kernel: str = "", *,
@@ -117,7 +119,8 @@ class Pointwise:
             NotImplementedError: if the operator does not take the dtype.
         """
         operands = args[: self.count]
-        promoted = result_type([o for i, o in enumerate(operands) if i not in self.untyped] if self.untyped else operands)
+        typed = [o for i, o in enumerate(operands) if i not in self.untyped] if self.untyped else operands
+        promoted = result_type(typed)
         if self.check is not None:
             self.check(promoted, *args)
         shape, stride = self.layout(operands)
@@ -133,7 +136,8 @@ class Pointwise:
         shape = shapes[0] if len(shapes) == 1 else broadcast_shapes(*shapes)
         for t in tensors:
             if t._keys & STRIDED:
-                return shape, iterator_strides(shape, [(s, t._strides()) for s, t in zip(shapes, tensors, strict=True)])
+                layouts = [(s, t._strides()) for s, t in zip(shapes, tensors, strict=True)]
+                return shape, iterator_strides(shape, layouts)
         return shape, None
 
     def __call__(self, *args: Any) -> Spec:

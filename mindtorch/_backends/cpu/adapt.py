@@ -121,7 +121,9 @@ def operand_array(operand: Any, dtype: DType, wide: DType, wide_numbers: bool) -
         return array if array.dtype == wide.np else array.astype(wide.np)
     if operand is None:
         return None
-    return number_array(operand, wide) if wide is dtype or wide_numbers else number_array(operand, dtype).astype(wide.np)
+    if wide is dtype or wide_numbers:
+        return number_array(operand, wide)
+    return number_array(operand, dtype).astype(wide.np)
 
 
 def number_array(number: Any, dtype: DType) -> np.ndarray:
@@ -177,12 +179,13 @@ def strided_lane(general: Callable[..., Any], lane: Callable[..., Any]) -> Calla
 REFUSALS = (ValueError, TypeError, OverflowError, Warning, FloatingPointError)
 
 
-def pointwise_lane(op: Operator, row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The hot path of pointwise operators: contiguous CPU tensors, where the dispatcher has seen that no other key
-    is set. If all tensors have one dtype of ``meta.lane`` and numbers are of no higher category, there is nothing to
-    promote, NumPy's result is contiguous and of that dtype, and broadcasting is NumPy's own. Whatever NumPy refuses
-    goes to the general kernel, which says why in PyTorch's words; so does what a function returns in another dtype
-    or without memory of its own.
+def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
+                   general: Callable[..., Any]) -> Callable[..., Any] | None:
+    """The hot path of pointwise operators: contiguous CPU tensors, where the dispatcher has seen that no other
+    key is set. If all tensors have one dtype of ``meta.lane`` and numbers are of no higher category, there is
+    nothing to promote, NumPy's result is contiguous and of that dtype, and broadcasting is NumPy's own. Whatever
+    NumPy refuses goes to the general kernel, which says why in PyTorch's words; so does what a function returns in
+    another dtype or without memory of its own.
     """
     dtypes, count, untyped, always_bool = meta.lane, meta.count, meta.untyped, meta.kind == "bool"
     function = row.ufunc if isinstance(row, Extended) else row

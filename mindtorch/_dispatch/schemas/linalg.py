@@ -57,7 +57,7 @@ fmoz cholesky_inverse(Tensor self, bool upper=False) -> Tensor
 -ox  linalg_qr(Tensor A, str mode='reduced') -> (Tensor Q, Tensor R)
 fmoz geqrf(Tensor self) -> (Tensor a, Tensor tau)
 -o   linalg_householder_product(Tensor input, Tensor tau) -> Tensor
-fmo  ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor
+fmoz ormqr(Tensor self, Tensor input2, Tensor input3, bool left=True, bool transpose=False) -> Tensor
 -    _linalg_svd(Tensor A, bool full_matrices=False, bool compute_uv=True, *, str? driver=None) -> (Tensor U, Tensor S, Tensor Vh)
 -    _linalg_eigh(Tensor A, str UPLO="L", bool compute_v=True) -> (Tensor eigenvalues, Tensor eigenvectors)
 -oz  linalg_eig(Tensor self) -> (Tensor eigenvalues, Tensor eigenvectors)

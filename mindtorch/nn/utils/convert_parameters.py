@@ -6,6 +6,7 @@ from typing import Any
 
 from ..._dispatch.schemas import registry
 from ..._tensor import Tensor
+from ..module import typename
 
 cat = registry["cat"].call
 
@@ -36,7 +37,7 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
         TypeError: if ``vec`` is no tensor, or the parameters are on different devices.
     """
     if not isinstance(vec, Tensor):
-        raise TypeError(f"expected torch.Tensor, but got: {type(vec).__module__}.{type(vec).__name__}")
+        raise TypeError(f"expected torch.Tensor, but got: {typename(vec)}")
     device, start = None, 0
     for param in parameters:
         device = _check_device(param.device, device)

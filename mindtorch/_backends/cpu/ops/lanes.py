@@ -171,17 +171,20 @@ def nll_loss_lane(general: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def nll_loss_backward_lane(general: Callable[..., Any]) -> Callable[..., Any]:
-    """The gradient in the same case: all classes were found valid, and counted in ``total_weight``."""
-    arange, zeros = np.arange, np.zeros
+    """The gradient in the same case: all classes were counted in ``total_weight``."""
+    lowest, arange, zeros = np.minimum.reduce, np.arange, np.zeros
 
     def lane(grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any) -> Any:
         chosen, shape, dtype = target._array, self._array.shape, self._dtype
         count = len(chosen) if chosen.ndim else 0
         if (weight is not None or reduction != 1 or dtype not in BLAS or grad_output._dtype is not dtype or len(shape) != 2
-                or total_weight._array != count):
+                or not count or total_weight._array != count or lowest(chosen) < 0):
             return general(grad_output, self, target, weight, reduction, ignore_index, total_weight)
         array = zeros(shape, dtype.np)
-        array[arange(count), chosen] = grad_output._array / -count
+        try:
+            array[arange(count), chosen] = grad_output._array / -count
+        except IndexError:
+            return general(grad_output, self, target, weight, reduction, ignore_index, total_weight)
         out = new(Tensor)
         out._array, out._dtype, out._keys = array, dtype, CPU
         return out

@@ -14,7 +14,7 @@ def blocks(*arrays: array) -> Iterator[tuple[array, ...]]:
     """The arrays, which have one shape, in parts of equal elements: views, in which a write reaches the array."""
     size = arrays[0].size
     if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
-        yield arrays
+        yield arrays if arrays[0].ndim else tuple([a.reshape(1) for a in arrays])
         return
     flat = [a.reshape(-1) for a in arrays]
     for start in range(0, size, BLOCK):
@@ -68,7 +68,7 @@ def fused_adam(decoupled: bool) -> Callable[..., None]:
             factor = -lr / (1 - beta1**count) * correction  # the second correction, too, instead of in the denominator
             floor = eps * correction
             if whole[0].dtype.kind == "c":
-                whole = [a.view(a.real.dtype) for a in whole]
+                whole = [a[..., None].view(a.real.dtype) for a in whole]
             for param, grad, average, squares, peak in blocks(*whole):
                 if maximize:
                     grad = -grad

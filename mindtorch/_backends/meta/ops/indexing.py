@@ -89,7 +89,23 @@ def index(self: Any, indices: Any) -> Spec:
     return Spec(shape, self._dtype, iterator_strides(shape, layouts))
 
 
+def fills_mask(self: Any, indices: Any, values: Any) -> bool:
+    """Whether one mask chooses where to put one number: PyTorch then calls ``masked_fill_``.
+
+    Raises:
+        RuntimeError: if the mask is not bool.
+    """
+    tensors = [index for index in indices if index is not None]
+    if values.numel() != 1 or values.is_meta or len(tensors) != 1 or tensors[0]._dtype not in (bool_, uint8):
+        return False
+    check(tensors[0]._dtype is bool_, "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+    return True
+
+
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> None:
+    if not accumulate and fills_mask(self, indices, values):
+        entries_of(self, indices)
+        return
     check(self._dtype is values._dtype,
           f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the destination "
           f"and {NAMES[values._dtype.name]} for the source.")

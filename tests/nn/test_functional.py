@@ -1,0 +1,244 @@
+"""``nn.functional``: signatures, the graph of linear layers and losses, and what losses refuse."""
+from __future__ import annotations
+
+import inspect
+
+import pytest
+import torch
+
+import mindtorch
+from tests.nn.both import same
+from tests.support import assert_same
+
+PYTHON = [name for name, function in vars(torch.nn.functional).items()
+          if inspect.isfunction(function) and name[0] != "_" and hasattr(mindtorch.nn.functional, name)
+          and inspect.isfunction(getattr(mindtorch.nn.functional, name))
+          and not hasattr(getattr(mindtorch.nn.functional, name), "packet")]  # of operators, whose schema is the signature
+
+
+@pytest.mark.parametrize("name", PYTHON)
+def test_signatures(name):
+    theirs, ours = (inspect.signature(getattr(lib.nn.functional, name)).parameters.values() for lib in (torch, mindtorch))
+    assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs]
+
+
+# -- linear ------------------------------------------------------------------------------------------------------------
+
+
+def graph(node, depth=4):
+    """A node's name and the graph below it."""
+    if node is None:
+        return None
+    return node.name(), [graph(below, depth - 1) for below, _ in node.next_functions] if depth else "..."
+
+
+INPUTS = {
+    "vector": lambda t: t.randn(3), "matrix": lambda t: t.randn(4, 3), "matrix transposed": lambda t: t.randn(3, 4).t(),
+    "batch": lambda t: t.randn(2, 4, 3), "batch of batches": lambda t: t.randn(2, 2, 4, 3), "empty": lambda t: t.randn(0, 3),
+    "batch transposed": lambda t: t.randn(4, 2, 3).transpose(0, 1),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("bias", [True, False])
+@pytest.mark.parametrize("case", INPUTS)
+def test_linear(case, bias):
+    results = []
+    for lib in (mindtorch, torch):
+        lib.manual_seed(2)
+        x = INPUTS[case](lib).requires_grad_()
+        weight, offset = lib.randn(5, 3).requires_grad_(), lib.randn(5).requires_grad_() if bias else None
+        out = lib.nn.functional.linear(x, weight, offset)
+        out.square().sum().backward()
+        results.append(([out, x.grad, weight.grad, offset.grad if bias else None], graph(out.grad_fn)))
+    assert_same(results[0][0], results[1][0])
+    assert results[0][1] == results[1][1]
+
+
+def test_linear_saves_what_pytorch_saves():
+    def program(t):
+        node = t.nn.Linear(3, 5)(t.ones(4, 3, requires_grad=True)).grad_fn
+        return (node._saved_mat1.shape, node._saved_mat2.stride(), node._saved_mat1_sym_sizes, node._saved_mat2_sym_strides,
+                node._saved_alpha, [below.name() for below, _ in node.next_functions])
+
+    same(program)
+
+
+def test_gradients_of_weights_are_contiguous_and_nobodys_view():
+    def program(t):
+        layer = t.nn.Linear(3, 5)
+        layer(t.ones(4, 3)).sum().backward()
+        gradient = layer.weight.grad
+        return gradient.stride(), gradient._is_view(), gradient._version, gradient.storage_offset(), gradient.untyped_storage().nbytes()
+
+    same(program)
+
+
+def test_a_gradient_that_something_else_refers_to_is_copied():
+    def program(t):
+        x = t.ones(2, 3, requires_grad=True)
+        y = x.t()
+        y.retain_grad()
+        (y * 2).sum().backward()
+        x.grad.zero_()
+        return x.grad, y.grad
+
+    same(program)
+
+
+def test_second_derivatives_of_linear():
+    def program(t):
+        x, weight = t.randn(4, 3).requires_grad_(), t.randn(5, 3).requires_grad_()
+        first = t.autograd.grad(t.nn.functional.linear(x, weight).tanh().sum(), [x, weight], create_graph=True)
+        return t.autograd.grad(first[0].square().sum() + first[1].square().sum(), [x, weight])
+
+    same(program)
+
+
+def test_linear_on_meta():
+    def program(t):
+        layer = t.nn.Linear(3, 5, device="meta")
+        out = layer(t.empty(2, 4, 3, device="meta"))
+        return out, out.stride(), out.grad_fn.name()
+
+    same(program)
+
+
+# -- losses ------------------------------------------------------------------------------------------------------------
+
+
+def logits(t, *shape):
+    return t.randn(*shape).requires_grad_()
+
+
+def classes(t, *shape, dtype=None, count=3):
+    return t.randint(0, count, shape).to(dtype or t.int64)
+
+
+LOSSES = {
+    "cross entropy": lambda t, F, x: F.cross_entropy(x(4, 3), classes(t, 4)),
+    "cross entropy of one": lambda t, F, x: F.cross_entropy(x(3), classes(t)),
+    "cross entropy of bytes": lambda t, F, x: F.cross_entropy(x(4, 3), classes(t, 4, dtype=t.uint8)),
+    "cross entropy of images": lambda t, F, x: F.cross_entropy(x(2, 3, 4, 5), classes(t, 2, 4, 5), reduction="none"),
+    "cross entropy of sequences": lambda t, F, x: F.cross_entropy(x(2, 3, 4), classes(t, 2, 4), reduction="none"),
+    "cross entropy of volumes": lambda t, F, x: F.cross_entropy(x(2, 3, 2, 2, 2), classes(t, 2, 2, 2, 2), t.tensor([0.5, 1.0, 2.0])),
+    "cross entropy ignoring": lambda t, F, x: F.cross_entropy(x(6, 3), classes(t, 6), ignore_index=1),
+    "cross entropy ignoring all": lambda t, F, x: F.cross_entropy(x(2, 3), t.tensor([-100, -100])),
+    "cross entropy of nothing": lambda t, F, x: F.cross_entropy(x(0, 3), classes(t, 0)),
+    "cross entropy smoothed": lambda t, F, x: F.cross_entropy(x(6, 3), classes(t, 6), t.tensor([0.5, 1.0, 2.0]), ignore_index=0,
+                                                              label_smoothing=0.3),
+    "cross entropy smoothed sum": lambda t, F, x: F.cross_entropy(x(2, 3, 4), classes(t, 2, 4), label_smoothing=0.3, reduction="sum"),
+    "cross entropy of probabilities": lambda t, F, x: F.cross_entropy(x(4, 3), t.rand(4, 3), t.tensor([0.5, 1.0, 2.0]),
+                                                                      label_smoothing=0.1),
+    "cross entropy of one's probabilities": lambda t, F, x: F.cross_entropy(x(3), t.rand(3), reduction="none"),
+    "nll": lambda t, F, x: F.nll_loss(x(4, 3), classes(t, 4), t.tensor([0.5, 1.0, 2.0]), reduction="sum"),
+    "nll of images": lambda t, F, x: F.nll_loss(x(2, 3, 2, 2), classes(t, 2, 2, 2), ignore_index=2),
+    "nll without rows of order": lambda t, F, x: F.nll_loss(x(3, 4).t(), classes(t, 4)),
+    "mse": lambda t, F, x: F.mse_loss(x(4, 3), t.ones(4, 3)),
+    "mse weighted": lambda t, F, x: F.mse_loss(x(4, 3), t.ones(4, 3), weight=t.rand(4, 3)),
+    "l1 weighted": lambda t, F, x: F.l1_loss(x(4, 3), t.ones(4, 3), weight=t.rand(4, 3), reduction="sum"),
+    "huber weighted": lambda t, F, x: F.huber_loss(x(4, 3), t.ones(4, 3), weight=t.rand(4, 3)),
+    "smooth l1 without beta": lambda t, F, x: F.smooth_l1_loss(x(4, 3), t.ones(4, 3), beta=0),
+    "kl by batch": lambda t, F, x: F.kl_div(x(4, 3), t.rand(4, 3), reduction="batchmean"),
+}  # fmt: skip
+
+
+@pytest.mark.parametrize("case", LOSSES)
+def test_losses_and_their_gradients(case):
+    results = []
+    for lib in (mindtorch, torch):
+        lib.manual_seed(4)
+        given = []
+
+        def make(*shape, lib=lib, given=given):
+            given.append(logits(lib, *shape))
+            return given[-1]
+
+        out = LOSSES[case](lib, lib.nn.functional, make)
+        out.sum().backward()
+        results.append([out, given[0].grad])
+    assert_same(*results)
+
+
+@pytest.mark.parametrize("case", [name for name in LOSSES if "nothing" not in name and "all" not in name])
+@pytest.mark.filterwarnings("ignore")
+def test_second_derivatives_of_losses(case):
+    results = []
+    for lib in (mindtorch, torch):
+        lib.manual_seed(4)
+        given = []
+
+        def make(*shape, lib=lib, given=given):
+            given.append(lib.randn(*shape, dtype=lib.float32).requires_grad_())
+            return given[-1]
+
+        out = LOSSES[case](lib, lib.nn.functional, make)
+        (first,) = lib.autograd.grad(out.square().sum(), given[0], create_graph=True)
+        results.append(lib.autograd.grad(first.square().sum(), given[0])[0])
+    assert_same(*results, rtol=1e-4, atol=1e-4)
+
+
+def z(t, *shape, dtype=None):
+    return t.zeros(shape, dtype=dtype or t.float32)
+
+
+def i(t, *shape, value=0):
+    return t.full(shape, value, dtype=t.int64)
+
+
+REFUSED = {
+    "nll of a number": lambda t, F: F.nll_loss(z(t), i(t)),
+    "nll of one with two targets": lambda t, F: F.nll_loss(z(t, 3), i(t, 2)),
+    "nll with several targets each": lambda t, F: F.nll_loss(z(t, 2, 3), i(t, 2, 3)),
+    "nll of another batch size": lambda t, F: F.nll_loss(z(t, 2, 3), i(t, 3)),
+    "nll of a number of targets": lambda t, F: F.nll_loss(z(t, 2, 3), i(t)),
+    "nll of float targets": lambda t, F: F.nll_loss(z(t, 2, 3), z(t, 2)),
+    "nll of int32 targets": lambda t, F: F.nll_loss(z(t, 2, 3), t.zeros(2, dtype=t.int32)),
+    "nll of integers": lambda t, F: F.nll_loss(z(t, 2, 3, dtype=t.int64), i(t, 2)),
+    "nll with few weights": lambda t, F: F.nll_loss(z(t, 2, 3), i(t, 2), z(t, 2)),
+    "nll with weights of float64": lambda t, F: F.nll_loss(z(t, 2, 3), i(t, 2), z(t, 3, dtype=t.float64)),
+    "nll of a class too many": lambda t, F: F.nll_loss(z(t, 2, 3), i(t, 2, value=3)),
+    "nll of a negative class": lambda t, F: F.nll_loss(z(t, 2, 3), i(t, 2, value=-1)),
+    "nll of images, a class too many": lambda t, F: F.nll_loss(z(t, 2, 3, 2, 2), i(t, 2, 2, 2, value=3)),
+    "nll of images with flat targets": lambda t, F: F.nll_loss(z(t, 2, 3, 2, 2), i(t, 2, 2)),
+    "nll of images of another size": lambda t, F: F.nll_loss(z(t, 2, 3, 2, 2), i(t, 2, 2, 3)),
+    "nll of images with few weights": lambda t, F: F.nll_loss(z(t, 2, 3, 2, 2), i(t, 2, 2, 2), z(t, 2)),
+    "nll of sequences of another length": lambda t, F: F.nll_loss(z(t, 2, 3, 2), i(t, 2, 3)),
+    "an unknown reduction": lambda t, F: F.nll_loss(z(t, 2, 3), i(t, 2), reduction="x"),
+    "cross entropy of a number": lambda t, F: F.cross_entropy(z(t), i(t)),
+    "cross entropy smoothed too much": lambda t, F: F.cross_entropy(z(t, 2, 3), i(t, 2), label_smoothing=2.0),
+    "cross entropy of integer probabilities": lambda t, F: F.cross_entropy(z(t, 2, 3), i(t, 2, 3)),
+    "cross entropy of probabilities of another shape": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 4)),
+    "cross entropy of probabilities, ignoring": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3), ignore_index=2),
+    "cross entropy of probabilities with few weights": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3), z(t, 2)),
+    "mse of integers": lambda t, F: F.mse_loss(i(t, 2), i(t, 2)),
+    "mse of complex numbers": lambda t, F: F.mse_loss(z(t, 2, dtype=t.complex64), z(t, 2, dtype=t.complex64)),
+    "mse with a weight of another size": lambda t, F: F.mse_loss(z(t, 2), z(t, 2), weight=z(t, 1)),
+    "smooth l1 of a negative beta": lambda t, F: F.smooth_l1_loss(z(t, 2), z(t, 2), beta=-1),
+    "huber of no delta": lambda t, F: F.huber_loss(z(t, 2), z(t, 2), delta=0),
+    "bce of another size": lambda t, F: F.binary_cross_entropy(z(t, 2), z(t, 1)),
+    "bce of another dtype": lambda t, F: F.binary_cross_entropy(z(t, 2), z(t, 2, dtype=t.float64)),
+    "bce out of range": lambda t, F: F.binary_cross_entropy(z(t, 2) + 2, z(t, 2)),
+    "bce of targets out of range": lambda t, F: F.binary_cross_entropy(z(t, 2), z(t, 2) + 2),
+    "bce with logits of another size": lambda t, F: F.binary_cross_entropy_with_logits(z(t, 2), z(t, 1)),
+    "kl of integers": lambda t, F: F.kl_div(i(t, 2), i(t, 2)),
+    "margin ranking of different dimensions": lambda t, F: F.margin_ranking_loss(z(t, 2), z(t, 2, 1), z(t, 2)),
+    "triplet margin": lambda t, F: F.triplet_margin_loss(z(t, 2), z(t, 2), z(t, 2), margin=0),
+    "triplets of different dimensions": lambda t, F: F.triplet_margin_loss(z(t, 2), z(t, 2, 1), z(t, 2)),
+    "dropout chance": lambda t, F: F.dropout(z(t, 2), 1.5),
+    "dropout1d of an image": lambda t, F: F.dropout1d(z(t, 2, 2, 2, 2)),
+    "hardtanh between nothing": lambda t, F: F.hardtanh(z(t, 2), 1, 0),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+@pytest.mark.filterwarnings("ignore")
+def test_refusing(case):
+    same(lambda t: REFUSED[case](t, t.nn.functional))
+
+
+def test_broadcasting_in_a_loss_warns():
+    def program(t):
+        with pytest.warns(UserWarning, match="different to the input size"):
+            return t.nn.functional.mse_loss(z(t, 2, 3), z(t, 3))
+
+    same(program)
