@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._backends.common.errors import check_number
 from ._backends.common.layout import contiguous_strides
 from ._creation import tensor as make_tensor
 from ._dispatch import dispatcher
@@ -150,7 +151,7 @@ def set_general(self: Tensor, index: Any, value: Any) -> None:
     if is_int(index):
         return copy_to(apply_select(self, 0, int(index), 0), value)
     if index.__class__ is slice:
-        return copy_to(apply_slice(self, 0, index), value)
+        return copy_to(apply_slice(self, 0, index, skip_whole=True), value)
     part, tensors = apply_slicing(self, as_tuple(index))
     if not tensors:
         return copy_to(part, value)
@@ -170,7 +171,12 @@ def as_value(self: Tensor, value: Any) -> Any:
         return value
     if isinstance(value, (bool, int, float, complex)) or isinstance(value, np.integer):
         number = value.item() if isinstance(value, np.generic) else value
-        return make_tensor(number, dtype=self._dtype, device=self._device) if self._keys & AUTOGRAD else number
+        dtype = self._dtype
+        if is_half := dtype.category == FLOATING and dtype.itemsize == 2:  # where what is too large becomes infinite
+            number = float(number)
+        else:
+            check_number(dtype, number)
+        return make_tensor(number, dtype=dtype, device=self._device) if is_half or self._keys & AUTOGRAD else number
     name = type(value).__name__ if type(value).__module__ == "builtins" else f"{type(value).__module__}.{type(value).__name__}"
     raise TypeError(f"can't assign a {name} to a {self.type()}")  # type: ignore[attr-defined]
 

@@ -387,7 +387,7 @@ class Tensor(metaclass=_TensorType):
         """
         if requires_grad and self._dtype.category < FLOATING:
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
-        if not requires_grad and self.grad_fn is not None:
+        if not requires_grad and self._grad_fn is not None:
             raise RuntimeError(
                 "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
                 "subgraph that doesn't require differentiation use var_no_grad = var.detach()."

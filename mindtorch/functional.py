@@ -181,7 +181,8 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     Raises:
         RuntimeError: for a singular matrix, unless ``get_infos``.
     """
-    result = tuple(registry["linalg_lu_factor_ex" if get_infos else "linalg_lu_factor"].call(A, pivot))
+    result = registry["_lu_with_info"].call(A, pivot, not get_infos)
+    result = result if get_infos else tuple(result[:2])
     if out is None:
         return result
     if len(out) != len(result):

@@ -129,7 +129,9 @@ class Derivative:
         functional = op.functional or op
         self.schema = schema = functional.schema
         name = (row.node if row is not None else None) or node_name(functional)
-        self.node_class: type[OperatorNode] = type(name if row is not None else "NotImplemented", (OperatorNode,), {})
+        name = name if row is not None else "NotImplemented"
+        own = {"name": lambda node: name} if "::" in name else {}  # one of PyTorch's written in C++ by hand
+        self.node_class: type[OperatorNode] = type(name.rpartition("::")[2], (OperatorNode,), own)
         self.node_class.derivative = self
         keys = {} if row is None else {part.strip(): key for key in row.formulas for part in key.split(",")}
         unknown = [key for key in keys if key not in schema.positions]

@@ -98,7 +98,7 @@ def check_inplace(tensor: Any) -> None:
             raise refusal(tensor, "is being")
         if tensor._keys & AUTOGRAD and base._grad_fn is None:
             raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
-    if tensor._keys & AUTOGRAD and tensor.grad_fn is None:
+    if tensor._keys & AUTOGRAD and tensor._grad_fn is None:  # PyTorch does not bring the view up to date here
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
 

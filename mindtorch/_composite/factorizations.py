@@ -105,7 +105,7 @@ def linalg_lu_factor(A: Any, pivot: bool = True) -> Any:  # noqa: N803
 
 
 def lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> Any:
-    return tuple(lu_factor_ex(self, pivot))
+    return pack(registry["_lu_with_info"], list(lu_factor_ex(self, pivot, check_errors)))
 
 
 def linalg_ldl_factor(self: Any, hermitian: bool = False) -> Any:

@@ -163,7 +163,7 @@ class State:
             return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
                     f"but received {type(value)}")
         if not member.ndim and value.shape == (1,):
-            value = value[0]
+            value = value[0]  # type: ignore[index]
         if value.shape != member.shape:
             return (f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
                     f"model is {member.shape}.")

@@ -44,31 +44,31 @@ def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
     """Uniform in [a, b)."""
-    return tensor.uniform_(a, b, generator=generator)  # type: ignore[attr-defined]
+    return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
     """Normal."""
-    return tensor.normal_(mean, std, generator=generator)  # type: ignore[attr-defined]
+    return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
     """``val`` everywhere."""
-    return tensor.fill_(val)  # type: ignore[attr-defined]
+    return tensor.fill_(val)
 
 
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
     """1 everywhere."""
-    return tensor.fill_(1.0)  # type: ignore[attr-defined]
+    return tensor.fill_(1.0)
 
 
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
     """0 everywhere."""
-    return tensor.zero_()  # type: ignore[attr-defined]
+    return tensor.zero_()
 
 
 @no_grad()
@@ -91,7 +91,7 @@ def _redrawn_normal(tensor: Any, mean: float, std: float, a: float, b: float, ge
     low, high = tensor.new_tensor(a, device="cpu").item(), tensor.new_tensor(b, device="cpu").item()
     result = tensor.normal_(mean, std, generator=generator)
     while bool((outside := (result < low) | (result > high)).any()):
-        result = empty_like(result).normal_(mean, std, generator=generator).where(outside, result)  # type: ignore[attr-defined]
+        result = empty_like(result).normal_(mean, std, generator=generator).where(outside, result)
     return tensor if result is tensor else tensor.copy_(result)
 
 
@@ -101,12 +101,12 @@ def _rejected_uniform(tensor: Any, mean: float, std: float, a: float, b: float, 
 
     def rejected(values: Any) -> Any:
         log_density = values.sub(mean).div_(std).pow_(2).mul_(-0.5).sub_(peak)
-        return empty_like(values).uniform_(generator=generator).log_().gt(log_density)  # type: ignore[attr-defined]
+        return empty_like(values).uniform_(generator=generator).log_().gt(log_density)
 
     result = tensor.uniform_(a, b, generator=generator)
     pending = rejected(result)
     while bool(pending.any()):
-        candidates = empty_like(tensor).uniform_(a, b, generator=generator)  # type: ignore[attr-defined]
+        candidates = empty_like(tensor).uniform_(a, b, generator=generator)
         result = candidates.where(pending, result)
         pending = rejected(candidates) & pending
     return tensor if result is tensor else tensor.copy_(result)
@@ -124,7 +124,7 @@ def eye_(tensor: Tensor) -> Tensor:
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
-    return tensor.copy_(_eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))  # type: ignore[attr-defined]
+    return tensor.copy_(_eye(*tensor.shape, dtype=tensor.dtype, device=tensor.device))
 
 
 @no_grad()
@@ -166,7 +166,7 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
     q, r = np.linalg.qr(drawn.T if wide else drawn)
     q = q * np.sign(np.diagonal(r))  # makes the distribution uniform, and the result independent of LAPACK's signs
     matrix = from_numpy(np.ascontiguousarray(q.T if wide else q))
-    return tensor.copy_(matrix.view(tensor.shape)).mul_(gain)  # type: ignore[attr-defined]
+    return tensor.copy_(matrix.view(tensor.shape)).mul_(gain)
 
 
 @no_grad()
@@ -183,7 +183,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     rows, columns = tensor.shape
     tensor.normal_(0, std, generator=generator)
     for column in range(columns):
-        tensor[randperm(rows)[:math.ceil(sparsity * rows)], column] = 0
+        tensor[randperm(rows)[:math.ceil(sparsity * rows)], column] = 0  # type: ignore[index]
     return tensor
 
 
@@ -261,9 +261,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     return call
 
 
-uniform, normal, constant, eye, dirac, sparse, orthogonal = map(
-    _deprecated, (uniform_, normal_, constant_, eye_, dirac_, sparse_, orthogonal_)
-)
-xavier_uniform, xavier_normal, kaiming_uniform, kaiming_normal = map(
-    _deprecated, (xavier_uniform_, xavier_normal_, kaiming_uniform_, kaiming_normal_)
-)
+uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_)
+eye, dirac, sparse, orthogonal = map(_deprecated, (eye_, dirac_, sparse_, orthogonal_))  # type: ignore[arg-type]
+xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
+kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)

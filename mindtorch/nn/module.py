@@ -23,7 +23,7 @@ from .parameter import Buffer, Parameter
 def typename(value: Any) -> str:
     """The name by which messages call a value's type (``torch.typename``)."""
     if isinstance(value, Tensor):
-        return value.type()  # type: ignore[attr-defined]
+        return value.type()
     kind = value if isinstance(value, type) else type(value)
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
@@ -34,6 +34,7 @@ class Module(HookedCall, State):
     Parameters, buffers and modules that are assigned as attributes are registered, and found again by name.
     """
 
+    __constants__: tuple[str, ...] = ()  #: the names of the settings
     dump_patches = False
     call_super_init = False
     training: bool
@@ -167,8 +168,10 @@ class Module(HookedCall, State):
             if value is not None and not isinstance(value, Tensor):
                 raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
                                 "expected)")
-            marked = isinstance(value, Buffer)
-            self.register_buffer(name, value, value.persistent if marked else name not in self._non_persistent_buffers_set)
+            persistent = getattr(value, "persistent", None) if isinstance(value, Buffer) else None
+            if persistent is None:
+                persistent = name not in self._non_persistent_buffers_set
+            self.register_buffer(name, value, persistent)
         else:
             object.__setattr__(self, name, value)
 
@@ -414,7 +417,7 @@ class Module(HookedCall, State):
         def convert(tensor: Tensor) -> Tensor:
             wanted = dtype if tensor._dtype.category >= FLOATING else None
             if memory_format is not None and tensor.dim() in (4, 5):
-                return tensor.to(device, wanted, non_blocking, memory_format=memory_format)  # type: ignore[attr-defined]
+                return tensor.to(device, wanted, non_blocking, memory_format=memory_format)
             return to_device(tensor, device or tensor._device, wanted, non_blocking)
 
         return self._apply(convert)
@@ -425,18 +428,18 @@ class Module(HookedCall, State):
 
     def cpu(self) -> Any:
         """Move to the CPU."""
-        return self._apply(lambda tensor: tensor.cpu())  # type: ignore[attr-defined]
+        return self._apply(lambda tensor: tensor.cpu())
 
     def npu(self, device: Any = None) -> Any:
         """Move to an NPU, the current one unless given."""
-        return self._apply(lambda tensor: tensor.npu(device))  # type: ignore[attr-defined]
+        return self._apply(lambda tensor: tensor.npu(device))
 
     def type(self, dst_type: DType | str) -> Any:
         """Convert everything to a dtype."""
-        return self._apply(lambda tensor: tensor.type(dst_type))  # type: ignore[attr-defined]
+        return self._apply(lambda tensor: tensor.type(dst_type))
 
     def _floating_to(self, dtype: DType) -> Any:
-        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)  # type: ignore[attr-defined]
+        return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     def float(self) -> Any:
         """Convert what is of a floating point dtype to float32."""

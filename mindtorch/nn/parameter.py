@@ -34,7 +34,7 @@ class Parameter(Tensor, metaclass=_ParameterType):
 
     def __deepcopy__(self, memo: dict[int, Any]) -> Parameter:
         if id(self) not in memo:
-            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)  # type: ignore[attr-defined]
+            memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
     def __repr__(self) -> str:  # type: ignore[override]
@@ -53,6 +53,6 @@ class Buffer(metaclass=_BufferType):
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         source = empty(0) if data is None else data
-        marked = source.detach().requires_grad_(source.requires_grad)  # type: ignore[attr-defined]
+        marked = source.detach().requires_grad_(source.requires_grad)
         marked.persistent, marked._is_buffer = persistent, True
         return marked

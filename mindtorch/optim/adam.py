@@ -16,7 +16,11 @@ from .optimizer import (
 
 foreach_add = registry["_foreach_add_.Scalar"].call
 fused_adam, fused_adamw = registry["_fused_adam_"].call, registry["_fused_adamw_"].call
+view_as_real = registry["view_as_real"].call
 _MOMENTS = ("exp_avg", "exp_avg_sq")
+#: The settings that groups saved by older versions lack.
+_LATER = {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
+          "decoupled_weight_decay": False, "fused": None}  # fmt: skip
 
 
 def _step_dtype(fused: bool | None) -> Any:
@@ -51,18 +55,18 @@ class Adam(Optimizer):
             raise ValueError("betas must be either both floats or both Tensors")
         for i, beta in enumerate(betas):
             check_single(f"betas[{i}]", beta, refused=bool(foreach) and not capturable)
-        betas = tuple(beta.squeeze() if isinstance(beta, Tensor) else beta for beta in betas)  # type: ignore[attr-defined, assignment]
-        super().__init__(params, dict(
-            lr=lr, betas=betas, eps=eps, weight_decay=weight_decay, amsgrad=amsgrad, maximize=maximize, foreach=foreach,
-            capturable=capturable, differentiable=differentiable, fused=fused, decoupled_weight_decay=decoupled_weight_decay,
-        ))
+        betas = tuple(beta.squeeze() if isinstance(beta, Tensor) else beta for beta in betas)  # type: ignore[assignment]
+        super().__init__(params, {
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
+            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
+            "decoupled_weight_decay": decoupled_weight_decay,
+        })
         check_implementation(differentiable, foreach, fused)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in dict(amsgrad=False, maximize=False, foreach=None, capturable=False, differentiable=False,
-                                    decoupled_weight_decay=False, fused=None).items():
+            for name, value in _LATER.items():
                 group.setdefault(name, value)
             for param in group["params"]:
                 kept = self.state.get(param)
@@ -116,15 +120,17 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
     if capturable and any(param.device.type in ("cpu", "meta") for param in params):
         raise AssertionError("If capturable=True, params and state_steps must be on supported devices: ['npu'].")
     if local.grad_enabled:
-        for tensors in zip(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs or exp_avg_sqs, state_steps, strict=True):
-            _in_operators(*tensors, amsgrad, beta1, beta2, lr, weight_decay, eps, maximize, decoupled_weight_decay)
+        peaks = max_exp_avg_sqs if amsgrad else exp_avg_sqs
+        for param, grad, average, squares, peak, step in zip(params, grads, exp_avgs, exp_avg_sqs, peaks, state_steps, strict=True):
+            _in_operators(param, grad, average, squares, peak, step, amsgrad, beta1, beta2, lr, weight_decay, eps, maximize,
+                          decoupled_weight_decay)
         return
     settings = (float(as_number(lr)), float(as_number(beta1)), float(as_number(beta2)), weight_decay, eps, amsgrad, maximize,
                 grad_scale, found_inf)
-    step = fused_adamw if decoupled_weight_decay else fused_adam
+    fused_step = fused_adamw if decoupled_weight_decay else fused_adam
     for lists in by_device(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps):
         foreach_add(lists[-1], 1)
-        step(*lists, *settings)
+        fused_step(*lists, *settings)
 
 
 def _in_operators(param: Any, grad: Any, average: Any, squares: Any, peak: Any, step: Any, amsgrad: bool, beta1: Any, beta2: Any,
@@ -138,7 +144,7 @@ def _in_operators(param: Any, grad: Any, average: Any, squares: Any, peak: Any, 
         else:
             grad = grad + param.clone() * weight_decay
     if param.is_complex():
-        param, grad, average, squares, peak = (x.view_as_real() for x in (param, grad, average, squares, peak))
+        param, grad, average, squares, peak = map(view_as_real, (param, grad, average, squares, peak))
     average.add_((grad - average.clone()) * (1 - beta1))
     squares.mul_(beta2).add_(grad * grad * (1 - beta2))
     if amsgrad:

@@ -1,6 +1,7 @@
 """Adam with decoupled weight decay; mirrors ``torch.optim.adamw``."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 from .adam import Adam, adam
@@ -21,6 +22,4 @@ class AdamW(Adam):
             group["decoupled_weight_decay"] = True
 
 
-def adamw(*tensors: Any, **settings: Any) -> None:
-    """``adam`` with decoupled weight decay."""
-    adam(*tensors, **settings, decoupled_weight_decay=True)
+adamw = partial(adam, decoupled_weight_decay=True)  #: one step in place

@@ -9,8 +9,8 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
-from .._autograd.grad_mode import set_grad_enabled
 from .._autograd.hooks import RemovableHandle
+from .._dispatch.local import local, set_local
 from .._dtype import float32
 from .._tensor import Tensor
 from ..nn.module import typename
@@ -70,7 +70,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             post_hook(self, args, kwargs)
         return result
 
-    hooked.hooked = True  # type: ignore[attr-defined]
+    hooked.hooked = True
     return hooked
 
 
@@ -79,8 +79,12 @@ def _in_grad_mode(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        with set_grad_enabled(self.defaults["differentiable"]):
+        before = local.grad_enabled
+        set_local("grad_enabled", self.defaults["differentiable"])
+        try:
             return step(self, *args, **kwargs)
+        finally:
+            set_local("grad_enabled", before)
 
     return call
 
@@ -203,7 +207,7 @@ class Optimizer:
 
     def state_dict(self) -> dict[str, Any]:
         """The state of each parameter by its number, and the groups with the numbers of their parameters."""
-        for pre_hook in list(self._optimizer_state_dict_pre_hooks.values()):  # type: ignore[attr-defined]
+        for pre_hook in list(self._optimizer_state_dict_pre_hooks.values()):
             pre_hook(self)
         numbers: dict[int, int] = {}
         groups = []
@@ -217,7 +221,7 @@ class Optimizer:
             start += len(group["params"])
         state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
         result = {"state": state, "param_groups": groups}
-        for post_hook in list(self._optimizer_state_dict_post_hooks.values()):  # type: ignore[attr-defined]
+        for post_hook in list(self._optimizer_state_dict_post_hooks.values()):
             changed = post_hook(self, result)
             result = result if changed is None else changed
         return result
@@ -230,7 +234,7 @@ class Optimizer:
             ValueError: if the groups do not have as many parameters.
         """
         state_dict = state_dict.copy()
-        for pre_hook in list(self._optimizer_load_state_dict_pre_hooks.values()):  # type: ignore[attr-defined]
+        for pre_hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
             changed = pre_hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
         saved = deepcopy(state_dict["param_groups"])
@@ -253,34 +257,34 @@ class Optimizer:
             if "param_names" in group:
                 new.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
-        for post_hook in list(self._optimizer_load_state_dict_post_hooks.values()):  # type: ignore[attr-defined]
+        for post_hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             post_hook(self)
 
     # -- hooks ---------------------------------------------------------------------------------------------------------
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(optimizer, args, kwargs)`` called before every step; it may return other arguments."""
-        return _register(self._optimizer_step_pre_hooks, hook)  # type: ignore[attr-defined]
+        return _register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Have ``hook(optimizer, args, kwargs)`` called after every step."""
-        return _register(self._optimizer_step_post_hooks, hook)  # type: ignore[attr-defined]
+        return _register(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer)`` called before ``state_dict``."""
-        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)  # type: ignore[attr-defined]
+        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer, state_dict)`` called after ``state_dict``; it may return another one."""
-        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)  # type: ignore[attr-defined]
+        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another one."""
-        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)  # type: ignore[attr-defined]
+        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer)`` called after ``load_state_dict``."""
-        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)  # type: ignore[attr-defined]
+        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
 def _fitted(param: Any, value: Any, group: dict[str, Any], key: Hashable = None) -> Any:
@@ -290,9 +294,9 @@ def _fitted(param: Any, value: Any, group: dict[str, Any], key: Hashable = None)
     if isinstance(value, Tensor):
         if key == "step":
             counted = group.get("capturable") or group.get("fused")
-            return value.to(dtype=float32, device=param.device) if counted else value  # type: ignore[attr-defined]
+            return value.to(dtype=float32, device=param.device) if counted else value
         dtype = param.dtype if param.is_floating_point() else None
-        return value.to(device=param.device, dtype=dtype)  # type: ignore[attr-defined]
+        return value.to(device=param.device, dtype=dtype)
     if isinstance(value, dict):
         return {name: _fitted(param, item, group, name) for name, item in value.items()}
     if isinstance(value, Iterable) and not isinstance(value, str):

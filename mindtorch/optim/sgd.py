@@ -14,6 +14,8 @@ from .optimizer import (
 )  # fmt: skip
 
 fused_sgd = registry["_fused_sgd_"].call
+#: The settings that groups saved by older versions lack.
+_LATER = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
 
 
 class SGD(Optimizer):
@@ -35,16 +37,16 @@ class SGD(Optimizer):
         check_not_negative({"learning rate": lr, "momentum value": momentum, "weight_decay value": weight_decay})
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, dict(
-            lr=lr, momentum=momentum, dampening=dampening, weight_decay=weight_decay, nesterov=nesterov, maximize=maximize,
-            foreach=foreach, differentiable=differentiable, fused=fused,
-        ))
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
+        })
         check_implementation(differentiable, foreach, fused)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in dict(nesterov=False, maximize=False, foreach=None, differentiable=False, fused=False).items():
+            for name, value in _LATER.items():
                 group.setdefault(name, value)
 
     @_in_grad_mode
@@ -83,17 +85,18 @@ def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
     settings = (float(as_number(weight_decay)), momentum, float(as_number(lr)), dampening, nesterov, maximize)
     if not momentum:
         _fused(params, d_p_list, [], *settings, False, grad_scale, found_inf)
-    elif None not in momentum_buffer_list:
+        return
+    is_new = [buffer is None for buffer in momentum_buffer_list]
+    if True not in is_new:
         _fused(params, d_p_list, momentum_buffer_list, *settings, False, grad_scale, found_inf)
-    else:
-        is_new = [buffer is None for buffer in momentum_buffer_list]
-        for i, gradient in enumerate(d_p_list):
-            if is_new[i]:
-                momentum_buffer_list[i] = empty_like(gradient)
-        for first in (True, False):
-            part = [i for i, new in enumerate(is_new) if new is first]
-            lists = ([tensors[i] for i in part] for tensors in (params, d_p_list, momentum_buffer_list))
-            _fused(*lists, *settings, first, grad_scale, found_inf)
+        return
+    for i, gradient in enumerate(d_p_list):
+        if is_new[i]:
+            momentum_buffer_list[i] = empty_like(gradient)
+    for first in (True, False):
+        part = [i for i, new in enumerate(is_new) if new is first]
+        lists = ([tensors[i] for i in part] for tensors in (params, d_p_list, momentum_buffer_list))
+        _fused(*lists, *settings, first, grad_scale, found_inf)
 
 
 def _fused(params: list[Any], grads: list[Any], buffers: list[Any], *settings: Any) -> None:

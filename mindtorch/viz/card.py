@@ -8,7 +8,7 @@ from ..introspect import StorageFacts, TensorFacts, storage_facts, tensor_facts
 from .grid import value_grids
 from .html import Markup, join, page, tag
 from .palette import (
-    chip, count_text, device_badge, mono, number_text, pending_mark, place_text, shape_text, size_text, soft, storage_chip,
+    chip, count_text, device_badge, invalid_mark, mono, number_text, pending_mark, place_text, shape_text, size_text, soft, storage_chip,
     storage_letter, tuple_text,
 )  # fmt: skip
 from .storage import strips
@@ -37,7 +37,7 @@ def _head(facts: TensorFacts) -> Markup:
     if facts.inference:
         remarks.append(chip("inference tensor", "made in inference mode: autograd will not see it"))
     if facts.pending is not None:
-        remarks.append(pending_mark("pending" if facts.pending.error is None else "invalid"))
+        remarks.append(pending_mark() if facts.pending.error is None else invalid_mark())
     layout = f"stride {tuple_text(facts.stride)}" + (f" offset {facts.offset}" if facts.offset else "")
     return tag(
         "div", tag("span", facts.name, class_="mt-name") if facts.name else None, soft(facts.kind) if facts.kind != "Tensor" else None,
@@ -53,8 +53,8 @@ def _summary(facts: TensorFacts) -> Markup:
         if facts.dtype == "bool":
             parts.append(f"{s.sampled - s.zeros:,} True, {s.zeros:,} False")
         else:
-            size = "size " if facts.dtype.startswith("complex") else ""
-            parts.append(join([f"{size}from ", tag("b", number_text(s.minimum)), " to ", tag("b", number_text(s.maximum))]))
+            kind = "magnitude " if facts.dtype.startswith("complex") else ""
+            parts.append(join([f"{kind}from ", tag("b", number_text(s.minimum)), " to ", tag("b", number_text(s.maximum))]))
             parts.append(f"mean {number_text(s.mean)}")
             parts.append(None if s.std is None else f"std {number_text(s.std)}")
     if s is not None:
@@ -89,7 +89,7 @@ def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:
         ("position in storage", mono(_position(facts))),
         ("storage", f"{storage_letter(facts.storage)}: {size_text(facts.storage_bytes)}, seen by {count_text(seen, 'tensor')}"),
         ("address", mono(f"{facts.address:#x}") if facts.address else "none"),
-        ("version", "not tracked" if facts.version is None else f"{facts.version}: so often was this memory written in place"),
+        ("version", "not tracked" if facts.version is None else f"{facts.version}: {count_text(facts.version, 'write')} in place so far"),
         ("autograd", _autograd(facts)),
     ]
     listed = tag("dl", *(join([tag("dt", key), tag("dd", value)]) for key, value in rows), class_="mt-facts")

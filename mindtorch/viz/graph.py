@@ -44,8 +44,8 @@ def node_lines(node: NodeFacts) -> tuple[str, str]:
     elif node.freed:
         parts.append("freed")
     else:
-        written = [saved.tensor or saved.name for saved in node.saved if saved.stale]
-        kept = [saved.tensor or saved.name for saved in node.saved if saved.is_tensor and not saved.stale]
+        tensors = {saved.tensor or saved.name: saved.stale for saved in node.saved if saved.is_tensor}
+        written, kept = [name for name, stale in tensors.items() if stale], [name for name, stale in tensors.items() if not stale]
         parts += [f"⚠ {', '.join(written)} was written"] if written else []
         parts += [f"keeps {', '.join(kept)}"] if kept else []
     parts += [count_text(node.hooks, "hook")] if node.hooks else []

@@ -129,8 +129,11 @@ def _coordinates(lanes: list[list[Hashable]], chains: Mapping[tuple[Hashable, Ha
     for sweep in range(12):
         neighbours = down if sweep % 2 else up
         for lane in lanes if sweep % 2 == 0 else reversed(lanes):
-            wanted = {item: sum(x[n] for n in neighbours[item]) / len(neighbours[item]) if item in neighbours else x[item]
-                      for item in lane}
+            wanted = dict.fromkeys(lane, 0.0)
+            for item in lane:
+                # a line that goes on below, and a node under a node, shall be straight: like pulls like more strongly
+                pull = [(x[n], 4.0 if (width[n] == DUMMY) == (width[item] == DUMMY) else 1.0) for n in neighbours.get(item, [item])]
+                wanted[item] = sum(at * weight for at, weight in pull) / sum(weight for _, weight in pull)
             _spread(lane, wanted, width, x)
     left = min((x[item] - width[item] / 2 for item in x), default=8.0)
     return {item: value - left + 8.0 for item, value in x.items()}

@@ -43,9 +43,14 @@ def chip(text: str, title: str | None = None) -> Markup:
     return tag("span", text, class_="mt-chip", title=title or text)
 
 
-def pending_mark(text: str) -> Markup:
+def pending_mark(text: str = "pending") -> Markup:
     """The mark of values that are not there yet."""
     return tag("span", HOURGLASS, " ", text, class_="mt-chip mt-pending")
+
+
+def invalid_mark() -> Markup:
+    """The mark of values that will never be there."""
+    return tag("span", "⚠ invalid", class_="mt-chip mt-invalid")
 
 
 def mono(text: object, title: str | None = None) -> Markup:

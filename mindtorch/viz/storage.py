@@ -40,9 +40,9 @@ def strips(facts: StorageFacts) -> Markup | None:
         rows += [tag("span", *label, class_="mt-label" if i else "mt-label mt-me"), strip(facts, sharer)]
     if facts.others:
         rows.append(tag("span", f"and {count_text(facts.others, 'more tensor')}", class_="mt-note"))
-    unit = "each mark is one element" if facts.segment_bytes == facts.itemsize else f"each mark is {size_text(facts.segment_bytes)}"
-    rows.append(tag("span", *(tag("span", text) for text in ("0 B", unit, size_text(facts.bytes))), class_="mt-note mt-axis"))
-    return tag("div", *rows, class_=f"mt-strips {storage_class(facts.number)}", style=f"--mt-length:{max(MARK * facts.segments, 180)}px")
+    unit = "one element" if facts.segment_bytes == facts.itemsize else size_text(facts.segment_bytes)
+    rows.append(tag("span", f"{size_text(facts.bytes)}, each mark is {unit}", class_="mt-note"))
+    return tag("div", *rows, class_=f"mt-strips {storage_class(facts.number)}", style=f"--mt-length:{MARK * facts.segments}px")
 
 
 def storage_page(facts: StorageFacts) -> Markup:

@@ -9,10 +9,9 @@ from typing import Any
 from ..introspect import DispatchEvent, TensorFacts, TensorMeta
 from .html import Markup, join, page, row, table, tag
 from .palette import (
-    chip, count_text, device_badge, mono, pending_mark, place_text, shape_text, size_text, soft, storage_chip, tuple_text,
+    DEVICES, chip, count_text, device_badge, invalid_mark, mono, pending_mark, place_text, shape_text, size_text, soft, storage_chip, tuple_text,
 )  # fmt: skip
 
-OUTPUTS = 2  #: tensors at most that are named of an operator's result
 
 
 def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
@@ -29,10 +28,11 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
         if facts.storage != before:
             shared = tag("td", storage_chip(facts.storage), " ", soft(size_text(facts.storage_bytes)), rowspan=left[facts.storage])
         before = facts.storage
+        mark = None if facts.pending is None else pending_mark() if facts.pending.error is None else invalid_mark()
         layout = tuple_text(facts.stride) + (f" offset {facts.offset}" if facts.offset else "")
         body.append(row(
             shared, tag("td", tag("b", facts.name, class_="mt-clip", title=facts.name)), mono(_type(facts)), mono(layout),
-            join([device_badge(facts.device), " ", pending_mark(_state(facts)) if facts.pending else None]),
+            join([device_badge(facts.device), mark], " "),
             tag("span", _base(facts), class_="mt-clip", title=_base(facts)), _version(facts), _autograd(facts),
         ))  # fmt: skip
     return page(table(head, body, caption), kind="tensors")
@@ -42,18 +42,14 @@ def tensors_text(rows: Sequence[TensorFacts]) -> str:
     """The same for a terminal."""
     lines = [("name", "type", "stride", "offset", "device", "view of", "version", "autograd", "bytes")]
     for facts in rows:
-        device = f"{facts.device} ({_state(facts)})" if facts.pending else facts.device
-        lines.append((facts.name, _type(facts), tuple_text(facts.stride), str(facts.offset), device, _base(facts), _version(facts),
+        state = "" if facts.pending is None else " (pending)" if facts.pending.error is None else " (invalid)"
+        lines.append((facts.name, _type(facts), tuple_text(facts.stride), str(facts.offset), facts.device + state, _base(facts), _version(facts),
                       _autograd(facts), size_text(facts.bytes)))
     return _aligned(lines)
 
 
 def _type(facts: TensorFacts) -> str:
     return f"{facts.dtype}{shape_text(facts.shape)}"
-
-
-def _state(facts: TensorFacts) -> str:
-    return "pending" if facts.pending is None or facts.pending.error is None else "invalid"
 
 
 def _base(facts: TensorFacts) -> str:
@@ -102,7 +98,8 @@ def dispatch_text(events: Sequence[DispatchEvent]) -> str:
 
 
 def _key(key: str) -> Markup:
-    return device_badge(key.lower()) if key.lower() in ("cpu", "meta", "npu") else chip(key, f"dispatch key {key}")
+    backend = f" mt-device mt-{key.lower()}" if key.lower() in DEVICES else ""
+    return tag("span", key, class_=f"mt-chip{backend}", title=f"dispatch key {key}")
 
 
 def _place(event: DispatchEvent) -> str:
@@ -110,8 +107,9 @@ def _place(event: DispatchEvent) -> str:
 
 
 def _outputs(event: DispatchEvent) -> str:
-    shown = ", ".join(map(_value, event.outputs[:OUTPUTS]))
-    return f"{shown}, … {len(event.outputs)} in all" if len(event.outputs) > OUTPUTS else shown
+    if len(event.outputs) > 2:
+        return f"{_value(event.outputs[0])}, … {len(event.outputs)} in all"
+    return ", ".join(map(_value, event.outputs))
 
 
 def _value(value: Any) -> str:

@@ -23,7 +23,7 @@ from tests.support import tensors_in, torch
 
 SAMPLES = 5  # of an entry, evenly spaced over its first ones
 AMONG = 100
-ELEMENTS = 1000  # at most, of all inputs of a sample
+ELEMENTS = 10000  # at most, of all inputs of a sample
 
 Exercised = set[tuple[str, str]]  # (row of the table of derivatives, the input that its formula is for)
 

@@ -20,7 +20,7 @@ def pair(t):
 
 def recorded(seen, name):
     def hook(*args):
-        seen.append((name, plain([a for a in args[1:]])))
+        seen.append((name, plain(args[1:])))
 
     return hook
 

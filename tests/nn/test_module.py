@@ -229,10 +229,8 @@ def test_sharing_a_parameter_survives_conversion_and_copies():
     def program(t):
         model = t.nn.Sequential(t.nn.Linear(2, 2), t.nn.Linear(2, 2))
         model[1].weight = model[0].weight
-        found = []
-        for other in (model.double(), copy.deepcopy(model)):
-            found.append((other[0].weight is other[1].weight, len(list(other.parameters()))))
-        return found
+        return [(other[0].weight is other[1].weight, len(list(other.parameters())))
+                for other in (model.double(), copy.deepcopy(model))]
 
     same(program)
 

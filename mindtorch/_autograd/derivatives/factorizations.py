@@ -199,9 +199,8 @@ def triangular_solve_grad(grads: Any, A: Any, solution: Any, upper: bool, transp
 def cholesky_grad(grad: Any, L: Any, upper: bool) -> Any:  # noqa: N803
     if upper:
         grad, L = adjoint(grad), adjoint(L)  # noqa: N806
-    half = (adjoint(L) @ grad).tril()
-    half = half - diagonal_matrix(diagonal_of(half)) * 0.5
-    g = solve_triangular(adjoint(L), 0.5 * (half + adjoint(half)), True)
+    lower = (adjoint(L) @ grad).tril()
+    g = solve_triangular(adjoint(L), 0.5 * (lower + adjoint(lower.tril(-1))), True)
     return solve_triangular(L, g, False, False)
 
 

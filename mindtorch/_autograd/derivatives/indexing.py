@@ -151,6 +151,6 @@ derivative("embedding_dense_backward", grad_output=lambda grad, indices, padding
            embedding_double_grad(grad, indices, padding_idx))
 derivative("fill.Scalar", self=lambda grad: zeros_like(grad))
 derivative("fill.Tensor", "FillBackward1", self=lambda grad: zeros_like(grad), value=lambda grad: grad.sum())
-derivative("fill_.Scalar", self=lambda grad: zeros_like(grad))
-derivative("fill_.Tensor", "FillBackward1", self=lambda grad: zeros_like(grad), value=lambda grad: grad.sum())
+derivative("fill_.Scalar", "FillBackward2", self=lambda grad: zeros_like(grad))
+derivative("fill_.Tensor", "FillBackward3", self=lambda grad: zeros_like(grad), value=lambda grad: grad.sum())
 derivative("zero_", self=lambda grad: zeros_like(grad))

@@ -44,12 +44,12 @@ def check_number(dtype: DType, number: Any) -> None:
         RuntimeError: PyTorch's.
     """
     check_fits(dtype, number)
-    if isinstance(number, complex):
-        fits = dtype.category == COMPLEX
-    elif not isinstance(number, float):
-        fits = True
-    elif dtype.category == INTEGER:
-        fits = iinfo(dtype).min - 1 < number < iinfo(dtype).max + 1
+    parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
+    if dtype.category >= FLOATING:
+        largest = finfo(dtype.to_real()).max
+        fits = len(parts) == 1 or dtype.category == COMPLEX
+        fits = fits and all(isinstance(part, int) or part - part != 0 or abs(part) <= largest for part in parts)
     else:
-        fits = dtype.category != FLOATING or number - number != 0 or abs(number) <= finfo(dtype).max
+        fits = len(parts) == 1 and (dtype.category != INTEGER or isinstance(number, int)
+                                    or iinfo(dtype).min <= number <= iinfo(dtype).max)
     check(fits, f"value cannot be converted to type {dtype.name} without overflow")

@@ -181,6 +181,8 @@ def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Cal
                     ufunc(array, out=array)
                 except (Warning, FloatingPointError):
                     pass  # raised after the work was done
+                except TypeError:
+                    return general(self)
                 return self
             other = args[0]
             kind = other.__class__

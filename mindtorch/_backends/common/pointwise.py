@@ -12,7 +12,7 @@ from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import STRIDED
 from ..._dtype import DTYPES, FLOATING, DType, bool_, dtype_of_number, get_default_dtype, promote_types
 from .errors import not_implemented_for
-from .layout import Ints, Spec, broadcast_shapes, iterator_strides
+from .layout import Ints, Spec, broadcast_shapes, iterator_strides, like_strides
 
 
 def result_type(operands: Any) -> DType:
@@ -127,7 +127,10 @@ class Pointwise:
         if CLASSES[promoted] not in self.takes:
             raise not_implemented_for(self.kernel, promoted)
         dtype = self.compute(promoted)
-        return Spec(shape, self.output(dtype), stride), dtype
+        output = self.output(dtype)
+        if dtype.is_complex and output.is_floating_point and stride is None:
+            stride = like_strides(shape, operands[0]._strides())  # ATen's is of empty_like, which keeps odd strides
+        return Spec(shape, output, stride), dtype
 
     def layout(self, operands: tuple[Any, ...]) -> tuple[Ints, Ints | None]:
         """The broadcast shape, and the strides (None for contiguous)."""

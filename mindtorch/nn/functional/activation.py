@@ -92,12 +92,12 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def tanhshrink(input: Tensor) -> Tensor:
     """x - tanh(x)."""
-    return input - input.tanh()  # type: ignore[attr-defined, operator]
+    return input - input.tanh()  # type: ignore[operator]
 
 
 def softsign(input: Tensor) -> Tensor:
     """x / (1 + |x|)."""
-    return input / (input.abs() + 1)  # type: ignore[attr-defined, operator]
+    return input / (input.abs() + 1)  # type: ignore[operator]
 
 
 # -- over a dimension --------------------------------------------------------------------------------------------------
@@ -135,9 +135,9 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     """A sample of the Gumbel-softmax distribution; if ``hard``, a one-hot vector with the soft sample's gradient."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
-    noise = -empty_like(logits.detach().contiguous()).exponential_().log()  # type: ignore[attr-defined]
+    noise = -empty_like(logits.detach().contiguous()).exponential_().log()
     soft = _softmax((logits + noise) / tau, dim)
     if not hard:
         return soft
     chosen = soft.max(dim, keepdim=True)[1]
-    return zeros_like(soft).scatter_(dim, chosen, 1.0) - soft.detach() + soft  # type: ignore[attr-defined]
+    return zeros_like(soft).scatter_(dim, chosen, 1.0) - soft.detach() + soft

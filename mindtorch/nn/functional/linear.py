@@ -11,5 +11,5 @@ __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_dis
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
     """The input over its p-norm along ``dim``, or over ``eps`` where that is less."""
-    norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)  # type: ignore[attr-defined]
+    norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return div(input, norm) if out is None else div(input, norm, out=out)

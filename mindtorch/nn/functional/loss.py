@@ -173,7 +173,7 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
         raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
                          "deprecated. Please ensure they have the same size.")
     if weight is not None:
-        weight = weight.expand(broadcast_shapes(target.size(), weight.size()))  # type: ignore[attr-defined]
+        weight = weight.expand(broadcast_shapes(target.size(), weight.size()))
     return _binary_cross_entropy(input, target, weight, number)
 
 
@@ -226,7 +226,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
             raise ValueError("var has negative entry/entries")
         variance: Any = full_like(input.detach(), var)
     else:
-        if bool((var < 0).any()):  # type: ignore[attr-defined, operator]
+        if bool((var < 0).any()):  # type: ignore[operator]
             raise ValueError("var has negative entry/entries")
         variance = _fitting(var, input)
     if reduction not in ("none", "mean", "sum"):

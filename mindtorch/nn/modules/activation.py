@@ -16,7 +16,6 @@ from ..parameter import Parameter
 class _Activation(Module):
     """A module that calls one function with its settings, whose names ``__constants__`` lists in the function's order."""
 
-    __constants__: list[str] = []
     function: Callable[..., Tensor]
 
     def __init__(self, **settings: Any) -> None:
@@ -42,7 +41,7 @@ class _Silent(_Activation):
 class ReLU(_Activation):
     """max(0, x)."""
 
-    __constants__ = ["inplace"]
+    __constants__ = ("inplace",)
     function = staticmethod(F.relu)
 
     def __init__(self, inplace: bool = False) -> None:
@@ -55,7 +54,7 @@ class ReLU(_Activation):
 class Threshold(_Activation):
     """x where it is greater than ``threshold``, else ``value``."""
 
-    __constants__ = ["threshold", "value", "inplace"]
+    __constants__ = ("threshold", "value", "inplace")
     function = staticmethod(F.threshold)
 
     def __init__(self, threshold: float, value: float, inplace: bool = False) -> None:
@@ -65,7 +64,7 @@ class Threshold(_Activation):
 class RReLU(_Activation):
     """``LeakyReLU`` with slopes drawn from [lower, upper) in training, their mean otherwise."""
 
-    __constants__ = ["lower", "upper", "inplace"]
+    __constants__ = ("lower", "upper", "inplace")
 
     def __init__(self, lower: float = 1.0 / 8, upper: float = 1.0 / 3, inplace: bool = False) -> None:
         super().__init__(lower=lower, upper=upper, inplace=inplace)
@@ -81,7 +80,7 @@ class Hardtanh(_Activation):
         AssertionError: if the interval is empty.
     """
 
-    __constants__ = ["min_val", "max_val", "inplace"]
+    __constants__ = ("min_val", "max_val", "inplace")
     function = staticmethod(F.hardtanh)
 
     def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
@@ -143,7 +142,7 @@ class Tanhshrink(Module):
 class Hardsigmoid(_Silent):
     """x / 6 + 1/2, limited to [0, 1]."""
 
-    __constants__ = ["inplace"]
+    __constants__ = ("inplace",)
     function = staticmethod(F.hardsigmoid)
 
     def __init__(self, inplace: bool = False) -> None:
@@ -153,7 +152,7 @@ class Hardsigmoid(_Silent):
 class Hardswish(_Silent):
     """x·hardsigmoid(x)."""
 
-    __constants__ = ["inplace"]
+    __constants__ = ("inplace",)
     function = staticmethod(F.hardswish)
 
     def __init__(self, inplace: bool = False) -> None:
@@ -163,7 +162,7 @@ class Hardswish(_Silent):
 class SiLU(_Activation):
     """x·sigmoid(x)."""
 
-    __constants__ = ["inplace"]
+    __constants__ = ("inplace",)
     function = staticmethod(F.silu)
 
     def __init__(self, inplace: bool = False) -> None:
@@ -173,7 +172,7 @@ class SiLU(_Activation):
 class Mish(_Activation):
     """x·tanh(softplus(x))."""
 
-    __constants__ = ["inplace"]
+    __constants__ = ("inplace",)
     function = staticmethod(F.mish)
 
     def __init__(self, inplace: bool = False) -> None:
@@ -183,7 +182,7 @@ class Mish(_Activation):
 class ELU(_Activation):
     """x where positive, else alpha·(exp(x) - 1)."""
 
-    __constants__ = ["alpha", "inplace"]
+    __constants__ = ("alpha", "inplace")
     function = staticmethod(F.elu)
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -193,7 +192,7 @@ class ELU(_Activation):
 class CELU(_Activation):
     """max(0, x) + min(0, alpha·(exp(x / alpha) - 1))."""
 
-    __constants__ = ["alpha", "inplace"]
+    __constants__ = ("alpha", "inplace")
     function = staticmethod(F.celu)
 
     def __init__(self, alpha: float = 1.0, inplace: bool = False) -> None:
@@ -203,7 +202,7 @@ class CELU(_Activation):
 class SELU(_Activation):
     """The self-normalising scaled ``ELU``."""
 
-    __constants__ = ["inplace"]
+    __constants__ = ("inplace",)
     function = staticmethod(F.selu)
 
     def __init__(self, inplace: bool = False) -> None:
@@ -213,7 +212,7 @@ class SELU(_Activation):
 class GLU(_Activation):
     """The first half along ``dim`` times the sigmoid of the second."""
 
-    __constants__ = ["dim"]
+    __constants__ = ("dim",)
     function = staticmethod(F.glu)
 
     def __init__(self, dim: int = -1) -> None:
@@ -223,7 +222,7 @@ class GLU(_Activation):
 class GELU(_Activation):
     """x times the normal distribution function of x; ``approximate='tanh'`` for its usual approximation."""
 
-    __constants__ = ["approximate"]
+    __constants__ = ("approximate",)
 
     def __init__(self, approximate: str = "none") -> None:
         super().__init__(approximate=approximate)
@@ -235,7 +234,7 @@ class GELU(_Activation):
 class LeakyReLU(_Activation):
     """x where positive, else negative_slope·x."""
 
-    __constants__ = ["negative_slope", "inplace"]
+    __constants__ = ("negative_slope", "inplace")
     function = staticmethod(F.leaky_relu)
 
     def __init__(self, negative_slope: float = 1e-2, inplace: bool = False) -> None:
@@ -245,7 +244,7 @@ class LeakyReLU(_Activation):
 class Hardshrink(_Activation):
     """x where |x| > lambd, else 0."""
 
-    __constants__ = ["lambd"]
+    __constants__ = ("lambd",)
     function = staticmethod(F.hardshrink)
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -258,7 +257,7 @@ class Hardshrink(_Activation):
 class Softshrink(_Activation):
     """x moved by lambd towards 0, and 0 where |x| <= lambd."""
 
-    __constants__ = ["lambd"]
+    __constants__ = ("lambd",)
     function = staticmethod(F.softshrink)
 
     def __init__(self, lambd: float = 0.5) -> None:
@@ -271,7 +270,7 @@ class Softshrink(_Activation):
 class Softplus(_Activation):
     """log(1 + exp(beta·x)) / beta; x itself where beta·x > threshold."""
 
-    __constants__ = ["beta", "threshold"]
+    __constants__ = ("beta", "threshold")
     function = staticmethod(F.softplus)
 
     def __init__(self, beta: float = 1.0, threshold: float = 20.0) -> None:
@@ -281,7 +280,7 @@ class Softplus(_Activation):
 class PReLU(Module):
     """``LeakyReLU`` with a learnt slope, or one a channel."""
 
-    __constants__ = ["num_parameters"]
+    __constants__ = ("num_parameters",)
 
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
@@ -302,7 +301,7 @@ class PReLU(Module):
 class _OverDim(Module):
     """A softmax: its warning about a missing dimension points at the caller of the module."""
 
-    __constants__ = ["dim"]
+    __constants__ = ("dim",)
     function: Callable[..., Tensor]
 
     def __init__(self, dim: int | None = None) -> None:

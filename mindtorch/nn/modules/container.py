@@ -187,7 +187,7 @@ def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[
     if not isinstance(given, Iterable):
         raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}")
     if isinstance(given, ordered):
-        yield from given.items()  # type: ignore[attr-defined]
+        yield from given.items()
     elif isinstance(given, Mapping):
         yield from sorted(given.items())
     else:
@@ -385,7 +385,7 @@ class ParameterDict(Module):
 
     def get(self, key: str, default: Any = None) -> Any:
         """The value of a key, or ``default``."""
-        return self[key] if key in self else default
+        return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
         """Another dictionary, with one value for all keys."""

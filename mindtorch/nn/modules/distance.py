@@ -9,7 +9,7 @@ from ..module import Module
 class PairwiseDistance(Module):
     """The p-norm of x1 - x2 + eps along the last dimension."""
 
-    __constants__ = ["norm", "eps", "keepdim"]
+    __constants__ = ("norm", "eps", "keepdim")
 
     def __init__(self, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> None:
         super().__init__()
@@ -22,7 +22,7 @@ class PairwiseDistance(Module):
 class CosineSimilarity(Module):
     """The cosine of the angle between x1 and x2 along ``dim``."""
 
-    __constants__ = ["dim", "eps"]
+    __constants__ = ("dim", "eps")
 
     def __init__(self, dim: int = 1, eps: float = 1e-8) -> None:
         super().__init__()

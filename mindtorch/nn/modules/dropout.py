@@ -9,7 +9,7 @@ from ..module import Module
 
 
 class _DropoutNd(Module):
-    __constants__ = ["p", "inplace"]
+    __constants__ = ("p", "inplace")
     function: Callable[..., Tensor]
 
     def __init__(self, p: float = 0.5, inplace: bool = False) -> None:

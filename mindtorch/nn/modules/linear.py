@@ -29,7 +29,7 @@ class Linear(Module):
     ±1/sqrt(in_features).
     """
 
-    __constants__ = ["in_features", "out_features"]
+    __constants__ = ("in_features", "out_features")
     in_features: int
     out_features: int
     weight: Tensor
@@ -66,7 +66,7 @@ class Linear(Module):
 class Bilinear(Module):
     """``input1 @ weight @ input2 + bias`` over the last dimensions."""
 
-    __constants__ = ["in1_features", "in2_features", "out_features"]
+    __constants__ = ("in1_features", "in2_features", "out_features")
 
     def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
                  dtype: Any = None) -> None:

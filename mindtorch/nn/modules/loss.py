@@ -18,7 +18,7 @@ from .distance import PairwiseDistance
 class _Loss(Module):
     """A loss: keeps its reduction."""
 
-    __constants__ = ["reduction"]
+    __constants__: tuple[str, ...] = ("reduction",)
     reduction: str
 
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
@@ -45,7 +45,7 @@ class _WeightedLoss(_Loss):
 class CrossEntropyLoss(_WeightedLoss):
     """The cross entropy between logits (N, C, ...) and class indices (N, ...) or probabilities (N, C, ...)."""
 
-    __constants__ = ["ignore_index", "reduction", "label_smoothing"]
+    __constants__ = ("ignore_index", "reduction", "label_smoothing")
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
                  reduction: str = "mean", label_smoothing: float = 0.0) -> None:
@@ -60,7 +60,7 @@ class CrossEntropyLoss(_WeightedLoss):
 class NLLLoss(_WeightedLoss):
     """The negative log likelihood of class indices (N, ...), given log probabilities (N, C, ...)."""
 
-    __constants__ = ["ignore_index", "reduction"]
+    __constants__ = ("ignore_index", "reduction")
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
                  reduction: str = "mean") -> None:
@@ -87,7 +87,7 @@ class MultiMarginLoss(_WeightedLoss):
         ValueError: if p is neither 1 nor 2, or the weight not one-dimensional.
     """
 
-    __constants__ = ["p", "margin", "reduction"]
+    __constants__ = ("p", "margin", "reduction")
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: Any = None,
                  reduce: Any = None, reduction: str = "mean") -> None:
@@ -147,7 +147,7 @@ class SmoothL1Loss(_Loss):
 class HuberLoss(_Loss):
     """½(input - target)² where they differ by at most delta, else delta·(|input - target| - ½delta)."""
 
-    __constants__ = ["reduction", "delta"]
+    __constants__ = ("reduction", "delta")
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
@@ -192,7 +192,7 @@ class KLDivLoss(_Loss):
 class PoissonNLLLoss(_Loss):
     """The negative log likelihood of counts, given (the logarithm of) the Poisson distribution's expectation."""
 
-    __constants__ = ["log_input", "full", "eps", "reduction"]
+    __constants__ = ("log_input", "full", "eps", "reduction")
 
     def __init__(self, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
                  reduce: Any = None, reduction: str = "mean") -> None:
@@ -206,7 +206,7 @@ class PoissonNLLLoss(_Loss):
 class GaussianNLLLoss(_Loss):
     """The negative log likelihood of targets, given the normal distribution's expectation and variance."""
 
-    __constants__ = ["full", "eps", "reduction"]
+    __constants__ = ("full", "eps", "reduction")
 
     def __init__(self, *, full: bool = False, eps: float = 1e-6, reduction: str = "mean") -> None:
         super().__init__(None, None, reduction)
@@ -226,7 +226,7 @@ class SoftMarginLoss(_Loss):
 class HingeEmbeddingLoss(_Loss):
     """The input where the target is 1, max(0, margin - input) where it is -1."""
 
-    __constants__ = ["margin", "reduction"]
+    __constants__ = ("margin", "reduction")
 
     def __init__(self, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
@@ -242,7 +242,7 @@ class HingeEmbeddingLoss(_Loss):
 class CosineEmbeddingLoss(_Loss):
     """1 - cos(input1, input2) where the target is 1, max(0, cos - margin) where it is -1."""
 
-    __constants__ = ["margin", "reduction"]
+    __constants__ = ("margin", "reduction")
 
     def __init__(self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
@@ -255,7 +255,7 @@ class CosineEmbeddingLoss(_Loss):
 class MarginRankingLoss(_Loss):
     """max(0, -target·(input1 - input2) + margin), for targets 1 and -1."""
 
-    __constants__ = ["margin", "reduction"]
+    __constants__ = ("margin", "reduction")
 
     def __init__(self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
@@ -272,7 +272,7 @@ class TripletMarginLoss(_Loss):
         ValueError: if the margin is not positive.
     """
 
-    __constants__ = ["margin", "p", "eps", "swap", "reduction"]
+    __constants__ = ("margin", "p", "eps", "swap", "reduction")
 
     def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, size_average: Any = None,
                  reduce: Any = None, reduction: str = "mean") -> None:
@@ -293,7 +293,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         ValueError: if the margin is not positive.
     """
 
-    __constants__ = ["margin", "swap", "reduction"]
+    __constants__ = ("margin", "swap", "reduction")
 
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
                  swap: bool = False, reduction: str = "mean") -> None:

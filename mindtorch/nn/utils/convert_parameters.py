@@ -26,7 +26,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
     device, flat = None, []
     for param in parameters:
         device = _check_device(param.device, device)
-        flat.append(param.view((-1,)))  # type: ignore[attr-defined]
+        flat.append(param.view((-1,)))
     return cat(flat, 0)
 
 

@@ -91,7 +91,7 @@ def fused_adam(decoupled: bool) -> Callable[..., None]:
                 np.divide(average, change, out=change)
                 change *= factor
                 np.add(param, change, out=param)
-    
+
     return kernel
 
 

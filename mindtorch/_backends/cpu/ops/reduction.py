@@ -138,8 +138,8 @@ def lines(x: np.ndarray, dim: int) -> tuple[np.ndarray, int]:
 def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., Any]:
     """A row for ``op(self, dim, keepdim)`` from a function that gives an index for each line."""
 
-    def row(x: np.ndarray, dim: int = -1, keepdim: bool = False, *rest: Any) -> Any:
-        return at(x, dim, choose(*lines(widened(x), dim), *rest), keepdim)
+    def row(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Any:
+        return at(x, dim, choose(*lines(widened(x), dim)), keepdim)
 
     return row
 
@@ -171,14 +171,14 @@ def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tup
 # -- norms ---------------------------------------------------------------------------------------------------
 
 
-def logsumexp(x: np.ndarray, dim: Any, keepdim: bool = False) -> Any:
+def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
     """Shifted by the largest element, so that nothing overflows."""
-    axis = wrap_dims(dim, x.ndim)
-    x = widened(x) if x.dtype.kind not in "biu" else x.astype(np.float64)
+    if x.dtype.kind in "biu":
+        x = x.astype(np.float64)
     top = maximum(x.real, axis, keepdims=True, initial=-inf)
     top = np.where(np.isfinite(top), top, 0)
     shifted = np.asarray(x - top)
-    result = np.asarray(np.log(total(np.exp(shifted, out=shifted), axis, keepdim)))
+    result = np.asarray(np.log(total(np.exp(shifted, out=shifted), axis, keepdims)))
     return result + top.reshape(result.shape)
 
 
@@ -231,6 +231,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "min.dim": selected(np.argmin),
     "argmax": argument(np.argmax),
     "argmin": argument(np.argmin),
-    "logsumexp": logsumexp,
+    "logsumexp": reduced(logsumexp),
     "linalg_vector_norm": linalg_vector_norm,
 }

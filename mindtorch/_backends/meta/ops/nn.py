@@ -135,7 +135,7 @@ def like_self(grad_output: Any, self: Any, *rest: Any) -> Spec:
 
 def _check_batch(self: Any) -> None:
     sizes = self.shape
-    check(self.ndim <= 1 and self.numel() or self.ndim == 2 and sizes[1],
+    check((self.ndim <= 1 and self.numel()) or (self.ndim == 2 and sizes[1]),
           f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(sizes)}")
 
 

@@ -39,7 +39,7 @@ def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
 
 def whole(meta: Callable[..., Any]) -> Callable[..., Any]:
     """The same over all dimensions, for ``op(self, dtype)``."""
-    return lambda self, dtype=None: meta(self, None, False, dtype) if dtype is not None else meta(self)
+    return lambda self, dtype=None: meta(self, None, False, dtype)
 
 
 def listed(meta: Callable[..., Any]) -> Callable[..., Any]:
@@ -115,6 +115,10 @@ def truth(self: Any, wanted: DType | None = None) -> DType:
     return uint8 if self._dtype is uint8 else bool_
 
 
+def floated(self: Any, wanted: DType | None = None) -> DType:
+    return self._dtype if self._dtype.category >= FLOATING else get_default_dtype()
+
+
 def counted(self: Any, wanted: DType | None = None) -> DType:
     return int64
 
@@ -176,11 +180,6 @@ def aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[S
     return spec, spec
 
 
-def logsumexp(self: Any, dim: Any, keepdim: bool = False) -> Spec:
-    out = self._dtype if self._dtype.category >= FLOATING else get_default_dtype()
-    return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), out)
-
-
 def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False,
                        dtype: DType | None = None) -> Spec:
     have, where = self._dtype, "linalg.vector_norm: "
@@ -204,7 +203,6 @@ def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
 
 
 total, averages, truths = reduction(summed), reduction(averaged), reduction(truth)
-product = reduction(summed)
 variance = deviation(reduction(spread("std and var")))
 ROWS: dict[str, Callable[..., Any]] = {
     "sum": whole(total),
@@ -212,8 +210,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "nansum": reduction(nansummed),
     "mean": whole(averages),
     "mean.dim": averages,
-    "prod": whole(product),
-    "prod.dim_int": product,
+    "prod": whole(total),
+    "prod.dim_int": total,
     "var.correction": variance,
     "std.correction": variance,
     "var_mean.correction": moments("var_mean"),
@@ -234,6 +232,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "min.dim": selection("min", real("min")),
     "argmax": argument("argmax"),
     "argmin": argument("argmin"),
-    "logsumexp": logsumexp,
+    "logsumexp": reduction(floated),
     "linalg_vector_norm": linalg_vector_norm,
 }
