@@ -304,9 +304,9 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
             return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"].call(*canonical, out)
         if given:
             has_lists = any(a.__class__ in _INT_LISTS for a in given)
-            shortcut = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None
-            if shortcut is not None:
-                settled[kinds] = (op.call, shortcut, has_lists)
+            quicker = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None
+            if quicker is not None:
+                settled[kinds] = (op.call, quicker, has_lists)
         return op.call(*canonical)
 
     function.__name__ = function.__qualname__ = name

@@ -121,7 +121,7 @@ class MindtorchMagics(Magics):
         """Run code in the notebook's namespace; the value of its last expression."""
         shell = self.shell
         source = shell.transform_cell(code)
-        name = shell.compile.cache(source, shell.execution_count, code)  # so that tracebacks show the lines
+        name = shell.compile.cache(source, len(shell.user_ns["In"]) - 1, code)  # so that tracebacks show the lines
         body = shell.compile.ast_parse(source, name).body
         last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
         exec(compile(ast.Module(body, []), name, "exec"), shell.user_ns)

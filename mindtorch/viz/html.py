@@ -21,7 +21,9 @@ def escape(value: Any) -> Markup:
     """Text as markup; control characters, which no browser shows, become visible."""
     if value.__class__ is Markup:
         return value
-    text = "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in str(value))
+    text = str(value)
+    if not text.isprintable():
+        text = "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
     return Markup(_html.escape(text, quote=True))
 
 

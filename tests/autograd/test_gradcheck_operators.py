@@ -1,11 +1,15 @@
-"""Derivatives of the operators, first and second, against differences of values, at PyTorch's samples."""
+"""Derivatives of the operators, first and second, against differences of values.
+
+Each operator runs at some of the samples of PyTorch's operator database, and at arguments of our own where those do not
+reach a row of the table of derivatives.
+"""
 
 from __future__ import annotations
 
 import functools
 import itertools
 import warnings
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from typing import Any
@@ -15,75 +19,93 @@ import pytest
 import mindtorch
 from mindtorch._autograd.derivative import OperatorNode
 from mindtorch._dispatch.schemas import registry
-from tests.autograd.left_out import FIRST, SECOND, TOLERANCES, UNREACHED
+from mindtorch.autograd import gradcheck, gradgradcheck
+from tests.autograd.derivative_rows import CALLS, FIRST, SECOND, TOLERANCES, UNREACHED
 from tests.parity import agreeing
 from tests.parity.compare import SEED, Call, database, wanted
 from tests.parity.resolve import counterpart
 from tests.support import tensors_in, torch
 
-SAMPLES = 5  # of an entry, evenly spaced over its first ones
+SAMPLES = 12  # of an entry, at most, evenly spaced over its first ones
 AMONG = 100
 ELEMENTS = 10000  # at most, of all inputs of a sample
 
-Exercised = set[tuple[str, str]]  # (row of the table of derivatives, the input that its formula is for)
+Formulas = set[tuple[str, str]]  # the row of the table of derivatives, and the inputs that the formula is for
 
 
 @dataclass
 class Checked:
-    """What the checks of one entry found, and which formulas they ran."""
+    """What the checks of one operator found, and which formulas they ran."""
 
     samples: int = 0
-    second: int = 0  # samples whose second derivatives are checked, too
     wrong: list[str] = field(default_factory=list)
-    exercised: Exercised = field(default_factory=set)
+    exercised: Formulas = field(default_factory=set)
+
+    def check(self, what: Any, run: Callable[..., Any], tensors: list[Any], second: bool, **options: Any) -> None:
+        """Check the gradients of `run`, which uses the tensors, and theirs."""
+        inputs = [t for t in wanted(tensors) if t.numel()]
+        options = {"fast_mode": True, "atol": 1e-6, "rtol": 1e-4, "check_grad_dtypes": True} | options
+        self.samples += 1
+        try:
+            gradcheck(run, inputs, **options)
+            if second and wanted(list(run())):
+                gradgradcheck(run, inputs, **options)
+        except Exception as error:  # a formula that fails is as wrong as one that gives something else
+            self.wrong.append(f"{what}: {type(error).__name__}: {error}")
 
 
+# The test of an operator and that of the whole table both need the result.
 @functools.cache
 def checked(name: str) -> Checked:
-    """Check an entry, once: the test of the entry and the one of the whole table both need it."""
-    found = Checked()
-    op = database()[name]
-    function = counterpart(op.op, mindtorch, op.name)
-    call_it = counterpart(op.gradcheck_wrapper, mindtorch)
-    atol, rtol = TOLERANCES.get(name, (1e-6, 1e-4))
-    options = {"fast_mode": True, "atol": atol, "rtol": rtol, "nondet_tol": op.gradcheck_nondet_tol,
-               "check_grad_dtypes": True}  # fmt: skip
-    with observed(found.exercised), warnings.catch_warnings():
-        warnings.simplefilter("ignore")
+    """Check an entry of the database at its samples."""
+    op, found = database()[name], Checked()
+    function, wrapper = counterpart(op.op, mindtorch, op.name), counterpart(op.gradcheck_wrapper, mindtorch)
+    options = {"nondet_tol": op.gradcheck_nondet_tol}
+    if name in TOLERANCES:
+        options["atol"], options["rtol"] = TOLERANCES[name]
+    with observed(found.exercised):
         for number, sample in samples(name):
             call = Call(sample, mindtorch)
             process = counterpart(sample.output_process_fn_grad, mindtorch)
 
-            def run(*_: Any, call: Call = call, process: Any = process) -> tuple[Any, ...]:
-                """The operator at its own arguments, which are changed where they stand."""
+            def run(*_: Any, call: Call = call, process: Callable[[Any], Any] = process) -> tuple[Any, ...]:
+                """The operator at its own arguments, which the check changes where they stand."""
                 mindtorch.default_generator.manual_seed(SEED)
-                return tuple(tensors_in(process(call_it(function, call.input, *call.args, **call.kwargs))))
+                return tuple(tensors_in(process(wrapper(function, call.input, *call.args, **call.kwargs))))
 
-            inputs = [t for t in wanted(call.tensors) if t.numel()]
-            found.samples += 1
-            try:
-                mindtorch.autograd.gradcheck(run, inputs, **options)
-                if op.supports_gradgrad and name not in SECOND and wanted(list(run())):
-                    found.second += 1
-                    mindtorch.autograd.gradgradcheck(run, inputs, **options)
-            except Exception as error:  # a formula that fails is as wrong as one that gives something else
-                found.wrong.append(f"sample {number}: {type(error).__name__}: {error}")
+            found.check(f"sample {number}", run, call.tensors, op.supports_gradgrad and name not in SECOND, **options)
+    return found
+
+
+@functools.cache
+def checked_call(name: str) -> Checked:
+    """Check a row of the table at our own arguments."""
+    op, arguments, found = registry[name], CALLS[name](), Checked()
+
+    def run(*_: Any) -> tuple[Any, ...]:
+        mindtorch.default_generator.manual_seed(SEED)
+        first = arguments[0].clone() if op.is_inplace else arguments[0]
+        return tuple(tensors_in(op.call(first, *arguments[1:])))
+
+    with observed(found.exercised):
+        found.check(name, run, tensors_in(arguments), True)
     return found
 
 
 def entries() -> list[str]:
     """The entries that agree with PyTorch, and are differentiable."""
-    return [name for name in agreeing.names("float32") if name not in FIRST and database()[name].supports_autograd
-            and torch.float64 in database()[name].supported_dtypes("cpu")]
+    found = [(name, database()[name]) for name in agreeing.names("float32") if name not in FIRST]
+    return [name for name, op in found if op.supports_autograd and torch.float64 in op.supported_dtypes("cpu")]
 
 
 def samples(name: str) -> list[tuple[int, Any]]:
     """Some samples of an entry: no large ones, and none without an input to differentiate by."""
     torch.manual_seed(SEED)
     drawn = database()[name].sample_inputs("cpu", torch.float64, requires_grad=True)
-    fitting = [(i, s) for i, s in enumerate(itertools.islice(drawn, AMONG)) if 0 < elements(s) <= ELEMENTS]
-    step = max(1, -(-len(fitting) // SAMPLES))
-    return fitting[::step]
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        fitting = [(i, s) for i, s in enumerate(itertools.islice(drawn, AMONG)) if 0 < elements(s) <= ELEMENTS]
+    return fitting[::-(-len(fitting) // SAMPLES) or 1]
 
 
 def elements(sample: Any) -> int:
@@ -91,7 +113,7 @@ def elements(sample: Any) -> int:
 
 
 @contextmanager
-def observed(exercised: Exercised) -> Iterator[None]:
+def observed(exercised: Formulas) -> Iterator[None]:
     """Note the formulas that run."""
     names = {id(row): name for name, row in registry.derivatives.items()}
     apply = OperatorNode.apply
@@ -103,7 +125,8 @@ def observed(exercised: Exercised) -> Iterator[None]:
             exercised.add((names[id(found.row)], found.keys[found.names[first]]))
         return apply(node, grads)
 
-    with pytest.MonkeyPatch.context() as patch:
+    with pytest.MonkeyPatch.context() as patch, warnings.catch_warnings():
+        warnings.simplefilter("ignore")
         patch.setattr(OperatorNode, "apply", noting)
         yield
 
@@ -115,8 +138,19 @@ def test_derivatives_are_limits_of_differences(name: str) -> None:
     assert not found.wrong, "\n".join(found.wrong)
 
 
-def test_every_formula_is_exercised() -> None:
-    exercised = set().union(*(checked(name).exercised for name in entries()))
+@pytest.mark.parametrize("name", CALLS)
+def test_derivatives_of_rows_that_no_sample_reaches_are(name: str) -> None:
+    found = checked_call(name)
+    assert not found.wrong, "\n".join(found.wrong)
+    assert name in {row for row, _ in found.exercised}
+
+
+def test_every_formula_is_exercised_or_left_out_for_a_reason() -> None:
+    exercised = set().union(*(checked(name).exercised for name in entries()), *(checked_call(n).exercised for n in CALLS))
     formulas = {(name, key) for name, row in registry.derivatives.items() for key in row.formulas}
-    reasons = {(name, key) for name, key in formulas if name in UNREACHED}
-    assert sorted(formulas - exercised - reasons) == []
+    assert sorted(formulas - exercised - set(UNREACHED)) == []
+    assert sorted(set(UNREACHED) - formulas) == [], "no such formula"
+
+
+def test_what_is_left_out_exists() -> None:
+    assert set(FIRST) | set(SECOND) | set(TOLERANCES) <= set(database())

@@ -46,6 +46,14 @@ def test_the_card_of_a_pending_tensor_is_drawn_before_the_text_waits_for_its_val
         assert len(p) == 0
 
 
+def test_a_tensor_that_never_got_its_values_says_why(shell):
+    with pytest.raises(RuntimeError), torch.pipeline():
+        z = torch.ones(4)[torch.tensor([9])] + 1
+    data, _ = shell.display_formatter.format(z)
+    assert "⚠ invalid" in data["text/html"] and "index 9 is out of bounds" in data["text/html"]
+    assert data["text/plain"].startswith("<no values: ") and "index 9 is out of bounds" in data["text/plain"]
+
+
 def test_a_card_names_the_tensors_of_the_notebook(shell):
     shell.run_cell("base = torch.zeros(4); part = base[1:3]")
     data, _ = shell.display_formatter.format(shell.user_ns["part"])
@@ -62,6 +70,25 @@ def test_the_magics_show_html_and_text(shell):
     assert "y" in shell.user_ns
     html = captured.outputs[0].data["text/html"]
     assert "add.Tensor" in html and "Autograd" in html
+
+
+def test_dispatch_runs_a_cell_as_if_it_were_not_there(shell):
+    with capture_output():
+        result = shell.run_cell("%%dispatch\ny = torch.ones(2)\ny + 1")
+        assert result.success and result.result.tolist() == [2.0, 2.0] and "y" in shell.user_ns
+        assert shell.run_cell("%dispatch torch.ones(3)").result.tolist() == [1.0, 1.0, 1.0]
+    with capture_output() as captured:
+        failed = shell.run_cell("%%dispatch\ny + torch.ones(3)")
+    assert isinstance(failed.error_in_exec, RuntimeError)
+    assert "must match the size" in repr(captured.outputs[0].data["text/html"])
+
+
+def test_the_operators_inside_composites_can_be_left_out(shell):
+    shell.run_cell("a = torch.ones(2, 2)")
+    for options, shown in [("", True), ("--top", False)]:
+        with capture_output() as captured:
+            shell.run_cell_magic("dispatch", options, "a @ a")
+        assert ("<b" in (html := captured.outputs[0].data["text/html"]) and ">mm</b>" in html) is shown
 
 
 def test_tensors_of_one_device_only(shell):
@@ -93,9 +120,15 @@ def test_wrong_use_is_explained(shell, line, message):
 
 @pytest.mark.parametrize("name", sorted(MAGICS["line"] + MAGICS["cell"]))
 def test_every_magic_has_help(shell, name):
-    kind = "line" if name in MAGICS["line"] else "cell"
-    function = shell.magics_manager.magics[kind][name]
-    assert "::" in function.__doc__ and len(function.__doc__.splitlines()) > 3
+    with capture_output() as captured:
+        shell.run_line_magic(name, "--help")
+    assert f"%{name}" in captured.stdout and "help" not in captured.stderr and len(captured.stdout.splitlines()) > 3
+
+
+def test_options_are_completed(shell):
+    assert shell.complete("--d", "%tensors --d")[1] == ["--device"]
+    assert shell.complete("--t", "%%dispatch --t")[1] == ["--top"]
+    assert "--device" not in shell.complete("--d", "x = --d")[1]
 
 
 def test_unloading_leaves_nothing(bare):

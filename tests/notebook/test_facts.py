@@ -7,6 +7,9 @@ import weakref
 import numpy as np
 import pytest
 
+from hypothesis import given
+from hypothesis import strategies as st
+
 import mindtorch as torch
 from mindtorch import introspect
 from mindtorch._dispatch.keys import PIPELINE
@@ -20,6 +23,25 @@ def test_names_come_from_variables_containers_modules_and_gradients():
     assert [name for name, _ in introspect.named_tensors(namespace)] == [
         "w", "xs[0]", "d['k']", "layer.weight", "layer.bias", "w.grad",
     ]
+
+
+def test_the_outputs_of_a_notebook_give_no_names():
+    out = {3: torch.ones(2)}
+    assert list(introspect.named_tensors({"Out": out, "_oh": out, "_3": out[3]})) == []
+
+
+def test_a_storage_has_one_number_for_as_long_as_it_lives_and_no_other_gets_it():
+    alone = torch.ones(4) + 1
+    number = introspect.storage_number(alone)  # before anybody asked for the storage
+    view = alone.view(2, 2)
+    assert introspect.storage_number(view) == introspect.storage_number(alone) == number
+    del alone
+    assert introspect.storage_number(view) == number
+    seen = {number}
+    for _ in range(20):  # memory is used again, numbers are not
+        other = introspect.storage_number(torch.ones(4))
+        assert other not in seen
+        seen.add(other)
 
 
 def test_facts_of_a_view_name_its_base_and_its_layout():
@@ -67,6 +89,37 @@ def test_a_storage_lists_who_sees_which_part_of_it():
     }
 
 
+@given(st.data())
+def test_coverage_of_any_layout_is_exact(data):
+    shape = data.draw(st.lists(st.integers(0, 4), max_size=3))
+    stride = [data.draw(st.integers(0, 9)) for _ in shape]
+    offset, segments = data.draw(st.integers(0, 5)), data.draw(st.integers(1, 12))
+    base = torch.zeros(48)
+    tensor = base.as_strided(shape, stride, offset)
+    facts = introspect.storage_facts(tensor, segments=segments)
+    touched = np.zeros(48)
+    touched[[offset + sum(i * s for i, s in zip(index, stride, strict=True)) for index in np.ndindex(*shape)]] = 1
+    expected = [part.mean() for part in np.split(touched, range(facts.segment_bytes // 4, 48, facts.segment_bytes // 4))]
+    np.testing.assert_allclose(facts.sharers[0].coverage, expected)
+
+
+@pytest.mark.parametrize(("view", "part"), [
+    (lambda t: t[::7], 1 / 7), (lambda t: t.view(1000, 1000)[:, ::4], 1 / 4), (lambda t: t.view(100, 100, 100)[::2].permute(2, 0, 1), None),
+])
+def test_coverage_of_a_large_tensor_is_its_density(view, part):
+    facts = introspect.storage_facts(view(torch.zeros(10**6)), segments=50)
+    coverage = facts.sharers[0].coverage
+    np.testing.assert_allclose(coverage, [1, 0] * 25 if part is None else [part] * 50, atol=0.01)
+
+
+def test_of_many_sharers_the_named_ones_are_listed_and_the_rest_is_counted():
+    base = torch.zeros(100)
+    rows = [base[i:] for i in range(50)]
+    facts = introspect.storage_facts(rows[7], {id(base): "base", id(rows[40]): "row"}, limit=4)
+    assert [s.name for s in facts.sharers] == ["", "base", "row", ""] and facts.sharers[0].identity == id(rows[7])
+    assert facts.others == 47
+
+
 def test_the_graph_knows_names_saved_tensors_versions_hooks_and_what_was_freed():
     w = torch.ones(2, requires_grad=True)
     x = w * 1
@@ -84,6 +137,13 @@ def test_the_graph_knows_names_saved_tensors_versions_hooks_and_what_was_freed()
         x.add_(1)
     stale = next(n for n in introspect.graph_facts(loss, named).nodes if n.identity == product.identity)
     assert all(s.stale for s in stale.saved)
+
+
+def test_the_graph_names_what_a_node_keeps_of_its_own_output():
+    w = torch.ones(2, requires_grad=True)
+    y = w.exp()
+    node = introspect.graph_facts(y.sum(), {"y": y}).nodes[1]
+    assert (node.name, node.outputs, [(s.name, s.tensor) for s in node.saved]) == ("ExpBackward0", ("y",), [("result", "y")])
 
 
 def test_a_tensor_without_a_graph_says_so():

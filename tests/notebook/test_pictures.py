@@ -9,7 +9,9 @@ from hypothesis import strategies as st
 
 import mindtorch as torch
 from mindtorch import introspect, viz
+from mindtorch.viz.grid import number_format
 from mindtorch.viz.layered import layout
+from mindtorch.viz.palette import storage_letter
 
 VOID = {"br", "hr", "img", "input", "meta", "link"}
 
@@ -102,6 +104,26 @@ def test_sharers_are_named_and_the_storage_keeps_its_letter():
     assert all("base" in c and "shape_of_it" in c for c in cards)
     letters = {c[c.index("storage "):].split()[1][0] for c in cards}
     assert len(letters) == 1
+
+
+@pytest.mark.parametrize(("values", "written"), [
+    ([0.0, 1.0, -12.0], ["0.", "1.", "-12."]),
+    ([0.5, -1.25, 0.0], ["0.5000", "-1.2500", "0.0000"]),
+    ([123.5, 0.25], ["123.50", "0.25"]),
+    ([1.5, 1e-7], ["1.5000", "1e-07"]),
+    ([1e30, 1.0], ["1e+30", "1"]),
+    ([float("nan"), 0.5], ["nan", "0.5000"]),
+    ([2**63 - 1, 0], ["9223372036854775807", "0"]),
+    ([True, False], ["True", "False"]),
+    ([1 + 2.5j], ["1+2.5j"]),
+])
+def test_the_numbers_of_a_grid_are_written_alike(values, written):
+    assert list(map(number_format(values), values)) == written
+
+
+@pytest.mark.parametrize(("number", "letter"), [(0, "A"), (25, "Z"), (26, "AA"), (701, "ZZ"), (702, "AAA")])
+def test_storages_have_letters(number, letter):
+    assert storage_letter(number) == letter
 
 
 HOSTILE = st.text(min_size=1, max_size=30) | st.sampled_from([

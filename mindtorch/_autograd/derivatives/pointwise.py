@@ -92,7 +92,7 @@ def angle_backward(grad: Any, self: Any) -> Any:
     return (grad * (self * 1j) / (self.abs() ** 2)).masked_fill(self == 0, 0)
 
 
-def rounded_away(name: str) -> Callable[[Any, Any], Any]:
+def rounded_away(name: str) -> Callable[..., Any]:
     """The derivative of a remainder in its divisor: minus the rounded quotient."""
     return lambda grad, self, other: -grad * div_mode(self, other, name)
 
@@ -103,9 +103,11 @@ derivative("add.Tensor",
 derivative("sub.Tensor",
            self=lambda grad: grad,
            other=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
-for _overload in ("Tensor", "Scalar"):
-    derivative(f"rsub.{_overload}", f"RsubBackward{int(_overload == 'Scalar')}",
-               self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha), other=lambda grad: grad)
+derivative("rsub.Tensor",
+           self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
+           other=lambda grad: grad)
+derivative("rsub.Scalar", "RsubBackward1",
+           self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
 derivative("mul.Tensor",
            self=lambda grad, other: grad * (conj(other) if grad._dtype.is_complex else other),
            other=lambda grad, self: grad * (conj(self) if grad._dtype.is_complex else self))

@@ -33,7 +33,7 @@ def gamma_density(grad: Any, self: Any, other: Any) -> Any:
     return grad * ((self - 1) * other.log() - other - self.lgamma()).exp()
 
 
-def log_times(function: Any, zero: float) -> Any:
+def log_times(function: Any, zero: Any) -> Any:
     """Of ``x * log(y)`` in x: 0 where x is 0 and there is no logarithm; at y = ``zero`` it is infinite."""
 
     def formula(grad: Any, self: Any, other: Any) -> Any:

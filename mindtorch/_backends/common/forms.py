@@ -195,7 +195,7 @@ def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Cal
                     except (Warning, FloatingPointError):
                         pass  # raised after the work was done
                     return self
-            elif kind is float and dtype.category >= FLOATING or kind is int and dtype.category > BOOL:
+            elif (kind is float and dtype.category >= FLOATING) or (kind is int and dtype.category > BOOL):
                 try:
                     ufunc(array, other, out=array)
                     return self

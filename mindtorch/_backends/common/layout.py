@@ -10,6 +10,10 @@ from ..._dtype import DType
 Ints = tuple[int, ...]
 
 
+#: The order in which the channels-last formats lay out dimensions, outermost first, by number of dimensions.
+CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
+
+
 class Spec(NamedTuple):
     """What a meta kernel says of an output. ``stride`` None means contiguous; ``shape`` None, that it depends on data:
     then a ``stride`` is a function of the shape.
@@ -44,10 +48,18 @@ def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:
     return True
 
 
+def is_channels_last(shape: Sequence[int], stride: Sequence[int]) -> bool:
+    """Whether the elements of images (N, C, H, W) lie in channels-last order without gaps."""
+    order = CHANNELS_LAST[4]
+    return is_contiguous([shape[d] for d in order], [stride[d] for d in order])
+
+
 def is_non_overlapping_and_dense(shape: Sequence[int], stride: Sequence[int]) -> bool:
-    """Whether some permutation of the dimensions is contiguous; those of size 0 or 1 do not count."""
+    """Whether some permutation of the dimensions is contiguous; those of size 1 do not count."""
+    if 0 in shape:
+        return True
     expected = 1
-    for step, size in sorted((st, si) for si, st in zip(shape, stride, strict=True) if si > 1):
+    for step, size in sorted((st, si) for si, st in zip(shape, stride, strict=True) if si != 1):
         if step != expected:
             return False
         expected *= size
@@ -122,24 +134,14 @@ def expand_strides(shape: Sequence[int], stride: Sequence[int], to: Sequence[int
     return (*(0 for _ in range(extra)), *kept)
 
 
-def iterator_strides(shape: Ints, layouts: Sequence[tuple[Ints, Ints]]) -> Ints | None:
-    """The output strides of a pointwise operator, as PyTorch's TensorIterator decides them; None for contiguous.
-
-    ``layouts`` holds the (shape, stride) of every operand. The dimensions are ordered by the operands' strides,
-    earlier operands first, and the output is dense in that order.
+def stride_order(shape: Ints, layouts: Sequence[Ints]) -> list[int]:
+    """The dimensions from the innermost out, as the operands' strides have them: earlier operands first, ambiguous cases
+    as they are (ATen's ``reorder_dimensions``).
     """
-    same = all(layout[0] == shape for layout in layouts)
-    if same:
-        first = layouts[0][1]
-        if all(is_contiguous(*layout) for layout in layouts):
-            return None
-        if all(layout[1] == first for layout in layouts) and is_non_overlapping_and_dense(shape, first):
-            return first
-    expanded = [expand_strides(size, step, shape) for size, step in layouts]
-    order = list(range(len(shape)))[::-1]  # innermost first
+    order = list(range(len(shape)))[::-1]
 
     def swaps(inner: int, outer: int) -> int:
-        for strides in expanded:
+        for strides in layouts:
             a, b = strides[inner], strides[outer]
             if a == 0 or b == 0:
                 continue
@@ -158,28 +160,42 @@ def iterator_strides(shape: Ints, layouts: Sequence[tuple[Ints, Ints]]) -> Ints 
                 position = j
             elif verdict < 0:
                 break
-    strides = [0] * len(shape)
-    step = 1
+    return order
+
+
+def iterator_strides(shape: Ints, layouts: Sequence[tuple[Ints, Ints]], numbers: bool = False) -> Ints | None:
+    """The output strides of a pointwise operator, as PyTorch's TensorIterator decides them; None for contiguous.
+
+    ``layouts`` holds the (shape, stride) of every operand; ``numbers`` says that there are numbers besides. If all are
+    of one shape and dense in the same way, so is the output; else it is dense in the order of the operands' strides.
+    """
+    if not numbers and all(layout[0] == shape for layout in layouts):
+        if all(is_contiguous(*layout) for layout in layouts):
+            return None
+        if len(shape) == 4 and all(is_channels_last(*layout) for layout in layouts):
+            return ordered_strides(shape, CHANNELS_LAST[4])
+        last = layouts[-1][1]
+        if all(layout[1] == last for layout in layouts) and is_non_overlapping_and_dense(shape, last):
+            return last
+    order = stride_order(shape, [expand_strides(size, step, shape) for size, step in layouts])
+    if order == list(range(len(shape)))[::-1]:
+        return None
+    strides, step = [0] * len(shape), 1
     for dim in order:
         strides[dim] = step
-        step *= max(shape[dim], 1)
-    result = tuple(strides)
-    return None if result == contiguous_strides(shape) else result
+        step *= shape[dim]
+    return tuple(strides)
 
 
 def like_strides(shape: Ints, stride: Ints) -> Ints | None:
     """The strides of ``empty_like``: kept if dense, else dense in the same order; None for contiguous."""
-    if is_contiguous(shape, stride):
-        # PyTorch keeps unusual strides of dimensions of size 1 here
-        return None if stride == contiguous_strides(shape) else stride
-    if is_non_overlapping_and_dense(shape, stride):
-        return stride
-    order = sorted(range(len(shape)), key=lambda d: (stride[d], -d))
-    return _ordered(shape, stride, order)
-
-
-def _ordered(shape: Ints, stride: Ints, order: list[int]) -> Ints | None:
-    return iterator_strides(shape, [(shape, stride)]) if order else None
+    if not is_non_overlapping_and_dense(shape, stride):
+        strides, step = [0] * len(shape), 1
+        for dim in stride_order(shape, [stride]):
+            strides[dim] = step
+            step *= max(shape[dim], 1)
+        stride = tuple(strides)
+    return None if stride == contiguous_strides(shape) else stride
 
 
 def infer_size(shape: Sequence[int], numel: int) -> Ints:
@@ -245,10 +261,6 @@ def check_sizes(shape: Sequence[int]) -> Ints:
     if prod(shape) >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return tuple(shape)
-
-
-#: The order in which the channels-last formats lay out dimensions, outermost first, by number of dimensions.
-CHANNELS_LAST = {4: (0, 2, 3, 1), 5: (0, 2, 3, 4, 1)}
 
 
 def ordered_strides(shape: Sequence[int], order: Sequence[int]) -> Ints:

@@ -65,7 +65,7 @@ class Extended:
         self.ufunc = self.__wrapped__ = ufunc
         self.prepare = prepare
 
-    def function(self, x: Any, y: Any, *rest: Any) -> Any:
+    def __call__(self, x: Any, y: Any, *rest: Any) -> Any:
         return self.ufunc(x, self.prepare(y, *rest))
 
 
@@ -94,12 +94,13 @@ class Pointwise:
     ``check(promoted, *args)`` raises what else has to be refused; unless ``lane`` is False, it concerns only calls
     that the fast lanes leave: other dtypes than theirs, mixed dtypes, or further arguments of a binary operator.
     ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``wide_numbers``, that
-    a number beside them is not rounded to them before.
+    a number beside them is not rounded to them before; ``iterates_numbers``, that numbers are operands of ATen's
+    iterator too, which shows in the strides of odd outputs.
     """
 
     def __init__(self, kind: str = "default", count: int = 1, takes: str = "bihfc", kernel: str = "", *,
                  untyped: tuple[int, ...] = (), check: Callable[..., None] | None = None, lane: bool = True,
-                 opmath: bool = True, wide_numbers: bool = False):
+                 opmath: bool = True, wide_numbers: bool = False, iterates_numbers: bool = True):
         self.kind = kind
         self.compute, self.output = KINDS[kind]
         self.count = count
@@ -109,6 +110,7 @@ class Pointwise:
         self.check = check
         self.opmath = opmath
         self.wide_numbers = wide_numbers
+        self.iterates_numbers = iterates_numbers
         self.lane = frozenset(dtype for dtype in LANES.get(kind, ()) if lane and CLASSES[dtype] in takes)
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
@@ -135,12 +137,12 @@ class Pointwise:
     def layout(self, operands: tuple[Any, ...]) -> tuple[Ints, Ints | None]:
         """The broadcast shape, and the strides (None for contiguous)."""
         tensors = [o for o in operands if o.__class__ in TENSOR_TYPES]
+        numbers = self.iterates_numbers and any(o is not None and o.__class__ not in TENSOR_TYPES for o in operands)
         shapes = [tuple(t.shape) for t in tensors]
         shape = shapes[0] if len(shapes) == 1 else broadcast_shapes(*shapes)
-        for t in tensors:
-            if t._keys & STRIDED:
-                layouts = [(s, t._strides()) for s, t in zip(shapes, tensors, strict=True)]
-                return shape, iterator_strides(shape, layouts)
+        if 0 in shape or any(t._keys & STRIDED for t in tensors):
+            layouts = [(s, t._strides()) for s, t in zip(shapes, tensors, strict=True)]
+            return shape, iterator_strides(shape, layouts, numbers)
         return shape, None
 
     def __call__(self, *args: Any) -> Spec:

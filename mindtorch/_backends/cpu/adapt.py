@@ -137,11 +137,11 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
     return np.asarray(number).astype(dtype.np)
 
 
-def pointwise_kernel(op: Operator, row: Rows | Extended, meta: Pointwise) -> Callable[..., Any]:
+def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
     """Any operands: promotion, broadcasting and strides as the plan says."""
     plan, count, untyped, wide_numbers = meta.plan, meta.count, meta.untyped, meta.wide_numbers
     opmath = {float16: float32, bfloat16: float32} if meta.opmath else {}
-    ufunc, function = (row.ufunc, row.function) if isinstance(row, Extended) else (row, row)
+    ufunc = row.ufunc if isinstance(row, Extended) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
 
     def kernel(*args: Any) -> Any:
@@ -153,7 +153,7 @@ def pointwise_kernel(op: Operator, row: Rows | Extended, meta: Pointwise) -> Cal
                 for i, arg in enumerate(args[:count])
             ]
             if not is_ufunc or rest:
-                return fit(op, function(*arrays, *rest), spec, arrays)
+                return fit(op, row(*arrays, *rest), spec, arrays)
             out = empty_tensor(spec)
             ufunc(*arrays, out=out._array, casting="unsafe")
         return out
@@ -195,7 +195,7 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
 
     def unary(self: Any, *rest: Any) -> Any:
         dtype = self._dtype
-        if dtype not in dtypes or rest and is_ufunc:
+        if dtype not in dtypes or (rest and is_ufunc):
             return general(self, *rest)
         try:
             array = function(self._array, *rest)
@@ -212,7 +212,7 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
 
     def binary(self: Any, other: Any, *rest: Any) -> Any:
         dtype = self._dtype
-        if dtype not in dtypes or rest and is_ufunc:
+        if dtype not in dtypes or (rest and is_ufunc):
             return general(self, other, *rest)
         if other.__class__ in TENSOR_TYPES:
             if other._dtype is not dtype:
@@ -220,7 +220,7 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
             right = other._array
         else:
             kind = other.__class__
-            if not (kind is float and dtype.category >= FLOATING or kind is int and dtype is not bool_):
+            if not ((kind is float and dtype.category >= FLOATING) or (kind is int and dtype is not bool_)):
                 return general(self, other, *rest)
             right = other
         try:
@@ -229,6 +229,8 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
             return general(self, other, *rest)
         if array.__class__ is not ndarray:
             array = np.asarray(array)
+        elif not array.size:  # whose strides may be odd
+            return general(self, other, *rest)
         result = bool_ if always_bool else dtype
         if not is_ufunc and (array.dtype is not result.np or array.base is not None):
             return general(self, other, *rest)
@@ -261,7 +263,7 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
         except REFUSALS:
             return general(*args)
         result = bool_ if always_bool else dtype
-        if array.dtype is not result.np or array.base is not None:  # type: ignore[union-attr]
+        if array.dtype is not result.np or array.base is not None or not array.size:  # type: ignore[union-attr]
             return general(*args)
         out = new(Tensor)
         out._array, out._dtype, out._keys = array, result, CPU

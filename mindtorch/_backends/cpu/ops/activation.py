@@ -167,7 +167,7 @@ def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool 
         return leaky_relu(x, (lower + upper) / 2)
     drawn = np.less_equal(x, 0)
     noise[...] = 1
-    count = np.count_nonzero(drawn)
+    count = int(np.count_nonzero(drawn))
     noise[drawn] = sampling.uniform(generator or default_generator, count, np.dtype(np.float64), lower, upper)
     return x * noise
 

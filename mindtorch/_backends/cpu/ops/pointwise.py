@@ -37,7 +37,7 @@ def plus_scaled(x: Any, fresh: Any, factor: Any) -> Any:
 
 
 def floor_divide(x: Any, y: Any) -> Any:
-    """As Python's; NumPy makes a nan of an infinite dividend where PyTorch keeps ``x / y`` for y == 0."""
+    """As Python's."""
     return np.floor_divide(x, _divisor(x, y))
 
 
@@ -48,8 +48,11 @@ def trunc_divide(x: Any, y: Any) -> Any:
     return quotient + ((quotient < 0) & (quotient * y != x))
 
 
+DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}
+
+
 def divide(x: Any, y: Any, rounding_mode: str | None = None) -> Any:
-    return {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}[rounding_mode](x, y)
+    return DIVISIONS[rounding_mode](x, y)
 
 
 def remainder(x: Any, y: Any) -> Any:

@@ -26,7 +26,7 @@ def scipy_function(name: str) -> Callable[..., Any]:
     return row
 
 
-gammaln, psi, zeta = map(scipy_function, ("gammaln", "psi", "zeta"))
+airy, gammaln, psi, zeta = map(scipy_function, ("airy", "gammaln", "psi", "zeta"))
 
 
 def logit(x: Any, eps: float | None = None) -> Any:
@@ -133,7 +133,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "special_i1e": scipy_function("i1e"),
     **{f"special_xlog1py{overload}": times_log(np.log1p) for overload in ("", ".other_scalar", ".self_scalar")},
     **{f"special_zeta{overload}": zeta for overload in ("", ".other_scalar", ".self_scalar")},
-    "special_airy_ai": lambda x: AIRY(x)[0],
+    "special_airy_ai": lambda x: airy(x)[0],
     "special_bessel_j0": scipy_function("j0"),
     "special_bessel_j1": scipy_function("j1"),
     "special_bessel_y0": scipy_function("y0"),
@@ -148,4 +148,3 @@ ROWS: dict[str, Callable[..., Any]] = {
     **{f"special_{name}{overload}": POLYNOMIAL_ROWS[name]
        for name in POLYNOMIALS for overload in ("", ".n_scalar", ".x_scalar")},
 }
-AIRY = scipy_function("airy")

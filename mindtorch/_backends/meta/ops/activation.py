@@ -33,7 +33,7 @@ def check_clamped(words: str) -> Callable[..., None]:
 def check_hardtanh(promoted: DType, self: Any, min_val: Any = -1, max_val: Any = 1) -> None:
     check_clamped("Bool inputs not supported for hardtanh")(promoted)
     check_fits(promoted, min_val, max_val)
-    check(promoted is not uint8 or min_val >= 0 and max_val >= 0,
+    check(promoted is not uint8 or (min_val >= 0 and max_val >= 0),
           "cannot do hardtanh on an unsigned type with negative limits")
 
 

@@ -63,8 +63,8 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     return Spec(broadcast_shapes(self.shape, mask.shape), self._dtype)
 
 
-CLAMP = Pointwise("default", 3, "ihf", "clamp_scalar_cpu", check=check_bounds)
-CLAMP_ONE = Pointwise("default", 2, "ihf", "clamp_scalar_cpu", check=check_bounds)
+CLAMP = Pointwise("default", 3, "ihf", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
+CLAMP_ONE = Pointwise("default", 2, "ihf", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
 CLAMP_BY_ONE = Pointwise("default", 2, FLOATS, check=check_bounds)
 SHIFTS = {f"bitwise_{side}_shift.{overload}": Pointwise("default", 2, "i", f"{side[0]}shift_cpu")
           for side in ("left", "right") for overload in ("Tensor", "Scalar_Tensor")}

@@ -8,7 +8,7 @@ from typing import Any
 from ...._dtype import bool_, int32, int64, uint8
 from ...common.errors import NAMES, check, check_number, not_implemented_for
 from ...common.layout import (
-    Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, like_strides, view_strides,
+    Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides,
     wrap_dim,
 )  # fmt: skip
 
@@ -274,7 +274,7 @@ def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
 def take(self: Any, index: Any) -> Spec:
     check(index._dtype is int64, f"take(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
     check(self.numel() or not index.numel(), "take(): tried to take from an empty tensor", IndexError)
-    return Spec(tuple(index.shape), self._dtype, like_strides(tuple(index.shape), index._strides()))
+    return Spec(tuple(index.shape), self._dtype)
 
 
 def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> None:

@@ -60,25 +60,22 @@ def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -
     return refuse
 
 
-class Division(Pointwise):
-    """``div`` with a rounding mode, which decides whether integers stay integers."""
+#: What a rounding mode makes of a division: only true division has floating point results for integers.
+DIVISIONS = {
+    None: Pointwise("float", 2, wide_numbers=True),
+    "floor": Pointwise("default", 2, "ihf", "div_floor_cpu", wide_numbers=True),
+    "trunc": Pointwise("default", 2, "ihf", "div_trunc_cpu", wide_numbers=True),
+}
 
-    MODES = {
-        None: Pointwise("float", 2, wide_numbers=True),
-        "floor": Pointwise("default", 2, "ihf", "div_floor_cpu", wide_numbers=True),
-        "trunc": Pointwise("default", 2, "ihf", "div_trunc_cpu", wide_numbers=True),
-    }
+
+class Division(Pointwise):
+    """``div`` with a rounding mode."""
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         mode = args[2]
-        check(mode in self.MODES,
+        check(mode in DIVISIONS,
               f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
-        return self.MODES[mode].plan(args)
-
-
-def real_function(kernel: str, takes: str = FLOATS) -> Pointwise:
-    """A function of one real number with a floating point result."""
-    return Pointwise("float", 1, takes, kernel)
+        return DIVISIONS[mode].plan(args)
 
 
 def rounding(name: str) -> Pointwise:
@@ -90,7 +87,7 @@ def rounding(name: str) -> Pointwise:
 def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
     for name, other in (("end", end), ("weight", weight)):
         if other.__class__ in TENSOR_TYPES:
-            check(other._dtype is self._dtype or name == "weight" and not other.ndim,
+            check(other._dtype is self._dtype or (name == "weight" and not other.ndim),
                   f"expected dtype {self.dtype} for `{name}` but got dtype {other.dtype}")
         else:
             check(self._dtype.is_complex or not isinstance(other, complex),
@@ -121,8 +118,14 @@ def frexp(self: Any) -> tuple[Spec, Spec]:
     return Spec(shape, self._dtype, stride), Spec(shape, int32, stride)
 
 
+class Contiguous(Pointwise):
+    """A pointwise operator whose output is contiguous whatever its operands' strides are."""
+
+    def layout(self, operands: Any) -> Any:
+        return super().layout(operands)[0], None
+
+
 FREXP = Pointwise()
-TRUE_DIVISION = Pointwise("float", 2, wide_numbers=True)
 POWER = Pointwise("default", 2, "ihfc", "pow", check=check_power)
 DEGREES = "{} is not supported for complex tensors."
 
@@ -132,18 +135,18 @@ ROWS: dict[str, Callable[..., Any]] = {
     "rsub.Tensor": Pointwise("default", 2, check=check_sub),
     "rsub.Scalar": Pointwise("default", 2, check=check_sub),
     "mul.Tensor": Pointwise("default", 2, wide_numbers=True),
-    "div.Tensor": TRUE_DIVISION,
+    "div.Tensor": DIVISIONS[None],
     "div.Tensor_mode": Division("default", 2, lane=False),
-    "floor_divide": Pointwise("default", 2, "ihf", "div_floor_cpu", wide_numbers=True),
-    "floor_divide.Scalar_Tensor": Pointwise("default", 2, "ihf", "div_floor_cpu", wide_numbers=True),
+    "floor_divide": DIVISIONS["floor"],
+    "floor_divide.Scalar_Tensor": DIVISIONS["floor"],
     "remainder.Tensor": Pointwise("default", 2, "ihf", "remainder_cpu"),
     "remainder.Scalar": Pointwise("default", 2, "ihf", "remainder_cpu"),
     "remainder.Scalar_Tensor": Pointwise("default", 2, "ihf", "remainder_cpu"),
     "fmod.Tensor": Pointwise("default", 2, "ihf", "fmod_cpu"),
     "fmod.Scalar": Pointwise("default", 2, "ihf", "fmod_cpu"),
     "pow.Tensor_Tensor": POWER,
-    "pow.Tensor_Scalar": Pointwise("default", 2, check=check_power),
-    "pow.Scalar": Pointwise("default", 2, "ihfc", "pow"),
+    "pow.Tensor_Scalar": Pointwise("default", 2, check=check_power, iterates_numbers=False),
+    "pow.Scalar": Contiguous("default", 2, "ihfc", "pow"),
     "neg": Pointwise("default", 1, check=check_neg),
     "abs": Pointwise("real", 1, "ihfc", "abs_cpu"),
     "sign": Pointwise("default", 1, FLOATS, check=refuse_complex(

@@ -87,11 +87,6 @@ def summed(self: Any, wanted: DType | None = None) -> DType:
     return wanted or (int64 if self._dtype.category < FLOATING else self._dtype)
 
 
-def nansummed(self: Any, wanted: DType | None = None) -> DType:
-    check(self._dtype.category < COMPLEX, "nansum on CPU does not support complex inputs")
-    return summed(self, wanted)
-
-
 def averaged(self: Any, wanted: DType | None = None) -> DType:
     """Floating point stays; for integers a dtype has to be asked for."""
     out = wanted or self._dtype
@@ -173,6 +168,12 @@ def argument(name: str) -> Callable[..., Spec]:
     return meta
 
 
+def nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
+    spec = total(self, dim, keepdim, dtype)
+    check(self._dtype.category < COMPLEX, "nansum on CPU does not support complex inputs")
+    return spec
+
+
 def aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[Spec, Spec]:
     check_elements("aminmax", self, dim)
     dtype = only("aminmax_cpu", range(COMPLEX))(self)
@@ -207,7 +208,7 @@ variance = deviation(reduction(spread("std and var")))
 ROWS: dict[str, Callable[..., Any]] = {
     "sum": whole(total),
     "sum.dim_IntList": total,
-    "nansum": reduction(nansummed),
+    "nansum": nansum,
     "mean": whole(averages),
     "mean.dim": averages,
     "prod": whole(total),

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...._dtype import DType, int32, int64, promote_types
 from ...common.errors import check, not_implemented_for
-from ...common.layout import Ints, Spec, like_strides, suggested_order, suggested_strides, wrap_dim, wrap_dims
+from ...common.layout import Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims
 
 Layout = tuple[Ints, Ints]
 
@@ -55,11 +55,12 @@ def stack(tensors: Any, dim: int = 0) -> Spec:
         check(t.shape == shape,
               f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and {list(t.shape)} at entry {i}")
 
-    def unsqueezed(stride: Ints) -> Layout:
-        step = shape[dim] * stride[dim] if dim < len(shape) else 1
-        return (*shape[:dim], 1, *shape[dim:]), (*stride[:dim], step, *stride[dim:])
-
-    return joined([unsqueezed(t._strides()) for t in tensors], dim, common_dtype(tensors))
+    dtype = common_dtype(tensors)
+    if dim == len(shape):
+        return joined([((*shape, 1), (*t._strides(), 1)) for t in tensors], dim, dtype)
+    flat = joined([(shape, t._strides()) for t in tensors], dim, dtype)  # which is then seen with that dimension split
+    split = (*shape[:dim], len(tensors), *shape[dim:])
+    return Spec(split, dtype, None if flat.stride is None else view_strides(flat.shape or (), flat.stride, split))
 
 
 def flip(self: Any, dims: Ints) -> Spec:

@@ -1,0 +1,120 @@
+"""``torch.autograd.graph``: nodes, edges, and what is kept for backward."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from .._autograd.hooks import RemovableHandle
+from .._autograd.node import GradientEdge as GradientEdge
+from .._autograd.node import Node as Node
+from .._autograd.saved import pop_hooks, push_hooks
+from .._dispatch.keys import INFERENCE
+from .._dispatch.local import local
+from .._tensor import Tensor
+
+
+def get_gradient_edge(tensor: Tensor) -> GradientEdge:
+    """Where the gradient of a tensor is computed, for ``backward`` and ``grad`` (``get_gradient_edge``).
+
+    Raises:
+        RuntimeError: if the tensor requires no grad.
+    """
+    if not tensor.requires_grad:
+        raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
+    return GradientEdge(*tensor._grad_edge())
+
+
+def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
+    """Count a write to a tensor, or to several, that autograd could not see."""
+    for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
+        if t._keys & INFERENCE:
+            raise RuntimeError("increment_version expects tensors that were not made in inference mode")
+        t._bump()
+
+
+class saved_tensors_hooks:
+    """A block in which ``pack_hook(tensor)`` is kept for backward in a tensor's place; ``unpack_hook`` gets it back."""
+
+    def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]):
+        self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
+
+    def __enter__(self) -> None:
+        push_hooks(self.pack_hook, self.unpack_hook)
+
+    def __exit__(self, *exc: object) -> None:
+        pop_hooks()
+
+
+class save_on_cpu(saved_tensors_hooks):
+    """A block in which tensors kept for backward are moved to host memory and back."""
+
+    def __init__(self, pin_memory: bool = False, device_type: str = "npu"):
+        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
+            return tensor.device, tensor.to("cpu", copy=True)
+
+        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
+            device, tensor = packed
+            return tensor.to(device)
+
+        super().__init__(pack, unpack)
+
+
+@contextmanager
+def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
+    """A block in which the use of ``saved_tensors_hooks`` is an error with this message."""
+    if local.saved_tensor_hooks:
+        raise RuntimeError(error_message)
+    before = local.saved_tensor_hooks_disabled
+    local.saved_tensor_hooks_disabled = error_message
+    try:
+        yield
+    finally:
+        local.saved_tensor_hooks_disabled = before
+
+
+def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> Any:
+    """Have ``fn`` called once the gradients of all ``tensors`` are there (with their sequence, None where none came), or,
+    with ``mode='any'``, with the first that is.
+
+    Raises:
+        ValueError: for another mode.
+    """
+    if mode not in ("all", "any"):
+        raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
+    lock = threading.Lock()
+    arrived: dict[int, dict[int, Tensor]] = {}
+
+    def hook_of(i: int) -> Callable[[Tensor], None]:
+        def hook(gradient: Tensor) -> None:
+            task = id(local.task)
+            with lock:
+                have = arrived.setdefault(task, {})
+                have[i] = gradient
+                complete = len(have) == (len(tensors) if mode == "all" else 1)
+                if complete and mode == "all":
+                    del arrived[task]
+            if complete:
+                fn(gradient) if mode == "any" else fn([have.get(j) for j in range(len(tensors))])
+
+        return hook
+
+    return _Handles([tensor.register_hook(hook_of(i)) for i, tensor in enumerate(tensors)])
+
+
+class _Handles:
+    """Several handles as one."""
+
+    def __init__(self, handles: Sequence[RemovableHandle]):
+        self.handles = handles
+
+    def remove(self) -> None:
+        for handle in self.handles:
+            handle.remove()
+
+    def __enter__(self) -> _Handles:
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        self.remove()

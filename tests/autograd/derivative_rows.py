@@ -1,0 +1,131 @@
+"""What the checks of derivatives run besides PyTorch's samples, and what they leave out: one row each, with its reason."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import mindtorch
+
+# Entries of PyTorch's database whose derivatives are not the limits of differences at its samples.
+FIRST = {
+    "__rpow__": "powers of negative numbers: NaN",
+    "as_strided_scatter": "PyTorch's derivative, which is another where several elements share memory or none is written",
+    "bfloat16": "computes in too low a precision",
+    "half": "computes in too low a precision",
+    "float": "computes in too low a precision",
+    "cfloat": "computes in too low a precision",
+    "chalf": "computes in too low a precision",
+    "cov": "weights whose normaliser is a rounding error",
+    "linalg.norm.subgradients_at_zero": "not differentiable at zero",
+    "normal": "the derivative is zero by definition, although the numbers drawn move with the mean",
+    "normal.number_mean": "the derivative is zero by definition, although the numbers drawn move with the mean",
+}
+
+# Entries whose second derivatives are not.
+SECOND: dict[str, str] = {}
+
+# Entries that need other tolerances than the usual ones: (atol, rtol).
+TOLERANCES = {
+    "logsumexp": (1e-5, 1e-2),  # of numbers around 1e6, whose last digits the difference is made of
+}
+
+
+def vector(*values: float) -> Any:
+    return mindtorch.tensor(values, dtype=mindtorch.float64, requires_grad=True)
+
+
+def matrix() -> Any:
+    return vector(-1.3, 0.2, 0.9, -0.4, 1.7, 0.6).detach().view(2, 3).requires_grad_()
+
+
+def scalar() -> Any:
+    return mindtorch.tensor(0.7, dtype=mindtorch.float64, requires_grad=True)
+
+
+def signs() -> Any:
+    return vector(-1.3, 0.2, 0.9)
+
+
+def zs() -> Any:
+    return mindtorch.tensor([0.3 - 1j, 2 + 0.5j], dtype=mindtorch.complex128, requires_grad=True)
+
+
+def indices(*values: int) -> Any:
+    return mindtorch.tensor(values)
+
+
+# Rows of the table of derivatives that no sample reaches: the operator's arguments. In place, it gets a copy of the first.
+CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
+    "_conj_physical": lambda: (zs(),),
+    "_reshape_alias_copy": lambda: (matrix(), (3, 2), (2, 1)),
+    "acosh_": lambda: (vector(1.5, 2.5),),
+    "as_strided_": lambda: (matrix(), (2, 2), (3, 1), 0),
+    "asinh_": lambda: (signs(),),
+    "atanh_": lambda: (vector(-0.5, 0.3),),
+    "bernoulli_.Tensor": lambda: (signs(), vector(0.2, 0.5, 0.8)),
+    "bernoulli_.float": lambda: (signs(), 0.5),
+    "cauchy_": lambda: (signs(),),
+    "celu_": lambda: (signs(), 0.7),
+    "clamp_max": lambda: (signs(), 0.5),
+    "elu_": lambda: (signs(), 0.7),
+    "eq_.Tensor": lambda: (signs(), vector(-1.3, 0.5, 0.1)),
+    "exponential_": lambda: (signs(),),
+    "fill.Tensor": lambda: (signs(), scalar()),
+    "fill_.Scalar": lambda: (signs(), 2.5),
+    "fill_.Tensor": lambda: (signs(), scalar()),
+    "fmod.Scalar": lambda: (signs(), 0.7),
+    "ge_.Tensor": lambda: (signs(), vector(-1.5, 0.5, 0.1)),
+    "geometric_": lambda: (signs(), 0.5),
+    "gt_.Tensor": lambda: (signs(), vector(-1.5, 0.5, 0.1)),
+    "igamma": lambda: (vector(0.5, 2.0).detach(), vector(1.5, 0.7)),
+    "igammac": lambda: (vector(0.5, 2.0).detach(), vector(1.5, 0.7)),
+    "index_fill.int_Tensor": lambda: (matrix(), 1, indices(0, 2), scalar()),
+    "le_.Tensor": lambda: (signs(), vector(-1.5, 0.5, 0.1)),
+    "leaky_relu_": lambda: (signs(), 0.1),
+    "log_normal_": lambda: (signs(),),
+    "lt_.Tensor": lambda: (signs(), vector(-1.5, 0.5, 0.1)),
+    "native_dropout": lambda: (matrix(), 0.5, True),
+    "ne_.Tensor": lambda: (signs(), vector(-1.5, 0.5, 0.1)),
+    "normal_": lambda: (signs(),),
+    "poisson": lambda: (vector(0.5, 3.0),),
+    "random_": lambda: (signs(),),
+    "random_.from": lambda: (signs(), 2, 5),
+    "random_.to": lambda: (signs(), 5),
+    "remainder.Scalar": lambda: (signs(), 0.7),
+    "rrelu_with_noise_": lambda: (signs(), mindtorch.zeros(3, dtype=mindtorch.float64), 0.1, 0.3, True),
+    "rsub.Scalar": lambda: (signs(), 2.0, 3.0),
+    "select_copy.int": lambda: (matrix(), 1, 2),
+    "slice_copy.Tensor": lambda: (matrix(), 1, 0, 3, 2),
+    "special_xlog1py.other_scalar": lambda: (signs(), 1.5),
+    "special_xlog1py.self_scalar": lambda: (1.5, vector(0.5, 2.0)),
+    "special_zeta": lambda: (vector(2.5, 3.0).detach(), vector(0.5, 2.0)),
+    "special_zeta.self_scalar": lambda: (2.5, vector(0.5, 2.0)),
+    "split_copy.Tensor": lambda: (matrix(), 2, 1),
+    "squeeze_": lambda: (scalar(),),
+    "squeeze_.dims": lambda: (matrix(), (0,)),
+    "squeeze_copy.dims": lambda: (matrix(), (0,)),
+    "t_": lambda: (matrix(),),
+    "uniform_": lambda: (signs(),),
+    "view_as_complex_copy": lambda: (matrix().detach()[:, :2].contiguous().requires_grad_(),),
+    "view_as_real_copy": lambda: (zs(),),
+    "xlogy.Scalar_Other": lambda: (signs(), 1.5),
+    "xlogy.Scalar_Self": lambda: (1.5, vector(0.5, 2.0)),
+}
+
+# Formulas that nothing reaches: the row, and the inputs that they are for.
+UNREACHED = {
+    ("_unique2", "self"): "refuses, as PyTorch's",
+    ("unique_dim", "self"): "refuses, as PyTorch's",
+    ("unique_consecutive", "self"): "refuses, as PyTorch's",
+    ("igamma", "self"): "refuses, as PyTorch's",
+    ("igammac", "self"): "refuses, as PyTorch's",
+    ("special_zeta", "self"): "refuses, as PyTorch's",
+    ("special_zeta.other_scalar", "self"): "refuses, as PyTorch's",
+    ("normal.Tensor_float", "mean"): "zero by definition, although the numbers drawn move with the mean",
+    ("normal.float_Tensor", "std"): "zero by definition, although the numbers drawn move with the mean",
+    ("normal.Tensor_Tensor", "mean"): "zero by definition, although the numbers drawn move with the mean",
+    ("normal.Tensor_Tensor", "std"): "zero by definition, although the numbers drawn move with the mean",
+    ("as_strided_scatter", "self"): FIRST["as_strided_scatter"],
+    ("as_strided_scatter", "src"): FIRST["as_strided_scatter"],
+}

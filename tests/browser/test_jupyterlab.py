@@ -1,0 +1,127 @@
+"""Cards and magics in a real JupyterLab in headless Chromium: there, visible, legible in both themes, harmless."""
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+from urllib.parse import urlsplit
+
+import pytest
+
+from . import lab
+
+pytestmark = [
+    pytest.mark.skipif(lab.CHROMIUM is None, reason="Chromium is not installed"),
+    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="Playwright is not installed"),
+    pytest.mark.skipif(importlib.util.find_spec("jupyterlab") is None, reason="JupyterLab is not installed"),
+]  # fmt: skip
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+CELLS = {
+    "load": "%load_ext mindtorch\nimport mindtorch as torch",
+    "card": f"x = torch.arange(12.).view(3, 4)\nd = {{{HOSTILE!r}: x.t()}}\nx",
+    "hostile": f"d[{HOSTILE!r}]",
+    "wide": "a_long_name = torch.randn(3, 40, 1000)[:, ::2]\na_long_name",
+    "tensors": "%tensors",
+    "storage-page": "%storage x",
+    "graph-page": "w = torch.randn(4, 2, requires_grad=True)\nloss = (x @ w).relu().sum()\n%graph loss",
+    "dispatch": "%%dispatch\nloss.backward()",
+    "pending": "with torch.pipeline():\n    z = x + 1\n    display(z)",
+    "unloaded": "%unload_ext mindtorch\nx",
+}
+PICTURES = ["card", "hostile", "wide", "tensors", "storage-page", "graph-page", "dispatch", "pending"]
+CONTRAST = Path(__file__).with_name("contrast.js").read_text()
+
+
+class Seen:
+    """What happened in the page: the hosts that it asked, the dialogs that opened."""
+
+    def __init__(self) -> None:
+        self.hosts: set[str | None] = set()
+        self.dialogs: list[str] = []
+
+
+@pytest.fixture(scope="module")
+def seen() -> Seen:
+    return Seen()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory, seen):
+    folder = tmp_path_factory.mktemp("lab")
+    lab.write_notebook(folder / "pictures.ipynb", list(CELLS.values()))
+    with lab.jupyterlab(folder) as address, lab.chromium() as browser:
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        page.on("request", lambda request: seen.hosts.add(urlsplit(request.url).hostname))
+        page.on("dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.dismiss()))
+        lab.run_all(page, address.format(notebook="pictures.ipynb"))
+        yield page
+
+
+def output(page, cell):
+    """The output of a cell."""
+    return page.locator(".jp-CodeCell").nth(list(CELLS).index(cell)).locator(".jp-OutputArea")
+
+
+@pytest.mark.parametrize("cell", PICTURES)
+def test_the_picture_is_there_and_fits_into_the_notebook(page, cell):
+    picture = output(page, cell).locator(".mindtorch")
+    assert picture.count() == 1 and picture.is_visible()
+    box, frame = picture.bounding_box(), output(page, cell).bounding_box()
+    assert box["height"] > 40 and box["width"] > 200
+    assert frame["x"] <= box["x"] and box["x"] + box["width"] <= frame["x"] + frame["width"]
+    assert picture.evaluate("e => e.scrollWidth <= e.clientWidth")
+
+
+def test_the_pictures_say_what_they_are_about(page):
+    said = {cell: output(page, cell).inner_text() for cell in CELLS}
+    assert "float32[3, 4]" in said["card"] and "stride (4, 1)" in said["card"] and "storage A" in said["card"]
+    assert "storage A" in said["tensors"] and "storage A" in said["storage-page"]
+    assert "ReluBackward0" in said["graph-page"] and "keeps x" in said["graph-page"]
+    assert "threshold_backward" in said["dispatch"] and "activation.py:" in said["dispatch"]
+    assert "pending" in said["pending"] and "aten::add.Tensor" in said["pending"]
+
+
+def test_a_value_tells_its_place_on_hover(page):
+    cell = output(page, "card").locator("td").nth(6)
+    assert cell.inner_text() == "6."
+    assert cell.get_attribute("title").startswith("[1, 2]  storage position 6  address 0x")
+
+
+@pytest.mark.parametrize("theme", lab.THEMES)
+def test_every_text_is_legible(page, theme):
+    lab.set_theme(page, theme)
+    page.evaluate("document.querySelectorAll('.mindtorch details').forEach(details => details.open = true)")
+    for cell in PICTURES:
+        result = output(page, cell).locator(".mindtorch").evaluate(CONTRAST)
+        assert result["looked"] > 10 and result["found"] == []
+    ground = output(page, "card").locator(".mindtorch").evaluate("e => getComputedStyle(e).backgroundColor")
+    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(17, 17, 17)"}[theme]
+
+
+def test_folding_works_by_keyboard(page):
+    details = output(page, "card").locator("details")
+    summary = details.locator("summary")
+    details.evaluate("e => e.open = false")
+    summary.focus()
+    assert summary.evaluate("e => e === document.activeElement && e.tabIndex === 0")
+    page.keyboard.press("Space")
+    assert details.evaluate("e => e.open") and details.locator("dd").first.is_visible()
+    page.keyboard.press("Space")
+    assert not details.evaluate("e => e.open")
+
+
+def test_a_hostile_name_is_text(page, seen):
+    name = f"d[{HOSTILE!r}]"
+    for cell in ("hostile", "tensors", "storage-page"):
+        assert name in output(page, cell).inner_text()
+    assert page.locator(".mindtorch img").count() == 0
+    assert seen.dialogs == []
+
+
+def test_nothing_comes_from_outside(page, seen):
+    assert "127.0.0.1" in seen.hosts and seen.hosts <= {"127.0.0.1", None}
+
+
+def test_unloading_takes_the_cards_away(page):
+    assert output(page, "unloaded").locator("pre").inner_text().startswith("tensor([[ 0.,  1.,  2.,  3.]")
+    assert output(page, "unloaded").locator(".mindtorch").count() == 0
