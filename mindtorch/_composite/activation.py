@@ -31,10 +31,8 @@ def prelu(self: Any, weight: Any) -> Any:
                                           f"numbers = {weight.numel()} and channel size = {channels}.")
     check(weight.ndim <= 1,
           f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
-    if self.ndim == 0:
-        weight = weight.reshape(())
-    elif weight.numel() != 1 or self.ndim > 1:
-        weight = weight.reshape((1, -1, *(1 for _ in self.shape[2:])) if self.ndim > 1 else (-1,))
+    if self.ndim != weight.ndim:
+        weight = weight.reshape([weight.numel() if d == 1 else 1 for d in range(self.ndim)])
     return prelu_kernel(self, weight)
 
 

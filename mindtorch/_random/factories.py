@@ -12,7 +12,6 @@ import numpy as np
 from .. import _device
 from .._api import FUNCTIONS
 from .._backends.common.errors import NAMES
-from .._backends.common.forms import resize_output
 from .._creation import finish, empty, empty_like, fresh, sizes_of
 from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
@@ -21,7 +20,8 @@ from .._dtype import DType, int64
 from .._tensor import Tensor
 from .generator import Generator
 
-_uniform, _normal, _random_from = (registry[name].call for name in ("uniform_", "normal_", "random_.from"))
+_uniform, _normal, _random_from, _resize = (
+    registry[name].call for name in ("uniform_", "normal_", "random_.from", "resize_"))
 _randperm, _normal_of_tensors = registry["randperm"], FUNCTIONS["normal"]
 
 
@@ -46,7 +46,7 @@ def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...
         raise RuntimeError(
             f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter ({NAMES[out.dtype.name]})"
         )
-    return finish(fill(resize_output(out, size), *parameters, generator), None, requires_grad)
+    return finish(fill(_resize(out, size), *parameters, generator), None, requires_grad)
 
 
 def _integer(function: str, name: str, value: Any) -> int:

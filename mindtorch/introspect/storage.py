@@ -101,9 +101,9 @@ def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
     for step, n in steps:
         starts = (starts[:, None] + np.arange(n) * step).ravel()
     starts = (np.unique(starts) + tensor._offset) * size
-    length = span * size
-    ended, begun = np.searchsorted(starts + length, edges, "right"), np.searchsorted(starts, edges)
-    sums = np.concatenate([[0], np.cumsum(starts)])
-    before = ended * length + edges * (begun - ended) - (sums[begun] - sums[ended])  # bytes covered before each edge
+    stops = np.minimum(starts + span * size, np.append(starts[1:], nbytes))  # a run ends where the next begins
+    begun = np.searchsorted(starts, edges)
+    lengths, last = np.cumsum(np.append(0, stops - starts)), np.append(0, stops)
+    before = lengths[begun] - np.maximum(0, last[begun] - edges)  # bytes covered before each edge
     covered = np.diff(before) * (filled / span) / np.diff(edges)
     return tuple(np.minimum(1.0, covered).tolist())

@@ -107,9 +107,9 @@ def test_coverage_of_any_layout_is_exact(data):
     (lambda t: t[::7], 1 / 7), (lambda t: t.view(1000, 1000)[:, ::4], 1 / 4), (lambda t: t.view(100, 100, 100)[::2].permute(2, 0, 1), None),
 ])
 def test_coverage_of_a_large_tensor_is_its_density(view, part):
-    facts = introspect.storage_facts(view(torch.zeros(10**6)), segments=50)
+    facts = introspect.storage_facts(view(torch.zeros(10**6)), segments=100)
     coverage = facts.sharers[0].coverage
-    np.testing.assert_allclose(coverage, [1, 0] * 25 if part is None else [part] * 50, atol=0.01)
+    np.testing.assert_allclose(coverage, [1, 0] * 50 if part is None else [part] * 100, atol=0.01)
 
 
 def test_of_many_sharers_the_named_ones_are_listed_and_the_rest_is_counted():

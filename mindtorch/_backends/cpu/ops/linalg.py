@@ -41,17 +41,18 @@ def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any
 
 
 def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
-    self, batch1, batch2 = widened(self, batch1, batch2)
-    (b, n, k), m = batch1.shape, batch2.shape[2]
-    product = np.matmul(batch1.transpose(1, 0, 2).reshape(n, b * k), batch2.reshape(b * k, m))
-    return added(self, product, beta, alpha)
+    """One matrix after the other, each sum rounded to the dtype, as ATen does."""
+    for mat1, mat2 in zip(batch1, batch2, strict=True):
+        self, beta = addmm(self, mat1, mat2, beta, alpha).astype(self.dtype), 1
+    shape = batch1.shape[1], batch2.shape[2]
+    return np.broadcast_to(self if len(batch1) else added(self, np.zeros(shape, self.dtype), beta, 1), shape)
 
 
 def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
     dtype = np.result_type(self, vec1, vec2)
     self, vec1, vec2 = (array.astype(dtype) for array in (self, vec1, vec2))
-    shape = (vec1.size, vec2.size)
-    return added(np.broadcast_to(self, shape), np.multiply.outer(vec1, vec2), beta, alpha)
+    product = np.multiply.outer(vec1 if alpha == 1 else vec1 * _scalar(alpha, vec1), vec2)
+    return added(np.broadcast_to(self, product.shape), product, beta, 1)
 
 
 def dot(self: ndarray, tensor: ndarray) -> ndarray:
@@ -70,10 +71,12 @@ def linalg_cross(self: ndarray, other: ndarray, dim: int = -1) -> ndarray:
 def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
               unroll_dim: int = 1) -> ndarray:
     """The sum over ``sumdim`` of the product of three arrays, each seen with the dimensions ``expand`` besides."""
-    ndim = i1.ndim + len(expand1)
-    operands = [part for array, dims in zip(widened(i1, i2, i3), (expand1, expand2, expand3), strict=True)
-                for part in (array, [d for d in range(ndim) if d not in dims])]
-    return np.einsum(*operands, [d for d in range(ndim) if d not in sumdim], optimize=True)
+    dims = range(i1.ndim + len(expand1))
+    first, second, third = ([d for d in dims if d not in expand] for expand in (expand1, expand2, expand3))
+    both = [d for d in dims if (d in first or d in second) and not (d in sumdim and d in expand3)]
+    a, b = widened(i1, i2)
+    a, b = widened(np.einsum(a, first, b, second, both, optimize=True).astype(i1.dtype), i3)
+    return np.einsum(a, both, b, third, [d for d in dims if d not in sumdim], optimize=True)
 
 
 ROWS: dict[str, Callable[..., Any]] = {
