@@ -184,7 +184,10 @@ def as_value(self: Tensor, value: Any) -> Any:
 def copy_to(part: Tensor, value: Any) -> None:
     """Write a value into a view."""
     if value.__class__ not in TENSOR_TYPES:
-        fill_scalar_(part, value)
+        if part._keys & STRIDED:  # which fill_ with a tensor refuses if it overlaps itself, and with a number does not
+            fill_tensor_(part, make_tensor(value, dtype=part._dtype, device=part._device))
+        else:
+            fill_scalar_(part, value)
     elif part.shape == value.shape:
         copy_(part, value)
     elif not value.ndim and value._keys & CPU:

@@ -26,7 +26,7 @@ from ._dtype import FLOATING, DType
 from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
 
-new = object.__new__
+new: Callable[..., Any] = object.__new__
 
 
 class _TensorType(type):
@@ -443,7 +443,7 @@ class Tensor(metaclass=_TensorType):
         """Have backward keep this non-leaf's gradient in ``grad``."""
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
-        if self.grad_fn is not None:
+        if self._grad_fn is not None and self.grad_fn is not None:
             self._retains_grad = True
             self._grad_fn.retain_grad_of(self)  # type: ignore[union-attr]
 

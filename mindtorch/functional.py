@@ -175,7 +175,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     return registry["chain_matmul"].call(tensors) if out is None else registry["chain_matmul.out"].call(tensors, out)
 
 
-def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:  # noqa: N803
+def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """The LU factorization of matrices, its pivots and, with ``get_infos``, LAPACK's status (``torch.lu``).
 
     Raises:

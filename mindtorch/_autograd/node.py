@@ -10,7 +10,7 @@ from typing import Any, NamedTuple
 
 from .hooks import HookDict, NodeHooks, RemovableHandle
 
-new = object.__new__
+new: Callable[..., Any] = object.__new__
 next_sequence_nr = itertools.count().__next__
 Edge = tuple["Node", int]
 

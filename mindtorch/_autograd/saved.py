@@ -11,7 +11,7 @@ from .._dispatch.local import local, set_local
 from .anomaly import AnomalyMode
 from .utils import type_string
 
-new = object.__new__
+new: Callable[..., Any] = object.__new__
 FREED = (
     "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
     "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "

@@ -66,7 +66,7 @@ def _labels(part: str, equation: str) -> str:
     check(found.count(ELLIPSIS) <= 1, f"einsum(): found '.' in {part!r} for which an ellipsis was already found")
     check("." not in part or "..." in part, f"einsum(): found '.' in {part!r} that is not part of any ellipsis")
     for label in found:
-        check(label == ELLIPSIS or label.isascii() and label.isalpha(),
+        check(label == ELLIPSIS or (label.isascii() and label.isalpha()),
               f"einsum(): invalid subscript given in the equation string {equation!r}, subscripts must be in [a-zA-Z], "
               f"but got {label!r}")
     return found

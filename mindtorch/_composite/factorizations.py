@@ -40,7 +40,7 @@ def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError)
 # -- determinants, inverses, systems -----------------------------------------------------------------------------------
 
 
-def linalg_slogdet(A: Any) -> Any:  # noqa: N803
+def linalg_slogdet(A: Any) -> Any:
     return pack(registry["linalg_slogdet"], slogdet_only(A)[:2])
 
 
@@ -54,19 +54,19 @@ def logdet(self: Any) -> Any:
     return where(sign == -1, full((), math.nan, dtype=logabsdet.dtype, device=self.device), logabsdet)
 
 
-def linalg_inv(A: Any) -> Any:  # noqa: N803
+def linalg_inv(A: Any) -> Any:
     inverse, info = inv_ex(A)
     raise_failure(info, "linalg.inv: {0}The diagonal element {1} is zero, the inversion could not be completed because the input "
                         "matrix is singular.")
     return inverse
 
 
-def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> Any:  # noqa: N803
+def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> Any:
     result, _, _, info = solve_ex(A, B, left, check_errors)
     return pack(registry["linalg_solve_ex"], [result, info])
 
 
-def linalg_solve(A: Any, B: Any, left: bool = True) -> Any:  # noqa: N803
+def linalg_solve(A: Any, B: Any, left: bool = True) -> Any:
     result, _, _, info = solve_ex(A, B, left)
     raise_failure(info, "torch.linalg.solve: {0}The solver failed because the input matrix is singular.")
     return result
@@ -96,7 +96,7 @@ def linalg_tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> Any:
 # -- LU, LDL, Cholesky, QR ---------------------------------------------------------------------------------------------
 
 
-def linalg_lu_factor(A: Any, pivot: bool = True) -> Any:  # noqa: N803
+def linalg_lu_factor(A: Any, pivot: bool = True) -> Any:
     factors, pivots, info = lu_factor_ex(A, pivot)
     raise_failure(info, "torch.linalg.lu_factor: {0}U[{1},{1}] is zero and using it on lu_solve would result in a division by zero. "
                         "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
@@ -128,11 +128,11 @@ def qr_of(self: Any, some: bool = True) -> Any:
 # -- singular values and eigenvalues -----------------------------------------------------------------------------------
 
 
-def linalg_svd(A: Any, full_matrices: bool = True, driver: str | None = None) -> Any:  # noqa: N803
+def linalg_svd(A: Any, full_matrices: bool = True, driver: str | None = None) -> Any:
     return pack(registry["linalg_svd"], list(svd_only(A, full_matrices, True, driver)))
 
 
-def linalg_svdvals(A: Any, driver: str | None = None) -> Any:  # noqa: N803
+def linalg_svdvals(A: Any, driver: str | None = None) -> Any:
     return svd_only(A, False, records(A), driver)[1]
 
 
@@ -140,14 +140,14 @@ def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """``torch.svd``: U, S and V, zeros in the place of U and V where they are not wanted."""
     check(self.ndim >= 2, f"linalg.svd: input should have at least 2 dimensions, but has {self.ndim} dimensions instead")
     if compute_uv:
-        U, S, Vh = svd_only(self, not some)  # noqa: N806
+        U, S, Vh = svd_only(self, not some)
         return pack(registry["svd"], [U, S, Vh.mH])
     *batch, n, m = self.shape
-    U, V = (zeros((*batch, k, k), dtype=self.dtype, device=self.device) for k in (n, m))  # noqa: N806
+    U, V = (zeros((*batch, k, k), dtype=self.dtype, device=self.device) for k in (n, m))
     return pack(registry["svd"], [U, linalg_svdvals(self), V.mT])
 
 
-def linalg_eigh(self: Any, UPLO: str = "L") -> Any:  # noqa: N803
+def linalg_eigh(self: Any, UPLO: str = "L") -> Any:
     return pack(registry["linalg_eigh"], list(eigh_only(self, UPLO, True)))
 
 
@@ -159,7 +159,7 @@ def linalg_eigvals(self: Any) -> Any:
 # -- norms -------------------------------------------------------------------------------------------------------------
 
 
-def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, dtype: Any = None) -> Any:
     """``torch.linalg.matrix_norm``: 'fro', 'nuc', or 1, 2, inf and their negatives."""
     function = "linalg.matrix_norm"
     check(isinstance(ord, str) or abs(ord) in (1, 2, inf), f"{function}: Order {ord} not supported.")
@@ -168,7 +168,7 @@ def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdi
     check(len(dim) == 2, f"{function}: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     rows, columns = (wrap_dim(d, self.ndim) for d in dim)
     check(rows != columns, f"{function}: dims must be different. Got ({dim[0]}, {dim[1]})")
-    by_values = ord == "nuc" or not isinstance(ord, str) and abs(ord) == 2
+    by_values = ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2)
     check_floating(function, self, low_precision=not by_values)
     if ord == "fro":
         return vector_norm(self, 2, (rows, columns), keepdim, dtype)
@@ -180,7 +180,7 @@ def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdi
     return sums.amax(second, keepdim) if ord > 0 else sums.amin(second, keepdim)
 
 
-def _norm_of_values(self: Any, ord: Any, rows: int, columns: int, keepdim: bool, dtype: Any) -> Any:  # noqa: A002
+def _norm_of_values(self: Any, ord: Any, rows: int, columns: int, keepdim: bool, dtype: Any) -> Any:
     """The nuclear norm, or the largest or smallest singular value."""
     _check_norm_dtype("linalg.matrix_norm", self, dtype)
     order = (*(d for d in range(self.ndim) if d not in (rows, columns)), rows, columns)
@@ -203,7 +203,7 @@ def _check_norm_dtype(function: str, self: Any, dtype: Any) -> None:
                                                       f"convertible without narrowing to the specified dtype ({NAMES[dtype.name]})")
 
 
-def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, dtype: Any = None) -> Any:  # noqa: A002
+def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """``torch.linalg.norm``: a matrix norm for two dimensions, or for a matrix and an ``ord``; else a vector norm."""
     if dim is not None:
         check(len(dim) in (1, 2), f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
@@ -218,7 +218,7 @@ def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bo
 def linalg_cond(self: Any, p: Any = None) -> Any:
     """``torch.linalg.cond``: the norm of a matrix times that of its inverse."""
     check(self.ndim >= 2, f"linalg.cond: The input tensor must have at least 2 dimensions, got shape {list(self.shape)}")
-    check(p in (None, "fro", "nuc") or not isinstance(p, str) and abs(p) in (1, 2, inf),
+    check(p in (None, "fro", "nuc") or (not isinstance(p, str) and abs(p) in (1, 2, inf)),
           f"linalg.cond got an invalid norm type: {p}")
     if not self.numel():
         return zeros(self.shape[:-2], dtype=self.dtype.to_real(), device=self.device)
@@ -280,7 +280,7 @@ def linalg_pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool =
         size = values.abs()
         kept = _above(size, size.amax((-1,), True), atol, rtol)
         return vectors @ (where(kept, values.reciprocal(), zeros_of(values)).unsqueeze(-1) * vectors.mH)
-    U, S, Vh = svd_only(self, False)  # noqa: N806
+    U, S, Vh = svd_only(self, False)
     kept = _above(S, S.narrow(-1, 0, 1), atol, rtol)
     return Vh.mH @ (where(kept, S.reciprocal(), zeros_of(S)).to(self.dtype).unsqueeze(-1) * U.mH)
 
@@ -318,7 +318,7 @@ def linalg_matrix_rank(self: Any, atol: Any = None, rtol: Any = None, hermitian:
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    "linalg_det": lambda A: det_only(A)[0],  # noqa: N803
+    "linalg_det": lambda A: det_only(A)[0],
     "det": lambda self: det_only(self)[0],
     "linalg_slogdet": linalg_slogdet,
     "slogdet": linalg_slogdet,
@@ -331,7 +331,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "linalg_tensorsolve": linalg_tensorsolve,
     "linalg_lu_factor": linalg_lu_factor,
     "_lu_with_info": lu_with_info,
-    "lu_solve": lambda self, LU_data, LU_pivots: lu_solve(LU_data, LU_pivots, self),  # noqa: N803
+    "lu_solve": lambda self, LU_data, LU_pivots: lu_solve(LU_data, LU_pivots, self),
     "linalg_ldl_factor": linalg_ldl_factor,
     "linalg_cholesky": linalg_cholesky,
     "qr": qr_of,
@@ -340,7 +340,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "linalg_svdvals": linalg_svdvals,
     "svd": svd,
     "linalg_eigh": linalg_eigh,
-    "linalg_eigvalsh": lambda self, UPLO="L": eigh_only(self, UPLO, records(self))[0],  # noqa: N803
+    "linalg_eigvalsh": lambda self, UPLO="L": eigh_only(self, UPLO, records(self))[0],
     "linalg_eigvals": linalg_eigvals,
     "linalg_matrix_norm": linalg_matrix_norm,
     "linalg_matrix_norm.str_ord": linalg_matrix_norm,

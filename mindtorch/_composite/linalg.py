@@ -22,7 +22,7 @@ addmm, bmm, cat, dot, mm, mv, t, vdot, _unsafe_view, linalg_cross, trilinear, in
 # -- linear maps -------------------------------------------------------------------------------------------------------
 
 
-def linear(input: Any, weight: Any, bias: Any = None) -> Any:  # noqa: A002
+def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """``torch.nn.functional.linear``: ``input @ weight.T + bias`` over the last dimension."""
     ndim = input.ndim
     if ndim == 2:
@@ -291,7 +291,7 @@ def linalg_matrix_power(self: Any, n: int) -> Any:
 # -- powers of numbers -------------------------------------------------------------------------------------------------
 
 
-def linalg_vander(x: Any, N: int | None = None) -> Any:  # noqa: N803
+def linalg_vander(x: Any, N: int | None = None) -> Any:
     """``torch.linalg.vander``: rows of the powers 0 to N - 1 of each element."""
     check(x._dtype is not bool_ and x._dtype.name not in ("float16", "bfloat16"),
           f"linalg.vander supports floating point, complex, and integer tensors, but got {NAMES[x._dtype.name]}")
@@ -302,7 +302,7 @@ def linalg_vander(x: Any, N: int | None = None) -> Any:  # noqa: N803
     return cat([ones((*x.shape, 1), dtype=powers.dtype, device=x.device), powers], -1)
 
 
-def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:  # noqa: N803
+def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """``torch.vander``: rows of the powers N - 1 to 0 of each element of a vector."""
     check(x.ndim == 1, f"x must be a one-dimensional tensor, got {x.ndim}-D")
     n = x.shape[0] if N is None else N

@@ -50,6 +50,8 @@ def with_help(magic: Callable[..., Any]) -> Callable[..., Any]:
 class MindtorchMagics(Magics):
     """``%tensors``, ``%storage``, ``%graph``, ``%%dispatch``, ``%device``."""
 
+    shell: Any
+
     def _tensor(self, expression: str, magic: str) -> Any:
         """The tensor that a magic's argument means.
 
@@ -66,8 +68,8 @@ class MindtorchMagics(Magics):
             raise UsageError(f"%{magic}: {expression!r} is of type {type(value).__name__}, not a tensor")
         return value
 
-    @line_magic
     @with_help
+    @line_magic
     @magic_arguments()
     @argument("--device", help="only tensors on this device")
     def tensors(self, line: str) -> Picture:
@@ -76,8 +78,8 @@ class MindtorchMagics(Magics):
         rows = [r for r in tensors_facts(self.shell.user_ns) if options.device in (None, r.device, r.device.partition(":")[0])]
         return Picture(tensors_page(rows), tensors_text(rows))
 
-    @line_magic
     @with_help
+    @line_magic
     @magic_arguments()
     @argument("tensor", nargs="*", help="the tensor: a name or an expression")
     def storage(self, line: str) -> Picture:
@@ -85,8 +87,8 @@ class MindtorchMagics(Magics):
         facts = storage_facts(self._tensor(line.strip(), "storage"), names_of(self.shell.user_ns))
         return Picture(storage_page(facts), storage_text(facts))
 
-    @line_magic
     @with_help
+    @line_magic
     @magic_arguments()
     @argument("tensor", nargs="*", help="the tensor whose history is shown: a name or an expression")
     def graph(self, line: str) -> Picture:
@@ -98,8 +100,8 @@ class MindtorchMagics(Magics):
             raise UsageError(f"%graph: {error}") from None
         return Picture(graph_page(facts), graph_text(facts))
 
-    @line_cell_magic
     @with_help
+    @line_cell_magic
     @magic_arguments()
     @argument("--top", action="store_true", help="only the operators that the cell calls, not those inside composites")
     @argument("statement", nargs="*", help="what to run, where there is no cell")
@@ -127,8 +129,8 @@ class MindtorchMagics(Magics):
         exec(compile(ast.Module(body, []), name, "exec"), shell.user_ns)
         return None if last is None else eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
 
-    @line_magic
     @with_help
+    @line_magic
     @magic_arguments()
     @argument("device", nargs="?", help="the device for new tensors; without it, the current one is shown")
     def device(self, line: str) -> Any:

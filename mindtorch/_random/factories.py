@@ -50,7 +50,7 @@ def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...
 
 
 def _integer(function: str, name: str, value: Any) -> int:
-    if isinstance(value, (int, np.integer)) and not isinstance(value, bool) or isinstance(value, Tensor):
+    if (isinstance(value, (int, np.integer)) and not isinstance(value, bool)) or isinstance(value, Tensor):
         return value.__index__()
     raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
 
@@ -145,19 +145,19 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 # -- like another tensor -----------------------------------------------------------------------------------------------
 
 
-def rand_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,  # noqa: A002
+def rand_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,
               **options: Any) -> Tensor:
     """``torch.rand`` of a tensor's shape, strides, dtype and device (``torch.rand_like``)."""
     return finish(fresh(_uniform(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
 
 
-def randn_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,  # noqa: A002
+def randn_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,
                **options: Any) -> Tensor:
     """``torch.randn`` of a tensor's shape, strides, dtype and device (``torch.randn_like``)."""
     return finish(fresh(_normal(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
 
 
-def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None,  # noqa: A002
+def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None,
                  requires_grad: bool = False, **options: Any) -> Tensor:
     """``torch.randint`` of a tensor's shape, strides, dtype and device (``torch.randint_like``)."""
     if high is None:

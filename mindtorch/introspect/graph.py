@@ -61,8 +61,9 @@ class _Names:
     """The names of tensors, also of the twins that nodes keep of them."""
 
     def __init__(self, named: Mapping[str, Any]):
-        self.by_identity = {id(tensor): name for name, tensor in reversed(named.items())}
-        self.by_layout = {self._layout(tensor): name for name, tensor in reversed(named.items()) if tensor._cell is not None}
+        found = list(named.items())[::-1]  # so that of several names the first counts
+        self.by_identity = {id(tensor): name for name, tensor in found}
+        self.by_layout = {self._layout(tensor): name for name, tensor in found if tensor._cell is not None}
         self.of_outputs: dict[int, list[str]] = {}
         for name, tensor in named.items():
             if tensor._grad_fn is not None:
@@ -131,7 +132,7 @@ def _saved(node: Node | None, names: _Names) -> tuple[Saved, ...]:
         node = node.inner
     if not isinstance(node, OperatorNode) or node.saved is None:
         return ()
-    rows = []
+    rows: list[Saved] = []
     for kept, value in zip(node.plan.saves, node.saved, strict=True):
         if isinstance(value, list):
             rows.extend(_saved_value(f"{kept.name}[{i}]", item, names) for i, item in enumerate(value))

@@ -145,7 +145,8 @@ def pending_of(tensor: Any) -> Pending | None:
         return None
     queue = entry.pipeline.pending
     before = queue[: queue.index(entry)] if entry in queue else ()
-    return Pending(entry.op.name, *entry.site[:2], tuple(other.op.name for other in before), entry.error)
+    file, line, _ = entry.site
+    return Pending(entry.op.name, file, line, tuple(other.op.name for other in before), entry.error)
 
 
 def readable_array(tensor: Any) -> np.ndarray | None:

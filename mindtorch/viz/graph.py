@@ -70,7 +70,7 @@ def _nodes(facts: GraphFacts) -> Markup:
     rows = [
         row(
             tag("b", names[node.identity]), mono(", ".join(f"{d}{shape_text(s)}" for d, s in zip(node.dtypes, node.shapes, strict=True))),
-            join((tag("div", mono(line)) for line in _kept(node))), node.hooks or "",
+            join(tag("div", mono(line)) for line in _kept(node)), node.hooks or "",
             ", ".join(names[edge[0]] for edge in node.edges if edge is not None and edge[0] in names),
         )
         for node in facts.nodes
@@ -115,14 +115,18 @@ def graph_svg(facts: GraphFacts) -> Markup:
 
 def _curve(points: list[tuple[float, float]]) -> str:
     """A smooth line through points, from a box's lower edge to the next box's upper edge."""
-    (x0, y0), *rest = points
-    y0 += HEIGHT / 2
-    path = f"M{x0:.1f},{y0:.1f}"
+    (x, y), *rest = points
+    y += HEIGHT / 2
+    rest[-1] = rest[-1][0], rest[-1][1] - HEIGHT / 2 - 1
+    path = f"M{x:.1f},{y:.1f}"
     for i, (x1, y1) in enumerate(rest):
-        end = y1 - HEIGHT / 2 - 1 if i == len(rest) - 1 else y1
-        middle = (y0 + end) / 2
-        path += f" C{x0:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{end:.1f}"
-        x0, y0 = x1, end
+        if abs(x1 - x) >= 0.5:
+            middle = (y + y1) / 2
+            path += f" C{x:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}"
+            x = x1
+        elif i == len(rest) - 1 or abs(rest[i + 1][0] - x) >= 0.5:  # a straight piece ends here
+            path += f" V{y1:.1f}"
+        y = y1
     return path
 
 

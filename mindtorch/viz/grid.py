@@ -69,7 +69,7 @@ def number_format(values: Sequence[Any]) -> Callable[[Any], str]:
     finite = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
     largest = max(finite, default=0.0)
     whole = all(v.is_integer() for v in finite)
-    if not finite or not (1e-4 <= largest < 1e6 or whole and not largest):
+    if not finite or not (1e-4 <= largest < 1e6 or (whole and not largest)):
         return number_text
     digits = max(1, 5 - len(str(int(largest))))
 

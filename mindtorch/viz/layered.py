@@ -1,10 +1,13 @@
 """Layered drawing of a directed acyclic graph: which layer, which place in it, which coordinates (Sugiyama's method)."""
 from __future__ import annotations
 
-from collections.abc import Hashable, Mapping, Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
+from itertools import pairwise
+from typing import Any
 
 GAP_X, GAP_Y, DUMMY = 18.0, 34.0, 6.0
+Item = Any  # a node, or a dummy: a place where a long edge passes a layer. Hashable
 
 
 @dataclass
@@ -21,16 +24,16 @@ class Placed:
 class Layout:
     """Boxes by node, and for every edge the points it goes through."""
 
-    boxes: dict[Hashable, Placed]
-    paths: dict[tuple[Hashable, Hashable], list[tuple[float, float]]]
+    boxes: dict[Item, Placed]
+    paths: dict[tuple[Item, Item], list[tuple[float, float]]]
     width: float
     height: float
 
 
-def layout(sizes: Mapping[Hashable, tuple[float, float]], edges: Sequence[tuple[Hashable, Hashable]]) -> Layout:
+def layout(sizes: Mapping[Item, tuple[float, float]], edges: Sequence[tuple[Item, Item]]) -> Layout:
     """Place nodes of the given sizes so that every edge goes down. The order of ``sizes`` settles what else does not."""
-    below: dict[Hashable, list[Hashable]] = {node: [] for node in sizes}
-    above: dict[Hashable, list[Hashable]] = {node: [] for node in sizes}
+    below: dict[Item, list[Item]] = {node: [] for node in sizes}
+    above: dict[Item, list[Item]] = {node: [] for node in sizes}
     for tail, head in edges:
         if head not in below[tail]:
             below[tail].append(head)
@@ -40,8 +43,8 @@ def layout(sizes: Mapping[Hashable, tuple[float, float]], edges: Sequence[tuple[
     _order(lanes, chains)
     width_of = {item: sizes[item][0] if item in sizes else DUMMY for lane in lanes for item in lane}
     x = _coordinates(lanes, chains, width_of)
-    boxes: dict[Hashable, Placed] = {}
-    centres: dict[Hashable, tuple[float, float]] = {}
+    boxes: dict[Item, Placed] = {}
+    centres: dict[Item, tuple[float, float]] = {}
     y = 8.0
     for lane in lanes:
         height = max((sizes[item][1] for item in lane if item in sizes), default=20.0)
@@ -57,7 +60,7 @@ def layout(sizes: Mapping[Hashable, tuple[float, float]], edges: Sequence[tuple[
     return Layout(boxes, paths, width, y - GAP_Y + 8)
 
 
-def _layers(below: Mapping[Hashable, list[Hashable]], above: Mapping[Hashable, list[Hashable]]) -> dict[Hashable, int]:
+def _layers(below: Mapping[Item, list[Item]], above: Mapping[Item, list[Item]]) -> dict[Item, int]:
     """The longest way from a node without predecessors."""
     waiting = {node: len(before) for node, before in above.items()}
     ready = [node for node, count in waiting.items() if not count]
@@ -76,51 +79,50 @@ def _layers(below: Mapping[Hashable, list[Hashable]], above: Mapping[Hashable, l
     return layer
 
 
-def _with_dummies(layer: dict[Hashable, int], below: Mapping[Hashable, list[Hashable]]) -> tuple[
-        list[list[Hashable]], dict[tuple[Hashable, Hashable], list[Hashable]]]:
-    lanes: list[list[Hashable]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
+def _with_dummies(layer: dict[Item, int], below: Mapping[Item, list[Item]]) -> tuple[
+        list[list[Item]], dict[tuple[Item, Item], list[Item]]]:
+    lanes: list[list[Item]] = [[] for _ in range(max(layer.values(), default=-1) + 1)]
     for node, number in layer.items():
         lanes[number].append(node)
-    chains: dict[tuple[Hashable, Hashable], list[Hashable]] = {}
+    chains: dict[tuple[Item, Item], list[Item]] = {}
     for tail, heads in below.items():
         for head in heads:
-            inner: list[Hashable] = [("dummy", tail, head, level) for level in range(layer[tail] + 1, layer[head])]
+            inner: list[Item] = [("dummy", tail, head, level) for level in range(layer[tail] + 1, layer[head])]
             for level, item in enumerate(inner, layer[tail] + 1):
                 lanes[level].append(item)
             chains[tail, head] = inner
     return lanes, chains
 
 
-def _neighbours(chains: Mapping[tuple[Hashable, Hashable], list[Hashable]]) -> tuple[dict, dict]:
-    up: dict[Hashable, list[Hashable]] = {}
-    down: dict[Hashable, list[Hashable]] = {}
+def _neighbours(chains: Mapping[tuple[Item, Item], list[Item]]) -> tuple[dict, dict]:
+    up: dict[Item, list[Item]] = {}
+    down: dict[Item, list[Item]] = {}
     for (tail, head), inner in chains.items():
         way = [tail, *inner, head]
-        for a, b in zip(way, way[1:], strict=False):
+        for a, b in pairwise(way):
             down.setdefault(a, []).append(b)
             up.setdefault(b, []).append(a)
     return up, down
 
 
-def _order(lanes: list[list[Hashable]], chains: Mapping[tuple[Hashable, Hashable], list[Hashable]]) -> None:
+def _order(lanes: list[list[Item]], chains: Mapping[tuple[Item, Item], list[Item]]) -> None:
     """Reduce crossings: sort each layer by the mean place of its neighbours, down and up a few times."""
     up, down = _neighbours(chains)
+    place = {item: float(i) for lane in lanes for i, item in enumerate(lane)}
     for sweep in range(8):
         neighbours = up if sweep % 2 == 0 else down
         for lane in lanes if sweep % 2 == 0 else reversed(lanes):
-            place = {item: i for other in lanes for i, item in enumerate(other)}
-            keys = {}
-            for i, item in enumerate(lane):
-                near = neighbours.get(item)
-                keys[item] = sum(place[n] for n in near) / len(near) if near else float(i)
-            lane.sort(key=keys.__getitem__)
+            near = {item: neighbours.get(item, [item]) for item in lane}
+            mean = {item: sum(place[n] for n in items) / len(items) for item, items in near.items()}
+            lane.sort(key=mean.__getitem__)
+            place.update((item, float(i)) for i, item in enumerate(lane))
 
 
-def _coordinates(lanes: list[list[Hashable]], chains: Mapping[tuple[Hashable, Hashable], list[Hashable]],
-                 width: Mapping[Hashable, float]) -> dict[Hashable, float]:
+def _coordinates(lanes: list[list[Item]], chains: Mapping[tuple[Item, Item], list[Item]],
+                 width: Mapping[Item, float]) -> dict[Item, float]:
     """Pull every node towards the mean of its neighbours, keeping order and distance."""
     up, down = _neighbours(chains)
-    x: dict[Hashable, float] = {}
+    x: dict[Item, float] = {}
     for lane in lanes:
         at = 8.0
         for item in lane:
@@ -139,18 +141,17 @@ def _coordinates(lanes: list[list[Hashable]], chains: Mapping[tuple[Hashable, Ha
     return {item: value - left + 8.0 for item, value in x.items()}
 
 
-def _spread(lane: list[Hashable], wanted: Mapping[Hashable, float], width: Mapping[Hashable, float], x: dict[Hashable, float]) -> None:
+def _spread(lane: list[Item], wanted: Mapping[Item, float], width: Mapping[Item, float], x: dict[Item, float]) -> None:
     """Positions nearest to the wanted ones, without overlaps: merge neighbours that collide into blocks."""
-    blocks: list[tuple[float, float, list[tuple[Hashable, float]]]] = []  # (left edge, length, items with offsets)
+    blocks: list[tuple[float, float, list[tuple[Item, float]]]] = []  # (left edge, length, items with offsets)
     for item in lane:
         left, length, items = wanted[item] - width[item] / 2, width[item], [(item, width[item] / 2)]
         while blocks and blocks[-1][0] + blocks[-1][1] + GAP_X > left:
-            other_left, other_length, others = blocks.pop()
+            _, other_length, others = blocks.pop()
             shift = other_length + GAP_X
             items = [*others, *((i, o + shift) for i, o in items)]
             length += shift
             left = sum(wanted[i] - o for i, o in items) / len(items)
-            del other_left
         blocks.append((left, length, items))
     for left, _, items in blocks:
         for item, offset in items:

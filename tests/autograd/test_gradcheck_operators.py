@@ -44,7 +44,7 @@ class Checked:
     def check(self, what: Any, run: Callable[..., Any], tensors: list[Any], second: bool, **options: Any) -> None:
         """Check the gradients of `run`, which uses the tensors, and theirs."""
         inputs = [t for t in wanted(tensors) if t.numel()]
-        options = {"fast_mode": True, "atol": 1e-6, "rtol": 1e-4, "check_grad_dtypes": True} | options
+        options = {"fast_mode": True, "atol": 1e-8, "rtol": 1e-4, "check_grad_dtypes": True} | options
         self.samples += 1
         try:
             gradcheck(run, inputs, **options)

@@ -42,7 +42,7 @@ def test_the_card_of_a_pending_tensor_is_drawn_before_the_text_waits_for_its_val
     with torch.pipeline() as p:
         z = torch.ones(2) + 1
         data, _ = shell.display_formatter.format(z)
-        assert "pending" in data["text/html"] and "tensor([2., 2.])" == data["text/plain"]
+        assert "pending" in data["text/html"] and data["text/plain"] == "tensor([2., 2.])"
         assert len(p) == 0
 
 
@@ -105,7 +105,7 @@ def test_the_default_device_is_shown_and_set(shell):
         assert shell.user_ns["made"].is_meta
     finally:
         torch.set_default_device(None)
-    with pytest.raises(UsageError, match="%device.*tpu"):
+    with pytest.raises(UsageError, match=r"%device.*tpu"):
         shell.run_line_magic("device", "tpu")
 
 

@@ -35,8 +35,8 @@ def real(x: Any) -> Any:
 # -- systems, inverses, determinants -----------------------------------------------------------------------------------
 
 
-def solve_grad(grad: Any, A: Any, B_shape: Any, result: Any, LU: Any, pivots: Any, left: bool) -> tuple[Any, Any]:  # noqa: N803
-    vector = len(B_shape) == 1 or A.ndim - 1 == len(B_shape) and tuple(B_shape) == tuple(A.shape[:-1])
+def solve_grad(grad: Any, A: Any, B_shape: Any, result: Any, LU: Any, pivots: Any, left: bool) -> tuple[Any, Any]:
+    vector = len(B_shape) == 1 or (A.ndim - 1 == len(B_shape) and tuple(B_shape) == tuple(A.shape[:-1]))
     if vector:
         grad, result = grad.unsqueeze(-1), result.unsqueeze(-1)
     # the factors found before serve again, unless the gradient shall have a derivative
@@ -45,7 +45,7 @@ def solve_grad(grad: Any, A: Any, B_shape: Any, result: Any, LU: Any, pivots: An
     return g_a, g_b.squeeze(-1) if vector else g_b
 
 
-def det_grad(grad: Any, result: Any, A: Any, LU: Any, pivots: Any) -> Any:  # noqa: N803
+def det_grad(grad: Any, result: Any, A: Any, LU: Any, pivots: Any) -> Any:
     if not A.numel():
         return A.new_zeros(A.shape)
     scale = (grad * conj(result)).unsqueeze(-1)
@@ -67,16 +67,16 @@ def sign_of(pivots: Any) -> Any:
     return 1 - 2 * (moved.sum(-1) % 2)
 
 
-def singular_det_grad(grad: Any, A: Any) -> Any:  # noqa: N803
+def singular_det_grad(grad: Any, A: Any) -> Any:
     """By the singular value decomposition, where one or more values are 0: the cofactors are products of the others."""
-    U, S, Vh = svd(A, True)  # noqa: N806
+    U, S, Vh = svd(A, True)
     n = S.shape[-1]
     others = S.unsqueeze(-2).expand((*S.shape, n)).masked_fill(diagonal_matrix(S.detach() * 0 + 1) != 0, 1).prod(-1)
     scale = (grad * conj(registry["linalg_det"].call(U) * registry["linalg_det"].call(Vh))).unsqueeze(-1)
     return (U * (scale * others).unsqueeze(-2)) @ Vh
 
 
-def slogdet_grad(grads: Any, A: Any, sign: Any, LU: Any, pivots: Any) -> Any:  # noqa: N803
+def slogdet_grad(grads: Any, A: Any, sign: Any, LU: Any, pivots: Any) -> Any:
     g_sign, g_log = grads[:2]
     if A.is_complex() and g_sign is not None:
         turn = (conj(g_sign) * sign).imag * -1j
@@ -98,18 +98,18 @@ derivative("linalg_inv_ex", A=lambda grad, inverse: -(adjoint(inverse) @ (grad @
 # -- LU ----------------------------------------------------------------------------------------------------------------
 
 
-def lu_grad(gL: Any, gU: Any, P: Any, L: Any, U: Any) -> Any:  # noqa: N803
+def lu_grad(gL: Any, gU: Any, P: Any, L: Any, U: Any) -> Any:
     """The gradient of A = P L U."""
     n, m = L.shape[-2], U.shape[-1]
     k = min(n, m)
-    L1, U1 = L.narrow(-2, 0, k), U.narrow(-1, 0, k)  # noqa: N806  # the square parts
+    L1, U1 = L.narrow(-2, 0, k), U.narrow(-1, 0, k)  # the square parts
     lower = adjoint(L1) @ gL.narrow(-2, 0, k) if gL is not None else None
     upper = gU.narrow(-1, 0, k) @ adjoint(U1) if gU is not None else None
     if n > k and gL is not None:  # the rows below are L2 U1, so a change of U1 is made up for by L2
-        L2, gL2 = L.narrow(-2, k, n - k), gL.narrow(-2, k, n - k)  # noqa: N806
+        L2, gL2 = L.narrow(-2, k, n - k), gL.narrow(-2, k, n - k)
         upper = (0 if upper is None else upper) - adjoint(L2) @ gL2
     if m > k and gU is not None:  # as are the columns to the right, L1 U2
-        U2, gU2 = U.narrow(-1, k, m - k), gU.narrow(-1, k, m - k)  # noqa: N806
+        U2, gU2 = U.narrow(-1, k, m - k), gU.narrow(-1, k, m - k)
         lower = (0 if lower is None else lower) - gU2 @ adjoint(U2)
     middle = (0 if lower is None else lower.tril(-1)) + (0 if upper is None else upper.triu())
     g = solve_triangular(adjoint(U1), middle, False, False)
@@ -123,14 +123,14 @@ def lu_grad(gL: Any, gU: Any, P: Any, L: Any, U: Any) -> Any:  # noqa: N803
     return P @ g
 
 
-def lu_factor_grad(grad: Any, LU: Any, pivots: Any) -> Any:  # noqa: N803
-    P, L, U = registry["lu_unpack"].call(LU, pivots)  # noqa: N806
+def lu_factor_grad(grad: Any, LU: Any, pivots: Any) -> Any:
+    P, L, U = registry["lu_unpack"].call(LU, pivots)
     k = U.shape[-2]
     return lu_grad(grad.narrow(-1, 0, k).tril(-1), grad.narrow(-2, 0, k).triu(), P, L, U)
 
 
-def lu_unpack_grad(grads: Any, LU_data_shape: Any) -> Any:  # noqa: N803
-    _, gL, gU = grads  # noqa: N806
+def lu_unpack_grad(grads: Any, LU_data_shape: Any) -> Any:
+    _, gL, gU = grads
     n, m = LU_data_shape[-2:]
     parts = []
     if gL is not None:
@@ -147,11 +147,11 @@ def widened(x: Any, n: int, m: int) -> Any:
     return cat([x, x.new_zeros((*x.shape[:-1], m - x.shape[-1]))], -1) if x.shape[-1] < m else x
 
 
-def lu_solve_grad(grad: Any, LU: Any, pivots: Any, result: Any, left: bool, adjoint: bool) -> Any:  # noqa: N803
+def lu_solve_grad(grad: Any, LU: Any, pivots: Any, result: Any, left: bool, adjoint: bool) -> Any:
     """The gradient of the packed factors."""
     if not left:  # X A = B is A^H X^H = B^H
         grad, result, adjoint = _adjoint(grad), _adjoint(result), not adjoint
-    P, L, U = registry["lu_unpack"].call(LU, pivots)  # noqa: N806
+    P, L, U = registry["lu_unpack"].call(LU, pivots)
     if not adjoint:
         right = -solve_triangular(_adjoint(U), grad, False) @ _adjoint(result)
         g_upper = right
@@ -165,11 +165,11 @@ def lu_solve_grad(grad: Any, LU: Any, pivots: Any, result: Any, left: bool, adjo
 
 
 derivative("linalg_lu_factor_ex", None, (0,), A=lu_factor_grad)
-derivative("linalg_lu", None, (1, 2), A=lambda grads, P, L, U: lu_grad(grads[1], grads[2], P, L, U))  # noqa: N803
+derivative("linalg_lu", None, (1, 2), A=lambda grads, P, L, U: lu_grad(grads[1], grads[2], P, L, U))
 derivative("lu_unpack", None, (1, 2), LU_data=lu_unpack_grad)
 derivative("linalg_lu_solve",
            LU=lu_solve_grad,
-           B=lambda grad, LU, pivots, left, adjoint: lu_solve(LU, pivots, grad, left, not adjoint))  # noqa: N803
+           B=lambda grad, LU, pivots, left, adjoint: lu_solve(LU, pivots, grad, left, not adjoint))
 
 
 # -- triangular systems and Cholesky -----------------------------------------------------------------------------------
@@ -185,7 +185,7 @@ def solve_triangular_grad(grad: Any, self: Any, result: Any, upper: bool, left: 
     return triangle(g_a, upper, unitriangular), g_b
 
 
-def triangular_solve_grad(grads: Any, A: Any, solution: Any, upper: bool, transpose: bool,  # noqa: N803
+def triangular_solve_grad(grads: Any, A: Any, solution: Any, upper: bool, transpose: bool,
                           unitriangular: bool) -> tuple[Any, Any]:
     grad, g_copy = grads
     if grad is None:
@@ -196,9 +196,9 @@ def triangular_solve_grad(grads: Any, A: Any, solution: Any, upper: bool, transp
     return g_b, g_a if g_copy is None else g_a + g_copy
 
 
-def cholesky_grad(grad: Any, L: Any, upper: bool) -> Any:  # noqa: N803
+def cholesky_grad(grad: Any, L: Any, upper: bool) -> Any:
     if upper:
-        grad, L = adjoint(grad), adjoint(L)  # noqa: N806
+        grad, L = adjoint(grad), adjoint(L)
     lower = (adjoint(L) @ grad).tril()
     g = solve_triangular(adjoint(L), 0.5 * (lower + adjoint(lower.tril(-1))), True)
     return solve_triangular(L, g, False, False)
@@ -227,24 +227,24 @@ derivative("cholesky_inverse", self=cholesky_inverse_grad)
 # -- QR ----------------------------------------------------------------------------------------------------------------
 
 
-def qr_grad(grads: Any, Q: Any, R: Any, A_shape: Any, mode: str) -> Any:  # noqa: N803
+def qr_grad(grads: Any, Q: Any, R: Any, A_shape: Any, mode: str) -> Any:
     n, m = A_shape[-2:]
     check(mode != "r", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
                        "mode='reduced') if you are going to require gradients.")
     check(mode != "complete" or n <= m, "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
-    gQ, gR = grads  # noqa: N806
+    gQ, gR = grads
     if n >= m:
         return _qr_grad(gQ, gR, Q, R)
-    R1, R2 = R.narrow(-1, 0, n), R.narrow(-1, n, m - n)  # noqa: N806  # A = Q [R1 R2]
-    gR1 = None if gR is None else gR.narrow(-1, 0, n)  # noqa: N806
+    R1, R2 = R.narrow(-1, 0, n), R.narrow(-1, n, m - n)  # A = Q [R1 R2]
+    gR1 = None if gR is None else gR.narrow(-1, 0, n)
     if gR is None:
         return widened(_qr_grad(gQ, gR1, Q, R1), n, m)
-    gR2 = gR.narrow(-1, n, m - n)  # noqa: N806
+    gR2 = gR.narrow(-1, n, m - n)
     through_q = Q @ R2 @ adjoint(gR2)
     return cat([_qr_grad(through_q if gQ is None else gQ + through_q, gR1, Q, R1), Q @ gR2], -1)
 
 
-def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:  # noqa: N803
+def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
     middle = gR @ adjoint(R) if gR is not None else 0
     if gQ is not None:
         middle = middle - adjoint(Q) @ gQ
@@ -254,7 +254,7 @@ def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:  # noqa: N803
     return solve_triangular(adjoint(R), g, False, False)
 
 
-def householder_product_grad(grad: Any, input: Any, tau: Any) -> tuple[Any, Any]:  # noqa: A002
+def householder_product_grad(grad: Any, input: Any, tau: Any) -> tuple[Any, Any]:
     """Of Q = H1 H2 ... Hk, with reflections H = I - tau v v^H: from the right, the partial products; from the left, what
     arrives at each of them.
     """
@@ -337,17 +337,17 @@ def check_phase(quantity: Any, function: str, vectors: str) -> None:
           "function depends on this quantity, so it is ill-defined.")
 
 
-def svd_grad(grads: Any, U: Any, S: Any, Vh: Any, A_shape: Any) -> Any:  # noqa: N803
-    gU, gS, gVh = grads  # noqa: N806
+def svd_grad(grads: Any, U: Any, S: Any, Vh: Any, A_shape: Any) -> Any:
+    gU, gS, gVh = grads
     n, m = A_shape[-2:]
     k = S.shape[-1]
-    U, Vh = U.narrow(-1, 0, k), Vh.narrow(-2, 0, k)  # noqa: N806
+    U, Vh = U.narrow(-1, 0, k), Vh.narrow(-2, 0, k)
     if gU is None and gVh is None:
         return (U * gS.unsqueeze(-2).to(U.dtype)) @ Vh if n >= m else U @ (gS.unsqueeze(-1).to(U.dtype) * Vh)
-    gaps, S_row, S_column = differences(S * S), S.unsqueeze(-2), S.unsqueeze(-1)  # noqa: N806
+    gaps, S_row, S_column = differences(S * S), S.unsqueeze(-2), S.unsqueeze(-1)
     middle, outside, phase = 0, [], 0
     if gU is not None:
-        gU = gU.narrow(-1, 0, k)  # noqa: N806
+        gU = gU.narrow(-1, 0, k)
         inner = adjoint(U) @ gU
         phase = phase + diagonal_of(inner)
         skew = inner - adjoint(inner)
@@ -357,7 +357,7 @@ def svd_grad(grads: Any, U: Any, S: Any, Vh: Any, A_shape: Any) -> Any:  # noqa:
         if n > k:
             outside.append(((gU - U @ inner) / S_row) @ Vh)
     if gVh is not None:
-        gVh = gVh.narrow(-2, 0, k)  # noqa: N806
+        gVh = gVh.narrow(-2, 0, k)
         inner = Vh @ adjoint(gVh)
         phase = phase + diagonal_of(inner)
         middle = middle + S_column * ((inner - adjoint(inner)) / gaps)
@@ -370,8 +370,8 @@ def svd_grad(grads: Any, U: Any, S: Any, Vh: Any, A_shape: Any) -> Any:  # noqa:
 
 
 def eigh_grad(grads: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
-    gL, gV = grads  # noqa: N806
-    L, V = eigenvalues, eigenvectors  # noqa: N806
+    gL, gV = grads
+    L, V = eigenvalues, eigenvectors
     if gV is None:
         return (V * gL.unsqueeze(-2).to(V.dtype)) @ adjoint(V)
     inner = adjoint(V) @ gV
@@ -382,8 +382,8 @@ def eigh_grad(grads: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
 
 
 def eig_grad(grads: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
-    gL, gV = grads  # noqa: N806
-    L, V = eigenvalues, eigenvectors  # noqa: N806
+    gL, gV = grads
+    L, V = eigenvalues, eigenvectors
     if gV is None:
         return solve(adjoint(V), gL.unsqueeze(-1) * adjoint(V), True)
     inner = adjoint(V) @ gV
@@ -403,13 +403,13 @@ derivative("linalg_eig", self=eig_grad)
 
 
 def pinv_grad(grad: Any, result: Any, self: Any) -> Any:
-    A, P, Ph, Gh = self, result, adjoint(result), adjoint(grad)  # noqa: N806
+    A, P, Ph, Gh = self, result, adjoint(result), adjoint(grad)
     if A.shape[-2] <= A.shape[-1]:
-        K = Gh @ P  # noqa: N806
-        KPh = K @ Ph  # noqa: N806
+        K = Gh @ P
+        KPh = K @ Ph
         return KPh - adjoint(P @ K) - (A @ P) @ KPh + (Ph @ P) @ (Gh - K @ A)
-    K = P @ Gh  # noqa: N806
-    PhK = Ph @ K  # noqa: N806
+    K = P @ Gh
+    PhK = Ph @ K
     return PhK - adjoint(K @ P) - (PhK @ P) @ A + ((Gh - A @ K) @ P) @ Ph
 
 
@@ -420,7 +420,7 @@ def lstsq_grad(grads: Any, self: Any, b: Any, solution: Any) -> tuple[Any, Any]:
     g_a = g_b = None
     if g_solution is not None:
         g = g_solution.unsqueeze(-1) if vector else g_solution
-        P = pinv(self)  # noqa: N806
+        P = pinv(self)
         g_a, g_b = pinv_grad(g @ adjoint(right), P, self), adjoint(P) @ g
     if g_residuals is not None and g_residuals.numel():
         rest = 2 * g_residuals.unsqueeze(-2) * (self @ x - right)
@@ -432,7 +432,7 @@ def lstsq_grad(grads: Any, self: Any, b: Any, solution: Any) -> tuple[Any, Any]:
 def matrix_exp_grad(grad: Any, self: Any) -> Any:
     """The upper right block of the exponential of [[A^H, grad], [0, A^H]]."""
     n = self.shape[-1]
-    A = adjoint(self)  # noqa: N806
+    A = adjoint(self)
     block = cat([cat([A, grad], -1), cat([A.new_zeros(A.shape), A], -1)], -2)
     return matrix_exp(block).narrow(-2, 0, n).narrow(-1, n, n)
 

@@ -110,7 +110,8 @@ def embedding_double_grad(grad: Any, indices: Any, padding_idx: int) -> Any:
 derivative("index.Tensor", self=lambda grad, self_shape, indices:
            index_put_(zeros(grad, self_shape), indices, grad, True))
 derivative("index_put",
-           self=lambda grad, indices, values, accumulate: grad if accumulate else grad.index_put(indices, zeros_like(values), False),
+           self=lambda grad, indices, values_shape, accumulate:
+           grad if accumulate else grad.index_put(indices, zeros(grad, values_shape), False),
            values=lambda grad, indices: index(grad, indices))
 derivative("index_select", self=lambda grad, self_shape, dim, index: index_select_backward(grad, self_shape, dim, index))
 derivative("index_fill.int_Scalar", self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
@@ -138,13 +139,15 @@ derivative("scatter_reduce.two", **{"self, src": lambda grad, self, dim, index, 
                                     reduce_grads(SCATTER, grad, self, dim, index, src, reduce, include_self, result)})
 derivative("take", self=lambda grad, self_shape, index: zeros(grad, self_shape).put_(index, grad, True))
 derivative("put",
-           self=lambda grad, index, source, accumulate: grad if accumulate else grad.put(index, zeros_like(source), False),
+           self=lambda grad, index, source_shape, accumulate:
+           grad if accumulate else grad.put(index, zeros(grad, source_shape), False),
            source=lambda grad, index, source_shape: grad.take(index).reshape(source_shape))
 derivative("masked_select", self=lambda grad, self_shape, mask: masked_select_grad(grad, self_shape, mask))
 derivative("masked_scatter",
            self=lambda grad, mask: grad.masked_fill(mask, 0),
            source=lambda grad, mask, source_shape: masked_scatter_backward(grad, mask, source_shape))
-derivative("masked_scatter_backward", grad_output=lambda grad, grad_output, mask: zeros_like(grad_output).masked_scatter(mask, grad))
+derivative("masked_scatter_backward", grad_output=lambda grad, grad_output_shape, mask:
+           zeros(grad, grad_output_shape).masked_scatter(mask, grad))
 derivative("embedding", weight=lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq:
            registry["embedding_dense_backward"].call(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq))
 derivative("embedding_dense_backward", grad_output=lambda grad, indices, padding_idx:

@@ -154,13 +154,15 @@ derivative("slice_backward", grad_output=lambda grad, dim, start, end, step: sli
 derivative("diagonal_backward", grad_output=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 derivative("unfold_backward", grad_in=lambda grad, dim, size, step: grad.unfold(dim, size, step))
 derivative("select_scatter",
-           self=lambda grad, src, dim, index: grad.select_scatter(zeros_like(src), dim, index),
+           self=lambda grad, src_shape, dim, index: grad.select_scatter(grad.new_zeros(src_shape), dim, index),
            src=lambda grad, dim, index: grad.select(dim, index))
 derivative("slice_scatter",
-           self=lambda grad, src, dim, start, end, step: grad.slice_scatter(zeros_like(src), dim, start, end, step),
+           self=lambda grad, src_shape, dim, start, end, step:
+           grad.slice_scatter(grad.new_zeros(src_shape), dim, start, end, step),
            src=lambda grad, dim, start, end, step: slice_(grad, dim, start, end, step))
 derivative("diagonal_scatter",
-           self=lambda grad, src, offset, dim1, dim2: grad.diagonal_scatter(zeros_like(src), offset, dim1, dim2),
+           self=lambda grad, src_shape, offset, dim1, dim2:
+           grad.diagonal_scatter(grad.new_zeros(src_shape), offset, dim1, dim2),
            src=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 derivative("as_strided_scatter",
            self=lambda grad, self_shape, self_stride, size, stride, storage_offset:

@@ -1,6 +1,7 @@
 """Copies between tensors, dtypes and devices: what crosses a boundary goes through here."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -11,8 +12,8 @@ from ..._dispatch.keys import CPU, META, PIPELINE, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import DType
 from ..._tensor import Tensor, empty_tensor
-from .forms import OVERLAP
-from .layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides, overlaps_itself
+from .forms import check_writable
+from .layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -22,12 +23,13 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
         RuntimeError: if the shapes do not broadcast to this one.
         NotImplementedError: if the source has no data.
     """
-    if src.shape != self.shape and broadcast_shapes(self.shape, src.shape) != self.shape:
-        raise RuntimeError(
-            f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(broadcast_shapes(self.shape, src.shape))}"
-        )
-    if self._keys & STRIDED and overlaps_itself(self.shape, self._strides()):
-        raise RuntimeError(OVERLAP)
+    if src is self or same_elements(self, src):
+        return self
+    if src.shape != self.shape and (common := broadcast_shapes(self.shape, src.shape)) != self.shape:
+        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(common)}")
+    check_writable(self, (src,))
+    if src._dtype.is_complex and not self._dtype.is_complex:
+        warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
     if self._array is not None:
         values = src._host("copy")
         with np.errstate(all="ignore"):
@@ -36,6 +38,12 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     elif not self.is_meta:
         raise NotImplementedError(f"copy_: no kernel writes to the device {self.device}")
     return self
+
+
+def same_elements(self: Tensor, src: Tensor) -> bool:
+    """Whether two tensors are the same elements of the same storage in the same order."""
+    return (self._storage is not None and self._storage is src._storage and self._offset == src._offset
+            and self._dtype is src._dtype and self.shape == src.shape and self._strides() == src._strides())
 
 
 def clone(self: Tensor, memory_format: Any = None) -> Tensor:

@@ -311,15 +311,33 @@ def resize_output(out: Tensor, shape: Ints) -> Tensor:
     return out
 
 
+def check_separate(target: Tensor, inputs: Any = ()) -> None:
+    """Refuse to write into memory that the write itself would read at all or write twice (ATen's ``assert_no_overlap``)."""
+    check_writable(target)
+    check_disjoint(target, _tensors(inputs))
+
+
+def with_overlap(check: Callable[..., None], policy: Callable[..., None]) -> Callable[..., None]:
+    """A check of an operator that exists in place only, with its own ``policy(target, inputs)`` on shared memory."""
+
+    def row(self: Any, *args: Any) -> None:
+        check(self, *args)
+
+    row.policy = policy  # type: ignore[attr-defined]
+    row.__wrapped__ = check  # type: ignore[attr-defined]
+    return row
+
+
 def writing_kernel(check: Callable[..., None], write: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The kernel of an operator that exists in place only: its meta row checks, its row writes into the first array, or
     into a list of them.
     """
+    policy = getattr(check, "policy", check_writable)
 
     def kernel(self: Any, *args: Any) -> Any:
         check(self, *args)
         if self.__class__ in TENSOR_TYPES:
-            check_writable(self, args)
+            policy(self, args)
         else:
             for target in self:
                 check_writable(target)

@@ -44,6 +44,10 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None,
     return out
 
 
+def masked_fill_(x: Any, mask: Any, value: Any) -> None:
+    np.copyto(x, np.asarray(value).astype(x.dtype), where=mask)
+
+
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
     return np.where(mask, np.asarray(value).astype(x.dtype), x)
 
@@ -90,4 +94,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "where.self": lambda condition, x, y: np.where(condition, x, y),
     "masked_fill.Scalar": masked_fill,
     "masked_fill.Tensor": masked_fill,
+    "masked_fill_.Scalar": masked_fill_,
+    "masked_fill_.Tensor": masked_fill_,
 }

@@ -141,7 +141,7 @@ def linalg_slogdet(a: ndarray) -> Arrays:
 
 
 def linalg_solve_ex(a: ndarray, b: ndarray, left: bool = True, check_errors: bool = False) -> Arrays:
-    vector = b.ndim == 1 or a.ndim - 1 == b.ndim and b.shape == a.shape[:-1]
+    vector = b.ndim == 1 or (a.ndim - 1 == b.ndim and b.shape == a.shape[:-1])
     right = b[..., None] if vector else b
     batch = np.broadcast_shapes(a.shape[:-2], right.shape[:-2])
     lu, pivots, info = lu_factor_ex(np.broadcast_to(a, batch + a.shape[-2:]))

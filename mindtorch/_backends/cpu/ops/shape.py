@@ -45,12 +45,21 @@ def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
     return np.repeat(np.arange(len(repeats)), repeats)
 
 
+def triangle_inplace(of: Callable[..., Array]) -> Callable[..., None]:
+    def row(x: Array, diagonal: int = 0) -> None:
+        x[...] = of(x, diagonal)
+
+    return row
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     "cat": cat,
     "stack": stack,
     "flip": lambda x, dims: np.flip(x, dims) if dims else x,
     "tril": lambda x, diagonal=0: np.tril(x, diagonal),
     "triu": lambda x, diagonal=0: np.triu(x, diagonal),
+    "tril_": triangle_inplace(np.tril),
+    "triu_": triangle_inplace(np.triu),
     "tril_indices": triangle_indices(np.tril_indices),
     "triu_indices": triangle_indices(np.triu_indices),
     "repeat_interleave.Tensor": repeat_interleave,

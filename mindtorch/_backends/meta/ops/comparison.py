@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...common.errors import check, check_fits, not_implemented_for
+from ...common.forms import with_overlap
 from ...common.layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
 from ...._dispatch.dispatcher import TENSOR_TYPES
@@ -63,6 +64,13 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     return Spec(broadcast_shapes(self.shape, mask.shape), self._dtype)
 
 
+def masked_fill_(self: Any, mask: Any, value: Any) -> None:
+    shape = masked_fill(self, mask, value).shape
+    check(shape == self.shape, f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}")
+
+
+#: It may write to one element several times, and reads the value before.
+MASKED_FILL_ = with_overlap(masked_fill_, lambda self, inputs: None)
 CLAMP = Pointwise("default", 3, "ihf", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
 CLAMP_ONE = Pointwise("default", 2, "ihf", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
 CLAMP_BY_ONE = Pointwise("default", 2, FLOATS, check=check_bounds)
@@ -106,4 +114,6 @@ ROWS: dict[str, Callable[..., Any]] = {
     "where.self": Pointwise("default", 3, untyped=(0,), check=check_condition),
     "masked_fill.Scalar": masked_fill,
     "masked_fill.Tensor": masked_fill,
+    "masked_fill_.Scalar": MASKED_FILL_,
+    "masked_fill_.Tensor": MASKED_FILL_,
 }

@@ -25,25 +25,25 @@ def broadcast_batches(a: Any, b: Any) -> Ints:
 # -- LU ----------------------------------------------------------------------------------------------------------------
 
 
-def _lu(A: Any) -> Specs:  # noqa: N803
+def _lu(A: Any) -> Specs:
     """LU and pivots."""
     (n, m), batch = A.shape[-2:], batch_of(A)
     return column_major(A.shape, A._dtype), Spec((*batch, min(n, m)), int32)
 
 
-def lu_factor_ex(A: Any, pivot: bool = True, check_errors: bool = False, function: str = "torch.lu_factor") -> Specs:  # noqa: N803
+def lu_factor_ex(A: Any, pivot: bool = True, check_errors: bool = False, function: str = "torch.lu_factor") -> Specs:
     check(A.ndim >= 2, f"{function}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
     check_lapack("lu_cpu", A._dtype)
     check(pivot or not A.numel(), "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     return *_lu(A), Spec(batch_of(A), int32)
 
 
-def linalg_lu(A: Any, pivot: bool = True) -> Specs:  # noqa: N803
+def linalg_lu(A: Any, pivot: bool = True) -> Specs:
     lu_factor_ex(A, pivot, False, "linalg.lu")
     return _unpacked(A, pivot)
 
 
-def _unpacked(A: Any, with_p: bool = True, with_lu: bool = True) -> Specs:  # noqa: N803
+def _unpacked(A: Any, with_p: bool = True, with_lu: bool = True) -> Specs:
     """P, L and U; what is not wanted is empty."""
     (n, m), batch, dtype = A.shape[-2:], batch_of(A), A._dtype
     k, nothing = min(n, m), Spec((0,), dtype)
@@ -51,7 +51,7 @@ def _unpacked(A: Any, with_p: bool = True, with_lu: bool = True) -> Specs:  # no
             Spec((*batch, k, m), dtype) if with_lu else nothing)
 
 
-def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Specs:  # noqa: N803
+def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_pivots: bool = True) -> Specs:
     check_matrix("torch.lu_unpack", LU_data, "LU_data")
     check(not unpack_pivots or LU_pivots._dtype is int32,
           "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: this function is "
@@ -59,7 +59,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     return _unpacked(LU_data, unpack_pivots, unpack_data)
 
 
-def lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool = False) -> Spec:  # noqa: N803
+def lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool = False) -> Spec:
     function = "torch.linalg.lu_solve"
     check_floating(function, LU)
     check_same_dtype("linalg.lu_solve", LU, B, ("LU", "B"))
@@ -77,25 +77,25 @@ def lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool = Fa
     return column_major(shape, B._dtype) if left else Spec(shape, B._dtype)
 
 
-def linalg_det(A: Any) -> Specs:  # noqa: N803
+def linalg_det(A: Any) -> Specs:
     check_square("linalg.det", A)
     check_floating("linalg.det", A)
     check_lapack("lu_cpu", A._dtype)
     return Spec(batch_of(A), A._dtype), *_lu(A)
 
 
-def linalg_slogdet(A: Any) -> Specs:  # noqa: N803
+def linalg_slogdet(A: Any) -> Specs:
     check_square("linalg.slogdet", A)
     check_floating("linalg.slogdet", A, low_precision=False)
     return Spec(batch_of(A), A._dtype), Spec(batch_of(A), A._dtype.to_real()), *_lu(A)
 
 
-def is_vector(A: Any, B: Any) -> bool:  # noqa: N803
+def is_vector(A: Any, B: Any) -> bool:
     """Whether the right-hand side of a system is a batch of vectors."""
-    return B.ndim == 1 or A.ndim - 1 == B.ndim and B.shape == A.shape[:-1]
+    return B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
 
 
-def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> Specs:  # noqa: N803
+def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> Specs:
     check_square("linalg.solve", A)
     check_floating("linalg.solve", A)
     check_lapack("lu_cpu", A._dtype)
@@ -116,7 +116,7 @@ def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = Fals
     return solution, column_major((*batch, n, n), A._dtype), Spec((*batch, n), int32), Spec(batch, int32)
 
 
-def linalg_inv_ex(A: Any, check_errors: bool = False) -> Specs:  # noqa: N803
+def linalg_inv_ex(A: Any, check_errors: bool = False) -> Specs:
     check_square("linalg.inv", A)
     check_floating("linalg.inv", A, low_precision=False)
     return column_major(A.shape, A._dtype), Spec(batch_of(A), int32)
@@ -125,7 +125,7 @@ def linalg_inv_ex(A: Any, check_errors: bool = False) -> Specs:  # noqa: N803
 # -- triangular systems and Cholesky -----------------------------------------------------------------------------------
 
 
-def solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Spec:  # noqa: N803
+def solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Spec:
     check_square("linalg.solve_triangular", self)
     check_matrix("linalg.solve_triangular", B, "B")
     check_same_dtype("linalg.solve_triangular", self, B)
@@ -136,7 +136,7 @@ def solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitrian
     return column_major((*broadcast_batches(self, B), *B.shape[-2:]), B._dtype)
 
 
-def triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Specs:  # noqa: N803
+def triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Specs:
     for name, matrix in (("b", self), ("A", A)):
         check(matrix.ndim >= 2,
               f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has {matrix.ndim} dimensions instead")
@@ -146,7 +146,7 @@ def triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = Fa
     return column_major((*batch, *self.shape[-2:]), self._dtype), column_major((*batch, *A.shape[-2:]), A._dtype)
 
 
-def _check_system(function: str, B: Any, A: Any) -> None:  # noqa: N803
+def _check_system(function: str, B: Any, A: Any) -> None:
     n, m = A.shape[-2:]
     check(n == m, f"{function}: A must be batches of square matrices, but they are {n} by {m} matrices")
     check(m == B.shape[-2], f"Incompatible matrix sizes for {function}: each A matrix is {m} by {m} but each b matrix is "
@@ -191,7 +191,7 @@ def ldl_factor_ex(self: Any, hermitian: bool = False, check_errors: bool = False
     return column_major(self.shape, self._dtype), Spec(tuple(self.shape[:-1]), int32), Spec(batch_of(self), int32)
 
 
-def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:  # noqa: N803
+def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:
     function = "torch.linalg.ldl_solve"
     check_square(function, LD)
     check_floating(function, LD)
@@ -208,7 +208,7 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:  #
 # -- QR ----------------------------------------------------------------------------------------------------------------
 
 
-def linalg_qr(A: Any, mode: str = "reduced") -> Specs:  # noqa: N803
+def linalg_qr(A: Any, mode: str = "reduced") -> Specs:
     check_matrix("linalg.qr", A)
     check_floating("linalg.qr", A)
     check(mode in ("reduced", "complete", "r"),
@@ -225,7 +225,7 @@ def geqrf(self: Any) -> Specs:
     return column_major(self.shape, self._dtype), Spec((*batch_of(self), min(self.shape[-2:])), self._dtype)
 
 
-def householder_product(input: Any, tau: Any) -> Spec:  # noqa: A002
+def householder_product(input: Any, tau: Any) -> Spec:
     _check_reflectors("torch.linalg.householder_product", input, tau)
     check(input.shape[-2] >= input.shape[-1],
           "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]")
@@ -265,7 +265,7 @@ def _check_reflectors(function: str, matrix: Any, tau: Any) -> None:
 # -- singular values and eigenvalues -----------------------------------------------------------------------------------
 
 
-def linalg_svd(A: Any, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> Specs:  # noqa: N803
+def linalg_svd(A: Any, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> Specs:
     check_matrix("linalg.svd", A)
     check_floating("linalg.svd", A)
     check_lapack("linalg_svd_cpu", A._dtype)
@@ -279,7 +279,7 @@ def linalg_svd(A: Any, full_matrices: bool = False, compute_uv: bool = True, dri
             column_major((*batch, m if full_matrices else k, m), dtype))
 
 
-def linalg_eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> Specs:  # noqa: N803
+def linalg_eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> Specs:
     check_square("linalg.eigh", A)
     check(UPLO.upper() in ("L", "U"), f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     check_lapack("linalg_eigh_cpu", A._dtype)

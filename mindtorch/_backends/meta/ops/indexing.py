@@ -7,6 +7,7 @@ from typing import Any
 
 from ...._dtype import bool_, int32, int64, uint8
 from ...common.errors import NAMES, check, check_number, not_implemented_for
+from ...common.forms import check_disjoint, check_separate, check_writable, with_overlap
 from ...common.layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides,
     wrap_dim,
@@ -323,28 +324,44 @@ def zero_(self: Any) -> None:
     """Nothing can be wrong."""
 
 
+def repeats(self: Any, inputs: Any) -> None:
+    """The policy on shared memory of what may write the same element several times, as it is the same each time."""
+
+
+def index_put_memory(self: Any, inputs: Any) -> None:
+    """Elements may be written several times, but not be read meanwhile."""
+    indices, values, *accumulate = inputs
+    if accumulate == [True] or not fills_mask(self, indices, values):
+        check_disjoint(self, [values, *(index for index in indices if index is not None)])
+
+
+def target_only(self: Any, inputs: Any) -> None:
+    """The value is read before the first element is written."""
+    check_writable(self)
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     "index.Tensor": index,
-    "index_put_": index_put_,
+    "index_put_": with_overlap(index_put_, index_put_memory),
     "index_select": index_select,
-    "index_add_": index_add_,
-    "index_reduce_": index_reduce_,
-    "index_copy_": index_copy_,
-    "index_fill_.int_Scalar": index_fill_scalar_,
-    "index_fill_.int_Tensor": index_fill_tensor_,
+    "index_add_": with_overlap(index_add_, check_separate),
+    "index_reduce_": with_overlap(index_reduce_, check_separate),
+    "index_copy_": with_overlap(index_copy_, check_separate),
+    "index_fill_.int_Scalar": with_overlap(index_fill_scalar_, repeats),
+    "index_fill_.int_Tensor": with_overlap(index_fill_tensor_, repeats),
     "gather": gather,
-    "scatter_.src": check_scatter,
-    "scatter_.value": scatter_value_,
-    "scatter_.reduce": scatter_reduce_old_,
-    "scatter_.value_reduce": scatter_value_reduce_,
-    "scatter_add_": check_scatter,
-    "scatter_reduce_.two": scatter_reduce_,
+    "scatter_.src": with_overlap(check_scatter, check_separate),
+    "scatter_.value": with_overlap(scatter_value_, check_separate),
+    "scatter_.reduce": with_overlap(scatter_reduce_old_, check_separate),
+    "scatter_.value_reduce": with_overlap(scatter_value_reduce_, check_separate),
+    "scatter_add_": with_overlap(check_scatter, check_separate),
+    "scatter_reduce_.two": with_overlap(scatter_reduce_, check_separate),
     "take": take,
-    "put_": put_,
+    "put_": with_overlap(put_, check_separate),
     "masked_select": masked_select,
     "masked_scatter_": masked_scatter_,
     "embedding_renorm_": embedding_renorm_,
-    "fill_.Scalar": fill_scalar_,
-    "fill_.Tensor": fill_tensor_,
-    "zero_": zero_,
+    "fill_.Scalar": with_overlap(fill_scalar_, repeats),
+    "fill_.Tensor": with_overlap(fill_tensor_, target_only),
+    "zero_": with_overlap(zero_, repeats),
 }

@@ -86,7 +86,7 @@ def randperm(n: int, generator: Any = None, dtype: DType | None = None) -> Spec:
     return Spec((n,), dtype)
 
 
-def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec, Spec]:  # noqa: A002
+def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec, Spec]:
     shape = tuple(input.shape)
     stride: Ints | None = like_strides(shape, input._strides())
     check(input._dtype.category >= FLOATING,

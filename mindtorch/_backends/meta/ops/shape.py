@@ -7,6 +7,7 @@ from typing import Any
 
 from ...._dtype import DType, int32, int64, promote_types
 from ...common.errors import check, not_implemented_for
+from ...common.forms import with_overlap
 from ...common.layout import Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims
 
 Layout = tuple[Ints, Ints]
@@ -77,6 +78,15 @@ def triangle(name: str) -> Callable[..., Spec]:
     return row
 
 
+def triangle_inplace(name: str) -> Callable[..., None]:
+    check_triangle = triangle(name)
+
+    def row(self: Any, diagonal: int = 0) -> None:
+        check_triangle(self, diagonal)
+
+    return with_overlap(row, lambda self, inputs: None)
+
+
 def triangle_size(row: int, col: int, offset: int) -> int:
     """How many elements of a matrix lie on the diagonal ``offset`` or below it."""
     return sum(min(max(i + 1 + offset, 0), col) for i in range(row))
@@ -106,6 +116,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "flip": flip,
     "tril": triangle("tril"),
     "triu": triangle("triu"),
+    "tril_": triangle_inplace("tril"),
+    "triu_": triangle_inplace("triu"),
     "tril_indices": triangle_indices("tril_indices", triangle_size),
     "triu_indices": triangle_indices(
         "triu_indices", lambda row, col, offset: row * col - triangle_size(row, col, offset - 1)),
