@@ -45,11 +45,12 @@ from ._random import (
     Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
     initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
 )  # fmt: skip
+from ._lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
 from ._random.factories import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
     randn as randn, randn_like as randn_like, randperm as randperm,
 )  # fmt: skip
-from . import autograd as autograd, functional as functional, linalg as linalg, masked as masked, nn as nn, optim as optim, random as random, special as special
+from . import autograd as autograd, fft as fft, functional as functional, linalg as linalg, masked as masked, nn as nn, optim as optim, random as random, special as special
 from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
 from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage

@@ -199,7 +199,7 @@ def install() -> None:
     methods["new"] = lambda self, *args: type(self)(*args, dtype=self.dtype)
     for name, method in methods.items():
         setattr(Tensor, name, method)
-    UntypedStorage.__reduce__ = _storage_reduce  # type: ignore[method-assign]
+    UntypedStorage.__reduce__ = _storage_reduce  # type: ignore[method-assign, assignment]
 
 
 install()

@@ -22,11 +22,11 @@ class device:
     type: str
     index: int | None
 
-    def __init__(self, type: str | int | device, index: int | None = None):  # noqa: A002 (PyTorch's name)
+    def __init__(self, type: Any, index: int | None = None):  # noqa: A002 (PyTorch's name)
         if isinstance(type, device):
             type, index = type.type, type.index
         elif isinstance(type, int) and not isinstance(type, bool):
-            type, index = "npu", type
+            type, index = "npu", int(type)
         elif not isinstance(type, str):
             raise TypeError(f"device(): argument 'type' must be str, not {type.__class__.__name__}")
         match = _SPELLING.match(type)

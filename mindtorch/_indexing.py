@@ -22,9 +22,9 @@ from ._dispatch.schemas import registry
 from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
 from ._tensor import Tensor
 
-alias, copy_, fill_scalar_, fill_tensor_, index_put_, index_tensor, select, slice_, unsqueeze, view = (
+alias, copy_, expand, fill_scalar_, fill_tensor_, index_put_, index_tensor, select, slice_, unsqueeze, view = (
     registry[name].call for name in (
-        "alias", "copy_", "fill_.Scalar", "fill_.Tensor", "index_put_", "index.Tensor", "select.int", "slice.Tensor",
+        "alias", "copy_", "expand", "fill_.Scalar", "fill_.Tensor", "index_put_", "index.Tensor", "select.int", "slice.Tensor",
         "unsqueeze", "view"))
 PLAIN = CPU | STRIDED
 LONG = range(-(2**63), 2**63)
@@ -173,7 +173,7 @@ def as_value(self: Tensor, value: Any) -> Any:
         number = value.item() if isinstance(value, np.generic) else value
         dtype = self._dtype
         if is_half := dtype.category == FLOATING and dtype.itemsize == 2:  # where what is too large becomes infinite
-            number = float(number)
+            number = float(number)  # type: ignore[arg-type]
         else:
             check_number(dtype, number)
         return make_tensor(number, dtype=dtype, device=self._device) if is_half or self._keys & AUTOGRAD else number
@@ -193,7 +193,7 @@ def copy_to(part: Tensor, value: Any) -> None:
     elif not value.ndim and value._keys & CPU:
         fill_tensor_(part, value)
     else:
-        copy_(part, without_leading_ones(value))
+        copy_(part, expand(without_leading_ones(value), part.shape))
 
 
 def without_leading_ones(value: Tensor) -> Tensor:
@@ -239,7 +239,8 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
     specified = sum(map(dims_of, items))
     if specified > self.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
-    part, tensors, dim = self, [], 0
+    tensors: list[Any] = []
+    part, dim = self, 0
     for position, item in enumerate(items):
         if item is None:
             part, dim = unsqueeze(part, dim), dim + 1
@@ -338,6 +339,5 @@ def delitem(self: Tensor, index: Any) -> None:
     raise TypeError("Tensor does not support deleting items")
 
 
-Tensor.__getitem__ = getitem  # type: ignore[attr-defined]
-Tensor.__setitem__ = setitem  # type: ignore[attr-defined]
-Tensor.__delitem__ = delitem  # type: ignore[attr-defined]
+for _name, _method in (("__getitem__", getitem), ("__setitem__", setitem), ("__delitem__", delitem)):
+    setattr(Tensor, _name, _method)

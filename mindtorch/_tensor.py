@@ -7,11 +7,12 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _device
+from ._device import device as Device
 from ._autograd import engine, views
 from ._autograd.accumulate import check_assigned_grad, grad_accumulator
 from ._autograd.hooks import HookDict, RemovableHandle
@@ -66,6 +67,17 @@ class Tensor(metaclass=_TensorType):
     _post_accumulate_hooks: HookDict | None = None
     _retains_grad: bool = False
     _pending: Any = None  #: the pipeline entry that will compute this tensor
+    if TYPE_CHECKING:  # what ``_api`` attaches
+
+        def __getattr__(self, name: str) -> Any: ...
+
+        __add__: Any
+        __sub__: Any
+        __mul__: Any
+        __truediv__: Any
+        __matmul__: Any
+        __neg__: Any
+        __getitem__: Any
     __array_priority__ = 1000  # NumPy arrays leave mixed arithmetic to us
     __hash__ = object.__hash__
 
@@ -98,7 +110,7 @@ class Tensor(metaclass=_TensorType):
         return self._dtype
 
     @property
-    def device(self) -> _device.device:
+    def device(self) -> Device:
         return self._device
 
     @property

@@ -136,3 +136,11 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
             f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(tensor.shape)}'. "
             "Please ensure that the gradient and the tensor are the same size"
         )
+
+
+def may_take_more(gradient: Any) -> bool:
+    """Whether another gradient may be added in place to one that nobody else refers to: its memory is its own, and dense."""
+    if gradient._base is not None or gradient._keys & STRIDED and not gradient._is_dense():
+        return False
+    cell = gradient._cell
+    return cell is None or getrefcount(cell) == ALONE + 1

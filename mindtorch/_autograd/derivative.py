@@ -17,6 +17,7 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable
 from operator import itemgetter
+from functools import partial
 from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES
@@ -202,13 +203,15 @@ class Derivative:
                 f"derivative of {self.op.name}: a formula needs {need!r}, which is neither an input nor an output"
             )
 
-    def start(self, args: tuple[Any, ...], inplace: bool = False) -> OperatorNode | None:
-        """A node for a call, its edges set and its inputs saved; None if no differentiable input requires grad."""
+    def start(self, args: tuple[Any, ...], inplace: bool = False, always: bool = False) -> OperatorNode | None:
+        """A node for a call, its edges set and its inputs saved; None if no differentiable input requires grad, unless
+        there is to be one ``always``.
+        """
         mask = 0
         count = len(args)
         edges: list[Any] = []
         for bit, position in self.inputs:
-            arg = args[position] if position < count else None
+            arg: Any = args[position] if position < count else None
             kind = arg.__class__
             if kind in TENSOR_TYPES:
                 if arg._keys & AUTOGRAD:
@@ -227,7 +230,9 @@ class Derivative:
             else:
                 edges.append(None)
         if not mask:
-            return None
+            if not always:
+                return None
+            mask = 1
         node = new(self.node_class)
         node._order = next_sequence_nr()
         node._edges = tuple(edges)
@@ -260,7 +265,7 @@ class Derivative:
             outputs: Any = (result,)
         else:
             outputs = result
-            node._outputs = tuple([None if t is None else (tuple(t.shape), t._dtype, t._device) for t in outputs])
+            node._outputs = tuple([None if t is None else (tuple(t.shape), t._dtype, t._device) for t in outputs])  # type: ignore[misc]
             differentiable = None if self.row is None else self.row.outputs
             for number, output in enumerate(outputs):
                 if (output is not None and output._dtype.category >= FLOATING
@@ -348,11 +353,14 @@ class OperatorNode(Node):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
         value = self._saved_value(name)
         if isinstance(value, list):
-            items = [SavedTensor(self, lambda i=i: self._saved_value(name)[i]) for i in range(len(value))]
+            items = [SavedTensor(self, partial(self._saved_item, name, i)) for i in range(len(value))]
             return tuple(item if raw else item.unpack() for item in items)
         if raw:
             return SavedTensor(self, lambda: self._saved_value(name))
         return value.unpack(self) if value.__class__ is Saved else value
+
+    def _saved_item(self, name: str, i: int) -> Any:
+        return self._saved_value(name)[i]
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(f"_saved_{name}" for name in self._saved_names())]

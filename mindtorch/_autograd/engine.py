@@ -5,6 +5,7 @@ import itertools
 import warnings
 from collections.abc import Mapping, Sequence
 from heapq import heappop, heappush, heappushpop
+from sys import getrefcount
 from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES, call_on
@@ -12,12 +13,12 @@ from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local, set_local
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
-from .accumulate import AccumulateGrad
+from .accumulate import ALONE, AccumulateGrad, may_take_more
 from .anomaly import AnomalyMode, check_nan, explain_failure
 from .node import Edge, GradientEdge, GraphRoot, Node
 from .utils import can_expand, reduce_grad
 
-add = registry["add.Tensor"].call
+add, add_ = registry["add.Tensor"].call, registry["add_.Tensor"].call
 _next_id = itertools.count().__next__
 
 
@@ -101,7 +102,8 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
             return execute(roots, gradients, keep_graph, create_graph, inputs, capture)
         finally:
             set_local("pipeline", active)
-    root = node = GraphRoot()
+    root = GraphRoot()
+    node: Node = root
     root._edges = tuple(roots)
     task = Task(root, keep_graph, inputs, capture)
     dependencies, needed, captures = task.dependencies, task.needed, task.captures
@@ -133,7 +135,8 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                 left = dependencies[target] = dependencies[target] - 1
                 buffer = buffers.get(target)
                 if buffer is None:
-                    if needed is not None and target not in needed and target not in captures:
+                    if needed is not None and target not in needed and target not in captures and (
+                            node is not root or len(roots) > 1):  # the hooks of a single root run in any case
                         continue
                     buffer = [None] * len(target._outputs)
                     buffer[number] = gradient
@@ -143,7 +146,12 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                 else:
                     if gradient is not None:
                         have = buffer[number]
-                        buffer[number] = gradient if have is None else add(have, gradient)
+                        if have is None:
+                            buffer[number] = gradient
+                        elif not create_graph and getrefcount(have) == ALONE + 1 and may_take_more(have):
+                            add_(have, gradient)
+                        else:
+                            buffer[number] = add(have, gradient)
                         have = None
                     if left:
                         continue

@@ -8,6 +8,7 @@ from __future__ import annotations
 import functools
 import warnings
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES, call_on
@@ -74,7 +75,7 @@ class FunctionNode(Node, FunctionCtx):
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
         if self._saved is None:
             raise RuntimeError(FREED)
-        return tuple(SavedTensor(self, "saved_tensors", lambda s=s: s) for s in self._saved)
+        return tuple(SavedTensor(self, partial(_itself, saved)) for saved in self._saved)
 
     def apply(self, grads: list[Any]) -> list[Any]:
         if self.materialize_grads:
@@ -99,6 +100,10 @@ class FunctionNode(Node, FunctionCtx):
     def release_variables(self) -> None:
         if self._saved:
             self._saved = None
+
+
+def _itself(saved: Saved | None) -> Saved | None:
+    return saved
 
 
 def _zeros(output: tuple[Any, Any, Any]) -> Any:

@@ -51,10 +51,12 @@ def _inplace_form(op: Operator, found: Derivative | None, inner: Callable[..., A
     give_history = views.set_history if "v" in op.flags else views.rebase
 
     def record(self: Any, *args: Any) -> Any:
+        if self._dtype.category < FLOATING:
+            return inner(self, *args)
         views.check_inplace(self)
         node = None if found is None else found.start((self, *args), inplace=True)
         result = inner(self, *args)
-        if node is not None and self._dtype.category >= FLOATING:
+        if node is not None:
             views.describe(node, self)
             give_history(self, node)
             for i, _, fact in node.plan.output_saves:
@@ -95,7 +97,7 @@ def _out_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
 
 def _start_node(name: str, args: tuple[Any, ...]) -> Node:
     found = derivative_of(registry[name])
-    node = found.start(args) if found is not None else None
+    node = found.start(args, always=True) if found is not None else None
     if node is None:
         raise RuntimeError(f"aten::{name} has no derivative for these arguments")
     return node

@@ -155,8 +155,8 @@ def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
 class SavedTensor:
     """What ``node._raw_saved_self`` returns: the place where a node keeps a tensor, for hooks of its own."""
 
-    def __init__(self, node: Any, name: str, find: Callable[[], Saved | None]):
-        self._node, self._name, self._find = node, name, find
+    def __init__(self, node: Any, find: Callable[[], Saved | None]):
+        self._node, self._find = node, find
 
     @property
     def data(self) -> Any:

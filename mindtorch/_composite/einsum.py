@@ -137,7 +137,9 @@ def _contract(operands: list[Any], kept: int) -> Any:
     left, *rest = operands
     remaining = [sum(x.shape[d] != 1 for x in operands) for d in range(ndim)]
     for right in rest:
-        together, only_left, only_right = [], [], []
+        together: list[int] = []
+        only_left: list[int] = []
+        only_right: list[int] = []
         for d in range(kept, ndim):
             if left.shape[d] != 1 and right.shape[d] != 1:
                 remaining[d] -= 1
@@ -159,7 +161,9 @@ def _product(left: Any, right: Any, summed: list[int]) -> Any:
     """The product of two operands, summed over dimensions that stay with size 1: a batched product of matrices."""
     if not summed:
         return left * right
-    batch, rows, columns = [], [], []
+    batch: list[int] = []
+    rows: list[int] = []
+    columns: list[int] = []
     for d in range(left.ndim):
         if d not in summed:
             both = left.shape[d] != 1 and right.shape[d] != 1

@@ -55,7 +55,7 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
         multiply = self.mul_ if inplace else self.mul
         if p == 1:
             return multiply(zeros((), dtype=self.dtype, device=self.device))
-        noise = (_one_per_feature(self) if feature else empty_like(self)).bernoulli_(1 - p)
+        noise: Any = (_one_per_feature(self) if feature else empty_like(self)).bernoulli_(1 - p)
         if not alpha:
             return multiply(fresh(noise.div_(1 - p)))
         scale = 1 / ((ALPHA**2 * p + 1) * (1 - p)) ** 0.5  # which keeps the variance, as the shift keeps the mean

@@ -18,7 +18,7 @@ from .registry import Operator, OpRegistry
 #: somebody observes. A module global, so that reading it costs next to nothing.
 mode = 0
 #: Tensor and its subclasses. Membership of an argument's class is the cheapest sure test.
-TENSOR_TYPES: set[type] = set()
+TENSOR_TYPES: set[Any] = set()
 #: What wraps the backend's kernel: filled in by autograd, the pipeline and the observers when they are imported,
 #: so that the dispatcher need not know them.
 wrappers: dict[int, Callable[[Operator, int], Callable[..., Any]]] = {}

@@ -135,7 +135,7 @@ class _Check:
                 raise GradcheckError("Numerical gradient for function expected to be zero")
             return
         for o, output in enumerate(self.outputs):
-            weights = self.basis(output) if output.numel() else None
+            weights: Any = self.basis(output) if output.numel() else None
             for unit, part, where in _parts(output) if weights is not None else ():
                 gradients = self.gradients(output, weights * unit)
                 for i, x in enumerate(self.checked):

@@ -23,7 +23,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
     """
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
-    return GradientEdge(*tensor._grad_edge())
+    node, output_nr = tensor._grad_edge()  # type: ignore[misc]
+    return GradientEdge(node, output_nr)
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:

@@ -7,7 +7,6 @@ from .palette import chip, count_text, device_badge, mono, shape_text, size_text
 
 WIDTH = 960.0  #: units that a strip is drawn in
 MARK = 28  #: pixels at most that one mark is wide
-UNNAMED = "(no name)"
 
 
 def strip(facts: StorageFacts, sharer: Sharer) -> Markup:
@@ -35,7 +34,7 @@ def strips(facts: StorageFacts) -> Markup | None:
         return None
     rows: list[Markup | None] = []
     for i, sharer in enumerate(facts.sharers):
-        name = sharer.name or ("this tensor" if i == 0 else UNNAMED)
+        name = "this tensor" if i == 0 and not sharer.name else _name(sharer)
         label = [tag("span", name, class_="mt-mono mt-clip", title=name), tag("span", shape_text(sharer.shape), class_="mt-soft mt-mono")]
         rows += [tag("span", *label, class_="mt-label" if i else "mt-label mt-me"), strip(facts, sharer)]
     if facts.others:
@@ -43,6 +42,10 @@ def strips(facts: StorageFacts) -> Markup | None:
     unit = "one element" if facts.segment_bytes == facts.itemsize else size_text(facts.segment_bytes)
     rows.append(tag("span", f"{size_text(facts.bytes)}, each mark is {unit}", class_="mt-note"))
     return tag("div", *rows, class_=f"mt-strips {storage_class(facts.number)}", style=f"--mt-length:{MARK * facts.segments}px")
+
+
+def _name(sharer: Sharer) -> str:
+    return sharer.name or ("(no name)" if sharer.is_view else "(base, no name)")
 
 
 def storage_page(facts: StorageFacts) -> Markup:
@@ -60,10 +63,10 @@ def storage_page(facts: StorageFacts) -> Markup:
 def storage_text(facts: StorageFacts) -> str:
     """The same for a terminal."""
     lines = [f"storage of {size_text(facts.bytes)} on {facts.device}, seen by {count_text(len(facts.sharers) + facts.others, 'tensor')}"]
-    width = max(len(s.name or UNNAMED) for s in facts.sharers)
+    width = max(len(_name(sharer)) for sharer in facts.sharers)
     for sharer in facts.sharers:
         marks = "".join(" ░▒▓█"[min(4, int(c * 4 + 0.999))] for c in sharer.coverage)
-        lines.append(f"{(sharer.name or UNNAMED):>{width}} |{marks}| {shape_text(sharer.shape)} stride {tuple_text(sharer.stride)} "
+        lines.append(f"{_name(sharer):>{width}} |{marks}| {shape_text(sharer.shape)} stride {tuple_text(sharer.stride)} "
                      f"offset {sharer.offset}")
     if facts.others:
         lines.append(f"and {count_text(facts.others, 'more tensor')}")

@@ -245,7 +245,7 @@ def qr_grad(grads: Any, Q: Any, R: Any, A_shape: Any, mode: str) -> Any:
 
 
 def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
-    middle = gR @ adjoint(R) if gR is not None else 0
+    middle: Any = gR @ adjoint(R) if gR is not None else 0
     if gQ is not None:
         middle = middle - adjoint(Q) @ gQ
     middle = middle.triu()  # copied to below the diagonal
@@ -381,17 +381,20 @@ def eigh_grad(grads: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
     return V @ (inner if gL is None else inner + diagonal_matrix(gL)) @ adjoint(V)
 
 
-def eig_grad(grads: Any, eigenvalues: Any, eigenvectors: Any) -> Any:
+def eig_grad(grads: Any, eigenvalues: Any, eigenvectors: Any, self_dtype: Any) -> Any:
     gL, gV = grads
     L, V = eigenvalues, eigenvectors
     if gV is None:
-        return solve(adjoint(V), gL.unsqueeze(-1) * adjoint(V), True)
-    inner = adjoint(V) @ gV
-    check_phase(diagonal_of(inner), "linalg_eig_backward", "eigenvectors")
-    inner = inner - adjoint(V) @ (V * real(diagonal_of(inner)).unsqueeze(-2))
-    inner = inner / conj(differences(L))
-    inner = inner - diagonal_matrix(diagonal_of(inner))
-    return solve(adjoint(V), (inner if gL is None else inner + diagonal_matrix(gL)) @ adjoint(V), True)
+        middle = gL.unsqueeze(-1) * adjoint(V)
+    else:
+        inner = adjoint(V) @ gV
+        check_phase(diagonal_of(inner), "linalg_eig_backward", "eigenvectors")
+        inner = inner - adjoint(V) @ (V * real(diagonal_of(inner)).unsqueeze(-2))
+        inner = inner / conj(differences(L))
+        inner = inner - diagonal_matrix(diagonal_of(inner))
+        middle = (inner if gL is None else inner + diagonal_matrix(gL)) @ adjoint(V)
+    g = solve(adjoint(V), middle, True)
+    return g if self_dtype.is_complex else g.real
 
 
 derivative("_linalg_svd", A=svd_grad)

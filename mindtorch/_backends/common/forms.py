@@ -56,7 +56,7 @@ def check_disjoint(target: Tensor, inputs: Any) -> None:
 
 
 def _tensors(args: Any) -> list[Tensor]:
-    flat = (item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,)))
+    flat: Any = (item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,)))
     return [item for item in flat if item.__class__ in TENSOR_TYPES]
 
 

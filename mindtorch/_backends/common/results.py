@@ -15,7 +15,7 @@ def return_type(name: str, fields: tuple[str, ...]) -> Any:
     if found is None:
         found = namedtuple(name, fields)  # type: ignore[misc]
         found.__module__ = "torch.return_types"
-        found.__repr__ = _repr
+        found.__repr__ = _repr  # type: ignore[method-assign, assignment]
         TYPES[name] = found
     return found
 

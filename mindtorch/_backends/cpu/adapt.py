@@ -94,7 +94,7 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
         spec = Spec(array.shape, dtype, None if stride == contiguous_strides(array.shape) else stride)
     if spec.stride is not None:
         out = empty_tensor(spec)
-        np.copyto(out._array, array, casting="unsafe")
+        np.copyto(out._array, array, casting="unsafe")  # type: ignore[arg-type]
         return out
     if array.dtype != dtype.np:
         array = array.astype(dtype.np)

@@ -8,8 +8,8 @@ An ``out`` of another shape takes the result's strides, with ``l`` contiguous on
 round; with ``z``, one without elements does so even if it has the shape. The forms are derived from the one row.
 """
 from ..dispatcher import registry
-from . import core, creation, distance, histogram, indexing, linalg, random, reduction, scan, search, softmax, sorting, shape, views, activation, comparison, pointwise, special, nn, optim
+from . import core, creation, distance, fft, histogram, indexing, linalg, random, reduction, scan, search, softmax, sorting, shape, views, activation, comparison, pointwise, special, nn, optim
 
-for _family in (core, creation, distance, histogram, indexing, linalg, random, reduction, scan, search, softmax, sorting, shape, views, activation, comparison, pointwise, special, nn, optim):
+for _family in (core, creation, distance, fft, histogram, indexing, linalg, random, reduction, scan, search, softmax, sorting, shape, views, activation, comparison, pointwise, special, nn, optim):
     registry.define_table(_family.SCHEMAS)
 __all__ = ["registry"]

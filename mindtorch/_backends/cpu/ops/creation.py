@@ -12,9 +12,9 @@ from ...._dtype import COMPLEX, FLOATING, DType, get_default_dtype
 
 def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> np.ndarray:
     if dtype is not None and dtype.category < FLOATING:
-        return np.arange(int(start), int(end), int(step), np.int64)
+        return np.arange(int(start), int(end), int(step), dtype=np.int64)
     if all(isinstance(v, int) for v in (start, end, step)):
-        return np.arange(start, end, step, np.int64)
+        return np.arange(start, end, step, dtype=np.int64)
     return start + np.arange(math.ceil((end - start) / step), dtype=np.float64) * step
 
 

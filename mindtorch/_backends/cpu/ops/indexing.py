@@ -31,15 +31,24 @@ def key_of(indices: Any) -> Key:
     )
 
 
-def out_of_bounds(error: IndexError) -> IndexError:
-    return IndexError(str(error).replace("axis", "dimension"))
+def nothing_chosen(x: Array, key: Key, error: IndexError) -> Array:
+    """What indices out of bounds choose where they choose no elements, which is no error.
+
+    Raises:
+        IndexError: if there would be elements.
+    """
+    found = x[tuple(part if isinstance(part, slice) or part.dtype == bool else np.zeros_like(part) for part in key)]
+    if found.size:
+        raise IndexError(str(error).replace("axis", "dimension")) from None
+    return found
 
 
 def index(x: Array, indices: Any) -> Array:
+    key = key_of(indices)
     try:
-        return x[key_of(indices)]
+        return x[key]
     except IndexError as error:
-        raise out_of_bounds(error) from None
+        return nothing_chosen(x, key, error)
 
 
 def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) -> None:
@@ -50,7 +59,7 @@ def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) 
         else:
             x[key] = values
     except IndexError as error:
-        raise out_of_bounds(error) from None
+        nothing_chosen(x, key, error)
 
 
 # -- one dimension by a vector of indices -------------------------------------------------------------------------------

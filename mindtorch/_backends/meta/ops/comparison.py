@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check, check_fits, not_implemented_for
+from ...common.errors import check, check_fits, check_number, not_implemented_for
 from ...common.forms import with_overlap
 from ...common.layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
@@ -58,9 +58,10 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     if value.__class__ in TENSOR_TYPES:
         check(not value.ndim, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
                               f"{value.ndim} dimension(s).")
-    is_complex = value._dtype.is_complex if value.__class__ in TENSOR_TYPES else isinstance(value, complex)
-    check(self._dtype.is_complex or not is_complex, f"value cannot be converted to type {self.dtype} without overflow")
-    check_fits(self._dtype, value)
+        check(self._dtype.is_complex or not value._dtype.is_complex,
+              f"value cannot be converted to type {self.dtype} without overflow")
+    else:
+        check_number(self._dtype, value)
     return Spec(broadcast_shapes(self.shape, mask.shape), self._dtype)
 
 

@@ -107,12 +107,12 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     if not accumulate and fills_mask(self, indices, values):
         entries_of(self, indices)
         return
-    check(self._dtype is values._dtype,
-          f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the destination "
-          f"and {NAMES[values._dtype.name]} for the source.")
     if any(i is not None and i.is_meta and i._dtype in (uint8, bool_) for i in indices):
         return  # how many elements a mask chooses is not known
     shape, _ = indexed(self, indices)
+    check(self._dtype is values._dtype,
+          f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the destination "
+          f"and {NAMES[values._dtype.name]} for the source.")
     given = tuple(values.shape)
     check(len(given) <= len(shape) and all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False)),
           f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result of shape {list(shape)}")

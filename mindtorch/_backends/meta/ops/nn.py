@@ -50,7 +50,7 @@ def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
                                       "invert a mask, use the `~` or `logical_not()` operator instead.")
     shape, dtype, stride = Pointwise("float", 2)(self, target)
     check(shape == target.shape or shape == self.shape,
-          f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape)}")
+          f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}")
     check_cast(dtype, self._dtype)
     return Spec(shape, self._dtype, stride)
 
@@ -68,7 +68,7 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
     check_floating("log_sigmoid_cpu", self)
     shape, dtype, stride = Pointwise("default", 2)(self, target)
     check_cast(dtype, target._dtype)
-    check(shape == target.shape, f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape)}")
+    check(shape == target.shape, f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape or ())}")
     _check_fits(pos_weight, shape)
     _check_fits(weight, shape)
     return Spec(shape, target._dtype, stride)

@@ -1,0 +1,31 @@
+"""CPU kernels of Fourier transforms: NumPy's."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+ndarray = np.ndarray
+FORWARD = ("backward", "ortho", "forward")  #: NumPy's name for a normalization of a forward transform
+INVERSE = ("forward", "ortho", "backward")  #: and of an inverse one
+
+
+def fft_r2c(x: ndarray, dim: tuple[int, ...], normalization: int, onesided: bool) -> ndarray:
+    return (np.fft.rfftn if onesided else np.fft.fftn)(x, axes=dim, norm=FORWARD[normalization])
+
+
+def fft_c2c(x: ndarray, dim: tuple[int, ...], normalization: int, forward: bool) -> ndarray:
+    if not dim:
+        return x.copy()
+    if forward:
+        return np.fft.fftn(x, axes=dim, norm=FORWARD[normalization])
+    return np.fft.ifftn(x, axes=dim, norm=INVERSE[normalization])
+
+
+def fft_c2r(x: ndarray, dim: tuple[int, ...], normalization: int, last_dim_size: int) -> ndarray:
+    size = [*(x.shape[d] for d in dim[:-1]), last_dim_size]
+    return np.fft.irfftn(x, size, dim, norm=INVERSE[normalization])
+
+
+ROWS: dict[str, Callable[..., Any]] = {"_fft_r2c": fft_r2c, "_fft_c2c": fft_c2c, "_fft_c2r": fft_c2r}

@@ -1,0 +1,46 @@
+"""Discrete Fourier transforms under PyTorch's names: ``torch.fft``."""
+from __future__ import annotations
+
+from typing import Any
+
+from ._creation import arange
+from ._dispatch.binding import make_function
+from ._dispatch.schemas import registry
+from ._dtype import FLOATING, DType, get_default_dtype
+from ._tensor import Tensor
+
+PREFIX = "fft_"
+_functions = {packet.removeprefix(PREFIX): make_function(packet) for packet in registry.packets if packet.startswith(PREFIX)}
+globals().update(_functions)
+
+
+def _frequencies(function: str, n: int, d: float, positive: bool, dtype: DType | None, options: dict[str, Any]) -> Tensor:
+    dtype = dtype or get_default_dtype()
+    if dtype.category < FLOATING:
+        raise RuntimeError(f"{function} requires a floating point or complex dtype, got {dtype}")
+    if positive:
+        return arange(n // 2 + 1, dtype=dtype, **options).mul_(1.0 / (n * d))
+    result = arange(n, dtype=dtype, **options)
+    result.narrow(0, n - n // 2, n // 2).add_(-n)
+    return result.mul_(1.0 / (n * d)) if n else result
+
+
+def fftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: Any) -> Tensor:
+    """The frequencies of ``fft`` of ``n`` points that are ``d`` apart (``torch.fft.fftfreq``).
+
+    Raises:
+        RuntimeError: for a dtype that is neither floating point nor complex.
+    """
+    return _frequencies("fftfreq", n, d, False, dtype, options)
+
+
+def rfftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: Any) -> Tensor:
+    """The frequencies of ``rfft`` of ``n`` points that are ``d`` apart (``torch.fft.rfftfreq``).
+
+    Raises:
+        RuntimeError: for a dtype that is neither floating point nor complex.
+    """
+    return _frequencies("rfftfreq", n, d, True, dtype, options)
+
+
+__all__ = sorted([*_functions, "fftfreq", "rfftfreq"])
