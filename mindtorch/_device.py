@@ -22,7 +22,7 @@ class device:
     type: str
     index: int | None
 
-    def __init__(self, type: Any, index: int | None = None):  # noqa: A002 (PyTorch's name)
+    def __init__(self, type: Any, index: int | None = None):
         if isinstance(type, device):
             type, index = type.type, type.index
         elif isinstance(type, int) and not isinstance(type, bool):

@@ -179,7 +179,7 @@ def set_default_dtype(d: DType) -> None:
 class finfo:
     """Numerical properties of a floating point dtype (``torch.finfo``)."""
 
-    def __init__(self, type: DType | None = None):  # noqa: A002 (PyTorch's name)
+    def __init__(self, type: DType | None = None):
         dtype = get_default_dtype() if type is None else type
         if not isinstance(dtype, DType):
             raise TypeError(f"finfo(): argument 'type' must be torch.dtype, not {dtype.__class__.__name__}")
@@ -206,7 +206,7 @@ class finfo:
 class iinfo:
     """Numerical properties of an integer dtype (``torch.iinfo``)."""
 
-    def __init__(self, type: DType):  # noqa: A002 (PyTorch's name)
+    def __init__(self, type: DType):
         if not isinstance(type, DType) or type.category >= FLOATING:
             raise TypeError(f"torch.iinfo() requires an integer input type. Use torch.finfo to handle '{type}'")
         if type is bool_:

@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _device
-from ._dtype import DType, uint8
+from ._dtype import DType
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -38,17 +38,20 @@ class UntypedStorage:
     ``aliases`` holds weak references to the tensors that see this storage.
     """
 
+    device = _device.CPU
+    resizable = True
+    _prune_at = 16
+    _memory_map: mmap.mmap | None = None
+
     def __init__(self, size: int = 0, *, device: _device.device | str | None = None, data: np.ndarray | None = None):
-        self.device = _device.CPU if device is None else _device.device(device)
+        if device is not None:
+            self.device = _device.device(device)
         if size < 0:
             raise RuntimeError(f"Storage size must not be negative, got {size}")
         self._nbytes = size if data is None else data.nbytes
         self._bytes = allocate((size,), _BYTE) if data is None and self.device.type == "cpu" else data
         self._aliases: list[weakref.ref[Tensor]] = []
-        self._prune_at = 16
         self._typed: dict[DType, TypedStorage] = {}
-        self._memory_map: mmap.mmap | None = None
-        self.resizable = True
 
     def add_alias(self, tensor: Tensor) -> None:
         """Remember a tensor that sees this storage, for as long as it lives."""
@@ -252,6 +255,7 @@ class TypedStorage:
 
 def storage_of_array(array: np.ndarray, resizable: bool = True) -> UntypedStorage:
     """A CPU storage over the memory of a C-contiguous array."""
-    storage = UntypedStorage(data=array.reshape(-1).view(np.uint8) if array.size else np.empty(0, uint8.np))
-    storage.resizable = resizable
+    storage = UntypedStorage(data=array.reshape(-1).view(_BYTE) if array.size else np.empty(0, _BYTE))
+    if not resizable:
+        storage.resizable = False
     return storage

@@ -73,7 +73,8 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
     if node is None:
         node = new(AccumulateGrad)
         node.variable = tensor
-        node._outputs = ((tuple(tensor.shape), tensor._dtype, tensor._device),)
+        array = tensor._array
+        node._outputs = ((tuple(tensor.shape) if array is None else array.shape, tensor._dtype, tensor._device),)
         tensor._accumulator = weakref.ref(node)
     return node
 
@@ -84,18 +85,15 @@ def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
     The gradient itself is taken if nobody else refers to it (``alone``) nor to its memory, and its strides are those that
     a gradient should have: the leaf's if that is dense, contiguous otherwise.
     """
-    strides = variable._strides() if variable._keys & STRIDED and variable._is_dense() else None
     if alone and not local.grad_enabled and (gradient._cell is None or memory_is_own(gradient)) and (
-            not gradient._keys & STRIDED if strides is None else gradient._strides() == strides):
+            not (gradient._keys | variable._keys) & STRIDED or _has_strides_for(gradient, variable)):
         if gradient._base is not None:
             gradient._base = gradient._creation = None
         if gradient._keys & AUTOGRAD:
             gradient._keys &= ~AUTOGRAD
             gradient._grad_fn = None
         return gradient
-    if strides is None and not local.grad_enabled:
-        return clone(gradient, contiguous_format)
-    if strides is None and not variable._is_dense():
+    if not variable._is_dense() or not (local.grad_enabled or variable._keys & STRIDED):
         return clone(gradient, contiguous_format)
     return copy_(new_empty_strided(gradient, tuple(variable.shape), variable._strides()), gradient)
 
@@ -108,6 +106,12 @@ def memory_is_own(tensor: Any) -> bool:
     if base is None:
         return getrefcount(cell) == ALONE + 1
     return getrefcount(cell) == ALONE + 2 and getrefcount(base) == ALONE + 1
+
+
+def _has_strides_for(gradient: Any, variable: Any) -> bool:
+    if not variable._keys & STRIDED or not variable._is_dense():
+        return not gradient._keys & STRIDED
+    return gradient._strides() == variable._strides()
 
 
 def check_assigned_grad(tensor: Any, value: Any) -> None:

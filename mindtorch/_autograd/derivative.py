@@ -14,10 +14,9 @@ is summed back by the engine.
 """
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
-from operator import itemgetter
 from functools import partial
+from operator import itemgetter
 from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES
@@ -31,7 +30,7 @@ from .node import Node, new, next_sequence_nr
 from .saved import FREED, Saved, SavedTensor, save
 
 Formula = Callable[..., Any]
-NOWHERE = sys.maxsize  # the position of what is not an argument
+clone = registry["clone"].call
 FACTS: dict[str, Callable[[Any], Any]] = {
     "shape": lambda t: tuple(t.shape) if t._array is None else t._array.shape, "dtype": lambda t: t._dtype, "device": lambda t: t._device,
     "stride": lambda t: t._strides(), "offset": lambda t: t._offset, "requires_grad": lambda t: t.requires_grad,
@@ -76,42 +75,37 @@ def node_name(op: Operator) -> str:
     return "".join(part[:1].upper() + part[1:] for part in parts) + "Backward0"
 
 
-class Save:
-    """One value that a node keeps: an argument, a fact of one, or a constant; outputs are put in later."""
-
-    __slots__ = ("name", "position", "default", "fact")
-
-    def __init__(self, name: str, position: int, default: Any = None, fact: Callable[[Any], Any] | None = None):
-        self.name, self.position, self.default, self.fact = name, position, default, fact
-
-    def of(self, value: Any) -> Any:
-        """What is kept of a value: the fact, the tensor with its version, each of several tensors, or itself."""
-        fact = self.fact
-        if fact is not None:
-            if value.__class__ in TENSOR_TYPES:
-                return fact(value)
-            return [fact(item) for item in value] if isinstance(value, (list, tuple)) else None
-        if value.__class__ in (list, tuple) and any(item.__class__ in TENSOR_TYPES for item in value):
-            return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
-        return value
-
-
 class Plan:
     """What to keep and what to compute, given which inputs require grad.
 
-    A formula finds what it needs in a list: the gradient of the first output, the list of all gradients, then the kept
-    values in the order of ``saves``.
+    A formula finds what it needs in a list: the gradient of the first output, the kept values in the order of ``names``,
+    last the list of all gradients. ``only`` is the one formula there is, if it takes just that without the last.
+    ``template`` holds the kept values that do not depend on the call.
     """
 
-    __slots__ = ("formulas", "saves", "reads", "output_saves", "keeps_tensors", "mask")
+    __slots__ = ("mask", "formulas", "only", "names", "template", "input_saves", "output_saves", "keeps_tensors", "keeps_first")
 
     def __init__(self, mask: int) -> None:
         self.mask = mask
         self.formulas: list[tuple[Any, Formula, Callable[[list[Any]], Any]]] = []  # (where results go, formula, what it needs)
-        self.saves: list[Save] = []
-        self.reads: list[tuple[int, Any, Any, Save]] = []  # the same, as ``start`` goes through it
-        self.output_saves: list[tuple[int, int, Any]] = []  # (index in saves, which output, fact or None)
+        self.only: tuple[int, Formula] | None = None
+        self.names: list[str] = []
+        self.template: list[Any] = []
+        self.input_saves: list[tuple[int, int, Any]] = []  # (index among the kept values, position, fact or None)
+        self.output_saves: list[tuple[int, int, Any]] = []  # (index among the kept values, which output, fact or None)
         self.keeps_tensors = False
+        self.keeps_first = False  #: whether the first input is kept, which an in-place operator overwrites
+
+
+def keep(value: Any, fact: Callable[[Any], Any] | None) -> Any:
+    """What is kept of an argument: the fact, each of several tensors, or itself."""
+    if fact is not None:
+        if value.__class__ in TENSOR_TYPES:
+            return fact(value)
+        return [fact(item) for item in value] if isinstance(value, (list, tuple)) else None
+    if value.__class__ in (list, tuple) and any(item.__class__ in TENSOR_TYPES for item in value):
+        return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
+    return value
 
 
 def picker(indices: list[int]) -> Callable[[list[Any]], Any]:
@@ -157,7 +151,7 @@ class Derivative:
         plan = Plan(mask)
         if self.row is None:
             return plan
-        indices: dict[str, int] = {"grad": 0, "grads": 1}
+        indices: dict[str, int] = {"grad": 0, "grads": -1}
         done = set()
         for i, name in enumerate(self.names):
             key = self.keys[name]
@@ -169,39 +163,44 @@ class Derivative:
             needs = []
             for need in code.co_varnames[: code.co_argcount]:
                 if need not in indices:
-                    indices[need] = 2 + len(plan.saves)
+                    indices[need] = 1 + len(plan.names)
                     self._add_save(plan, need, key)
                 needs.append(indices[need])
             parts = [part.strip() for part in key.split(",")]
             where = i if len(parts) == 1 else tuple(self.names.index(part) for part in parts)
             plan.formulas.append((where, formula, picker(needs)))
-        plan.reads = [(kept.position, kept.default, kept.fact, kept) for kept in plan.saves]
+            if len(parts) == 1 and needs == list(range(len(needs))):
+                plan.only = i, formula
+        if len(plan.formulas) != 1:
+            plan.only = None
         return plan
 
     def _add_save(self, plan: Plan, need: str, key: str) -> None:
         """Have a plan keep what a formula needs."""
         positions, returns = self.schema.positions, self.schema.returns
         outputs = {name: number for number, name in enumerate(returns) if name} | {"result": 0}
-        base, fact = need, None
+        base, fact, constant = need, None, None
         for fact_name in FACTS:
             if need.endswith("_" + fact_name) and need not in positions and need not in outputs:
                 base, fact = need[: -len(fact_name) - 1], FACTS[fact_name]
+        index = len(plan.names)
         if base in positions:
             parameter = self.schema.parameters[positions[base]]
-            default = None if parameter.default is REQUIRED else parameter.default
-            plan.saves.append(Save(need, positions[base], default, fact))
+            constant = None if parameter.default is REQUIRED else parameter.default
+            plan.input_saves.append((index, positions[base], fact))
             plan.keeps_tensors |= parameter.is_tensor and fact is None
+            plan.keeps_first |= fact is None and not positions[base]
         elif base in outputs:
-            plan.output_saves.append((len(plan.saves), outputs[base], fact))
-            plan.saves.append(Save(need, NOWHERE))
+            plan.output_saves.append((index, outputs[base], fact))
             plan.keeps_tensors |= fact is None
         elif need == "output_mask":
-            parts = [part.strip() for part in key.split(",")]
-            plan.saves.append(Save(need, NOWHERE, tuple(bool(plan.mask >> self.names.index(part) & 1) for part in parts)))
+            constant = tuple(bool(plan.mask >> self.names.index(part.strip()) & 1) for part in key.split(","))
         else:
             raise ValueError(
                 f"derivative of {self.op.name}: a formula needs {need!r}, which is neither an input nor an output"
             )
+        plan.names.append(need)
+        plan.template.append(constant)
 
     def start(self, args: tuple[Any, ...], inplace: bool = False, always: bool = False) -> OperatorNode | None:
         """A node for a call, its edges set and its inputs saved; None if no differentiable input requires grad, unless
@@ -237,19 +236,11 @@ class Derivative:
         node._order = next_sequence_nr()
         node._edges = tuple(edges)
         node.plan = plan = self.plans.get(mask) or self.plan(mask)
+        node.saved = plan.template.copy()
+        if plan.input_saves:
+            node.save_inputs((clone(args[0]), *args[1:]) if inplace and plan.keeps_first else args)
         if self.has_lists:
             node.lengths = [len(args[p]) if isinstance(args[p], (list, tuple)) else None for _, p in self.inputs]
-        node.saved = saved = []
-        for position, default, fact, kept in plan.reads:
-            value = args[position] if position < count else default
-            kind = value.__class__
-            if kind in TENSOR_TYPES:
-                if fact is not None:
-                    saved.append(fact(value))
-                else:
-                    saved.append(save(registry["clone"].call(value) if inplace and not position else value))
-            else:
-                saved.append(kept.of(value) if fact is not None or kind is list or kind is tuple else value)
         if AnomalyMode.enabled:
             remember_call(node)
         return node
@@ -262,23 +253,103 @@ class Derivative:
             if dtype.category >= FLOATING:
                 result._grad_fn = node
                 result._keys |= AUTOGRAD
-            outputs: Any = (result,)
+            if node.plan.output_saves:
+                node.save_outputs((result,))
         else:
-            outputs = result
-            node._outputs = tuple([None if t is None else (tuple(t.shape), t._dtype, t._device) for t in outputs])  # type: ignore[misc]
+            node._outputs = tuple([None if t is None else (tuple(t.shape), t._dtype, t._device) for t in result])  # type: ignore[misc]
             differentiable = None if self.row is None else self.row.outputs
-            for number, output in enumerate(outputs):
+            for number, output in enumerate(result):
                 if (output is not None and output._dtype.category >= FLOATING
                         and (differentiable is None or number in differentiable)):
                     output._grad_fn, output._output_nr = node, number
                     output._keys |= AUTOGRAD
-        for i, number, fact in node.plan.output_saves:
-            output = outputs[number]
-            if fact is not None:
-                node.saved[i] = fact(output)  # type: ignore[index]
-            elif output is not None:
-                node.save_output(i, output, number)
+            node.save_outputs(result)
         return result
+
+    def recording(self, inner: Callable[..., Any]) -> Callable[..., Any]:
+        """``inner``, with a node recorded for its calls."""
+        start, finish = self.start, self.finish
+
+        def record(*args: Any) -> Any:
+            node = start(args)
+            result = inner(*args)
+            return result if node is None else finish(node, result)
+
+        schema = self.schema
+        if schema.returns != ("",) or schema.returns_list or self.has_lists or self.row is None:
+            return record
+        if self.inputs == [(1, 0)]:
+            return self._recording_one(inner, record)
+        return self._recording_two(inner, record) if self.inputs == [(1, 0), (2, 1)] else record
+
+    def _recording_one(self, inner: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
+        """The hot path of ``record`` for one differentiable input, which comes first, and one output."""
+        node_class, plan, finish = self.node_class, self.plan(1), self.finish
+        template, input_saves, output_saves = plan.template, plan.input_saves, plan.output_saves
+
+        def record_one(self: Any, *args: Any) -> Any:
+            if not self._keys & AUTOGRAD or AnomalyMode.enabled:
+                return record(self, *args)
+            node = new(node_class)
+            node._order = next_sequence_nr()
+            source = self._grad_fn if self._base is None else self.grad_fn
+            node._edges = (self._leaf_edge() if source is None else (source, self._output_nr),)
+            node.plan = plan
+            node.saved = template.copy()
+            if input_saves:
+                node.save_inputs((self, *args))
+            result = inner(self, *args)
+            array, dtype = result._array, result._dtype
+            if array is None or dtype.category < FLOATING:
+                return finish(node, result)
+            node._outputs = ((array.shape, dtype, result._device),)
+            result._grad_fn = node
+            result._keys |= AUTOGRAD
+            if output_saves:
+                node.save_outputs((result,))
+            return result
+
+        return record_one
+
+    def _recording_two(self, inner: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
+        """The hot path of ``record`` for two differentiable inputs, which come first, and one output."""
+        node_class, finish = self.node_class, self.finish
+        plans = [None, self.plan(1), self.plan(2), self.plan(3)]
+
+        def record_two(self: Any, other: Any, *args: Any) -> Any:
+            if AnomalyMode.enabled:
+                return record(self, other, *args)
+            mask = 0
+            first = second = None
+            if self._keys & AUTOGRAD:
+                mask = 1
+                source = self._grad_fn if self._base is None else self.grad_fn
+                first = self._leaf_edge() if source is None else (source, self._output_nr)
+            if other.__class__ in TENSOR_TYPES and other._keys & AUTOGRAD:
+                mask |= 2
+                source = other._grad_fn if other._base is None else other.grad_fn
+                second = other._leaf_edge() if source is None else (source, other._output_nr)
+            if not mask:
+                return inner(self, other, *args)
+            node = new(node_class)
+            node._order = next_sequence_nr()
+            node._edges = (first, second)
+            node.plan = plan = plans[mask]
+            node.saved = plan.template.copy()
+            if plan.input_saves:
+                node.save_inputs((self, other, *args))
+            result = inner(self, other, *args)
+            array, dtype = result._array, result._dtype
+            if array is None or dtype.category < FLOATING:
+                return finish(node, result)
+            node._outputs = ((array.shape, dtype, result._device),)
+            result._grad_fn = node
+            result._keys |= AUTOGRAD
+            if plan.output_saves:
+                node.save_outputs((result,))
+            return result
+
+        return record_two
 
 
 class OperatorNode(Node):
@@ -295,9 +366,10 @@ class OperatorNode(Node):
             raise RuntimeError(FREED)
         if self.derivative.row is None:
             raise RuntimeError(f"derivative for aten::{self.derivative.op.name} is not implemented")
+        plan = self.plan
         results: list[Any] = [None] * len(self.derivative.inputs)
         if grads[0] is not None or any(g is not None for g in grads):
-            values = [grads[0], grads]
+            values = [grads[0]]
             for value in saved:
                 kind = value.__class__
                 if kind is Saved:
@@ -305,12 +377,17 @@ class OperatorNode(Node):
                 elif kind is list:
                     value = [item.unpack(self) if item.__class__ is Saved else item for item in value]
                 values.append(value)
-            for where, formula, needs in self.plan.formulas:
-                if where.__class__ is int:
-                    results[where] = formula(*needs(values))
-                else:
+            if plan.only is not None:
+                where, formula = plan.only
+                results[where] = formula(*values)
+            else:
+                values.append(grads)
+                for where, formula, needs in plan.formulas:
+                    if where.__class__ is int:
+                        results[where] = formula(*needs(values))
+                        continue
                     for position, part in zip(where, formula(*needs(values)), strict=True):
-                        if self.plan.mask >> position & 1:
+                        if plan.mask >> position & 1:
                             results[position] = part
         if self.lengths is None:
             return results
@@ -323,19 +400,34 @@ class OperatorNode(Node):
         if self.plan.keeps_tensors:
             self.saved = None
 
-    def save_output(self, i: int, output: Any, number: int) -> None:
-        """Keep an output at a place among the saved values."""
-        if output._dtype.category >= FLOATING:
-            self.saved[i] = save(output._twin(), number, self)  # type: ignore[index]
-        else:
-            self.saved[i] = save(output)  # type: ignore[index]
+    def save_inputs(self, args: tuple[Any, ...]) -> None:
+        """Keep what the formulas need of the arguments."""
+        saved, count = self.saved, len(args)
+        for i, position, fact in self.plan.input_saves:
+            if position < count:
+                value = args[position]
+                if fact is None and value.__class__ in TENSOR_TYPES:
+                    saved[i] = save(value)  # type: ignore[index]
+                else:
+                    saved[i] = keep(value, fact)  # type: ignore[index]
+
+    def save_outputs(self, outputs: Any) -> None:
+        """Keep what the formulas need of the outputs."""
+        for i, number, fact in self.plan.output_saves:
+            output = outputs[number]
+            if fact is not None:
+                self.saved[i] = fact(output)  # type: ignore[index]
+            elif output is not None and output._dtype.category >= FLOATING:
+                self.saved[i] = save(output._twin(), number, self)  # type: ignore[index]
+            elif output is not None:
+                self.saved[i] = save(output)  # type: ignore[index]
 
     # -- node._saved_self and its like -----------------------------------------------------------------------------
 
     def _saved_value(self, name: str) -> Any:
         """The value kept under PyTorch's name for it, None if this node does not need it."""
-        for i, kept in enumerate(self.plan.saves):
-            if kept.name == name or _attribute(kept.name, self.derivative.schema.positions) == name:
+        for i, kept in enumerate(self.plan.names):
+            if _attribute(kept, self.derivative.schema.positions) == name:
                 if self.saved is None:
                     raise RuntimeError(FREED)
                 return self.saved[i]
@@ -344,7 +436,7 @@ class OperatorNode(Node):
     def _saved_names(self) -> list[str]:
         """The names of all that a node of this operator may keep."""
         plan = self.derivative.plan((1 << len(self.derivative.inputs)) - 1)
-        return [_attribute(kept.name, self.derivative.schema.positions) for kept in plan.saves if kept.name != "output_mask"]
+        return [_attribute(kept, self.derivative.schema.positions) for kept in plan.names if kept != "output_mask"]
 
     def __getattr__(self, attribute: str) -> Any:
         raw = attribute.startswith("_raw_saved_")

@@ -1,71 +1,68 @@
 """The engine: runs the nodes of a graph backward, iteratively, in PyTorch's order."""
 from __future__ import annotations
 
-import itertools
 import warnings
 from collections.abc import Mapping, Sequence
-from heapq import heappop, heappush, heappushpop
+from heapq import heappop, heappush, heapreplace
+from math import prod
 from sys import getrefcount
 from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES, call_on
 from .._dispatch.keys import AUTOGRAD
-from .._dispatch.local import local, set_local
+from .._dispatch.local import local, set_grad_enabled, set_local
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
+from .._size import Size
 from .accumulate import ALONE, AccumulateGrad, may_take_more
 from .anomaly import AnomalyMode, check_nan, explain_failure
-from .node import Edge, GradientEdge, GraphRoot, Node
+from .node import Edge, GradientEdge, Node, new
 from .utils import can_expand, reduce_grad
 
-add, add_ = registry["add.Tensor"].call, registry["add_.Tensor"].call
-_next_id = itertools.count().__next__
+add, add_, ones_like = (registry[name].call for name in ("add.Tensor", "add_.Tensor", "ones_like"))
 
 
-class Task:
-    """One backward pass: what it was asked for, and what it found out about the graph (PyTorch's GraphTask)."""
+class Task(Node):
+    """One backward pass, and the root of the graph that it runs (PyTorch's GraphTask and GraphRoot)."""
 
-    __slots__ = ("id", "keep_graph", "dependencies", "needed", "captures", "found", "node")
+    keep_graph = False
+    needed: set[Node] | None = None  #: which nodes have to run; None for all of them
+    captures: dict[Node, list[tuple[int, int]]] = {}  #: node -> [(number of output, position among the inputs)]
+    found: list[Any] = []  #: the gradients of the inputs
+    node: Node | None = None  #: the one that is running, known in anomaly mode only
+    nodes: set[Node]  #: all there are
+    joins: dict[Node, int]  #: those into which several edges lead, and how many of them gradients have yet to come through
 
-    def __init__(self, root: Node, keep_graph: bool, inputs: Sequence[Edge] | None, capture: bool):
-        self.id = _next_id()
-        self.keep_graph = keep_graph
-        self.dependencies = count_dependencies(root)
-        #: The nodes that have to run; None for all of them.
-        self.needed: set[Node] | None = None
-        #: Which gradients to hand out: node -> [(number of the output, position among the inputs)].
-        self.captures: dict[Node, list[tuple[int, int]]] = {}
-        self.found: list[Any] = []
-        self.node: Node | None = None  #: the one that is running, known in anomaly mode only
-        if inputs is not None:
-            if capture:
-                self.found = [None] * len(inputs)
-                for position, (node, number) in enumerate(inputs):
-                    self.captures.setdefault(node, []).append((number, position))
-            targets = {node for node, _ in inputs}
-            self.needed = nodes_above(root, targets)
-            if not capture:
-                self.needed |= targets
+    def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
+        """Run only what is needed for the gradients of these inputs; hand them out if ``capture``."""
+        targets = {node for node, _ in inputs}
+        self.needed = nodes_above(self, targets)
+        if capture:
+            self.found, self.captures = [None] * len(inputs), {}
+            for position, (node, number) in enumerate(inputs):
+                self.captures.setdefault(node, []).append((number, position))
+        else:
+            self.needed |= targets
+
+    def count(self) -> None:
+        """Find the nodes of the graph, and those into which several edges lead."""
+        seen: set[Node] = set()
+        joins: dict[Node, int] = {}
+        nodes: list[Node] = [self]
+        for node in nodes:
+            for edge in node._edges:
+                if edge is not None:
+                    target = edge[0]
+                    if target in seen:
+                        joins[target] = joins.get(target, 1) + 1
+                    else:
+                        seen.add(target)
+                        nodes.append(target)
+        self.nodes, self.joins = seen, joins
 
     def will_run(self, node: Node) -> bool:
         """Whether a node gets its gradients in this pass."""
-        return node in self.dependencies and (self.needed is None or node in self.needed or node in self.captures)
-
-
-def count_dependencies(root: Node) -> dict[Node, int]:
-    """How many edges of the graph lead into each node."""
-    counts: dict[Node, int] = {}
-    nodes = [root]
-    for node in nodes:
-        for edge in node._edges:
-            if edge is not None:
-                target = edge[0]
-                if target in counts:
-                    counts[target] += 1
-                else:
-                    counts[target] = 1
-                    nodes.append(target)
-    return counts
+        return node in self.nodes and (self.needed is None or node in self.needed or node in self.captures)
 
 
 def nodes_above(root: Node, targets: set[Node]) -> set[Node]:
@@ -102,20 +99,23 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
             return execute(roots, gradients, keep_graph, create_graph, inputs, capture)
         finally:
             set_local("pipeline", active)
-    root = GraphRoot()
-    node: Node = root
-    root._edges = tuple(roots)
-    task = Task(root, keep_graph, inputs, capture)
-    dependencies, needed, captures = task.dependencies, task.needed, task.captures
+    task = new(Task)
+    task._edges = tuple(roots)
+    task.count()
+    if keep_graph:
+        task.keep_graph = True
+    if inputs is not None:
+        task.look_for(inputs, capture)
+    joins, needed, captures = task.joins, task.needed, task.captures
     watched = bool(captures) or AnomalyMode.enabled
     outer, before = local.task, local.grad_enabled
     local.task = task
-    if before is not create_graph:
-        set_local("grad_enabled", create_graph)
+    set_grad_enabled(create_graph)
     try:
-        buffers: dict[Node, list[Any]] = {}  # what has arrived at nodes that are not ready
-        ready: list[tuple[int, Node, list[Any]]] = []  # a heap
+        node: Node = task
         results: Any = list(gradients)
+        buffers: dict[Node, list[Any]] = {}  # what has arrived at nodes that are not ready
+        ready: list[tuple[int, Node, list[Any]]] = []  # a heap, but for the first node that a node makes ready
         while True:
             following = None
             position = -1
@@ -124,36 +124,39 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                 if edge is None:
                     continue
                 target, number = edge
+                if needed is not None and target not in needed and target not in captures and (
+                        node is not task or len(roots) > 1):  # the hooks of a single root run in any case
+                    continue
+                outputs = target._outputs
                 gradient = results[position]
                 if gradient is not None:
                     results[position] = None
-                    shape, dtype, device = target._outputs[number]
+                    shape, dtype, device = outputs[number]
                     array = gradient._array
                     if ((gradient.shape if array is None else array.shape) != shape or gradient._dtype is not dtype
                             or gradient._device is not device):
-                        gradient = fit(gradient, target._outputs[number], node, position)
-                left = dependencies[target] = dependencies[target] - 1
-                buffer = buffers.get(target)
-                if buffer is None:
-                    if needed is not None and target not in needed and target not in captures and (
-                            node is not root or len(roots) > 1):  # the hooks of a single root run in any case
-                        continue
-                    buffer = [None] * len(target._outputs)
-                    buffer[number] = gradient
-                    if left:
-                        buffers[target] = buffer
-                        continue
+                        gradient = fit(gradient, outputs[number], node, position)
+                if target not in joins:
+                    if len(outputs) == 1:
+                        buffer = [gradient]
+                    else:
+                        buffer = [None] * len(outputs)
+                        buffer[number] = gradient
                 else:
-                    if gradient is not None:
-                        have = buffer[number]
-                        if have is None:
-                            buffer[number] = gradient
-                        elif not create_graph and getrefcount(have) == ALONE + 1 and may_take_more(have):
+                    buffer = buffers.get(target)
+                    if buffer is None:
+                        buffer = buffers[target] = [None] * len(outputs)
+                    have = buffer[number]
+                    if have is None:
+                        buffer[number] = gradient
+                    elif gradient is not None:
+                        if not create_graph and getrefcount(have) == ALONE + 1 and may_take_more(have):
                             add_(have, gradient)
                         else:
                             buffer[number] = add(have, gradient)
-                        have = None
-                    if left:
+                    have = None
+                    joins[target] -= 1
+                    if joins[target]:
                         continue
                     del buffers[target]
                 gradient = None  # a leaf sees whether its buffer is all that refers to its gradient
@@ -163,30 +166,30 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                     else:
                         target.apply(buffer)
                 elif following is None:
-                    following = (-target._order, target, buffer)
+                    following, arrived = target, buffer
                 else:
                     heappush(ready, (-target._order, target, buffer))
-            if following is None:
-                if not ready:
-                    return task.found
-                following = heappop(ready)
-            elif ready:
-                following = heappushpop(ready, following)
-            _, node, buffer = following
+            if ready:
+                if following is None:
+                    _, following, arrived = heappop(ready)
+                elif ready[0][0] < -following._order:
+                    _, following, arrived = heapreplace(ready, (-following._order, following, arrived))
+            elif following is None:
+                return task.found
+            node = following
             if watched or node._hooks is not None:
-                results = run_watched(node, buffer, task, create_graph)
+                results = run_watched(node, arrived, task, create_graph)
             else:
-                results = node.apply(buffer)
+                results = node.apply(arrived)
                 if not keep_graph:
                     node.release_variables()
     except Exception:
-        if AnomalyMode.enabled and node is not root:
+        if AnomalyMode.enabled and node is not task:
             explain_failure(node)
         raise
     finally:
         local.task = outer
-        if local.grad_enabled is not before:
-            set_local("grad_enabled", before)
+        set_grad_enabled(before)
 
 
 def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool) -> list[Any] | None:
@@ -214,8 +217,7 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
         check_nan(node, results)
     if not task.keep_graph:
         node.release_variables()
-    if local.grad_enabled is not create_graph:  # a hook has left it so
-        set_local("grad_enabled", create_graph)
+    set_grad_enabled(create_graph)  # a hook may have changed it
     return results
 
 
@@ -226,7 +228,7 @@ def fit(gradient: Any, output: tuple[Any, Any, Any], source: Node, position: int
         RuntimeError: PyTorch's, if that cannot be.
     """
     shape, dtype, device = output
-    function = "" if source.__class__ is GraphRoot else f"Function {source.name()} returned an "
+    function = "" if source.__class__ is Task else f"Function {source.name()} returned an "
     where = f"{function}invalid gradient at index {position}"
     if gradient.shape != shape:
         if not can_expand(shape, gradient.shape):
@@ -348,42 +350,62 @@ def _roots(outputs: Any, given: Any) -> tuple[list[Edge], list[Any]]:
     """The edges of the tensors to differentiate, and the gradients to start from: those given, or 1 for a scalar."""
     outputs = _as_tuple(outputs, "backward")
     given = (None,) * len(outputs) if given is None else _as_tuple(given, "backward")
-    gradients = [_first_gradient(*pair, i) for i, pair in enumerate(zip(outputs, given, strict=False))]
+    gradients, edges = [], []
+    for output, gradient in zip(outputs, given, strict=False):
+        gradients.append(_one(output) if gradient is None else _checked(output, gradient, len(gradients)))
     if len(gradients) != len(outputs):
         raise RuntimeError(f"got {len(outputs)} tensors and {len(gradients)} gradients")
-    edges = []
-    for i, output in enumerate(outputs):
+    for output in outputs:
         if isinstance(output, GradientEdge):
             edges.append((output.node, output.output_nr))
         elif not output._keys & AUTOGRAD or (edge := output._grad_edge()) is None:
-            raise RuntimeError(f"element {i} of tensors does not require grad and does not have a grad_fn")
+            raise RuntimeError(f"element {len(edges)} of tensors does not require grad and does not have a grad_fn")
         else:
             edges.append(edge)
     return edges, gradients
 
 
-def _first_gradient(output: Any, gradient: Any, i: int) -> Any:
-    """The gradient to start from at one output.
+def _one(output: Any) -> Any:
+    """The gradient of an output for which none was given.
 
     Raises:
         AssertionError: if the output is no tensor (PyTorch's choice).
-        TypeError: if the gradient is neither a tensor nor None.
-        RuntimeError: if it does not fit, or is missing where it cannot be 1.
+        RuntimeError: if it is not a real scalar.
     """
-    if output.__class__ in TENSOR_TYPES:
-        if gradient is None and not output._keys & AUTOGRAD:
+    is_tensor = output.__class__ in TENSOR_TYPES
+    if is_tensor:
+        if not output._keys & AUTOGRAD:
             return None
-        shape, dtype, device = output.shape, output._dtype, output._device
-    elif isinstance(output, GradientEdge):
-        shape, dtype, device = output.node._outputs[output.output_nr]
+        count, dtype = output.numel(), output._dtype
     else:
-        raise AssertionError("Expected output to be a torch.Tensor")
-    if gradient is None:
-        if shape and any(size != 1 for size in shape):
-            raise RuntimeError("grad can be implicitly created only for scalar outputs")
-        if dtype.category != FLOATING:
-            raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-        return call_on(registry["full"], device.type, tuple(shape), 1, dtype, device)
+        shape, dtype, device = _facts(output)
+        count = prod(shape)
+    if count != 1:
+        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+    if dtype.category != FLOATING:
+        raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
+    return ones_like(output) if is_tensor else call_on(registry["full"], device.type, shape, 1, dtype, device)
+
+
+def _facts(output: Any) -> tuple[Any, Any, Any]:
+    """Shape, dtype and device of a tensor, or of what a gradient edge stands for."""
+    if output.__class__ in TENSOR_TYPES:
+        return output.shape, output._dtype, output._device
+    if isinstance(output, GradientEdge):
+        shape, dtype, device = output.node._outputs[output.output_nr]
+        return Size(shape), dtype, device
+    raise AssertionError("Expected output to be a torch.Tensor")
+
+
+def _checked(output: Any, gradient: Any, i: int) -> Any:
+    """The gradient that was given for an output.
+
+    Raises:
+        AssertionError: if the output is no tensor (PyTorch's choice).
+        TypeError: if the gradient is none.
+        RuntimeError: if its shape differs, or one is complex and the other is not.
+    """
+    shape, dtype, _ = _facts(output)
     if gradient.__class__ not in TENSOR_TYPES:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient.shape != shape:

@@ -128,7 +128,3 @@ class GradientEdge(NamedTuple):
     node: Node
     output_nr: int
     ownership_token: Node | None = None
-
-
-class GraphRoot(Node):
-    """What a backward pass starts from: its edges lead to the nodes of the tensors to differentiate."""

@@ -25,6 +25,13 @@ def derivative_of(op: Operator) -> Derivative | None:
     return None if op.derivative is NOT_DIFFERENTIABLE else op.derivative
 
 
+#: Calls that do not look at the graph, by operator: conversions to a dtype that cannot require grad.
+STAYS_OUT: dict[str, Callable[[tuple[Any, ...]], bool]] = {
+    "copy_": lambda args: args[0]._dtype.category < FLOATING,
+    "_to_copy": lambda args: len(args) > 1 and args[1] is not None and args[1].category < FLOATING,
+}
+
+
 def _autograd(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The Autograd key: run the backend's function and record a node for it."""
     if op.is_out:
@@ -34,14 +41,12 @@ def _autograd(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callab
         return lambda inner: _list_form(op, inner) if op.writes_lists else _inplace_form(op, found, inner)
     if found is None:
         return lambda inner: inner
-    start, finish = found.start, found.finish
+    stays_out = STAYS_OUT.get(op.name)
 
     def wrap(inner: Callable[..., Any]) -> Callable[..., Any]:
-        def record(*args: Any) -> Any:
-            node = start(args)
-            result = inner(*args)
-            return result if node is None else finish(node, result)
-
+        record = found.recording(inner)
+        if stays_out is not None:
+            return lambda *args: inner(*args) if stays_out(args) else record(*args)
         return record
 
     return wrap
@@ -50,8 +55,10 @@ def _autograd(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callab
 def _inplace_form(op: Operator, found: Derivative | None, inner: Callable[..., Any]) -> Callable[..., Any]:
     give_history = views.set_history if "v" in op.flags else views.rebase
 
+    stays_out = STAYS_OUT.get(op.name)
+
     def record(self: Any, *args: Any) -> Any:
-        if self._dtype.category < FLOATING:
+        if stays_out is not None and stays_out((self, *args)):
             return inner(self, *args)
         views.check_inplace(self)
         node = None if found is None else found.start((self, *args), inplace=True)
@@ -59,11 +66,7 @@ def _inplace_form(op: Operator, found: Derivative | None, inner: Callable[..., A
         if node is not None:
             views.describe(node, self)
             give_history(self, node)
-            for i, _, fact in node.plan.output_saves:
-                if fact is None:
-                    node.save_output(i, self, 0)
-                else:
-                    node.saved[i] = fact(self)  # type: ignore[index]
+            node.save_outputs((self,))
         return result
 
     return record

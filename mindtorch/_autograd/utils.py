@@ -12,16 +12,18 @@ from .._dispatch.local import local
 
 
 def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
-    """Sum a gradient back to the shape of an input that was broadcast (ATen's ``sum_to``)."""
+    """Sum a gradient back to the shape of an input that was broadcast (ATen's ``sum_to``): a view, where that had fewer
+    dimensions.
+    """
     have = grad.shape
     shape = tuple(shape)
     if have == shape:
         return grad
+    if not shape:
+        return registry["sum"].call(grad)
     extra = len(have) - len(shape)
     dims = (*range(extra), *(d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1))
-    if len(dims) == extra:  # the dimensions in front only
-        return registry["sum.dim_IntList"].call(grad, dims, False)
-    grad = registry["sum.dim_IntList"].call(grad, dims, True)
+    grad = registry["sum.dim_IntList"].call(grad, dims, True) if dims else grad
     return registry["view"].call(grad, shape) if extra else grad
 
 

@@ -12,7 +12,6 @@ from typing import Any
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
-from .._dtype import FLOATING
 from .grad_mode import enable_grad
 from .node import Node, next_sequence_nr
 from .saved import FREED
@@ -76,7 +75,10 @@ def refresh(view: Any) -> None:
     else:
         node = start_node("as_strided", (base, view.shape, view._strides(), view._offset))
         describe(node, view)
+    before, number = view._grad_fn, view._output_nr
     view._grad_fn, view._output_nr, view._attr_version = node, 0, version
+    if view._retains_grad and before is not None and before.forget_retained(number):
+        node.retain_grad_of(view)
 
 
 def describe(node: Node, tensor: Any) -> None:
@@ -197,7 +199,7 @@ def spread(base: Any) -> None:
     if base._storage is None:
         return
     for view in base._storage.aliases():
-        if view._base is base and view._dtype.category >= FLOATING:
+        if view._base is base:
             if base._keys & AUTOGRAD:
                 view._keys |= AUTOGRAD
             elif view._grad_fn is None and not view._own_grad:

@@ -131,7 +131,7 @@ def fresh(out: Tensor) -> Tensor:
     return out
 
 
-def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None,  # noqa: A002
+def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
     """An uninitialised tensor like another one, its strides kept if dense (``torch.empty_like``)."""
     where = input._device if device is None else _device.device(device)
@@ -141,19 +141,19 @@ def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None,
     return finish(out, None, requires_grad, layout)
 
 
-def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:  # noqa: A002
+def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
     """A tensor like another one, filled with a number (``torch.full_like``)."""
     requires_grad = options.pop("requires_grad", False)
     out = empty_like(input, **options)
     return finish(fresh(registry["fill_.Scalar"].call(out, fill_value)), None, requires_grad)
 
 
-def zeros_like(input: Tensor, **options: Any) -> Tensor:  # noqa: A002
+def zeros_like(input: Tensor, **options: Any) -> Tensor:
     """Zeros like another tensor (``torch.zeros_like``)."""
     return full_like(input, 0, **options) if options else registry["zeros_like"].call(input)
 
 
-def ones_like(input: Tensor, **options: Any) -> Tensor:  # noqa: A002
+def ones_like(input: Tensor, **options: Any) -> Tensor:
     """Ones like another tensor (``torch.ones_like``)."""
     return full_like(input, 1, **options) if options else registry["ones_like"].call(input)
 

@@ -47,7 +47,7 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     return finish(call_on(registry["arange"], where.type, *args, dtype), out, requires_grad, layout)
 
 
-def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:  # noqa: A001 (PyTorch's name)
+def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
     """Deprecated in PyTorch in favour of ``arange``: includes the end, and is floating point (``torch.range``)."""
     count = int((end - start) / step) + 1
     options.setdefault("dtype", get_default_dtype())

@@ -33,8 +33,16 @@ def _count(step: int) -> None:
     global _unusual
     with _lock:
         _unusual += step
-        for announce in _announce:
-            announce(_unusual > 0)
+        if _unusual == (step > 0):  # the first one, or none any more
+            for announce in _announce:
+                announce(_unusual > 0)
+
+
+def set_grad_enabled(enabled: bool) -> None:
+    """Switch this thread's grad mode."""
+    if local.grad_enabled is not enabled:
+        local.grad_enabled = enabled
+        _count(-1 if enabled else 1)
 
 
 def set_local(name: str, value: Any) -> None:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import linecache
 import os
 import sys
-from functools import lru_cache
+from functools import cache
 
 from .registry import Kernel
 
@@ -26,7 +26,7 @@ def kernel_site(kernel: Kernel, name: str) -> tuple[str, int]:
     return (_row_site(name) if borrowed else None) or (file, line)
 
 
-@lru_cache(maxsize=None)
+@cache
 def _row_site(name: str) -> tuple[str, int] | None:
     folder = os.path.join(PACKAGE, "_backends", "cpu", "ops")
     for file in sorted(os.listdir(folder)):

@@ -133,11 +133,11 @@ def _saved(node: Node | None, names: _Names) -> tuple[Saved, ...]:
     if not isinstance(node, OperatorNode) or node.saved is None:
         return ()
     rows: list[Saved] = []
-    for kept, value in zip(node.plan.saves, node.saved, strict=True):
+    for name, value in zip(node.plan.names, node.saved, strict=True):
         if isinstance(value, list):
-            rows.extend(_saved_value(f"{kept.name}[{i}]", item, names) for i, item in enumerate(value))
+            rows.extend(_saved_value(f"{name}[{i}]", item, names) for i, item in enumerate(value))
         else:
-            rows.append(_saved_value(kept.name, value, names))
+            rows.append(_saved_value(name, value, names))
     return tuple(rows)
 
 

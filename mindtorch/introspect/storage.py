@@ -18,14 +18,16 @@ POSITIONS = 4096  #: places at most that a tensor's elements are looked at in
 
 @dataclass(frozen=True)
 class Sharer:
-    """A tensor that sees a storage. ``coverage[i]`` is the part (0 to 1) of segment i that it covers."""
+    """A tensor that sees a storage. ``coverage[i]`` is the part (0 to 1) of segment i that it covers; others listed are
+    views of it if ``is_base``.
+    """
 
     name: str
     dtype: str
     shape: tuple[int, ...]
     stride: tuple[int, ...]
     offset: int
-    is_view: bool
+    is_base: bool
     requires_grad: bool
     identity: int
     coverage: tuple[float, ...]
@@ -58,6 +60,8 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
     seen_by = [] if storage is None else [other for other in storage.aliases() if other is not tensor]
     seen_by.sort(key=lambda other: id(other) not in names)
     seen_by.insert(0, tensor)
+    listed = seen_by[:limit]
+    bases = {id(other._base) for other in listed}
     itemsize = tensor._dtype.itemsize
     nbytes = tensor.numel() * itemsize if storage is None else storage.nbytes()
     segment_bytes = max(1, -(-nbytes // itemsize // segments)) * itemsize
@@ -69,15 +73,15 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
     return StorageFacts(
         number=storage_number(tensor), device=str(tensor._device), bytes=nbytes, itemsize=itemsize, address=address,
         segments=count, segment_bytes=segment_bytes, shared_memory=storage is not None and storage.is_shared(),
-        sharers=tuple(_sharer(other, names.get(id(other), ""), nbytes, segment_bytes) for other in seen_by[:limit]),
-        others=len(seen_by[limit:]),
-    )  # fmt: skip
-
-
-def _sharer(tensor: Any, name: str, nbytes: int, segment_bytes: int) -> Sharer:
-    return Sharer(
-        name, tensor._dtype.name, tuple(tensor.shape), tensor._strides(), tensor._offset, tensor._base is not None,
-        tensor.requires_grad, id(tensor), coverage(tensor, nbytes, segment_bytes),
+        sharers=tuple(
+            Sharer(
+                name=names.get(id(other), ""), dtype=other._dtype.name, shape=tuple(other.shape), stride=other._strides(),
+                offset=other._offset, is_base=id(other) in bases, requires_grad=other.requires_grad, identity=id(other),
+                coverage=coverage(other, nbytes, segment_bytes),
+            )
+            for other in listed
+        ),
+        others=len(seen_by) - len(listed),
     )  # fmt: skip
 
 

@@ -45,7 +45,7 @@ def strips(facts: StorageFacts) -> Markup | None:
 
 
 def _name(sharer: Sharer) -> str:
-    return sharer.name or ("(no name)" if sharer.is_view else "(base, no name)")
+    return sharer.name or ("(base, no name)" if sharer.is_base else "(no name)")
 
 
 def storage_page(facts: StorageFacts) -> Markup:

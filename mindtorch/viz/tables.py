@@ -3,7 +3,6 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Sequence
-from os.path import basename
 from typing import Any
 
 from ..introspect import DispatchEvent, TensorFacts, TensorMeta
@@ -103,7 +102,7 @@ def _key(key: str) -> Markup:
 
 
 def _place(event: DispatchEvent) -> str:
-    return f"{basename(event.file)}:{event.line}" if event.line else event.file
+    return place_text(event.file, event.line) if event.line else event.file
 
 
 def _outputs(event: DispatchEvent) -> str:

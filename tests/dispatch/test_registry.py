@@ -107,9 +107,9 @@ def test_an_unknown_operator_or_name_is_an_attribute_error():
     with pytest.raises(AttributeError, match="no_such_operator"):
         registry["no_such_operator"]
     with pytest.raises(AttributeError, match="no_such_name"):
-        torch.no_such_name  # noqa: B018
+        torch.no_such_name
     with pytest.raises(AttributeError, match="no overload name 'Nope'"):
-        torch.ops.aten.add.Nope  # noqa: B018
+        torch.ops.aten.add.Nope
 
 
 def test_defining_twice_or_with_a_broken_schema_is_refused(restored):

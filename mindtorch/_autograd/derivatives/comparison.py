@@ -11,7 +11,7 @@ where, zeros_like = (registry[name].call for name in ("where.self", "zeros_like"
 
 def chosen(grad: Any, self: Any, other: Any, hidden: Any) -> Any:
     """The part of an operand of maximum or minimum: half where both are equal, none where it is hidden."""
-    return where(self == other, grad / 2, grad).masked_fill(hidden, 0)
+    return where(self == other, grad / 2, grad).masked_fill_(hidden, 0)
 
 
 def inside(grad: Any, self: Any, min: Any, max: Any) -> Any:

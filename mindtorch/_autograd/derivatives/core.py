@@ -1,7 +1,6 @@
 """Derivatives of what the library is written in."""
 from __future__ import annotations
 
-from ..._dispatch.schemas import registry
 from ..derivative import derivative, not_differentiable
 
 derivative("clone", self=lambda grad: grad)

@@ -194,6 +194,8 @@ def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Cal
                         ufunc(array, right, out=array)
                     except (Warning, FloatingPointError):
                         pass  # raised after the work was done
+                    except TypeError:
+                        return general(self, *args)
                     return self
             elif (kind is float and dtype.category >= FLOATING) or (kind is int and dtype.category > BOOL):
                 try:

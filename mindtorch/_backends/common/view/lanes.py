@@ -8,6 +8,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from ...._tensor import Tensor
 
 Row = Callable[..., Any]
@@ -73,6 +75,23 @@ def t_lane(general: Row) -> Row:
     return t
 
 
-LANES: dict[str, Callable[[Row], Row]] = {"view": view_lane, "select.int": select_lane, "slice.Tensor": slice_lane, "t": t_lane}
+def expand_lane(general: Row) -> Row:
+    """A tensor of no dimensions repeated, as ``sum`` hands its gradient back: all strides are 0."""
+
+    def expand(self: Tensor, size: Any, implicit: bool = False) -> Tensor:
+        array = self._array
+        if array.ndim or not size or min(size) < 2:  # type: ignore[union-attr]
+            return general(self, size, implicit)
+        stride = (0,) * len(size)
+        try:
+            repeated: Any = np.ndarray(size, array.dtype, array, 0, stride)  # type: ignore[union-attr, arg-type]
+        except (ValueError, TypeError):
+            return general(self, size, implicit)
+        return self._lane_view(repeated, self._offset, stride)
+
+    return expand
+
+
+LANES: dict[str, Callable[[Row], Row]] = {"expand": expand_lane, "view": view_lane, "select.int": select_lane, "slice.Tensor": slice_lane, "t": t_lane}
 #: The lanes that take tensors of any strides.
 STRIDED_LANES = {"t"}

@@ -6,7 +6,6 @@ from typing import Any
 
 import numpy as np
 
-from ...common.pointwise import Extended
 
 ROWS: dict[str, Callable[..., Any]] = {
     "ones_like": np.ones_like,

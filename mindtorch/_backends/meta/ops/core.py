@@ -5,7 +5,6 @@ from collections.abc import Callable
 from typing import Any
 
 from ...common.layout import Spec, like_strides
-from ...common.pointwise import Pointwise
 
 
 def like(self: Any) -> Spec:

@@ -79,7 +79,7 @@ def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
     layouts = [(result, source)]
     for entry in entries:
         if entry is not None:
-            steps = expand_strides(*entry, found)
+            steps = expand_strides(entry[0], entry[1], found)
             alone = (*(1 for _ in front), *found, *(1 for _ in back))
             layouts.append((alone, view_strides(found, steps, alone) or contiguous_strides(alone)))
     return result, layouts
@@ -91,21 +91,16 @@ def index(self: Any, indices: Any) -> Spec:
 
 
 def fills_mask(self: Any, indices: Any, values: Any) -> bool:
-    """Whether one mask chooses where to put one number: PyTorch then calls ``masked_fill_``.
-
-    Raises:
-        RuntimeError: if the mask is not bool.
-    """
+    """Whether one mask chooses where to put one number: PyTorch then calls ``masked_fill_``."""
     tensors = [index for index in indices if index is not None]
-    if values.numel() != 1 or values.is_meta or len(tensors) != 1 or tensors[0]._dtype not in (bool_, uint8):
-        return False
-    check(tensors[0]._dtype is bool_, "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
-    return True
+    return values.numel() == 1 and not values.is_meta and len(tensors) == 1 and tensors[0]._dtype in (bool_, uint8)
 
 
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> None:
     if not accumulate and fills_mask(self, indices, values):
         entries_of(self, indices)
+        check(all(index is None or index._dtype is bool_ for index in indices),
+              "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
         return
     if any(i is not None and i.is_meta and i._dtype in (uint8, bool_) for i in indices):
         return  # how many elements a mask chooses is not known

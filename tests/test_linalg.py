@@ -1,0 +1,333 @@
+"""Linear algebra and Fourier transforms: graphs, layouts, errors and derivatives, beside what `tests/parity` compares."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+import torch
+
+import mindtorch
+from tests.support import Outcome, assert_same, error_differences
+
+Lib = Any
+LIBS = (mindtorch, torch)
+
+
+def numbers(lib: Lib, *shape: int, dtype: str = "float64", seed: int = 0) -> Any:
+    """The same normal numbers in both libraries."""
+    values = np.random.RandomState(seed).standard_normal((*shape, 2))
+    values = values[..., 0] + 1j * values[..., 1] if dtype.startswith("complex") else values[..., 0]
+    return lib.tensor(values.tolist(), dtype=getattr(lib, dtype))
+
+
+def leaf(lib: Lib, *shape: int, dtype: str = "float64", seed: int = 0) -> Any:
+    return numbers(lib, *shape, dtype=dtype, seed=seed).requires_grad_()
+
+
+def graph(node: Any, depth: int = 8) -> Any:
+    """The names of a node and of those below it."""
+    if node is None or depth == 0:
+        return None
+    return (node.name().rpartition("::")[2], *(graph(below, depth - 1) for below, _ in node.next_functions))
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+R = leaf
+GRAPHS: dict[str, Callable[[Lib], Any]] = {
+    "vector @ vector": lambda lib: R(lib, 3) @ R(lib, 3),
+    "matrix @ vector": lambda lib: R(lib, 2, 3) @ R(lib, 3),
+    "vector @ matrix": lambda lib: R(lib, 3) @ R(lib, 3, 2),
+    "batch @ vector": lambda lib: R(lib, 5, 2, 3) @ R(lib, 3),
+    "batch @ matrix": lambda lib: R(lib, 5, 2, 3) @ R(lib, 3, 4),
+    "batch @ constant matrix": lambda lib: R(lib, 5, 2, 3) @ numbers(lib, 3, 4),
+    "strided batch @ constant matrix": lambda lib: R(lib, 5, 3, 2).mT @ numbers(lib, 3, 4),
+    "matrix @ batch": lambda lib: R(lib, 2, 3) @ R(lib, 5, 3, 4),
+    "constant matrix @ batch": lambda lib: numbers(lib, 2, 3) @ R(lib, 5, 3, 4),
+    "vector @ batch": lambda lib: R(lib, 3) @ R(lib, 5, 3, 4),
+    "batch @ batch": lambda lib: R(lib, 5, 2, 3) @ R(lib, 5, 3, 4),
+    "batch of 1 @ batch": lambda lib: R(lib, 1, 2, 3) @ R(lib, 5, 3, 4),
+    "batch @ batch of 1": lambda lib: R(lib, 5, 2, 3) @ R(lib, 1, 3, 4),
+    "batches @ batch": lambda lib: R(lib, 6, 1, 2, 3) @ R(lib, 5, 3, 4),
+    "inner": lambda lib: lib.inner(R(lib, 2, 3), R(lib, 4, 3)),
+    "inner of vectors": lambda lib: lib.inner(R(lib, 3), R(lib, 3)),
+    "outer": lambda lib: lib.outer(R(lib, 2), R(lib, 3)),
+    "kron": lambda lib: lib.kron(R(lib, 2, 2), R(lib, 3)),
+    "tensordot": lambda lib: lib.tensordot(R(lib, 2, 3, 1), R(lib, 4, 3, 2), ([1, 2], [1, 0])),
+    "tensordot over all": lambda lib: lib.tensordot(R(lib, 2, 3), R(lib, 3, 2), ([0, 1], [1, 0])),
+    "vecdot": lambda lib: lib.linalg.vecdot(R(lib, 2, 3), R(lib, 3)),
+    "cross": lambda lib: lib.linalg.cross(R(lib, 2, 3), R(lib, 1, 3)),
+    "matrix_power": lambda lib: lib.linalg.matrix_power(R(lib, 3, 3), 6),
+    "matrix_power 0": lambda lib: lib.linalg.matrix_power(R(lib, 3, 3), 0),
+    "multi_dot": lambda lib: lib.linalg.multi_dot([R(lib, 10, 3), R(lib, 3, 40), R(lib, 40, 5), R(lib, 5)]),
+    "bilinear": lambda lib: lib.nn.functional.bilinear(R(lib, 5, 2), R(lib, 5, 3), R(lib, 4, 2, 3), R(lib, 4)),
+    "vander": lambda lib: lib.vander(R(lib, 3)),
+    "einsum": lambda lib: lib.einsum("bij,bjk->ik", R(lib, 2, 3, 4), R(lib, 2, 4, 5)),
+    "solve": lambda lib: lib.linalg.solve(R(lib, 3, 3), R(lib, 3)),
+    "inv": lambda lib: lib.linalg.inv(R(lib, 3, 3)),
+    "logdet": lambda lib: lib.logdet(R(lib, 3, 3)),
+    "cond": lambda lib: lib.linalg.cond(R(lib, 3, 3), 1),
+    "nuclear norm": lambda lib: lib.linalg.matrix_norm(R(lib, 2, 3, 3), "nuc", dim=(0, 1), keepdim=True),
+    "spectral norm": lambda lib: lib.linalg.norm(R(lib, 3, 3), 2),
+    "svd": lambda lib: lib.svd(R(lib, 3, 2)).V,
+    "tensorsolve": lambda lib: lib.linalg.tensorsolve(R(lib, 2, 6, 3), R(lib, 6), dims=(0, 2)),
+    "ihfftn": lambda lib: lib.fft.ihfftn(R(lib, 3, 4)),
+    "fftn": lambda lib: lib.fft.fftn(R(lib, 3, 4), s=(2, 6)),
+}
+
+
+@pytest.mark.parametrize("call", GRAPHS.values(), ids=GRAPHS)
+def test_graphs_and_layouts_are_pytorchs(call: Callable[[Lib], Any]) -> None:
+    ours, theirs = (call(lib) for lib in LIBS)
+    assert graph(ours.grad_fn) == graph(theirs.grad_fn)
+    assert_same(ours, theirs)
+
+
+def test_integers_are_multiplied_exactly() -> None:
+    for lib in LIBS:
+        a = lib.tensor([[2**40 + 1, 3], [5, -7]])
+        assert (a @ a).tolist() == [[(2**40 + 1) ** 2 % 2**64 + 15, 3 * (2**40 + 1) - 21], [5 * (2**40 + 1) - 35, 64]]
+
+
+@pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
+def test_half_precision_is_summed_in_single(dtype: str) -> None:
+    results = []
+    for lib in LIBS:
+        ones = lib.ones(1, 5000, dtype=getattr(lib, dtype))
+        results.append((ones @ ones.mT).item())
+    assert results[0] == results[1]
+    assert abs(results[0] - 5000) < 20  # summed in half precision it would stay at 2048, or at 256
+
+
+EQUATIONS = [
+    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ii->i", (3, 3)), ("ii", (3, 3)), ("ij->ji", (3, 2)),
+    ("ij->", (3, 2)), ("i,j->ij", (3,), (2,)), ("i,i->", (3,), (3,)), ("ij,jk,kl->il", (3, 2), (2, 4), (4, 5)),
+    ("...ij,...jk->...ik", (2, 3, 4), (4, 5)), ("bn,anm,bm->ba", (2, 3), (5, 3, 4), (2, 4)), ("i...->...", (3, 2, 4)),
+    ("ijk,ilm,njm,nlk->", (2, 3, 4), (2, 5, 6), (7, 3, 6), (7, 5, 4)), ("a b , b c -> c a", (2, 3), (3, 4)),
+    ("iij,j->i", (3, 3, 2), (2,)), ("ij,ij->ij", (2, 3), (2, 3)), ("ij,j", (1, 3), (1,)), ("ab...,b...", (2, 3, 4), (3, 4)),
+]
+
+
+@pytest.mark.parametrize("equation, shapes", [(equation, shapes) for equation, *shapes in EQUATIONS])
+def test_einsum_contracts_as_pytorch(equation: str, shapes: list[tuple[int, ...]]) -> None:
+    ours, theirs = (lib.einsum(equation, *(numbers(lib, *shape, seed=i) for i, shape in enumerate(shapes))) for lib in LIBS)
+    assert_same(ours, theirs)
+
+
+def test_einsum_takes_lists_of_dimensions() -> None:
+    ours, theirs = (lib.einsum(numbers(lib, 2, 3), [0, ..., 1], numbers(lib, 3, 4), [1, 30], [30, 0]) for lib in LIBS)
+    assert_same(ours, theirs)
+
+
+# -- factorizations ----------------------------------------------------------------------------------------------------
+
+FACTORIZATIONS: dict[str, Callable[[Lib, Any], Any]] = {
+    "lu": lambda lib, a: lib.linalg.lu(a), "lu_factor": lambda lib, a: lib.linalg.lu_factor(a),
+    "qr": lambda lib, a: lib.linalg.qr(a), "qr complete": lambda lib, a: lib.linalg.qr(a, mode="complete"),
+    "qr r": lambda lib, a: lib.linalg.qr(a, mode="r"), "svdvals": lambda lib, a: lib.linalg.svdvals(a),
+    "geqrf": lambda lib, a: lib.geqrf(a), "pinv": lambda lib, a: lib.linalg.pinv(a),
+    "matrix_rank": lambda lib, a: lib.linalg.matrix_rank(a), "lstsq": lambda lib, a: lib.linalg.lstsq(a, a).solution,
+}
+
+
+@pytest.mark.parametrize("call", FACTORIZATIONS.values(), ids=FACTORIZATIONS)
+@pytest.mark.parametrize("shape", [(3, 3), (2, 4, 3), (3, 4), (0, 3), (3, 0), (2, 0, 3, 3)], ids=str)
+def test_factorizations_have_pytorchs_layouts(call: Callable[[Lib, Any], Any], shape: tuple[int, ...]) -> None:
+    ours, theirs = (Outcome.of(call, lib, numbers(lib, *shape)) for lib in LIBS)
+    assert not list(error_differences(ours, theirs))
+    if theirs.error is None:
+        assert_same(ours.value, theirs.value)
+        fields = getattr(theirs.value, "__match_args__", ())
+        assert all(hasattr(ours.value, field) for field in fields)
+
+
+def test_a_failed_factorization_says_where() -> None:
+    for lib in LIBS:
+        batch = lib.stack([lib.eye(2), lib.zeros(2, 2)])
+        for call, words in ((lib.linalg.inv, "singular"), (lib.linalg.cholesky, "not positive-definite"),
+                            (lambda a, lib=lib: lib.linalg.solve(a, lib.ones(2, 1)), "singular")):
+            with pytest.raises(lib.linalg.LinAlgError, match=rf"\(Batch element 1\).*{words}"):
+                call(batch)
+        assert lib.linalg.inv_ex(batch).info.tolist() == [0, 1]
+        assert issubclass(lib.linalg.LinAlgError, RuntimeError)
+
+
+ERRORS: list[Callable[[Lib], Any]] = [
+    lambda lib: lib.ones(2, 3) @ lib.ones(2, 3), lambda lib: lib.ones(()) @ lib.ones(3), lambda lib: lib.ones(3) @ lib.ones(4),
+    lambda lib: lib.ones(2, 3) @ lib.ones(3, 2).double(), lambda lib: lib.ones(2, 2).bool() @ lib.ones(2, 2).bool(),
+    lambda lib: lib.ones(5, 2, 3) @ lib.ones(4, 3, 4), lambda lib: lib.mm(lib.ones(3), lib.ones(3, 3)),
+    lambda lib: lib.mv(lib.ones(2, 3), lib.ones(2)), lambda lib: lib.dot(lib.ones(3), lib.ones(3).int()),
+    lambda lib: lib.bmm(lib.ones(2, 3), lib.ones(2, 3, 4)), lambda lib: lib.addmm(lib.ones(5), lib.ones(2, 3), lib.ones(3, 4)),
+    lambda lib: lib.addmv(lib.ones(5), lib.ones(2, 3), lib.ones(3)), lambda lib: lib.addr(lib.ones(2, 3), lib.ones(2, 1), lib.ones(3)),
+    lambda lib: lib.addr(lib.ones(2, 3).int(), lib.ones(2).int(), lib.ones(3).int(), alpha=0.5),
+    lambda lib: lib.baddbmm(lib.ones(5), lib.ones(2, 2, 3), lib.ones(2, 3, 4)), lambda lib: lib.outer(lib.ones(2, 2), lib.ones(2)),
+    lambda lib: lib.kron(lib.ones(2, 2).t(), lib.ones(2, 3).t()), lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(3), -1),
+    lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(2, 3), 1), lambda lib: lib.linalg.cross(lib.ones(2, 4), lib.ones(2, 4)),
+    lambda lib: lib.linalg.multi_dot([lib.ones(2, 3)]), lambda lib: lib.linalg.matrix_power(lib.ones(2, 3), 2),
+    lambda lib: lib.einsum("ij,jk->ik", lib.ones(2, 3)), lambda lib: lib.einsum("ij->ik", lib.ones(2, 3)),
+    lambda lib: lib.einsum("i1->i", lib.ones(2, 3)), lambda lib: lib.einsum("ij,j", lib.ones(2, 3), lib.ones(4)),
+    lambda lib: lib.einsum("ijk", lib.ones(2, 3)), lambda lib: lib.einsum("ij->ii", lib.ones(2, 3)), lambda lib: lib.einsum("i"),
+    lambda lib: lib.linalg.inv(lib.ones(2, 3)), lambda lib: lib.linalg.inv(lib.ones(3)), lambda lib: lib.linalg.inv(lib.ones(2, 2).int()),
+    lambda lib: lib.linalg.inv(lib.zeros(2, 2)), lambda lib: lib.linalg.inv(lib.ones(2, 2).half()),
+    lambda lib: lib.linalg.solve(lib.eye(3), lib.ones(2)), lambda lib: lib.linalg.solve(lib.eye(3), lib.ones(3).double()),
+    lambda lib: lib.linalg.cholesky(-lib.eye(3)), lambda lib: lib.cholesky(-lib.eye(3)), lambda lib: lib.linalg.eigh(lib.eye(3), UPLO="X"),
+    lambda lib: lib.linalg.svd(lib.full((3, 3), float("nan"))), lambda lib: lib.linalg.eig(lib.full((3, 3), float("nan"))),
+    lambda lib: lib.linalg.eigh(lib.full((3, 3), float("nan"))), lambda lib: lib.linalg.qr(lib.eye(3), mode="bad"),
+    lambda lib: lib.linalg.lu_factor(lib.zeros(3, 3)), lambda lib: lib.linalg.lu(lib.eye(3), pivot=False),
+    lambda lib: lib.linalg.cond(lib.eye(3), 7), lambda lib: lib.linalg.matrix_norm(lib.eye(3), 3),
+    lambda lib: lib.linalg.norm(lib.ones(2, 2, 2), 2), lambda lib: lib.linalg.lstsq(lib.eye(3), lib.eye(3), driver="bad"),
+    lambda lib: lib.linalg.svd(lib.eye(3), driver="gesvd"), lambda lib: lib.linalg.tensorinv(lib.ones(2, 3)),
+    lambda lib: lib.linalg.qr(lib.ones(3, 2, requires_grad=True), mode="complete").R.sum().backward(),
+    lambda lib: lib.linalg.svd(numbers(lib, 3, 3, dtype="complex64").requires_grad_()).U.sum().abs().backward(),
+    lambda lib: lib.fft.fft(lib.ones(3).half()), lambda lib: lib.fft.fft(lib.ones(())), lambda lib: lib.fft.fft(lib.ones(3), n=0),
+    lambda lib: lib.fft.rfft(lib.ones(3, dtype=lib.complex64)), lambda lib: lib.fft.fft(lib.ones(3), norm="bad"),
+    lambda lib: lib.fft.fftn(lib.ones(3, 3), dim=(0, 0)), lambda lib: lib.fft.fftn(lib.ones(3, 3), s=(2,), dim=(0, 1)),
+    lambda lib: lib.fft.irfft(lib.ones(3, 1)), lambda lib: lib.fft.fftfreq(5, dtype=lib.int64),
+]
+
+
+@pytest.mark.parametrize("call", ERRORS, ids=range(len(ERRORS)))
+def test_what_pytorch_refuses_is_refused(call: Callable[[Lib], Any]) -> None:
+    ours, theirs = Outcome.of(call, mindtorch), Outcome.of(call, torch)
+    assert theirs.error is not None
+    assert not list(error_differences(ours, theirs))
+
+
+# -- derivatives of derivatives ----------------------------------------------------------------------------------------
+
+T = mindtorch
+L = mindtorch.linalg
+PIVOTS = [2, 3, 3]
+
+
+def hermitian(a: Any) -> Any:
+    return a + a.mH
+
+
+def positive(a: Any) -> Any:
+    return a @ a.mH + T.eye(a.shape[-1], dtype=a.dtype)
+
+
+def lower(a: Any) -> Any:
+    return a.tril() + 3 * T.eye(a.shape[-1], dtype=a.dtype)
+
+
+def sizes(parts: Any) -> Any:
+    """Absolute values: what does not depend on signs and phases."""
+    return tuple(part.abs() for part in parts)
+
+
+def lu_solved(left: bool, adjoint: bool) -> Callable[..., Any]:
+    return lambda a, b: L.lu_solve(a, T.tensor(PIVOTS, dtype=T.int32), b, left=left, adjoint=adjoint)
+
+
+# One row a derivative: the function, and the shapes of its inputs.
+DERIVATIVES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] = {
+    "addmm": (lambda a, b, c: T.addmm(a, b, c, beta=0.5, alpha=2), ((2,), (2, 3), (3, 2))),
+    "addmv": (lambda a, b, c: T.addmv(a, b, c, beta=0.5, alpha=2), ((2,), (2, 3), (3,))),
+    "addr": (lambda a, b, c: T.addr(a, b, c, beta=0.5, alpha=2), ((2, 3), (2,), (3,))),
+    "addbmm": (lambda a, b, c: T.addbmm(a, b, c, beta=0.5, alpha=2), ((2, 2), (2, 2, 3), (2, 3, 2))),
+    "baddbmm": (lambda a, b, c: T.baddbmm(a, b, c, beta=0.5, alpha=2), ((2, 2), (2, 2, 3), (2, 3, 2))),
+    "dot": (T.dot, ((3,), (3,))),
+    "vdot": (T.vdot, ((3,), (3,))),
+    "mv": (T.mv, ((2, 3), (3,))),
+    "cross": (L.cross, ((2, 3), (1, 3))),
+    "bilinear": (T.bilinear, ((2, 2), (2, 3), (2, 2, 3), (2,))),
+    "inv": (L.inv, ((3, 3),)),
+    "det": (L.det, ((2, 3, 3),)),
+    "slogdet": (lambda a: L.slogdet(a).logabsdet, ((3, 3),)),
+    "solve": (L.solve, ((3, 3), (3, 2))),
+    "solve vectors": (L.solve, ((2, 3, 3), (2, 3))),
+    "solve from the right": (lambda a, b: L.solve(a, b, left=False), ((3, 3), (2, 3))),
+    "solve_triangular": (lambda a, b: L.solve_triangular(lower(a), b, upper=False), ((3, 3), (3, 2))),
+    "solve_triangular from the right": (
+        lambda a, b: L.solve_triangular(lower(a).mT, b, upper=True, left=False, unitriangular=True), ((3, 3), (2, 3))),
+    "triangular_solve": (lambda b, a: T.triangular_solve(b, lower(a), upper=False, transpose=True).solution, ((3, 2), (3, 3))),
+    "cholesky": (lambda a: L.cholesky(positive(a)), ((3, 3),)),
+    "cholesky upper": (lambda a: L.cholesky(positive(a), upper=True), ((3, 3),)),
+    "cholesky_solve": (lambda b, a: T.cholesky_solve(b, lower(a)), ((3, 2), (3, 3))),
+    "cholesky_inverse": (lambda a: T.cholesky_inverse(lower(a)), ((3, 3),)),
+    "lu": (lambda a: L.lu(a)[1:], ((3, 3),)),
+    "lu of a tall matrix": (lambda a: L.lu(a)[1:], ((4, 2),)),
+    "lu of a wide matrix": (lambda a: L.lu(a)[1:], ((2, 4),)),
+    "lu_factor": (lambda a: L.lu_factor(a).LU, ((3, 4),)),
+    "lu_solve": (lu_solved(True, False), ((3, 3), (3, 2))),
+    "lu_solve adjoint": (lu_solved(True, True), ((3, 3), (3, 2))),
+    "lu_solve from the right": (lu_solved(False, False), ((3, 3), (2, 3))),
+    "lu_solve adjoint from the right": (lu_solved(False, True), ((3, 3), (2, 3))),
+    "qr": (lambda a: sizes(L.qr(a)), ((4, 2),)),
+    "qr of a wide matrix": (lambda a: sizes(L.qr(a)), ((2, 3),)),
+    "householder_product": (L.householder_product, ((4, 3), (2,))),
+    "ormqr": (T.ormqr, ((3, 2), (2,), (3, 2))),
+    "svdvals": (L.svdvals, ((3, 2),)),
+    "svd": (lambda a: sizes(L.svd(a, full_matrices=False)), ((3, 2),)),
+    "svd of a wide matrix": (lambda a: sizes(L.svd(a, full_matrices=False)), ((2, 3),)),
+    "eigh": (lambda a: sizes(L.eigh(hermitian(a))), ((3, 3),)),
+    "eig": (lambda a: sizes(L.eig(a)), ((3, 3),)),
+    "pinv": (L.pinv, ((3, 2),)),
+    "pinv of a wide matrix": (L.pinv, ((2, 3),)),
+    "lstsq": (lambda a, b: L.lstsq(a, b, driver="gelsd")[:2], ((4, 2), (4, 2))),
+    "matrix_exp": (T.matrix_exp, ((2, 2),)),
+    "fft": (T.fft.fft, ((4,),)),
+    "ifftn": (T.fft.ifftn, ((2, 3),)),
+    "irfft": (T.fft.irfft, ((4,),)),
+    "hfftn": (T.fft.hfftn, ((2, 3),)),
+}
+
+
+@pytest.mark.parametrize("dtype", ["float64", "complex128"])
+@pytest.mark.parametrize("function, shapes", DERIVATIVES.values(), ids=DERIVATIVES)
+def test_derivatives_have_derivatives(function: Callable[..., Any], shapes: Any, dtype: str) -> None:
+    inputs = [leaf(T, *shape, dtype=dtype, seed=i + 1) for i, shape in enumerate(shapes)]
+    assert T.autograd.gradcheck(function, inputs)
+    assert T.autograd.gradgradcheck(function, inputs)
+
+
+def test_the_determinant_of_a_singular_matrix_has_derivatives() -> None:
+    results = []
+    for lib in LIBS:
+        a = lib.tensor([[1.0, 2, 3], [2, 4, 6], [1, 0, 1]], dtype=lib.float64, requires_grad=True)
+        (first,) = lib.autograd.grad(lib.linalg.det(a), a)
+        (kept,) = lib.autograd.grad(lib.linalg.det(a), a, create_graph=True)
+        (second,) = lib.autograd.grad((kept * kept).sum(), a)
+        results.append((first, kept, second))
+    for ours, theirs in zip(*results, strict=True):
+        assert_same(ours.detach(), theirs.detach(), rtol=1e-6, atol=1e-6, strides=False)
+
+
+def test_outputs_that_have_no_gradient_do_not_require_one() -> None:
+    for lib in LIBS:
+        a = leaf(lib, 4, 3)
+        assert [part.requires_grad for part in lib.linalg.lu(a)] == [False, True, True]
+        assert [part.requires_grad for part in lib.linalg.lstsq(a, a, driver="gelsd")] == [True, True, False, False]
+        assert [part.requires_grad for part in lib.linalg.lu_factor_ex(a)] == [True, False, False]
+
+
+# -- the rest ----------------------------------------------------------------------------------------------------------
+
+
+@pytest.mark.parametrize("n", [0, 1, 4, 5])
+def test_frequencies(n: int) -> None:
+    for name in ("fftfreq", "rfftfreq"):
+        ours, theirs = (Outcome.of(getattr(lib.fft, name), n, 0.5, dtype=lib.float64) for lib in LIBS)
+        assert not list(error_differences(ours, theirs))
+        if theirs.error is None:
+            assert_same(ours.value, theirs.value)
+
+
+def test_low_rank_factorizations_find_the_range() -> None:
+    a = numbers(T, 20, 3) @ numbers(T, 3, 9, seed=1)
+    U, S, V = T.svd_lowrank(a, q=4)
+    assert U.shape == (20, 4) and S.shape == (4,) and V.shape == (9, 4)
+    np.testing.assert_allclose(((U * S) @ V.mT).numpy(), a.numpy(), atol=1e-10)
+    U, S, V = T.pca_lowrank(a.mT)
+    np.testing.assert_allclose(((U * S) @ V.mT).numpy(), (a.mT - a.mT.mean(-2, keepdim=True)).numpy(), atol=1e-10)
+
+
+def test_lstsq_on_meta_says_that_it_depends_on_data() -> None:
+    a = T.ones(4, 3, device="meta")
+    with pytest.raises(NotImplementedError):
+        L.lstsq(a, a, driver="gelsd")
