@@ -1,6 +1,7 @@
 """Discrete Fourier transforms under PyTorch's names: ``torch.fft``."""
 from __future__ import annotations
 
+import math
 from typing import Any
 
 from ._creation import arange
@@ -18,11 +19,12 @@ def _frequencies(function: str, n: int, d: float, positive: bool, dtype: DType |
     dtype = dtype or get_default_dtype()
     if dtype.category < FLOATING:
         raise RuntimeError(f"{function} requires a floating point or complex dtype, got {dtype}")
+    scale = 1.0 / (n * d) if n * d else math.inf
     if positive:
-        return arange(n // 2 + 1, dtype=dtype, **options).mul_(1.0 / (n * d))
+        return arange(n // 2 + 1, dtype=dtype, **options).mul_(scale)
     result = arange(n, dtype=dtype, **options)
     result.narrow(0, n - n // 2, n // 2).add_(-n)
-    return result.mul_(1.0 / (n * d)) if n else result
+    return result.mul_(scale)
 
 
 def fftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: Any) -> Tensor:

@@ -18,7 +18,7 @@ from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_sta
 
 import mindtorch
 from tests import arguments
-from tests.arguments import Arguments, Draw, overlaps_itself, seldom, shown, tame, undefined
+from tests.arguments import Arguments, Draw, overlaps_itself, partly_out_of_range, seldom, shown, tame, undefined
 from tests.programs import Program, Side
 from tests.support import Outcome, torch
 
@@ -81,7 +81,7 @@ class Views(RuleBasedStateMachine):
     def method(self, draw: Draw, table: Arguments, place: tuple[int, torch.Tensor] | None = None) -> None:
         """Call a method that the table names, with arguments as it says."""
         i, t = place or self.pick(draw)
-        row = draw(st.sampled_from(list(table)))
+        row = draw(st.sampled_from([row for row in table if row != "view.dtype" or not self.rounded()]))
         name, args = row.partition(".")[0], table[row](draw, t)
         self.program.run(row, f"t{i}.{name}({shown(args)[1:-1]})",
                          lambda side: getattr(side.t[i], name)(*side.port(args)))
@@ -96,9 +96,15 @@ class Views(RuleBasedStateMachine):
         where = arguments.index(draw, t)
         self.program.run("__getitem__", f"t{i}[{shown(where)}]", lambda side: side.t[i][side.port(where)])
 
+    def rounded(self) -> bool:
+        """Whether a function ran whose last bit is not settled: the bytes must not be looked at."""
+        return any(self.program.succeeded[name] for name in arguments.ROUNDED)
+
     def set(self, draw: Draw) -> None:
         i, t = self.pick_writable(draw)
         where, value = arguments.index(draw, t), draw(arguments.NUMBERS)
+        if partly_out_of_range(t, where):
+            return self.get(draw)
         self.program.run("__setitem__", f"t{i}[{shown(where)}] = {value}",
                          lambda side: side.t[i].__setitem__(side.port(where), value))
 
@@ -106,6 +112,8 @@ class Views(RuleBasedStateMachine):
         """A part of one tensor, or all of it, becomes (part of) another."""
         (i, t), (j, source) = self.pick_writable(draw), self.pick(draw)
         where = draw(st.sampled_from([..., slice(None)])) if draw(st.booleans()) else arguments.index(draw, t)
+        if partly_out_of_range(t, where):
+            return self.get(draw)
         first = source.ndim > 0 and draw(st.booleans())
         if source.untyped_storage().data_ptr() == t.untyped_storage().data_ptr() or not tame(source, t):
             return self.set(draw)

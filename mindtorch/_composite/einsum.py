@@ -168,6 +168,8 @@ def _product(left: Any, right: Any, summed: list[int]) -> Any:
         if d not in summed:
             both = left.shape[d] != 1 and right.shape[d] != 1
             (batch if both else rows if left.shape[d] != 1 else columns).append(d)
+    if rows and columns and columns[-1] < rows[0]:  # so that the result comes out contiguous
+        left, right, rows, columns = right, left, columns, rows
     shapes = [[x.shape[d] for d in dims] for x, dims in ((left, batch), (left, rows), (left, summed), (right, columns))]
     b, n, k, m = map(prod, shapes)
     a = left.permute(tuple(batch + rows + summed + columns)).reshape((b, n, k))

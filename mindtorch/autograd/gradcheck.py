@@ -27,8 +27,8 @@ class GradcheckError(RuntimeError):
 
 
 def gradcheck(
-    func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3, raise_exception: bool = True,
-    nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+    func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
     check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
     check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
 ) -> bool:  # fmt: skip
@@ -90,9 +90,9 @@ def gradgradcheck(
         return tuple(g for g in found if g is not None)
 
     return gradcheck(
-        gradients, inputs + given, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception, nondet_tol=nondet_tol,
-        check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes, check_batched_grad=check_batched_grad,
-        check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
+        gradients, inputs + given, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
+        nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
+        check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
     )  # fmt: skip
 
 
@@ -135,26 +135,30 @@ class _Check:
                 raise GradcheckError("Numerical gradient for function expected to be zero")
             return
         for o, output in enumerate(self.outputs):
-            weights: Any = self.basis(output) if output.numel() else None
-            for unit, part, where in _parts(output) if weights is not None else ():
-                gradients = self.gradients(output, weights * unit)
-                for i, x in enumerate(self.checked):
-                    numerical = _joined([part(steps[o]) for steps in differences[i]])
-                    analytical = gradients[i].t()
-                    atol = self.atol
-                    if self.fast:
-                        numerical = (numerical * weights.flatten()).sum().view(1, 1)
-                        analytical = (analytical.t() * directions[i].flatten()).sum().view(1, 1)
-                        atol *= (weights.abs().sum() * directions[i].abs().sum()).item()
-                    dtype = promote_types(numerical.dtype, analytical.dtype)
-                    numerical, analytical = numerical.to(dtype), analytical.to(dtype)
-                    if not analytical.allclose(numerical, self.rtol, atol):
-                        self.fail(f"{where}Jacobian mismatch for output {o} with respect to input {i},\n"
-                                  f"numerical:{numerical}\nanalytical:{analytical}\n")
+            if output.numel():
+                slopes = [[steps[o] for steps in rows] for rows in differences]
+                self.compare(o, output, directions, slopes)
         zeros = [zeros_like(output) for output in self.outputs]
         found = grad(self.outputs, self.checked, zeros, retain_graph=True, allow_unused=True)
         if any((g != 0).any() for g in found if g is not None):
             raise GradcheckError("backward not multiplied by grad_output")
+
+    def compare(self, o: int, output: Any, directions: list[Any], slopes: list[list[Any]]) -> None:
+        """Compare the Jacobians of one output with the slopes along the directions in each input."""
+        weights = self.basis(output)
+        for unit, part, where in _parts(output):
+            gradients = self.gradients(output, weights * unit)
+            for i, (basis, steps, gradient) in enumerate(zip(directions, slopes, gradients)):
+                numerical, analytical, atol = _joined([part(step) for step in steps]), gradient.t(), self.atol
+                if self.fast:
+                    numerical = (numerical * weights.flatten()).sum().view(1, 1)
+                    analytical = (gradient * basis.flatten()).sum().view(1, 1)
+                    atol *= (weights.abs().sum() * basis.abs().sum()).item()
+                dtype = promote_types(numerical.dtype, analytical.dtype)
+                numerical, analytical = numerical.to(dtype), analytical.to(dtype)
+                if not analytical.allclose(numerical, self.rtol, atol):
+                    self.fail(f"{where}Jacobian mismatch for output {o} with respect to input {i},\n"
+                              f"numerical:{numerical}\nanalytical:{analytical}\n")
 
     def fail(self, message: str) -> None:
         """Raise the error; in fast mode with what slow mode has to say."""
@@ -210,9 +214,9 @@ class _Check:
         Raises:
             GradcheckError: if a second time they are others, or of another dtype if that is checked.
         """
-        first, second = (
-            grad(output, self.checked, weights.to(output.dtype), retain_graph=True, allow_unused=True, is_grads_batched=True) for _ in range(2)
-        )
+        given = weights.to(output.dtype)
+        first, second = (grad(output, self.checked, given, retain_graph=True, allow_unused=True, is_grads_batched=True)
+                         for _ in range(2))  # fmt: skip
         result = []
         for x, g, again in zip(self.checked, first, second):
             if g is None:
@@ -222,8 +226,8 @@ class _Check:
                 raise GradcheckError("Gradient has dtype mismatch")
             if g.numel() and (g - again).abs().max() > self.nondet_tol:
                 raise GradcheckError(
-                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times gives "
-                    f"different values. The tolerance for nondeterminism was {self.nondet_tol}."
+                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
+                    f"gives different values. The tolerance for nondeterminism was {self.nondet_tol}."
                 )
             result.append(g.reshape(len(weights), -1))
         return result
@@ -244,14 +248,15 @@ class _Check:
             except RuntimeError as error:
                 raise GradcheckError("Expected backward function to handle undefined output grads.") from error
             if any((g != 0).any() for g in found if g is not None):
-                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined or "
-                                     "zero.")
+                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined "
+                                     "or zero.")
 
 
 def _check_input(i: int, x: Any) -> None:
     if x.dtype.itemsize != (16 if x.is_complex() else 8):
-        warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check will "
-                      "likely fail if all the inputs are not of double precision floating point or complex.", stacklevel=4)
+        warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
+                      "will likely fail if all the inputs are not of double precision floating point or complex.",
+                      stacklevel=5)
     if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape)):
         raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                            "non-overlapping to be able to compute the numerical gradients correctly. You should call "
@@ -259,7 +264,7 @@ def _check_input(i: int, x: Any) -> None:
 
 
 def _parts(output: Any) -> list[tuple[complex, Function, str]]:
-    """The real functions that an output consists of: what their gradient starts from, how to pick them, how to name them."""
+    """The real functions that an output consists of: what their gradient starts from, how to pick and to name them."""
     if not output.is_complex():
         return [(1, lambda t: t, "")]
     where = "While considering the {} part of complex outputs only, "

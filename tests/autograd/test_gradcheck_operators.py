@@ -26,7 +26,7 @@ from tests.parity.compare import SEED, Call, database, wanted
 from tests.parity.resolve import counterpart
 from tests.support import tensors_in, torch
 
-SAMPLES = 12  # of an entry, at most, evenly spaced over its first ones
+SAMPLES = 8  # of an entry, at most, evenly spaced over its first ones
 AMONG = 100
 ELEMENTS = 10000  # at most, of all inputs of a sample
 

@@ -21,12 +21,13 @@ def matmul(self: ndarray, mat2: ndarray) -> ndarray:
 
 
 def added(self: ndarray, product: ndarray, beta: Any, alpha: Any) -> ndarray:
-    """``beta * self + alpha * product``."""
+    """``beta * self + alpha * product``, written over the product."""
     if alpha != 1:
         product *= _scalar(alpha, product)
     if beta == 0:  # what self holds does not matter then, not even NaN
         return product
-    return product + (self if beta == 1 else self * _scalar(beta, product))
+    product += self if beta == 1 else self * _scalar(beta, product)
+    return product
 
 
 def _scalar(value: Any, array: ndarray) -> Any:
