@@ -169,7 +169,7 @@ def as_value(self: Tensor, value: Any) -> Any:
     """
     if value.__class__ in TENSOR_TYPES:
         return value
-    if isinstance(value, (bool, int, float, complex)) or isinstance(value, np.integer):
+    if isinstance(value, (bool, int, float, complex, np.integer)):
         number = value.item() if isinstance(value, np.generic) else value
         dtype = self._dtype
         if is_half := dtype.category == FLOATING and dtype.itemsize == 2:  # where what is too large becomes infinite

@@ -15,7 +15,9 @@ LinAlgError.__module__ = "torch._C"
 
 
 def first_failure(info: Any) -> tuple[str, int] | None:
-    """Where LAPACK's status is not 0 first: the batch element in PyTorch's words, and the status; None if nowhere."""
+    """Where LAPACK's status is not 0 first: the batch element in PyTorch's words, and the status; None if
+    nowhere.
+    """
     bad = np.flatnonzero(info)
     if not bad.size:
         return None

@@ -1,4 +1,6 @@
-"""Approximate factorizations of matrices of low rank, by randomised subspace iteration (Halko et al., 2011)."""
+"""Approximate factorizations of matrices of low rank, by randomised subspace iteration (Halko et al.,
+2011).
+"""
 from __future__ import annotations
 
 from ._dispatch.schemas import registry
@@ -19,7 +21,8 @@ def get_approximate_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = 
     return basis
 
 
-def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
+def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2,
+                M: Tensor | None = None) -> tuple[Tensor, Tensor, Tensor]:
     """U ``(..., m, q)``, S ``(..., q)`` and V ``(..., n, q)`` of nearly ``A - M`` (``torch.svd_lowrank``)."""
     q, niter = 6 if q is None else q, 2 if niter is None else niter
     wide = A.shape[-2] < A.shape[-1]
@@ -33,7 +36,8 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2, M: Tensor |
     return (V, S, U) if wide else (U, S, V)
 
 
-def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor,
+                                                                                               Tensor]:
     """``svd_lowrank`` of a matrix whose columns are centered first (``torch.pca_lowrank``).
 
     Raises:

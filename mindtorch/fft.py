@@ -11,11 +11,13 @@ from ._dtype import FLOATING, DType, get_default_dtype
 from ._tensor import Tensor
 
 PREFIX = "fft_"
-_functions = {packet.removeprefix(PREFIX): make_function(packet) for packet in registry.packets if packet.startswith(PREFIX)}
+_functions = {packet.removeprefix(PREFIX): make_function(packet) for packet in registry.packets
+              if packet.startswith(PREFIX)}
 globals().update(_functions)
 
 
-def _frequencies(function: str, n: int, d: float, positive: bool, dtype: DType | None, options: dict[str, Any]) -> Tensor:
+def _frequencies(function: str, n: int, d: float, positive: bool, dtype: DType | None,
+                 options: dict[str, Any]) -> Tensor:
     dtype = dtype or get_default_dtype()
     if dtype.category < FLOATING:
         raise RuntimeError(f"{function} requires a floating point or complex dtype, got {dtype}")

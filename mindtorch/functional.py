@@ -1,4 +1,6 @@
-"""Functions of the namespace that PyTorch has in Python too: they take any number of tensors (``torch.functional``)."""
+"""Functions of the namespace that PyTorch has in Python too: they take any number of tensors
+(``torch.functional``).
+"""
 from __future__ import annotations
 
 from typing import Any
@@ -22,7 +24,8 @@ def _listed(function: str, tensors: tuple[Any, ...]) -> list[Tensor]:
         tensors = tuple(tensors[0])
     for i, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"{function}(): expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+            raise TypeError(f"{function}(): expected Tensor as element {i} in argument 0, but got "
+                            f"{type(tensor).__name__}")
     return list(tensors)
 
 
@@ -49,7 +52,8 @@ def broadcast_shapes(*shapes: Any) -> Size:
                 raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
             if size not in (1, result[-back]) and result[-back] != 1:
                 raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {size} at {-back}! Mismatching argument at index {i} had "
+                    f"Attempting to broadcast a dimension of length {size} at {-back}! Mismatching argument "
+                    f"at index {i} had "
                     f"{shape}; but expected shape should be broadcastable to {result}"
                 )
             result[-back] = size if result[-back] == 1 else result[-back]
@@ -114,7 +118,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = N
     return call_on(registry["triu_indices"], resolve_device(device).type, row, col, offset, dtype)
 
 
-# -- products ----------------------------------------------------------------------------------------------------------
+# -- products ------------------------------------------------------------------------------------------------
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
@@ -127,11 +131,13 @@ def einsum(*args: Any) -> Tensor:
         RuntimeError: if the equation does not fit the operands.
     """
     if len(args) < 2:
-        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least one operand and its "
+        raise ValueError("einsum(): must specify the equation string and at least one operand, or at least "
+                         "one operand and its "
                          "subscripts list")
     if isinstance(args[0], Tensor):
         pairs, output = args[: len(args) // 2 * 2], args[len(args) // 2 * 2:]
-        equation = ",".join(map(_subscripts, pairs[1::2])) + "".join(f"->{_subscripts(labels)}" for labels in output)
+        equation = ",".join(map(_subscripts, pairs[1::2])) + "".join(f"->{_subscripts(labels)}"
+                                                                     for labels in output)
         operands = list(pairs[::2])
     else:
         equation, *operands = args
@@ -148,8 +154,8 @@ def _subscripts(labels: Any) -> str:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """The sum of products over the last ``dims`` dimensions of ``a`` and the first of ``b``, or over the dimensions in a
-    pair of lists (``torch.tensordot``).
+    """The sum of products over the last ``dims`` dimensions of ``a`` and the first of ``b``, or over the
+    dimensions in a pair of lists (``torch.tensordot``).
 
     Raises:
         RuntimeError: if the dimensions do not match.
@@ -172,7 +178,9 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices in the cheapest order (``torch.chain_matmul``)."""
     tensors = _listed("chain_matmul", matrices)
-    return registry["chain_matmul"].call(tensors) if out is None else registry["chain_matmul.out"].call(tensors, out)
+    if out is None:
+        return registry["chain_matmul"].call(tensors)
+    return registry["chain_matmul.out"].call(tensors, out)
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:

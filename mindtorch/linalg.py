@@ -6,6 +6,7 @@ from ._dispatch.schemas import registry
 from ._linalg_error import LinAlgError as LinAlgError
 
 PREFIX = "linalg_"
-_functions = {packet.removeprefix(PREFIX): make_function(packet) for packet in registry.packets if packet.startswith(PREFIX)}
+_functions = {packet.removeprefix(PREFIX): make_function(packet) for packet in registry.packets
+              if packet.startswith(PREFIX)}
 globals().update(_functions)
 __all__ = [*sorted(_functions), "LinAlgError"]

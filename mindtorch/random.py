@@ -5,4 +5,5 @@ from ._random import (
     default_generator, fork_rng, get_rng_state, initial_seed, manual_seed, seed, set_rng_state,
 )  # fmt: skip
 
-__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed", "set_rng_state"]
+__all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
+           "set_rng_state"]

@@ -1,4 +1,6 @@
-"""Linear algebra and Fourier transforms: graphs, layouts, errors and derivatives, beside what `tests/parity` compares."""
+"""Linear algebra and Fourier transforms: graphs, layouts, errors and derivatives, beside what `tests/parity`
+compares.
+"""
 
 from __future__ import annotations
 
@@ -34,7 +36,7 @@ def graph(node: Any, depth: int = 8) -> Any:
     return (node.name().rpartition("::")[2], *(graph(below, depth - 1) for below, _ in node.next_functions))
 
 
-# -- products ----------------------------------------------------------------------------------------------------------
+# -- products ------------------------------------------------------------------------------------------------
 
 R = leaf
 GRAPHS: dict[str, Callable[[Lib], Any]] = {
@@ -63,7 +65,8 @@ GRAPHS: dict[str, Callable[[Lib], Any]] = {
     "matrix_power": lambda lib: lib.linalg.matrix_power(R(lib, 3, 3), 6),
     "matrix_power 0": lambda lib: lib.linalg.matrix_power(R(lib, 3, 3), 0),
     "multi_dot": lambda lib: lib.linalg.multi_dot([R(lib, 10, 3), R(lib, 3, 40), R(lib, 40, 5), R(lib, 5)]),
-    "bilinear": lambda lib: lib.nn.functional.bilinear(R(lib, 5, 2), R(lib, 5, 3), R(lib, 4, 2, 3), R(lib, 4)),
+    "bilinear": lambda lib: lib.nn.functional.bilinear(R(lib, 5, 2), R(lib, 5, 3), R(lib, 4, 2, 3),
+                                                       R(lib, 4)),
     "vander": lambda lib: lib.vander(R(lib, 3)),
     "einsum": lambda lib: lib.einsum("bij,bjk->ik", R(lib, 2, 3, 4), R(lib, 2, 4, 5)),
     "solve": lambda lib: lib.linalg.solve(R(lib, 3, 3), R(lib, 3)),
@@ -89,7 +92,8 @@ def test_graphs_and_layouts_are_pytorchs(call: Callable[[Lib], Any]) -> None:
 def test_integers_are_multiplied_exactly() -> None:
     for lib in LIBS:
         a = lib.tensor([[2**40 + 1, 3], [5, -7]])
-        assert (a @ a).tolist() == [[(2**40 + 1) ** 2 % 2**64 + 15, 3 * (2**40 + 1) - 21], [5 * (2**40 + 1) - 35, 64]]
+        assert (a @ a).tolist() == [[(2**40 + 1) ** 2 % 2**64 + 15, 3 * (2**40 + 1) - 21],
+                                    [5 * (2**40 + 1) - 35, 64]]
 
 
 @pytest.mark.parametrize("dtype", ["float16", "bfloat16"])
@@ -103,39 +107,47 @@ def test_half_precision_is_summed_in_single(dtype: str) -> None:
 
 
 EQUATIONS = [
-    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ii->i", (3, 3)), ("ii", (3, 3)), ("ij->ji", (3, 2)),
-    ("ij->", (3, 2)), ("i,j->ij", (3,), (2,)), ("i,i->", (3,), (3,)), ("ij,jk,kl->il", (3, 2), (2, 4), (4, 5)),
-    ("...ij,...jk->...ik", (2, 3, 4), (4, 5)), ("bn,anm,bm->ba", (2, 3), (5, 3, 4), (2, 4)), ("i...->...", (3, 2, 4)),
+    ("ij,jk->ik", (2, 3), (3, 4)), ("ij,jk", (2, 3), (3, 4)), ("ii->i", (3, 3)), ("ii", (3, 3)),
+    ("ij->ji", (3, 2)),
+    ("ij->", (3, 2)), ("i,j->ij", (3,), (2,)), ("i,i->", (3,), (3,)),
+    ("ij,jk,kl->il", (3, 2), (2, 4), (4, 5)),
+    ("...ij,...jk->...ik", (2, 3, 4), (4, 5)), ("bn,anm,bm->ba", (2, 3), (5, 3, 4), (2, 4)),
+    ("i...->...", (3, 2, 4)),
     ("ijk,ilm,njm,nlk->", (2, 3, 4), (2, 5, 6), (7, 3, 6), (7, 5, 4)), ("a b , b c -> c a", (2, 3), (3, 4)),
-    ("iij,j->i", (3, 3, 2), (2,)), ("ij,ij->ij", (2, 3), (2, 3)), ("ij,j", (1, 3), (1,)), ("ab...,b...", (2, 3, 4), (3, 4)),
+    ("iij,j->i", (3, 3, 2), (2,)), ("ij,ij->ij", (2, 3), (2, 3)), ("ij,j", (1, 3), (1,)),
+    ("ab...,b...", (2, 3, 4), (3, 4)),
 ]
 
 
 @pytest.mark.parametrize("equation, shapes", [(equation, shapes) for equation, *shapes in EQUATIONS])
 def test_einsum_contracts_as_pytorch(equation: str, shapes: list[tuple[int, ...]]) -> None:
-    ours, theirs = (lib.einsum(equation, *(numbers(lib, *shape, seed=i) for i, shape in enumerate(shapes))) for lib in LIBS)
+    ours, theirs = (lib.einsum(equation, *(numbers(lib, *shape, seed=i) for i, shape in enumerate(shapes)))
+                    for lib in LIBS)
     assert_same(ours, theirs)
 
 
 def test_einsum_takes_lists_of_dimensions() -> None:
-    ours, theirs = (lib.einsum(numbers(lib, 2, 3), [0, ..., 1], numbers(lib, 3, 4), [1, 30], [30, 0]) for lib in LIBS)
+    ours, theirs = (lib.einsum(numbers(lib, 2, 3), [0, ..., 1], numbers(lib, 3, 4), [1, 30], [30, 0])
+                    for lib in LIBS)
     assert_same(ours, theirs)
 
 
-# -- factorizations ----------------------------------------------------------------------------------------------------
+# -- factorizations ------------------------------------------------------------------------------------------
 
 FACTORIZATIONS: dict[str, Callable[[Lib, Any], Any]] = {
     "lu": lambda lib, a: lib.linalg.lu(a), "lu_factor": lambda lib, a: lib.linalg.lu_factor(a),
     "qr": lambda lib, a: lib.linalg.qr(a), "qr complete": lambda lib, a: lib.linalg.qr(a, mode="complete"),
     "qr r": lambda lib, a: lib.linalg.qr(a, mode="r"), "svdvals": lambda lib, a: lib.linalg.svdvals(a),
     "geqrf": lambda lib, a: lib.geqrf(a), "pinv": lambda lib, a: lib.linalg.pinv(a),
-    "matrix_rank": lambda lib, a: lib.linalg.matrix_rank(a), "lstsq": lambda lib, a: lib.linalg.lstsq(a, a).solution,
+    "matrix_rank": lambda lib, a: lib.linalg.matrix_rank(a), "lstsq": lambda lib,
+    a: lib.linalg.lstsq(a, a).solution,
 }
 
 
 @pytest.mark.parametrize("call", FACTORIZATIONS.values(), ids=FACTORIZATIONS)
 @pytest.mark.parametrize("shape", [(3, 3), (2, 4, 3), (3, 4), (0, 3), (3, 0), (2, 0, 3, 3)], ids=str)
-def test_factorizations_have_pytorchs_layouts(call: Callable[[Lib, Any], Any], shape: tuple[int, ...]) -> None:
+def test_factorizations_have_pytorchs_layouts(call: Callable[[Lib, Any], Any],
+                                              shape: tuple[int, ...]) -> None:
     ours, theirs = (Outcome.of(call, lib, numbers(lib, *shape)) for lib in LIBS)
     assert not list(error_differences(ours, theirs))
     if theirs.error is None:
@@ -156,35 +168,54 @@ def test_a_failed_factorization_says_where() -> None:
 
 
 ERRORS: list[Callable[[Lib], Any]] = [
-    lambda lib: lib.ones(2, 3) @ lib.ones(2, 3), lambda lib: lib.ones(()) @ lib.ones(3), lambda lib: lib.ones(3) @ lib.ones(4),
-    lambda lib: lib.ones(2, 3) @ lib.ones(3, 2).double(), lambda lib: lib.ones(2, 2).bool() @ lib.ones(2, 2).bool(),
+    lambda lib: lib.ones(2, 3) @ lib.ones(2, 3), lambda lib: lib.ones(()) @ lib.ones(3),
+    lambda lib: lib.ones(3) @ lib.ones(4),
+    lambda lib: lib.ones(2, 3) @ lib.ones(3, 2).double(),
+    lambda lib: lib.ones(2, 2).bool() @ lib.ones(2, 2).bool(),
     lambda lib: lib.ones(5, 2, 3) @ lib.ones(4, 3, 4), lambda lib: lib.mm(lib.ones(3), lib.ones(3, 3)),
     lambda lib: lib.mv(lib.ones(2, 3), lib.ones(2)), lambda lib: lib.dot(lib.ones(3), lib.ones(3).int()),
-    lambda lib: lib.bmm(lib.ones(2, 3), lib.ones(2, 3, 4)), lambda lib: lib.addmm(lib.ones(5), lib.ones(2, 3), lib.ones(3, 4)),
-    lambda lib: lib.addmv(lib.ones(5), lib.ones(2, 3), lib.ones(3)), lambda lib: lib.addr(lib.ones(2, 3), lib.ones(2, 1), lib.ones(3)),
+    lambda lib: lib.bmm(lib.ones(2, 3), lib.ones(2, 3, 4)),
+    lambda lib: lib.addmm(lib.ones(5), lib.ones(2, 3), lib.ones(3, 4)),
+    lambda lib: lib.addmv(lib.ones(5), lib.ones(2, 3), lib.ones(3)),
+    lambda lib: lib.addr(lib.ones(2, 3), lib.ones(2, 1), lib.ones(3)),
     lambda lib: lib.addr(lib.ones(2, 3).int(), lib.ones(2).int(), lib.ones(3).int(), alpha=0.5),
-    lambda lib: lib.baddbmm(lib.ones(5), lib.ones(2, 2, 3), lib.ones(2, 3, 4)), lambda lib: lib.outer(lib.ones(2, 2), lib.ones(2)),
-    lambda lib: lib.kron(lib.ones(2, 2).t(), lib.ones(3, 3)), lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(3), -1),
-    lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(2, 3), 1), lambda lib: lib.linalg.cross(lib.ones(2, 4), lib.ones(2, 4)),
-    lambda lib: lib.linalg.multi_dot([lib.ones(2, 3)]), lambda lib: lib.linalg.matrix_power(lib.ones(2, 3), 2),
+    lambda lib: lib.baddbmm(lib.ones(5), lib.ones(2, 2, 3), lib.ones(2, 3, 4)),
+    lambda lib: lib.outer(lib.ones(2, 2), lib.ones(2)),
+    lambda lib: lib.kron(lib.ones(2, 2).t(), lib.ones(3, 3)),
+    lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(3), -1),
+    lambda lib: lib.tensordot(lib.ones(2, 3), lib.ones(2, 3), 1),
+    lambda lib: lib.linalg.cross(lib.ones(2, 4), lib.ones(2, 4)),
+    lambda lib: lib.linalg.multi_dot([lib.ones(2, 3)]),
+    lambda lib: lib.linalg.matrix_power(lib.ones(2, 3), 2),
     lambda lib: lib.einsum("ij,jk->ik", lib.ones(2, 3)), lambda lib: lib.einsum("ij->ik", lib.ones(2, 3)),
-    lambda lib: lib.einsum("i1->i", lib.ones(2, 3)), lambda lib: lib.einsum("ij,j", lib.ones(2, 3), lib.ones(4)),
-    lambda lib: lib.einsum("ijk", lib.ones(2, 3)), lambda lib: lib.einsum("ij->ii", lib.ones(2, 3)), lambda lib: lib.einsum("i"),
-    lambda lib: lib.linalg.inv(lib.ones(2, 3)), lambda lib: lib.linalg.inv(lib.ones(3)), lambda lib: lib.linalg.inv(lib.ones(2, 2).int()),
+    lambda lib: lib.einsum("i1->i", lib.ones(2, 3)),
+    lambda lib: lib.einsum("ij,j", lib.ones(2, 3), lib.ones(4)),
+    lambda lib: lib.einsum("ijk", lib.ones(2, 3)), lambda lib: lib.einsum("ij->ii", lib.ones(2, 3)),
+    lambda lib: lib.einsum("i"),
+    lambda lib: lib.linalg.inv(lib.ones(2, 3)), lambda lib: lib.linalg.inv(lib.ones(3)),
+    lambda lib: lib.linalg.inv(lib.ones(2, 2).int()),
     lambda lib: lib.linalg.inv(lib.zeros(2, 2)), lambda lib: lib.linalg.inv(lib.ones(2, 2).half()),
-    lambda lib: lib.linalg.solve(lib.eye(3), lib.ones(2)), lambda lib: lib.linalg.solve(lib.eye(3), lib.ones(3).double()),
+    lambda lib: lib.linalg.solve(lib.eye(3), lib.ones(2)),
+    lambda lib: lib.linalg.solve(lib.eye(3), lib.ones(3).double()),
     lambda lib: lib.linalg.cholesky(-lib.eye(3)), lambda lib: lib.linalg.eigh(lib.eye(3), UPLO="X"),
-    lambda lib: lib.linalg.svd(lib.full((3, 3), float("nan"))), lambda lib: lib.linalg.eig(lib.full((3, 3), float("nan"))),
-    lambda lib: lib.linalg.eigh(lib.full((3, 3), float("nan"))), lambda lib: lib.linalg.qr(lib.eye(3), mode="bad"),
+    lambda lib: lib.linalg.svd(lib.full((3, 3), float("nan"))),
+    lambda lib: lib.linalg.eig(lib.full((3, 3), float("nan"))),
+    lambda lib: lib.linalg.eigh(lib.full((3, 3), float("nan"))),
+    lambda lib: lib.linalg.qr(lib.eye(3), mode="bad"),
     lambda lib: lib.linalg.lu_factor(lib.zeros(3, 3)), lambda lib: lib.linalg.lu(lib.eye(3), pivot=False),
     lambda lib: lib.linalg.cond(lib.eye(3), 7), lambda lib: lib.linalg.matrix_norm(lib.eye(3), 3),
-    lambda lib: lib.linalg.norm(lib.ones(2, 2, 2), 2), lambda lib: lib.linalg.lstsq(lib.eye(3), lib.eye(3), driver="bad"),
+    lambda lib: lib.linalg.norm(lib.ones(2, 2, 2), 2),
+    lambda lib: lib.linalg.lstsq(lib.eye(3), lib.eye(3), driver="bad"),
     lambda lib: lib.linalg.svd(lib.eye(3), driver="gesvd"), lambda lib: lib.linalg.tensorinv(lib.ones(2, 3)),
     lambda lib: lib.linalg.qr(lib.ones(3, 2, requires_grad=True), mode="complete").R.sum().backward(),
-    lambda lib: lib.linalg.svd(numbers(lib, 3, 3, dtype="complex64").requires_grad_()).U.sum().abs().backward(),
-    lambda lib: lib.fft.fft(lib.ones(3).half()), lambda lib: lib.fft.fft(lib.ones(())), lambda lib: lib.fft.fft(lib.ones(3), n=0),
-    lambda lib: lib.fft.rfft(lib.ones(3, dtype=lib.complex64)), lambda lib: lib.fft.fft(lib.ones(3), norm="bad"),
-    lambda lib: lib.fft.fftn(lib.ones(3, 3), dim=(0, 0)), lambda lib: lib.fft.fftn(lib.ones(3, 3), s=(2,), dim=(0, 1)),
+    lambda lib: lib.linalg.svd(numbers(lib, 3, 3,
+                                       dtype="complex64").requires_grad_()).U.sum().abs().backward(),
+    lambda lib: lib.fft.fft(lib.ones(3).half()), lambda lib: lib.fft.fft(lib.ones(())),
+    lambda lib: lib.fft.fft(lib.ones(3), n=0),
+    lambda lib: lib.fft.rfft(lib.ones(3, dtype=lib.complex64)),
+    lambda lib: lib.fft.fft(lib.ones(3), norm="bad"),
+    lambda lib: lib.fft.fftn(lib.ones(3, 3), dim=(0, 0)),
+    lambda lib: lib.fft.fftn(lib.ones(3, 3), s=(2,), dim=(0, 1)),
     lambda lib: lib.fft.irfft(lib.ones(3, 1)), lambda lib: lib.fft.fftfreq(5, dtype=lib.int64),
 ]
 
@@ -196,7 +227,7 @@ def test_what_pytorch_refuses_is_refused(call: Callable[[Lib], Any]) -> None:
     assert not list(error_differences(ours, theirs))
 
 
-# -- derivatives of derivatives ----------------------------------------------------------------------------------------
+# -- derivatives of derivatives ------------------------------------------------------------------------------
 
 T = mindtorch
 L = mindtorch.linalg
@@ -244,8 +275,10 @@ DERIVATIVES: dict[str, tuple[Callable[..., Any], tuple[tuple[int, ...], ...]]] =
     "solve from the right": (lambda a, b: L.solve(a, b, left=False), ((3, 3), (2, 3))),
     "solve_triangular": (lambda a, b: L.solve_triangular(lower(a), b, upper=False), ((3, 3), (3, 2))),
     "solve_triangular from the right": (
-        lambda a, b: L.solve_triangular(lower(a).mT, b, upper=True, left=False, unitriangular=True), ((3, 3), (2, 3))),
-    "triangular_solve": (lambda b, a: T.triangular_solve(b, lower(a), upper=False, transpose=True).solution, ((3, 2), (3, 3))),
+        lambda a, b: L.solve_triangular(lower(a).mT, b, upper=True, left=False, unitriangular=True),
+        ((3, 3), (2, 3))),
+    "triangular_solve": (lambda b, a: T.triangular_solve(b, lower(a), upper=False, transpose=True).solution,
+                         ((3, 2), (3, 3))),
     "cholesky": (lambda a: L.cholesky(positive(a)), ((3, 3),)),
     "cholesky upper": (lambda a: L.cholesky(positive(a), upper=True), ((3, 3),)),
     "cholesky_solve": (lambda b, a: T.cholesky_solve(b, lower(a)), ((3, 2), (3, 3))),
@@ -302,11 +335,12 @@ def test_outputs_that_have_no_gradient_do_not_require_one() -> None:
     for lib in LIBS:
         a = leaf(lib, 4, 3)
         assert [part.requires_grad for part in lib.linalg.lu(a)] == [False, True, True]
-        assert [part.requires_grad for part in lib.linalg.lstsq(a, a, driver="gelsd")] == [True, True, False, False]
+        assert [part.requires_grad for part in lib.linalg.lstsq(a, a, driver="gelsd")] == [True, True, False,
+                                                                                           False]
         assert [part.requires_grad for part in lib.linalg.lu_factor_ex(a)] == [True, False, False]
 
 
-# -- the rest ----------------------------------------------------------------------------------------------------------
+# -- the rest ------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("n", [0, 1, 4, 5])
@@ -324,7 +358,8 @@ def test_low_rank_factorizations_find_the_range() -> None:
     assert U.shape == (20, 4) and S.shape == (4,) and V.shape == (9, 4)
     np.testing.assert_allclose(((U * S) @ V.mT).numpy(), a.numpy(), atol=1e-10)
     U, S, V = T.pca_lowrank(a.mT)
-    np.testing.assert_allclose(((U * S) @ V.mT).numpy(), (a.mT - a.mT.mean(-2, keepdim=True)).numpy(), atol=1e-10)
+    np.testing.assert_allclose(((U * S) @ V.mT).numpy(), (a.mT - a.mT.mean(-2, keepdim=True)).numpy(),
+                               atol=1e-10)
 
 
 def test_lstsq_on_meta_says_that_it_depends_on_data() -> None:

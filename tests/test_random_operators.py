@@ -1,7 +1,9 @@
-"""Seeded sequences of the tensor library are PyTorch's: factories, in-place operators, samples of distributions, dropout.
+"""Seeded sequences of the tensor library are PyTorch's: factories, in-place operators, samples of
+distributions, dropout.
 
-Each call is written once and runs in both libraries, which must then agree in the result (integers, masks and uniforms bit
-for bit, the rest to one unit in the last place), in its metadata, and in the state of the generator.
+Each call is written once and runs in both libraries, which must then agree in the result (integers, masks and
+uniforms bit for bit, the rest to one unit in the last place), in its metadata, and in the state of the
+generator.
 """
 
 from __future__ import annotations
@@ -42,36 +44,58 @@ def rates(lib: Any, n: int, dtype: Any) -> Any:
 CALLS: list[tuple[str, Call, tuple[str, ...], bool, int]] = [
     ("rand", lambda lib, n, d, g: lib.rand(n, dtype=d, generator=g), (*FLOATS, *COMPLEX), False, 100_000),
     ("randn", lambda lib, n, d, g: lib.randn(n, dtype=d, generator=g), (*FLOATS, *COMPLEX), True, 100_000),
-    ("randint", lambda lib, n, d, g: lib.randint(100, (n,), dtype=d, generator=g), (*FLOATS, *INTEGERS), False, 100_000),
+    ("randint", lambda lib, n, d, g: lib.randint(100, (n,), dtype=d, generator=g), (*FLOATS, *INTEGERS),
+     False, 100_000),
     ("randint of a wide range", lambda lib, n, d, g: lib.randint(-(2**40), 2**41, (n,), dtype=d, generator=g),
      ("float64", "int64"), False, 100_000),
-    ("randperm", lambda lib, n, d, g: lib.randperm(n, dtype=d, generator=g), ("float32", "int32", "int64"), False, 100_000),
-    ("normal of numbers", lambda lib, n, d, g: lib.normal(1.5, 0.5, (n,), dtype=d, generator=g), FLOATS, True, 100_000),
-    ("normal of means", lambda lib, n, d, g: lib.normal(rates(lib, n, d), 0.5, generator=g), FLOATS, True, 4097),
-    ("normal of deviations", lambda lib, n, d, g: lib.normal(1.5, rates(lib, n, d), generator=g), FLOATS, True, 4097),
-    ("normal of both", lambda lib, n, d, g: lib.normal(rates(lib, n, d), probabilities(lib, n, d), generator=g),
+    ("randperm", lambda lib, n, d, g: lib.randperm(n, dtype=d, generator=g), ("float32", "int32", "int64"),
+     False, 100_000),
+    ("normal of numbers", lambda lib, n, d, g: lib.normal(1.5, 0.5, (n,), dtype=d, generator=g), FLOATS, True,
+     100_000),
+    ("normal of means", lambda lib, n, d, g: lib.normal(rates(lib, n, d), 0.5, generator=g), FLOATS, True,
+     4097),
+    ("normal of deviations", lambda lib, n, d, g: lib.normal(1.5, rates(lib, n, d), generator=g), FLOATS,
+     True, 4097),
+    ("normal of both", lambda lib, n, d,
+     g: lib.normal(rates(lib, n, d), probabilities(lib, n, d), generator=g),
      FLOATS, True, 4097),
-    ("rand_like", lambda lib, n, d, g: lib.rand_like(lib.empty(n, dtype=d), generator=g), FLOATS, False, 4097),
-    ("randn_like", lambda lib, n, d, g: lib.randn_like(lib.empty(n, dtype=d), generator=g), FLOATS, True, 4097),
-    ("randint_like", lambda lib, n, d, g: lib.randint_like(lib.empty(n, dtype=d), 3, 9, generator=g), FLOATS + INTEGERS,
+    ("rand_like", lambda lib, n, d, g: lib.rand_like(lib.empty(n, dtype=d), generator=g), FLOATS, False,
+     4097),
+    ("randn_like", lambda lib, n, d, g: lib.randn_like(lib.empty(n, dtype=d), generator=g), FLOATS, True,
+     4097),
+    ("randint_like", lambda lib, n, d, g: lib.randint_like(lib.empty(n, dtype=d), 3, 9, generator=g),
+     FLOATS + INTEGERS,
      False, 4097),
-    ("uniform_", lambda lib, n, d, g: lib.empty(n, dtype=d).uniform_(-1, 3, generator=g), FLOATS, False, 100_000),
-    ("normal_", lambda lib, n, d, g: lib.empty(n, dtype=d).normal_(-1, 3, generator=g), (*FLOATS, *COMPLEX), True, 100_000),
+    ("uniform_", lambda lib, n, d, g: lib.empty(n, dtype=d).uniform_(-1, 3, generator=g), FLOATS, False,
+     100_000),
+    ("normal_", lambda lib, n, d, g: lib.empty(n, dtype=d).normal_(-1, 3, generator=g), (*FLOATS, *COMPLEX),
+     True, 100_000),
     ("random_", lambda lib, n, d, g: lib.empty(n, dtype=d).random_(generator=g), REAL, False, 100_000),
-    ("random_ up to", lambda lib, n, d, g: lib.empty(n, dtype=d).random_(77, generator=g), FLOATS + INTEGERS, False, 100_000),
-    ("random_ from", lambda lib, n, d, g: lib.empty(n, dtype=d).random_(7, None, generator=g), FLOATS + INTEGERS, False, 100_000),
-    ("bernoulli_ with a number", lambda lib, n, d, g: lib.empty(n, dtype=d).bernoulli_(0.3, generator=g), REAL, False, 100_000),
+    ("random_ up to", lambda lib, n, d, g: lib.empty(n, dtype=d).random_(77, generator=g), FLOATS + INTEGERS,
+     False, 100_000),
+    ("random_ from", lambda lib, n, d, g: lib.empty(n, dtype=d).random_(7, None, generator=g),
+     FLOATS + INTEGERS, False, 100_000),
+    ("bernoulli_ with a number", lambda lib, n, d, g: lib.empty(n, dtype=d).bernoulli_(0.3, generator=g),
+     REAL, False, 100_000),
     ("bernoulli_ with a tensor",
-     lambda lib, n, d, g: lib.empty(n, dtype=d).bernoulli_(probabilities(lib, n, lib.float32), generator=g), REAL, False, 4097),
-    ("bernoulli", lambda lib, n, d, g: lib.bernoulli(probabilities(lib, n, d), generator=g), FLOATS, False, 100_000),
-    ("bernoulli with a number", lambda lib, n, d, g: lib.empty(n, dtype=d).bernoulli(0.3, generator=g), REAL, False, 4097),
-    ("exponential_", lambda lib, n, d, g: lib.empty(n, dtype=d).exponential_(2, generator=g), FLOATS, True, 100_000),
-    ("geometric_", lambda lib, n, d, g: lib.empty(n, dtype=d).geometric_(0.2, generator=g), FLOATS + INTEGERS, False, 100_000),
+     lambda lib, n, d, g: lib.empty(n, dtype=d).bernoulli_(probabilities(lib, n, lib.float32), generator=g),
+     REAL, False, 4097),
+    ("bernoulli", lambda lib, n, d, g: lib.bernoulli(probabilities(lib, n, d), generator=g), FLOATS, False,
+     100_000),
+    ("bernoulli with a number", lambda lib, n, d, g: lib.empty(n, dtype=d).bernoulli(0.3, generator=g), REAL,
+     False, 4097),
+    ("exponential_", lambda lib, n, d, g: lib.empty(n, dtype=d).exponential_(2, generator=g), FLOATS, True,
+     100_000),
+    ("geometric_", lambda lib, n, d, g: lib.empty(n, dtype=d).geometric_(0.2, generator=g), FLOATS + INTEGERS,
+     False, 100_000),
     ("cauchy_", lambda lib, n, d, g: lib.empty(n, dtype=d).cauchy_(1, 2, generator=g), FLOATS, True, 100_000),
-    ("log_normal_", lambda lib, n, d, g: lib.empty(n, dtype=d).log_normal_(0.5, 0.25, generator=g), FLOATS, True, 100_000),
-    ("multinomial", lambda lib, n, d, g: lib.multinomial(probabilities(lib, 97, d), n, True, generator=g), FLOATS, False, 100_000),
+    ("log_normal_", lambda lib, n, d, g: lib.empty(n, dtype=d).log_normal_(0.5, 0.25, generator=g), FLOATS,
+     True, 100_000),
+    ("multinomial", lambda lib, n, d, g: lib.multinomial(probabilities(lib, 97, d), n, True, generator=g),
+     FLOATS, False, 100_000),
     ("multinomial without replacement",
-     lambda lib, n, d, g: lib.rand(3, n, dtype=d, generator=g).multinomial((n + 1) // 2, generator=g), ("float64",), False, 4097),
+     lambda lib, n, d, g: lib.rand(3, n, dtype=d, generator=g).multinomial((n + 1) // 2, generator=g),
+     ("float64",), False, 4097),
     ("poisson", lambda lib, n, d, g: lib.poisson(rates(lib, n, d), generator=g), FLOATS, False, 4097),
     ("binomial", lambda lib, n, d, g: lib.binomial(rates(lib, n, d), probabilities(lib, n, d), generator=g),
      ("float32", "float64"), False, 4097),
@@ -126,7 +150,8 @@ def test_states_pass_between_the_libraries() -> None:
     ours, theirs = pair(3)
     mindtorch.randn(3, generator=ours)
     theirs.set_state(torch.from_numpy(ours.get_state().numpy()))
-    assert_same(mindtorch.randn(20, generator=ours), torch.randn(20, generator=theirs), rtol=ULP["float32"], atol=0.0)
+    assert_same(mindtorch.randn(20, generator=ours), torch.randn(20, generator=theirs), rtol=ULP["float32"],
+                atol=0.0)
     torch.rand(5, generator=theirs)
     ours.set_state(mindtorch.from_numpy(theirs.get_state().numpy()))
     assert_same(mindtorch.rand(20, generator=ours), torch.rand(20, generator=theirs), rtol=0.0, atol=0.0)
@@ -144,7 +169,7 @@ def test_the_random_module_is_pytorchs() -> None:
         assert mindtorch.rand(3).tolist() == first.tolist()
 
 
-# -- layouts -----------------------------------------------------------------------------------------------------------
+# -- layouts -------------------------------------------------------------------------------------------------
 
 LAYOUTS: dict[str, Callable[[Any], Any]] = {
     "transposed": lambda lib: lib.zeros(4, 6, 8).transpose(0, 2),
@@ -158,7 +183,8 @@ LAYOUTS: dict[str, Callable[[Any], Any]] = {
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 @pytest.mark.parametrize("write", [
-    lambda t, g: t.uniform_(generator=g), lambda t, g: t.normal_(generator=g), lambda t, g: t.random_(9, generator=g),
+    lambda t, g: t.uniform_(generator=g), lambda t, g: t.normal_(generator=g), lambda t,
+    g: t.random_(9, generator=g),
     lambda t, g: t.bernoulli_((t + 1) / 2, generator=g), lambda t, g: t.exponential_(generator=g),
 ], ids=["uniform_", "normal_", "random_", "bernoulli_", "exponential_"])
 def test_outputs_are_filled_in_the_order_of_memory(write: Any, layout: Callable[[Any], Any]) -> None:
@@ -173,16 +199,21 @@ def test_outputs_are_filled_in_the_order_of_memory(write: Any, layout: Callable[
 
 @pytest.mark.parametrize("layout", LAYOUTS.values(), ids=LAYOUTS)
 def test_like_factories_and_samples_have_pytorchs_strides(layout: Callable[[Any], Any]) -> None:
-    for call in (lambda lib, t, g: lib.rand_like(t, generator=g), lambda lib, t, g: lib.randn_like(t, generator=g),
-                 lambda lib, t, g: lib.randint_like(t, 5, generator=g), lambda lib, t, g: lib.bernoulli(t + 0.5, generator=g),
-                 lambda lib, t, g: lib.poisson(t + 2, generator=g), lambda lib, t, g: lib.binomial(t + 9, t + 0.5, generator=g),
+    for call in (lambda lib, t, g: lib.rand_like(t, generator=g), lambda lib, t,
+                 g: lib.randn_like(t, generator=g),
+                 lambda lib, t, g: lib.randint_like(t, 5, generator=g), lambda lib, t,
+                 g: lib.bernoulli(t + 0.5, generator=g),
+                 lambda lib, t, g: lib.poisson(t + 2, generator=g), lambda lib, t,
+                 g: lib.binomial(t + 9, t + 0.5, generator=g),
                  lambda lib, t, g: lib.normal(t, t + 1, generator=g)):
         ours, theirs = pair(11)
-        assert_same(call(mindtorch, layout(mindtorch), ours), call(torch, layout(torch), theirs), rtol=ULP["float32"], atol=0.0)
+        assert_same(call(mindtorch, layout(mindtorch), ours), call(torch, layout(torch), theirs),
+                    rtol=ULP["float32"], atol=0.0)
 
 
 OUTS: list[Callable[[Any, Any, Any], Any]] = [
-    lambda lib, g, o: lib.rand(3, 20, generator=g, out=o), lambda lib, g, o: lib.randn(3, 20, generator=g, out=o),
+    lambda lib, g, o: lib.rand(3, 20, generator=g, out=o), lambda lib, g,
+    o: lib.randn(3, 20, generator=g, out=o),
     lambda lib, g, o: lib.randint(9, (3, 20), generator=g, out=o),
     lambda lib, g, o: lib.normal(1.0, 2.0, (3, 20), generator=g, out=o),
     lambda lib, g, o: lib.normal(lib.zeros(3, 1), lib.ones(20), generator=g, out=o),
@@ -194,29 +225,34 @@ OUTS: list[Callable[[Any, Any, Any], Any]] = [
 
 @pytest.mark.parametrize("call", OUTS)
 @pytest.mark.parametrize("make", [
-    lambda lib: lib.zeros(3, 20), lambda lib: lib.zeros(20, 3).t(), lambda lib: lib.zeros(0), lambda lib: lib.zeros(3, 20).double(),
+    lambda lib: lib.zeros(3, 20), lambda lib: lib.zeros(20, 3).t(), lambda lib: lib.zeros(0),
+    lambda lib: lib.zeros(3, 20).double(),
 ], ids=["contiguous", "transposed", "empty", "double"])
-def test_out_is_drawn_into_in_its_own_order_and_dtype(call: Callable[..., Any], make: Callable[[Any], Any]) -> None:
+def test_out_is_drawn_into_in_its_own_order_and_dtype(call: Callable[..., Any],
+                                                      make: Callable[[Any], Any]) -> None:
     ours, theirs = pair(13)
     out = make(mindtorch)
     got, expected = Outcome.of(call, mindtorch, ours, out), Outcome.of(call, torch, theirs, make(torch))
-    assert not list(error_differences(got, expected))  # PyTorch does not resize an out to the shape of the mean alone
+    # PyTorch does not resize an out to the shape of the mean alone
+    assert not list(error_differences(got, expected))
     if expected.error is None:
         assert got.value is out
         assert_same(out, expected.value, rtol=1e-6, atol=0.0)
         assert_same_state(ours, theirs)
 
 
-# -- autograd, versions, meta ------------------------------------------------------------------------------------------
+# -- autograd, versions, meta --------------------------------------------------------------------------------
 
 IN_PLACE: list[Callable[[Any], Any]] = [
-    lambda t: t.uniform_(), lambda t: t.normal_(), lambda t: t.random_(), lambda t: t.random_(5), lambda t: t.random_(2, 5),
+    lambda t: t.uniform_(), lambda t: t.normal_(), lambda t: t.random_(), lambda t: t.random_(5),
+    lambda t: t.random_(2, 5),
     lambda t: t.bernoulli_(), lambda t: t.bernoulli_(t.detach().clone()), lambda t: t.exponential_(),
     lambda t: t.geometric_(0.5), lambda t: t.cauchy_(), lambda t: t.log_normal_(),
 ]
 SAMPLES: list[Callable[[Any, Any], Any]] = [
     lambda lib, t: t.bernoulli(), lambda lib, t: lib.poisson(t), lambda lib, t: lib.normal(t, 1),
-    lambda lib, t: lib.normal(1, t), lambda lib, t: lib.normal(t, t), lambda lib, t: lib.native_dropout(t, 0.5, True)[0],
+    lambda lib, t: lib.normal(1, t), lambda lib, t: lib.normal(t, t), lambda lib,
+    t: lib.native_dropout(t, 0.5, True)[0],
     lambda lib, t: lib.native_dropout(t, 0.5, False)[0],
 ]
 
@@ -261,11 +297,12 @@ def test_meta_tensors_are_written_without_drawing(write: Callable[[Any], Any]) -
 
 def test_factories_work_on_meta() -> None:
     for call in (lambda lib: lib.rand(2, 3, device="meta"), lambda lib: lib.randint(3, (2,), device="meta"),
-                 lambda lib: lib.randperm(3, device="meta"), lambda lib: lib.randn_like(lib.ones(2, 3).t(), device="meta")):
+                 lambda lib: lib.randperm(3, device="meta"),
+                 lambda lib: lib.randn_like(lib.ones(2, 3).t(), device="meta")):
         assert_same(call(mindtorch), call(torch), device="meta")
 
 
-# -- dropout -----------------------------------------------------------------------------------------------------------
+# -- dropout -------------------------------------------------------------------------------------------------
 
 
 @pytest.mark.parametrize("name", ["dropout", "feature_dropout", "alpha_dropout", "feature_alpha_dropout"])
@@ -280,7 +317,8 @@ def test_dropout_drops_what_pytorch_drops(name: str, p: float, train: bool, inpl
         x = (leaf * 1).transpose(1, 2)
         dropped = getattr(lib, name + "_" * inplace)(x, p, train)
         assert (dropped is x) == (inplace or p == 0 or not train)
-        results.append((dropped, dropped.grad_fn.name(), dropped._version, *lib.autograd.grad(dropped.sum(), leaf)))
+        results.append((dropped, dropped.grad_fn.name(), dropped._version,
+                        *lib.autograd.grad(dropped.sum(), leaf)))
     ours, theirs = results
     assert_same(ours[0], theirs[0])
     assert ours[1:3] == theirs[1:3]
@@ -296,34 +334,47 @@ def test_native_dropout_returns_its_mask() -> None:
             assert_same(ours, theirs)
 
 
-# -- errors ------------------------------------------------------------------------------------------------------------
+# -- errors --------------------------------------------------------------------------------------------------
 
 ERRORS: list[Callable[[Any], Any]] = [
-    lambda lib: lib.rand(), lambda lib: lib.rand(-1), lambda lib: lib.rand(2, 5.0), lambda lib: lib.rand(2, dtype=lib.int64),
-    lambda lib: lib.randn(2, dtype=lib.bool), lambda lib: lib.randn(2, generator=3), lambda lib: lib.rand(2, bogus=1),
-    lambda lib: lib.rand(2, out=lib.empty(2), dtype=lib.float64), lambda lib: lib.rand(2, out=lib.ones(2, requires_grad=True)),
+    lambda lib: lib.rand(), lambda lib: lib.rand(-1), lambda lib: lib.rand(2, 5.0),
+    lambda lib: lib.rand(2, dtype=lib.int64),
+    lambda lib: lib.randn(2, dtype=lib.bool), lambda lib: lib.randn(2, generator=3),
+    lambda lib: lib.rand(2, bogus=1),
+    lambda lib: lib.rand(2, out=lib.empty(2), dtype=lib.float64),
+    lambda lib: lib.rand(2, out=lib.ones(2, requires_grad=True)),
     lambda lib: lib.randint(5, 2), lambda lib: lib.randint(5.0, (2,)), lambda lib: lib.randint(5, 1, (2,)),
-    lambda lib: lib.randint(0, 300, (2,), dtype=lib.uint8), lambda lib: lib.randint(2, (2,), dtype=lib.complex64),
+    lambda lib: lib.randint(0, 300, (2,), dtype=lib.uint8),
+    lambda lib: lib.randint(2, (2,), dtype=lib.complex64),
     lambda lib: lib.randperm(-1), lambda lib: lib.randperm(3.0), lambda lib: lib.randperm(3, dtype=lib.bool),
     lambda lib: lib.randperm(300, dtype=lib.uint8), lambda lib: lib.randperm(3, requires_grad=True),
-    lambda lib: lib.normal(0.0, 1.0), lambda lib: lib.normal(lib.zeros(2), lib.ones(3)), lambda lib: lib.normal(lib.zeros(2), -1),
-    lambda lib: lib.normal(lib.zeros(2), -lib.ones(2)), lambda lib: lib.normal(0, lib.ones(2, dtype=lib.complex64)),
+    lambda lib: lib.normal(0.0, 1.0), lambda lib: lib.normal(lib.zeros(2), lib.ones(3)),
+    lambda lib: lib.normal(lib.zeros(2), -1),
+    lambda lib: lib.normal(lib.zeros(2), -lib.ones(2)),
+    lambda lib: lib.normal(0, lib.ones(2, dtype=lib.complex64)),
     lambda lib: lib.normal(lib.zeros(2, dtype=lib.int64), 1), lambda lib: lib.bernoulli(lib.full((2,), 1.5)),
     lambda lib: lib.bernoulli(lib.ones(2, dtype=lib.int64)), lambda lib: lib.ones(2).bernoulli(2.0),
     lambda lib: lib.ones(2).bernoulli_(lib.ones(3)), lambda lib: lib.ones(2).bernoulli_(lib.ones(2).long()),
-    lambda lib: lib.ones(2).uniform_(2, 1), lambda lib: lib.ones(2).long().uniform_(), lambda lib: lib.ones(2).int().normal_(),
-    lambda lib: lib.ones(2).normal_(0, -1), lambda lib: lib.ones(2).int().exponential_(), lambda lib: lib.ones(2).exponential_(0),
-    lambda lib: lib.ones(2).bool().geometric_(0.5), lambda lib: lib.ones(2).geometric_(2), lambda lib: lib.ones(2).int().cauchy_(),
-    lambda lib: lib.ones(2).cauchy_(0, 0), lambda lib: lib.ones(2).int().log_normal_(), lambda lib: lib.ones(2).log_normal_(0, 0),
-    lambda lib: lib.ones(2).random_(3, 3), lambda lib: lib.ones(2).random_(3.5), lambda lib: lib.ones(1).expand(3).uniform_(),
+    lambda lib: lib.ones(2).uniform_(2, 1), lambda lib: lib.ones(2).long().uniform_(),
+    lambda lib: lib.ones(2).int().normal_(),
+    lambda lib: lib.ones(2).normal_(0, -1), lambda lib: lib.ones(2).int().exponential_(),
+    lambda lib: lib.ones(2).exponential_(0),
+    lambda lib: lib.ones(2).bool().geometric_(0.5), lambda lib: lib.ones(2).geometric_(2),
+    lambda lib: lib.ones(2).int().cauchy_(),
+    lambda lib: lib.ones(2).cauchy_(0, 0), lambda lib: lib.ones(2).int().log_normal_(),
+    lambda lib: lib.ones(2).log_normal_(0, 0),
+    lambda lib: lib.ones(2).random_(3, 3), lambda lib: lib.ones(2).random_(3.5),
+    lambda lib: lib.ones(1).expand(3).uniform_(),
     lambda lib: lib.ones(2, dtype=lib.complex64).random_(), lambda lib: lib.multinomial(lib.ones(2, 2, 2), 1),
     lambda lib: lib.multinomial(lib.ones(2), 3), lambda lib: lib.multinomial(lib.ones(2), 0),
     lambda lib: lib.multinomial(lib.ones(2).long(), 1), lambda lib: lib.multinomial(-lib.ones(2), 1),
     lambda lib: lib.multinomial(lib.ones(2), 1, out=lib.empty(1)), lambda lib: lib.poisson(-lib.ones(2)),
     lambda lib: lib.poisson(lib.ones(2).int()), lambda lib: lib.binomial(lib.ones(2), lib.ones(3)),
-    lambda lib: lib.binomial(lib.ones(2), lib.ones(2).double()), lambda lib: lib.binomial(lib.ones(2).int(), lib.ones(2)),
+    lambda lib: lib.binomial(lib.ones(2), lib.ones(2).double()),
+    lambda lib: lib.binomial(lib.ones(2).int(), lib.ones(2)),
     lambda lib: lib.dropout(lib.ones(2), 2, True), lambda lib: lib.feature_dropout(lib.ones(2), 0.5, True),
-    lambda lib: lib.native_dropout(lib.ones(2).long(), 0.5, True), lambda lib: lib.native_dropout(lib.ones(2), 2, True),
+    lambda lib: lib.native_dropout(lib.ones(2).long(), 0.5, True),
+    lambda lib: lib.native_dropout(lib.ones(2), 2, True),
     lambda lib: lib.bernoulli(lib.ones(2, requires_grad=True), out=lib.empty(2)),
 ]
 
@@ -350,7 +401,8 @@ def test_threads_share_the_default_generator() -> None:
     expected = total([mindtorch.rand(5) for _ in range(200)])
     mindtorch.manual_seed(21)
     drawn: list[Any] = []
-    threads = [threading.Thread(target=lambda: drawn.extend(mindtorch.rand(5) for _ in range(50))) for _ in range(4)]
+    threads = [threading.Thread(target=lambda: drawn.extend(mindtorch.rand(5) for _ in range(50)))
+               for _ in range(4)]
     with warnings.catch_warnings():
         warnings.simplefilter("error")
         for thread in threads:

@@ -36,7 +36,7 @@ class Task(Node):
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
         """Run only what is needed for the gradients of these inputs; hand them out if ``capture``."""
         targets = {node for node, _ in inputs}
-        self.needed = nodes_above(self, targets)
+        self.needed = nodes_above(self, targets) - {self}  # which keeps it out of a reference cycle
         if capture:
             self.found, self.captures = [None] * len(inputs), {}
             for position, (node, number) in enumerate(inputs):

@@ -27,7 +27,6 @@ def derivative_of(op: Operator) -> Derivative | None:
 
 #: Calls that do not look at the graph, by operator: conversions to a dtype that cannot require grad.
 STAYS_OUT: dict[str, Callable[[tuple[Any, ...]], bool]] = {
-    "copy_": lambda args: args[0]._dtype.category < FLOATING,
     "_to_copy": lambda args: len(args) > 1 and args[1] is not None and args[1].category < FLOATING,
 }
 
@@ -55,10 +54,8 @@ def _autograd(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callab
 def _inplace_form(op: Operator, found: Derivative | None, inner: Callable[..., Any]) -> Callable[..., Any]:
     give_history = views.set_history if "v" in op.flags else views.rebase
 
-    stays_out = STAYS_OUT.get(op.name)
-
     def record(self: Any, *args: Any) -> Any:
-        if stays_out is not None and stays_out((self, *args)):
+        if self._dtype.category < FLOATING:
             return inner(self, *args)
         views.check_inplace(self)
         node = None if found is None else found.start((self, *args), inplace=True)

@@ -72,6 +72,8 @@ def refresh(view: Any) -> None:
     if view._replay is not None:
         with enable_grad():
             node = view._replay(base)._grad_fn
+        if node is None:
+            raise RuntimeError("the base of this view of real or imaginary parts has left the graph")
     else:
         node = start_node("as_strided", (base, view.shape, view._strides(), view._offset))
         describe(node, view)
@@ -173,19 +175,31 @@ def rebase(tensor: Any, node: Node) -> None:
     """Make ``node`` the history of a tensor that was just written in place, and of all that see its memory."""
     base = tensor._base
     if base is None:
-        set_history(tensor, node)
+        move_history(tensor, node)
     else:
-        set_history(base, CopySlices(base, tensor, node))
+        move_history(base, CopySlices(base, tensor, node))
         refresh(tensor)
 
 
-def set_history(tensor: Any, node: Node) -> None:
-    """Make ``node`` the history of a tensor; what it retains of its gradient it retains at this node."""
+def move_history(tensor: Any, node: Node) -> None:
+    """Make ``node`` the history of a tensor; what it retains of its gradient, it now retains there.
+
+    Raises:
+        RuntimeError: as PyTorch does, if the tensor retains its gradient where its layout was changed since.
+    """
     before, number = tensor._grad_fn, tensor._output_nr
+    set_history(tensor, node)
+    if tensor._retains_grad and before is not None:
+        if not before.forget_retained(number):
+            raise RuntimeError("the tensor retains its gradient in another layout than it has now: retain_grad() was called, "
+                               "then its layout was changed in place, and now it was written in place")
+        node.retain_grad_of(tensor)
+
+
+def set_history(tensor: Any, node: Node) -> None:
+    """Make ``node`` the history of a tensor."""
     tensor._grad_fn, tensor._output_nr = node, 0
     tensor._keys |= AUTOGRAD
-    if tensor._retains_grad and before is not None and before.forget_retained(number):
-        node.retain_grad_of(tensor)
     if tensor._base is None:
         spread(tensor)
     else:

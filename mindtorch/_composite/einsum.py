@@ -1,4 +1,6 @@
-"""``torch.einsum``: an equation's labels become dimensions, and its sums of products batched products of matrices."""
+"""``torch.einsum``: an equation's labels become dimensions, and its sums of products batched products of
+matrices.
+"""
 from __future__ import annotations
 
 from collections import Counter
@@ -32,30 +34,37 @@ def einsum(equation: str, tensors: list[Any]) -> Any:
     if ELLIPSIS not in labels:
         order += [(ELLIPSIS, d) for d in range(rank)]
     kept = sum(rank if label == ELLIPSIS else 1 for label in labels)
-    operands = [_aligned(x, subscript, order, rank, n) for x, subscript, n in zip(tensors, inputs, covered, strict=True)]
+    operands = [_aligned(x, subscript, order, rank, n) for x, subscript,
+                n in zip(tensors, inputs, covered, strict=True)]
     return _contract(operands, kept)
 
 
-# -- reading the equation ----------------------------------------------------------------------------------------------
+# -- reading the equation ------------------------------------------------------------------------------------
 
 
 def _parse(equation: str, tensors: list[Any]) -> tuple[list[str], str | None]:
-    """The labels of each operand and, if there is an arrow, of the output; an ellipsis becomes one character."""
+    """The labels of each operand and, if there is an arrow, of the output; an ellipsis becomes one
+    character.
+    """
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = [_labels(part, equation) for part in left.split(",")]
-    check(len(inputs) >= len(tensors), f"einsum(): more operands were provided than specified in the equation {equation!r}")
-    check(len(inputs) <= len(tensors), f"einsum(): fewer operands were provided than specified in the equation {equation!r}")
+    check(len(inputs) >= len(tensors), "einsum(): more operands were provided than specified in the "
+                                       f"equation {equation!r}")
+    check(len(inputs) <= len(tensors), "einsum(): fewer operands were provided than specified in the "
+                                       f"equation {equation!r}")
     for i, (subscript, x) in enumerate(zip(inputs, tensors, strict=True)):
         count, has_ellipsis = len(subscript.replace(ELLIPSIS, "")), ELLIPSIS in subscript
         check(count <= x.ndim if has_ellipsis else count == x.ndim,
               f"einsum(): the number of subscripts in the equation ({count}) "
-              + ("is more than the number of dimensions" if has_ellipsis else "does not match the number of dimensions")
+              + ("is more than the number of dimensions" if has_ellipsis else "does not match the number of "
+                                                                              "dimensions")
               + f" ({x.ndim}) for operand {i}" + ("" if has_ellipsis else " and no ellipsis was given"))
     if not arrow:
         return inputs, None
     output = _labels(right, equation)
     for label in output:
-        check(output.count(label) == 1, f"einsum(): output subscript {label} appears more than once in the output")
+        check(output.count(label) == 1, f"einsum(): output subscript {label} appears more than once in the "
+                                        "output")
         check(label == ELLIPSIS or any(label in subscript for subscript in inputs),
               f"einsum(): output subscript {label} does not appear in the equation for any input operand")
     return inputs, output
@@ -63,34 +72,43 @@ def _parse(equation: str, tensors: list[Any]) -> tuple[list[str], str | None]:
 
 def _labels(part: str, equation: str) -> str:
     found = part.replace("...", ELLIPSIS)
-    check(found.count(ELLIPSIS) <= 1, f"einsum(): found '.' in {part!r} for which an ellipsis was already found")
-    check("." not in part or "..." in part, f"einsum(): found '.' in {part!r} that is not part of any ellipsis")
+    check(found.count(ELLIPSIS) <= 1, f"einsum(): found '.' in {part!r} for which an ellipsis was already "
+                                      "found")
+    check("." not in part or "..." in part, f"einsum(): found '.' in {part!r} that is not part of any "
+                                            "ellipsis")
     for label in found:
         check(label == ELLIPSIS or (label.isascii() and label.isalpha()),
-              f"einsum(): invalid subscript given in the equation string {equation!r}, subscripts must be in [a-zA-Z], "
+              f"einsum(): invalid subscript given in the equation string {equation!r}, subscripts must be in "
+              "[a-zA-Z], "
               f"but got {label!r}")
     return found
 
 
 def _ellipsis_sizes(inputs: list[str], tensors: list[Any]) -> list[int]:
     """How many dimensions the ellipsis stands for in each operand."""
-    return [x.ndim - len(subscript) + 1 if ELLIPSIS in subscript else 0 for subscript, x in zip(inputs, tensors, strict=True)]
+    return [x.ndim - len(subscript) + 1 if ELLIPSIS in subscript else 0 for subscript,
+            x in zip(inputs, tensors, strict=True)]
 
 
 def _in_order(inputs: list[str], output: str | None) -> list[str]:
-    """The output's labels; without an arrow the ellipsis and those that appear once, in alphabetical order."""
+    """The output's labels; without an arrow the ellipsis and those that appear once, in alphabetical
+    order.
+    """
     if output is not None:
         return list(output)
     counts = Counter("".join(inputs))
-    return [ELLIPSIS] * (ELLIPSIS in counts) + sorted(a for a, n in counts.items() if n == 1 and a != ELLIPSIS)
+    return [ELLIPSIS] * (ELLIPSIS in counts) + sorted(a for a,
+                                                      n in counts.items() if n == 1 and a != ELLIPSIS)
 
 
 def _sizes(inputs: list[str], tensors: list[Any], covered: list[int]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for i, (subscript, x, n) in enumerate(zip(inputs, tensors, covered, strict=True)):
-        for label, size in zip(_without_ellipsis(subscript), _sizes_without_ellipsis(subscript, x, n), strict=True):
+        for label, size in zip(_without_ellipsis(subscript), _sizes_without_ellipsis(subscript, x, n),
+                               strict=True):
             have = sizes.get(label, 1)
-            check(have == 1 or size in (1, have), f"einsum(): subscript {label} has size {size} for operand {i} which does not "
+            check(have == 1 or size in (1, have), f"einsum(): subscript {label} has size {size} for operand "
+                                                  f"{i} which does not "
                                                   f"broadcast with previously seen size {have}")
             sizes[label] = have if size == 1 else size
     return sizes
@@ -115,7 +133,8 @@ def _aligned(x: Any, subscript: str, order: list[Any], rank: int, covered: int) 
     while dim < len(labels):  # take the diagonal of labels that appear twice
         first = labels.index(labels[dim])
         if first < dim:
-            check(x.shape[first] == x.shape[dim], f"einsum(): subscript {labels[dim]} is repeated for an operand but the sizes "
+            check(x.shape[first] == x.shape[dim], f"einsum(): subscript {labels[dim]} is repeated for an "
+                                                  "operand but the sizes "
                                                   f"don't match, {x.shape[dim]} != {x.shape[first]}")
             x = x.diagonal(0, first, dim).movedim(-1, first)
             del labels[dim]
@@ -128,7 +147,7 @@ def _aligned(x: Any, subscript: str, order: list[Any], rank: int, covered: int) 
     return x.permute(tuple(labels.index(label) for label in order))
 
 
-# -- contracting -------------------------------------------------------------------------------------------------------
+# -- contracting ---------------------------------------------------------------------------------------------
 
 
 def _contract(operands: list[Any], kept: int) -> Any:
@@ -158,7 +177,9 @@ def _contract(operands: list[Any], kept: int) -> Any:
 
 
 def _product(left: Any, right: Any, summed: list[int]) -> Any:
-    """The product of two operands, summed over dimensions that stay with size 1: a batched product of matrices."""
+    """The product of two operands, summed over dimensions that stay with size 1: a batched product of
+    matrices.
+    """
     if not summed:
         return left * right
     batch: list[int] = []
@@ -170,7 +191,8 @@ def _product(left: Any, right: Any, summed: list[int]) -> Any:
             (batch if both else rows if left.shape[d] != 1 else columns).append(d)
     if rows and columns and columns[-1] < rows[0]:  # so that the result comes out contiguous
         left, right, rows, columns = right, left, columns, rows
-    shapes = [[x.shape[d] for d in dims] for x, dims in ((left, batch), (left, rows), (left, summed), (right, columns))]
+    shapes = [[x.shape[d] for d in dims] for x,
+              dims in ((left, batch), (left, rows), (left, summed), (right, columns))]
     b, n, k, m = map(prod, shapes)
     a = left.permute(tuple(batch + rows + summed + columns)).reshape((b, n, k))
     c = right.permute(tuple(batch + summed + columns + rows)).reshape((b, k, m))

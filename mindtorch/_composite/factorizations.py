@@ -18,26 +18,33 @@ from .._dtype import FLOATING, finfo, int64
 from .._linalg_error import LinAlgError, first_failure
 
 inf = math.inf
-(cholesky_ex, eig, eigh, eigh_only, householder_product, inv_ex, ldl_factor_ex, lu_factor_ex, lu_solve, matrix_exp, qr, solve_ex,
+(cholesky_ex, eig, eigh, eigh_only, householder_product, inv_ex, ldl_factor_ex, lu_factor_ex, lu_solve,
+ matrix_exp, qr, solve_ex,
  svd_only, det_only, slogdet_only, vector_norm, where) = (registry[name].call for name in (
-    "linalg_cholesky_ex", "linalg_eig", "linalg_eigh", "_linalg_eigh", "linalg_householder_product", "linalg_inv_ex",
-    "linalg_ldl_factor_ex", "linalg_lu_factor_ex", "linalg_lu_solve", "linalg_matrix_exp", "linalg_qr", "_linalg_solve_ex",
+    "linalg_cholesky_ex", "linalg_eig", "linalg_eigh", "_linalg_eigh", "linalg_householder_product",
+    "linalg_inv_ex",
+    "linalg_ldl_factor_ex", "linalg_lu_factor_ex", "linalg_lu_solve", "linalg_matrix_exp", "linalg_qr",
+    "_linalg_solve_ex",
     "_linalg_svd", "_linalg_det", "_linalg_slogdet", "linalg_vector_norm", "where.self"))
 
 
 def records(x: Any) -> bool:
-    """Whether autograd records what is done with a tensor, so that vectors are needed for the gradient of values."""
+    """Whether autograd records what is done with a tensor, so that vectors are needed for the gradient of
+    values.
+    """
     return bool(x._keys & AUTOGRAD) and local.grad_enabled
 
 
 def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError) -> None:
-    """Raise if LAPACK's status is not 0 anywhere; ``{0}`` in the message is the batch element, ``{1}`` the status."""
+    """Raise if LAPACK's status is not 0 anywhere; ``{0}`` in the message is the batch element, ``{1}`` the
+    status.
+    """
     failure = None if info.is_meta else first_failure(info._host("check"))
     if failure is not None:
         raise error(message.format(*failure))
 
 
-# -- determinants, inverses, systems -----------------------------------------------------------------------------------
+# -- determinants, inverses, systems -------------------------------------------------------------------------
 
 
 def linalg_slogdet(A: Any) -> Any:
@@ -56,7 +63,8 @@ def logdet(self: Any) -> Any:
 
 def linalg_inv(A: Any) -> Any:
     inverse, info = inv_ex(A)
-    raise_failure(info, "linalg.inv: {0}The diagonal element {1} is zero, the inversion could not be completed because the input "
+    raise_failure(info, "linalg.inv: {0}The diagonal element {1} is zero, the inversion could not be "
+                        "completed because the input "
                         "matrix is singular.")
     return inverse
 
@@ -76,7 +84,8 @@ def linalg_tensorinv(self: Any, ind: int = 2) -> Any:
     """``torch.linalg.tensorinv``: the inverse under ``tensordot`` over the first ``ind`` dimensions."""
     check(ind > 0, f"Expected a strictly positive integer for 'ind', got {ind}")
     first, rest = tuple(self.shape[:ind]), tuple(self.shape[ind:])
-    check(prod(first) == prod(rest), "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), "
+    check(prod(first) == prod(rest), "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+                                     "prod(self.shape[:ind]), "
                                      f"but got {prod(rest)} != {prod(first)}")
     return linalg_inv(self.reshape((prod(rest), prod(first)))).reshape(rest + first)
 
@@ -90,16 +99,19 @@ def linalg_tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> Any:
     rows = prod(moved.shape[:other.ndim])
     check(prod(shape) == rows, "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
                                f"prod(self.shape[:other.ndim]), but got {prod(shape)} != {rows}")
-    return linalg_solve(moved.reshape((rows, rows)), other.flatten() if other.ndim != 1 else other).reshape(shape)
+    return linalg_solve(moved.reshape((rows, rows)),
+                        other.flatten() if other.ndim != 1 else other).reshape(shape)
 
 
-# -- LU, LDL, Cholesky, QR ---------------------------------------------------------------------------------------------
+# -- LU, LDL, Cholesky, QR -----------------------------------------------------------------------------------
 
 
 def linalg_lu_factor(A: Any, pivot: bool = True) -> Any:
     factors, pivots, info = lu_factor_ex(A, pivot)
-    raise_failure(info, "torch.linalg.lu_factor: {0}U[{1},{1}] is zero and using it on lu_solve would result in a division by zero. "
-                        "If you still want to perform the factorization, consider calling linalg.lu(A, pivot) or "
+    raise_failure(info, "torch.linalg.lu_factor: {0}U[{1},{1}] is zero and using it on lu_solve would result "
+                        "in a division by zero. "
+                        "If you still want to perform the factorization, consider calling linalg.lu(A, "
+                        "pivot) or "
                         "linalg.lu_factor_ex(A, pivot)", RuntimeError)
     return pack(registry["linalg_lu_factor"], [factors, pivots])
 
@@ -110,13 +122,15 @@ def lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> An
 
 def linalg_ldl_factor(self: Any, hermitian: bool = False) -> Any:
     factors, pivots, info = ldl_factor_ex(self, hermitian)
-    raise_failure(info, "torch.linalg.ldl_factor: {0}the factorization could not be completed because D[{1},{1}] is zero.")
+    raise_failure(info, "torch.linalg.ldl_factor: {0}the factorization could not be completed because "
+                        "D[{1},{1}] is zero.")
     return pack(registry["linalg_ldl_factor"], [factors, pivots])
 
 
 def linalg_cholesky(self: Any, upper: bool = False) -> Any:
     factor, info = cholesky_ex(self, upper)
-    raise_failure(info, "linalg.cholesky: {0}The factorization could not be completed because the input is not positive-definite "
+    raise_failure(info, "linalg.cholesky: {0}The factorization could not be completed because the input is "
+                        "not positive-definite "
                         "(the leading minor of order {1} is not positive-definite).")
     return factor
 
@@ -125,7 +139,7 @@ def qr_of(self: Any, some: bool = True) -> Any:
     return pack(registry["qr"], list(qr(self, "reduced" if some else "complete")))
 
 
-# -- singular values and eigenvalues -----------------------------------------------------------------------------------
+# -- singular values and eigenvalues -------------------------------------------------------------------------
 
 
 def linalg_svd(A: Any, full_matrices: bool = True, driver: str | None = None) -> Any:
@@ -138,7 +152,8 @@ def linalg_svdvals(A: Any, driver: str | None = None) -> Any:
 
 def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """``torch.svd``: U, S and V, zeros in the place of U and V where they are not wanted."""
-    check(self.ndim >= 2, f"linalg.svd: input should have at least 2 dimensions, but has {self.ndim} dimensions instead")
+    check(self.ndim >= 2, f"linalg.svd: input should have at least 2 dimensions, but has {self.ndim} "
+                          "dimensions instead")
     if compute_uv:
         U, S, Vh = svd_only(self, not some)
         return pack(registry["svd"], [U, S, Vh.mH])
@@ -156,10 +171,11 @@ def linalg_eigvals(self: Any) -> Any:
     return eig(self)[0]
 
 
-# -- norms -------------------------------------------------------------------------------------------------------------
+# -- norms ---------------------------------------------------------------------------------------------------
 
 
-def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False, dtype: Any = None) -> Any:
+def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False,
+                       dtype: Any = None) -> Any:
     """``torch.linalg.matrix_norm``: 'fro', 'nuc', or 1, 2, inf and their negatives."""
     function = "linalg.matrix_norm"
     check(isinstance(ord, str) or abs(ord) in (1, 2, inf), f"{function}: Order {ord} not supported.")
@@ -196,28 +212,41 @@ def _norm_of_values(self: Any, ord: Any, rows: int, columns: int, keepdim: bool,
 
 def _check_norm_dtype(function: str, self: Any, dtype: Any) -> None:
     if dtype is not None:
-        check(dtype.category >= FLOATING, f"{function}: dtype should be floating point or complex. Got {NAMES[dtype.name]}")
-        check(dtype.is_complex == self.is_complex(), f"{function}: dtype should be {'complex' if self.is_complex() else 'real'} for "
-                                                     f"{'complex' if self.is_complex() else 'real'} inputs, but got {NAMES[dtype.name]}")
-        check(dtype.itemsize >= self._dtype.itemsize, f"{function}: the dtype of the input ({NAMES[self._dtype.name]}) should be "
-                                                      f"convertible without narrowing to the specified dtype ({NAMES[dtype.name]})")
+        check(dtype.category >= FLOATING, f"{function}: dtype should be floating point or complex. Got "
+                                          f"{NAMES[dtype.name]}")
+        check(dtype.is_complex == self.is_complex(), f"{function}: dtype should be "
+                                                     f"{'complex' if self.is_complex() else 'real'} for "
+                                                     f"{'complex' if self.is_complex() else 'real'} inputs, "
+                                                     f"but got {NAMES[dtype.name]}")
+        check(dtype.itemsize >= self._dtype.itemsize, f"{function}: the dtype of the input "
+                                                      f"({NAMES[self._dtype.name]}) should be "
+                                                      "convertible without narrowing to the specified dtype "
+                                                      f"({NAMES[dtype.name]})")
 
 
-def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, dtype: Any = None) -> Any:
-    """``torch.linalg.norm``: a matrix norm for two dimensions, or for a matrix and an ``ord``; else a vector norm."""
+def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False,
+                dtype: Any = None) -> Any:
+    """``torch.linalg.norm``: a matrix norm for two dimensions, or for a matrix and an ``ord``; else a vector
+    norm.
+    """
     if dim is not None:
-        check(len(dim) in (1, 2), f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+        check(len(dim) in (1, 2), "linalg.norm: If dim is specified, it must be of length 1 or 2. Got "
+                                  f"{list(dim)}")
     elif ord is not None and not isinstance(ord, str):
-        check(self.ndim in (1, 2), f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D.")
+        check(self.ndim in (1, 2), "linalg.norm: If dim is not specified but ord is, the input must be 1D "
+                                   f"or 2D. Got {self.ndim}D.")
     if ord is not None and (isinstance(ord, str) or (len(dim) if dim is not None else self.ndim) == 2):
-        return linalg_matrix_norm(self, ord, (0, 1) if dim is None and not isinstance(ord, str) else (-2, -1) if dim is None else dim,
+        return linalg_matrix_norm(self, ord,
+                                  (0, 1) if dim is None and not isinstance(ord, str) else (-2, -1)
+                                  if dim is None else dim,
                                   keepdim, dtype)
     return vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype)
 
 
 def linalg_cond(self: Any, p: Any = None) -> Any:
     """``torch.linalg.cond``: the norm of a matrix times that of its inverse."""
-    check(self.ndim >= 2, f"linalg.cond: The input tensor must have at least 2 dimensions, got shape {list(self.shape)}")
+    check(self.ndim >= 2, "linalg.cond: The input tensor must have at least 2 dimensions, got shape "
+                          f"{list(self.shape)}")
     check(p in (None, "fro", "nuc") or (not isinstance(p, str) and abs(p) in (1, 2, inf)),
           f"linalg.cond got an invalid norm type: {p}")
     if not self.numel():
@@ -231,31 +260,37 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
         values = linalg_svdvals(self)
         return values.sum(-1) * values.reciprocal().sum(-1)
     inverse, info = inv_ex(self)
-    inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), inf)  # a singular matrix is worst conditioned
+    # a singular matrix is worst conditioned
+    inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), inf)
     return (linalg_matrix_norm(self, p) * linalg_matrix_norm(inverse, p)).nan_to_num(inf, inf, -inf)
 
 
-# -- rank, pseudo-inverse ----------------------------------------------------------------------------------------------
+# -- rank, pseudo-inverse ------------------------------------------------------------------------------------
 
 
 def _refuse_complex(function: str, atol: Any, rtol: Any) -> None:
     for name, value in (("atol", atol), ("rtol", rtol)):
         if hasattr(value, "dtype"):
-            check(not value.is_complex(), f"{function}: {name} tensor of complex type is not supported. Got {value.dtype}")
+            check(not value.is_complex(), f"{function}: {name} tensor of complex type is not supported. Got "
+                                          f"{value.dtype}")
 
 
 def _tolerances(self: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Tolerances as tensors of the singular values' dtype: by default none absolute, eps * max(rows, columns) relative."""
+    """Tolerances as tensors of the singular values' dtype: by default none absolute, eps * max(rows,
+    columns) relative.
+    """
     dtype = self.dtype.to_real()
     if rtol is None:
         default = finfo(dtype).eps * max(self.shape[-2:])
         if atol is None:
             rtol = default
         elif hasattr(atol, "dtype"):
-            rtol = where(atol > 0, full((), 0.0, dtype=dtype, device=self.device), full((), default, dtype=dtype, device=self.device))
+            rtol = where(atol > 0, full((), 0.0, dtype=dtype, device=self.device),
+                         full((), default, dtype=dtype, device=self.device))
         else:
             rtol = 0.0 if atol > 0 else default
-    return tuple(value if hasattr(value, "dtype") else full((), 0.0 if value is None else value, dtype=dtype, device=self.device)
+    return tuple(value if hasattr(value, "dtype") else full((), 0.0 if value is None else value, dtype=dtype,
+                                                            device=self.device)
                  for value in (atol, rtol))  # type: ignore[return-value]
 
 
@@ -267,7 +302,8 @@ def _above(values: Any, largest: Any, atol: Any, rtol: Any) -> Any:
 def linalg_pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """``torch.linalg.pinv``: the inverse on the space where the singular values are above the tolerance."""
     check(self._dtype.category >= FLOATING and self._dtype.itemsize > 2 and self.ndim >= 2,
-          f"linalg.pinv({NAMES[self._dtype.name]}{{{list(self.shape)}}}): expected a tensor with 2 or more dimensions of float, double, "
+          f"linalg.pinv({NAMES[self._dtype.name]}{{{list(self.shape)}}}): expected a tensor with 2 or more "
+          "dimensions of float, double, "
           "cfloat or cdouble types")
     self = self.detach()
     _refuse_complex("torch.linalg.pinv", atol, rtol)
@@ -290,16 +326,20 @@ def zeros_of(x: Any) -> Any:
 
 
 def pinv_with_rcond(self: Any, rcond: Any, hermitian: bool = False) -> Any:
-    return registry["linalg_pinv.atol_rtol_tensor"].call(self, zeros((), dtype=self.dtype.to_real(), device=self.device),
+    return registry["linalg_pinv.atol_rtol_tensor"].call(self,
+                                                         zeros((), dtype=self.dtype.to_real(),
+                                                               device=self.device),
                                                           _as_tensor(self, rcond), hermitian)
 
 
-def pinv_with_floats(self: Any, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:
+def pinv_with_floats(self: Any, atol: float | None = None, rtol: float | None = None,
+                     hermitian: bool = False) -> Any:
     return registry["linalg_pinv.atol_rtol_tensor"].call(self, *_tolerances(self, atol, rtol), hermitian)
 
 
 def _as_tensor(self: Any, value: Any) -> Any:
-    return value if hasattr(value, "dtype") else full((), value, dtype=self.dtype.to_real(), device=self.device)
+    return value if hasattr(value, "dtype") else full((), value, dtype=self.dtype.to_real(),
+                                                      device=self.device)
 
 
 def linalg_matrix_rank(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
@@ -355,7 +395,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "pinverse": lambda self, rcond=1e-15: pinv_with_rcond(self, rcond),
     "linalg_matrix_rank.atol_rtol_tensor": linalg_matrix_rank,
     "linalg_matrix_rank.atol_rtol_float": linalg_matrix_rank,
-    "linalg_matrix_rank.tol_tensor": lambda self, tol, hermitian=False: linalg_matrix_rank(self, tol, 0.0, hermitian),
+    "linalg_matrix_rank.tol_tensor": lambda self, tol,
+    hermitian=False: linalg_matrix_rank(self, tol, 0.0, hermitian),
     "linalg_matrix_rank": lambda self, tol, hermitian=False: linalg_matrix_rank(self, tol, 0.0, hermitian),
     "matrix_exp": lambda self: matrix_exp(self),
 }

@@ -50,7 +50,8 @@ def check_points(n: int) -> None:
 
 
 def check_real(self: Any, function: str) -> None:
-    check(self._dtype.category < COMPLEX, f"{function} expects a real input tensor, but got {NAMES[self._dtype.name]}")
+    check(self._dtype.category < COMPLEX, f"{function} expects a real input tensor, but got "
+                                          f"{NAMES[self._dtype.name]}")
 
 
 def _dim(self: Any, dim: int) -> int:
@@ -59,7 +60,7 @@ def _dim(self: Any, dim: int) -> int:
     return wrap_dim(dim, self.ndim)
 
 
-# -- one dimension -----------------------------------------------------------------------------------------------------
+# -- one dimension -------------------------------------------------------------------------------------------
 
 
 def one_complex(forward: bool) -> Callable[..., Any]:
@@ -80,7 +81,8 @@ def _one_complex(self: Any, n: int | None, dim: int, norm: str | None, forward: 
     return c2c(self, (dim,), normalization(norm, forward), forward)
 
 
-def _one_from_real(self: Any, n: int | None, dim: int, norm: str | None, forward: bool, onesided: bool) -> Any:
+def _one_from_real(self: Any, n: int | None, dim: int, norm: str | None, forward: bool,
+                   onesided: bool) -> Any:
     dim = _dim(self, dim)
     check_points(self.shape[dim] if n is None else n)
     self = self if n is None else resized(self, (dim,), (n,))
@@ -112,7 +114,7 @@ def one_to_real(forward: bool) -> Callable[..., Any]:
     return transform
 
 
-# -- several dimensions ------------------------------------------------------------------------------------------------
+# -- several dimensions --------------------------------------------------------------------------------------
 
 
 def arguments(self: Any, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
@@ -128,7 +130,8 @@ def arguments(self: Any, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
     if s is None:
         dim = tuple(range(ndim)) if dim is None else dim
         return dim, tuple(self.shape[d] for d in dim)
-    check(dim is None or len(dim) == len(s), f"When given, dim and shape arguments must have the same length, got {dim} and {s}")
+    check(dim is None or len(dim) == len(s), "When given, dim and shape arguments must have the same "
+                                             f"length, got {dim} and {s}")
     check(len(s) <= ndim, f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
     dim = tuple(range(ndim - len(s), ndim)) if dim is None else dim
     return dim, tuple(self.shape[d] if n == -1 else n for d, n in zip(dim, s, strict=True))

@@ -15,11 +15,13 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING, bool_, int64, promote_types
 
 Ints = tuple[int, ...]
-addmm, bmm, cat, dot, mm, mv, t, vdot, _unsafe_view, linalg_cross, trilinear, inverse = (registry[name].call for name in (
-    "addmm", "bmm", "cat", "dot", "mm", "mv", "t", "vdot", "_unsafe_view", "linalg_cross", "_trilinear", "linalg_inv"))
+addmm, bmm, cat, dot, mm, mv, t, vdot, _unsafe_view, linalg_cross, trilinear, inverse = (registry[name].call
+                                                                                         for name in (
+    "addmm", "bmm", "cat", "dot", "mm", "mv", "t", "vdot", "_unsafe_view", "linalg_cross", "_trilinear",
+    "linalg_inv"))
 
 
-# -- linear maps -------------------------------------------------------------------------------------------------------
+# -- linear maps ---------------------------------------------------------------------------------------------
 
 
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
@@ -27,7 +29,8 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     ndim = input.ndim
     if ndim == 2:
         return mm(input, t(weight)) if bias is None else addmm(bias, input, t(weight))
-    check(ndim and weight.ndim, f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
+    check(ndim and weight.ndim, f"both arguments to linear need to be at least 1D, but they are {ndim}D and "
+                                f"{weight.ndim}D")
     if bias is not None and not input._keys & STRIDED:
         rows = input.view((-1, input.shape[-1]))
         return addmm(bias, rows, t(weight)).view((*input.shape[:-1], weight.shape[0]))
@@ -37,30 +40,39 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """``torch.nn.functional.bilinear``: ``input1 @ weight[k] @ input2 + bias[k]`` for each k."""
-    check(input1.ndim == input2.ndim, f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
+    check(input1.ndim == input2.ndim, f"bilinear(): input dimensions do not match: got {input1.ndim} and "
+                                      f"{input2.ndim}")
     for d, (size1, size2) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
-        check(size1 == size2, f"bilinear(): input batch dimensions do not match at dim {d}: got {size1} and {size2}")
+        check(size1 == size2, f"bilinear(): input batch dimensions do not match at dim {d}: got {size1} and "
+                              f"{size2}")
     for name, given, d in (("input1", input1.size(-1), 1), ("input2", input2.size(-1), 2)):
         check(given == weight.size(d),
-              f"bilinear(): {name} size does not match weight size: got {given} but expected {weight.size(d)}")
+              f"bilinear(): {name} size does not match weight size: got {given} but expected "
+              f"{weight.size(d)}")
     outputs, size1, size2 = weight.shape
     if bias is not None:
         check(bias.size(0) == outputs,
               f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {outputs}")
-    names = ", ".join(f"{name}: {x.dtype}" for name, x in (("input1", input1), ("input2", input2), ("weight", weight)))
-    check(input1._dtype is input2._dtype is weight._dtype, f"All tensors must have the same dtype, got {names}")
+    names = ", ".join(f"{name}: {x.dtype}" for name,
+                      x in (("input1", input1), ("input2", input2), ("weight", weight)))
+    check(input1._dtype is input2._dtype is weight._dtype, "All tensors must have the same dtype, got "
+                                                           f"{names}")
     rows1, rows2 = input1.reshape((-1, size1)), input2.reshape((-1, size2))
-    out = trilinear(rows1, weight, rows2, (1, 3), (0,), (1, 2), (2, 3), 1).reshape((*input1.shape[:-1], outputs))
+    out = trilinear(rows1, weight, rows2, (1, 3), (0,), (1, 2), (2, 3),
+                    1).reshape((*input1.shape[:-1], outputs))
     return out if bias is None else out + bias
 
 
-# -- matmul ------------------------------------------------------------------------------------------------------------
+# -- matmul --------------------------------------------------------------------------------------------------
 
 
 def matmul(self: Any, other: Any) -> Any:
-    """``torch.matmul``: by ``dot``, ``mv`` or ``mm`` where it can be, folding the batch dimensions; else by ``bmm``."""
+    """``torch.matmul``: by ``dot``, ``mv`` or ``mm`` where it can be, folding the batch dimensions; else by
+    ``bmm``.
+    """
     ndim, other_ndim = self.ndim, other.ndim
-    check(ndim and other_ndim, f"both arguments to matmul need to be at least 1D, but they are {ndim}D and {other_ndim}D")
+    check(ndim and other_ndim, f"both arguments to matmul need to be at least 1D, but they are {ndim}D and "
+                               f"{other_ndim}D")
     if ndim == 2 and other_ndim == 2:
         return mm(self, other)
     if ndim == 1 and other_ndim == 1:
@@ -75,8 +87,8 @@ def matmul(self: Any, other: Any) -> Any:
 
 
 def _folds(self: Any, other: Any) -> bool:
-    """Whether a batch times one matrix or vector is computed as one product of matrices: if it needs no copy, or saves
-    the gradient of the one matrix from being made for the whole batch first.
+    """Whether a batch times one matrix or vector is computed as one product of matrices: if it needs no
+    copy, or saves the gradient of the one matrix from being made for the whole batch first.
     """
     swapped = other.ndim > self.ndim
     many, one = (other, self) if swapped else (self, other)
@@ -120,14 +132,15 @@ def _batched(self: Any, other: Any) -> Any:
     return _unsafe_view(bmm(left, right.unsqueeze(2)).squeeze(-1), shape)
 
 
-# -- sums of products --------------------------------------------------------------------------------------------------
+# -- sums of products ----------------------------------------------------------------------------------------
 
 
 def inner(self: Any, other: Any) -> Any:
     """``torch.inner``: products over the last dimensions of both."""
     if not self.ndim or not other.ndim:
         return self * other
-    check(self.shape[-1] == other.shape[-1], "inner() the last dimension must match on both input tensors but got shapes "
+    check(self.shape[-1] == other.shape[-1], "inner() the last dimension must match on both input tensors "
+                                             "but got shapes "
                                              f"{list(self.shape)} and {list(other.shape)}")
     return tensordot(self, other, (-1,), (-1,))
 
@@ -142,7 +155,8 @@ def outer(self: Any, vec2: Any) -> Any:
 def linalg_vecdot(x: Any, y: Any, dim: int = -1) -> Any:
     """``torch.linalg.vecdot``: ``sum(conj(x) * y)`` over a dimension."""
     for name, value in (("x", x), ("y", y)):
-        check(value._dtype.category >= FLOATING, "linalg.vecdot: Expected a floating point or complex tensor as input. Got "
+        check(value._dtype.category >= FLOATING, "linalg.vecdot: Expected a floating point or complex tensor "
+                                                 "as input. Got "
                                                  f"{NAMES[value._dtype.name]} for {name}")
     check(x._dtype is y._dtype, "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
                                 f"{NAMES[x._dtype.name]} and y of type {NAMES[y._dtype.name]} instead")
@@ -155,7 +169,8 @@ def tensordot(self: Any, other: Any, dims_self: Ints, dims_other: Ints) -> Any:
     """``torch.tensordot``: products over these dimensions of both, as one product of matrices."""
     check(len(dims_self) == len(dims_other),
           f"both dimension lists should have same length, got {list(dims_self)} and {list(dims_other)}")
-    check(self._dtype is other._dtype, f"both inputs should have same dtype, got {self.dtype} and {other.dtype}")
+    check(self._dtype is other._dtype, f"both inputs should have same dtype, got {self.dtype} and "
+                                       f"{other.dtype}")
     left, right, size = self, other, 1
     for d, e in zip(dims_self, dims_other, strict=True):
         n, m = self.size(d), other.size(e)
@@ -164,10 +179,13 @@ def tensordot(self: Any, other: Any, dims_self: Ints, dims_other: Ints) -> Any:
         elif n == 1:
             right = right.sum(e, keepdim=True)
         else:
-            check(n == m, f"contracted dimensions need to match, but first has size {n} in dim {d} and second has size {m} in dim {e}")
+            check(n == m, f"contracted dimensions need to match, but first has size {n} in dim {d} and "
+                          f"second has size {m} in dim {e}")
             size *= n
-    wrap_dims(dims_self, self.ndim), wrap_dims(dims_other, other.ndim)  # raise for what is out of range or repeated
-    inside, other_inside = (tuple(wrap_dim(d, x.ndim) for d in dims) for dims, x in ((dims_self, self), (dims_other, other)))
+    # raise for what is out of range or repeated
+    wrap_dims(dims_self, self.ndim), wrap_dims(dims_other, other.ndim)
+    inside, other_inside = (tuple(wrap_dim(d, x.ndim) for d in dims) for dims,
+                            x in ((dims_self, self), (dims_other, other)))
     outside = tuple(d for d in range(self.ndim) if d not in inside)
     other_outside = tuple(d for d in range(other.ndim) if d not in other_inside)
     shape = (*(left.shape[d] for d in outside), *(right.shape[d] for d in other_outside))
@@ -196,40 +214,50 @@ def kron(self: Any, other: Any) -> Any:
 def cross(self: Any, other: Any, dim: int | None = None) -> Any:
     """``torch.cross``: over ``dim``, or the first dimension of size 3."""
     if dim is None:
-        warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass the dim explicitly or "
-                      "simply use torch.linalg.cross.\nThe default value of dim will change to agree with that of linalg.cross "
+        warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
+                      "the dim explicitly or "
+                      "simply use torch.linalg.cross.\nThe default value of dim will change to agree with "
+                      "that of linalg.cross "
                       "in a future release.", stacklevel=2)
         dim = next((d for d, n in enumerate(self.shape) if n == 3), None)
         check(dim is not None, f"no dimension of size 3 in input, got shape {list(self.shape)}")
     return linalg_cross(self, other, dim)
 
 
-# -- chains and powers -------------------------------------------------------------------------------------------------
+# -- chains and powers ---------------------------------------------------------------------------------------
 
 
 def linalg_multi_dot(tensors: list[Any]) -> Any:
-    """``torch.linalg.multi_dot``: the product of matrices in the cheapest order; the first and last may be vectors."""
+    """``torch.linalg.multi_dot``: the product of matrices in the cheapest order; the first and last may be
+    vectors.
+    """
     count = len(tensors)
     check(count >= 2, f"multi_dot(): expected at least 2 tensors but got {count}")
     first, *middle, last = tensors
     for i, (name, x) in enumerate((("first", first), ("last", last))):
-        check(x.ndim in (1, 2), f"multi_dot(): the {name} tensor must be 1D or 2D but got {x.ndim}D (tensor {i * (count - 1)})")
+        check(x.ndim in (1, 2), f"multi_dot(): the {name} tensor must be 1D or 2D but got {x.ndim}D (tensor "
+                                f"{i * (count - 1)})")
     for i, x in enumerate(middle, 1):
         check(x.ndim == 2, f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
     shape = (*first.shape[:-1], *last.shape[1:])
-    matrices = [first.unsqueeze(0) if first.ndim == 1 else first, *middle, last.unsqueeze(-1) if last.ndim == 1 else last]
+    matrices = [first.unsqueeze(0) if first.ndim == 1 else first, *middle,
+                last.unsqueeze(-1) if last.ndim == 1 else last]
     for i, (a, b) in enumerate(zip(matrices, matrices[1:], strict=False)):
-        check(a._dtype is b._dtype, f"multi_dot(): all tensors must have be the same dtype but tensor {i} is {a.dtype} and "
+        check(a._dtype is b._dtype, f"multi_dot(): all tensors must have be the same dtype but tensor {i} is "
+                                    f"{a.dtype} and "
                                     f"tensor {i + 1} {b.dtype}")
-        check(a._device == b._device, f"multi_dot(): all tensors must be on the same device but tensor {i} is on {a.device} and "
+        check(a._device == b._device, f"multi_dot(): all tensors must be on the same device but tensor {i} "
+                                      f"is on {a.device} and "
                                       f"tensor {i + 1} on {b.device}")
-        check(a.shape[1] == b.shape[0], f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i].shape)} and "
+        check(a.shape[1] == b.shape[0], f"multi_dot(): tensors {i} and {i + 1} with shapes "
+                                        f"{list(tensors[i].shape)} and "
                                         f"{list(tensors[i + 1].shape)} cannot be multiplied")
     if count == 2:
         return mm(*matrices).view(shape)
     if count == 3:
         return _product_of_three(*matrices).view(shape)
-    return _chain(matrices, _cheapest_order([x.shape[0] for x in matrices] + [matrices[-1].shape[1]]), 0, count - 1).view(shape)
+    return _chain(matrices, _cheapest_order([x.shape[0] for x in matrices] + [matrices[-1].shape[1]]), 0,
+                  count - 1).view(shape)
 
 
 def _product_of_three(a: Any, b: Any, c: Any) -> Any:
@@ -267,7 +295,9 @@ def chain_matmul(matrices: list[Any]) -> Any:
 
 
 def linalg_matrix_power(self: Any, n: int) -> Any:
-    """``torch.linalg.matrix_power``: a product of ``n`` of these matrices, or of their inverses, by repeated squaring."""
+    """``torch.linalg.matrix_power``: a product of ``n`` of these matrices, or of their inverses, by repeated
+    squaring.
+    """
     check_square("linalg.matrix_power", self)
     if n == 0:
         unit = eye(self.shape[-1], dtype=self.dtype, device=self.device).expand(tuple(self.shape))
@@ -288,13 +318,14 @@ def linalg_matrix_power(self: Any, n: int) -> Any:
     return result
 
 
-# -- powers of numbers -------------------------------------------------------------------------------------------------
+# -- powers of numbers ---------------------------------------------------------------------------------------
 
 
 def linalg_vander(x: Any, N: int | None = None) -> Any:
     """``torch.linalg.vander``: rows of the powers 0 to N - 1 of each element."""
     check(x._dtype is not bool_ and x._dtype.name not in ("float16", "bfloat16"),
-          f"linalg.vander supports floating point, complex, and integer tensors, but got {NAMES[x._dtype.name]}")
+          "linalg.vander supports floating point, complex, and integer tensors, but got "
+          f"{NAMES[x._dtype.name]}")
     n = x.size(-1) if N is None else N
     check(n > 1, f"N must be greater than 1, got {n}")
     x = x if x.ndim else x.unsqueeze(0)

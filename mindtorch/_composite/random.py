@@ -1,4 +1,6 @@
-"""Normal numbers of given means and deviations, ``out=`` forms that draw in the order of ``out``, and dropout."""
+"""Normal numbers of given means and deviations, ``out=`` forms that draw in the order of ``out``, and
+dropout.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -9,11 +11,13 @@ from .._backends.common.forms import resize_output
 from .._backends.common.layout import broadcast_shapes
 from .._creation import empty, empty_like, fresh, zeros
 
-# -- normal and bernoulli ----------------------------------------------------------------------------------------------
+# -- normal and bernoulli ------------------------------------------------------------------------------------
 
 
 def _draw_normal(out: Any, mean: Any, std: Any, generator: Any) -> Any:
-    """Fill ``out`` with normal numbers; a deviation given as a number is drawn with, a tensor multiplied by."""
+    """Fill ``out`` with normal numbers; a deviation given as a number is drawn with, a tensor multiplied
+    by.
+    """
     if isinstance(std, (int, float)):
         return out.normal_(0, std, generator=generator).add_(mean)
     check(not std.is_complex(), "normal expects standard deviation to be non-complex")
@@ -28,7 +32,8 @@ def _normal(mean: Any, std: Any = 1.0, generator: Any = None) -> Any:
 
 
 def _normal_out(mean: Any, std: Any, generator: Any, out: Any) -> Any:
-    number = isinstance(std, (int, float))  # where the deviation is one, PyTorch broadcasts the mean with ``out``
+    # where the deviation is one, PyTorch broadcasts the mean with ``out``
+    number = isinstance(std, (int, float))
     return _draw_normal(resize_output(out, _shape(mean, out if number else std)), mean, std, generator)
 
 
@@ -40,13 +45,15 @@ def _shape(mean: Any, std: Any) -> tuple[int, ...]:
     return broadcast_shapes(*(value.shape for value in (mean, std) if hasattr(value, "shape")))
 
 
-# -- dropout -----------------------------------------------------------------------------------------------------------
+# -- dropout -------------------------------------------------------------------------------------------------
 
 ALPHA = 1.7580993408473766  # SELU tends to -ALPHA for large negative numbers
 
 
 def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) -> Callable[..., Any]:
-    """A dropout: of elements or of whole features, to zero or to SELU's lowest value, into a new tensor or in place."""
+    """A dropout: of elements or of whole features, to zero or to SELU's lowest value, into a new tensor or
+    in place.
+    """
 
     def dropout(self: Any, p: float, train: bool) -> Any:
         check(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p:g}")
@@ -58,7 +65,8 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
         noise: Any = (_one_per_feature(self) if feature else empty_like(self)).bernoulli_(1 - p)
         if not alpha:
             return multiply(fresh(noise.div_(1 - p)))
-        scale = 1 / ((ALPHA**2 * p + 1) * (1 - p)) ** 0.5  # which keeps the variance, as the shift keeps the mean
+        # which keeps the variance, as the shift keeps the mean
+        scale = 1 / ((ALPHA**2 * p + 1) * (1 - p)) ** 0.5
         shift = noise.add(-1).mul_(ALPHA * scale).add_(ALPHA * scale * p)
         return multiply(fresh(noise.mul_(scale))).add_(shift)
 
@@ -77,7 +85,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "normal.Tensor_Tensor_out": _normal_out,
     "normal.Tensor_float_out": _normal_out,
     "normal.float_Tensor_out": _normal_out,
-    "bernoulli.out": lambda self, generator, out: resize_output(out, self.shape).bernoulli_(self, generator=generator),
+    "bernoulli.out": lambda self, generator,
+    out: resize_output(out, self.shape).bernoulli_(self, generator=generator),
     "dropout": dropping(),
     "dropout_": dropping(inplace=True),
     "feature_dropout": dropping(feature=True),

@@ -16,7 +16,7 @@ def load(ip: Any) -> None:
         return str(tensor_card(tensor, names_of(ip.user_ns)))
 
     def both(tensor: Tensor) -> dict[str, str]:
-        # The card first: it never waits, and shows what is pending. The text waits for the values, as PyTorch's does.
+        # The card first: it never waits, and shows what is pending. The text waits, as PyTorch's does.
         html = card(tensor)
         try:
             return {"text/html": html, "text/plain": repr(tensor)}

@@ -1,4 +1,4 @@
-"""The magics. Each is a plain function of ``introspect`` and ``viz`` with a notebook's namespace for its names."""
+"""The magics. Each is a plain function of ``introspect`` and ``viz``, with the notebook's names."""
 from __future__ import annotations
 
 import ast
@@ -15,7 +15,9 @@ from IPython.display import display
 from .._device import get_default_device, set_default_device
 from ..introspect import Trace, graph_facts, named_tensors, names_of, observe, storage_facts, tensors_facts
 from .._tensor import Tensor
-from ..viz import dispatch_page, dispatch_text, graph_page, graph_text, storage_page, storage_text, tensors_page, tensors_text
+from ..viz import (
+    dispatch_page, dispatch_text, graph_page, graph_text, storage_page, storage_text, tensors_page, tensors_text,
+)  # fmt: skip
 
 HELP = ("-h", "--help")
 
@@ -63,7 +65,8 @@ class MindtorchMagics(Magics):
         try:
             value = self.shell.ev(expression)
         except Exception as error:
-            raise UsageError(f"%{magic}: cannot evaluate {expression!r}: {type(error).__name__}: {error}") from None
+            reason = f"{type(error).__name__}: {error}"
+            raise UsageError(f"%{magic}: cannot evaluate {expression!r}: {reason}") from None
         if not isinstance(value, Tensor):
             raise UsageError(f"%{magic}: {expression!r} is of type {type(value).__name__}, not a tensor")
         return value
@@ -74,8 +77,9 @@ class MindtorchMagics(Magics):
     @argument("--device", help="only tensors on this device")
     def tensors(self, line: str) -> Picture:
         """All tensors in the notebook: storages by colour, views, versions, gradients, what is pending."""
-        options = parse_argstring(self.tensors, line)
-        rows = [r for r in tensors_facts(self.shell.user_ns) if options.device in (None, r.device, r.device.partition(":")[0])]
+        wanted = parse_argstring(self.tensors, line).device
+        rows = tensors_facts(self.shell.user_ns)
+        rows = [row for row in rows if wanted in (None, row.device, row.device.partition(":")[0])]
         return Picture(tensors_page(rows), tensors_text(rows))
 
     @with_help
@@ -92,7 +96,7 @@ class MindtorchMagics(Magics):
     @magic_arguments()
     @argument("tensor", nargs="*", help="the tensor whose history is shown: a name or an expression")
     def graph(self, line: str) -> Picture:
-        """The autograd graph behind a tensor: operators, shapes, saved tensors, hooks, leaves and their names."""
+        """The autograd graph behind a tensor: operators, shapes, saved tensors, hooks, named leaves."""
         tensor = self._tensor(line.strip(), "graph")
         try:
             facts = graph_facts(tensor, dict(named_tensors(self.shell.user_ns)))
@@ -103,10 +107,10 @@ class MindtorchMagics(Magics):
     @with_help
     @line_cell_magic
     @magic_arguments()
-    @argument("--top", action="store_true", help="only the operators that the cell calls, not those inside composites")
+    @argument("--top", action="store_true", help="only operators that the cell calls, not those inside them")
     @argument("statement", nargs="*", help="what to run, where there is no cell")
     def dispatch(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or a statement, and show each operator: key set, path, kernel and its file and line, output, time."""
+        """Run a cell or a statement, and show each operator: keys, kernel with file and line, output, time."""
         if cell is None:
             top, code = line.startswith("--top "), line.removeprefix("--top ")
         else:
@@ -123,11 +127,13 @@ class MindtorchMagics(Magics):
         """Run code in the notebook's namespace; the value of its last expression."""
         shell = self.shell
         source = shell.transform_cell(code)
-        name = shell.compile.cache(source, len(shell.user_ns["In"]) - 1, code)  # so that tracebacks show the lines
+        name = shell.compile.cache(source, len(shell.user_ns["In"]) - 1, code)  # tracebacks show the lines
         body = shell.compile.ast_parse(source, name).body
         last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
         exec(compile(ast.Module(body, []), name, "exec"), shell.user_ns)
-        return None if last is None else eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+        if last is None:
+            return None
+        return eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
 
     @with_help
     @line_magic
@@ -150,4 +156,5 @@ class MindtorchMagics(Magics):
         name = words[0].lstrip("%") if words and words[0].startswith("%") else ""
         magic = next((table[name] for table in self.magics.values() if name in table), None)
         options = () if magic is None else (*magic.parser._option_string_actions, "--help")
-        return {"completions": [SimpleCompletion(option, type="option") for option in options if option.startswith(context.token or "-")]}
+        found = [option for option in options if option.startswith(context.token or "-")]
+        return {"completions": [SimpleCompletion(option, type="option") for option in found]}

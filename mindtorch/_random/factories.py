@@ -1,4 +1,5 @@
-"""New tensors of random numbers: ``rand``, ``randn``, ``randint``, ``randperm``, ``normal`` and their ``*_like`` forms.
+"""New tensors of random numbers: ``rand``, ``randn``, ``randint``, ``randperm``, ``normal`` and their
+``*_like`` forms.
 
 All draw in place, into a new tensor or into ``out=``, in the order of its memory.
 """
@@ -35,16 +36,19 @@ def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...
         RuntimeError: if ``out`` requires grad, or is of another dtype than asked for.
     """
     if generator is not None and not isinstance(generator, Generator):
-        raise TypeError(f"{function}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+        raise TypeError(f"{function}(): argument 'generator' must be torch.Generator, not "
+                        f"{type(generator).__name__}")
     if out is None:
         made = empty(size, dtype=dtype, layout=layout, device=device)
         return finish(fresh(fill(made, *parameters, generator)), None, requires_grad)
     if out._keys & AUTOGRAD:
-        raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic differentiation, but "
+        raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic "
+                           "differentiation, but "
                            "one of the arguments requires grad.")
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(
-            f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter ({NAMES[out.dtype.name]})"
+            f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter "
+            f"({NAMES[out.dtype.name]})"
         )
     return finish(fill(_resize(out, size), *parameters, generator), None, requires_grad)
 
@@ -65,10 +69,11 @@ def _sizes(function: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple
     return sizes_of(function, size)
 
 
-# -- of a size ---------------------------------------------------------------------------------------------------------
+# -- of a size -----------------------------------------------------------------------------------------------
 
 
-def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None,
+def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None,
+         dtype: DType | None = None,
          layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
          **named: Any) -> Tensor:
     """Uniform numbers in [0, 1) (``torch.rand``).
@@ -76,11 +81,13 @@ def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = No
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
     """
-    return _draw("rand", _uniform, (0.0, 1.0), _sizes("rand", size, named), generator, out, dtype, layout, device,
+    return _draw("rand", _uniform, (0.0, 1.0), _sizes("rand", size, named), generator, out, dtype, layout,
+                 device,
                  requires_grad)
 
 
-def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None,
+def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None,
+          dtype: DType | None = None,
           layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
           **named: Any) -> Tensor:
     """Normal numbers of mean 0 and variance 1 (``torch.randn``).
@@ -88,7 +95,8 @@ def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = N
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
     """
-    return _draw("randn", _normal, (0.0, 1.0), _sizes("randn", size, named), generator, out, dtype, layout, device,
+    return _draw("randn", _normal, (0.0, 1.0), _sizes("randn", size, named), generator, out, dtype, layout,
+                 device,
                  requires_grad)
 
 
@@ -109,12 +117,15 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
     bounds = _integer("randint", "low", low), _integer("randint", "high", high)
     if dtype is None and out is None:
         dtype = int64
-    return _draw("randint", _random_from, bounds, sizes_of("randint", (size,)), generator, out, dtype, layout, device,
+    return _draw("randint", _random_from, bounds, sizes_of("randint", (size,)), generator, out, dtype, layout,
+                 device,
                  requires_grad)
 
 
-def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None,
-             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None,
+             dtype: DType | None = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False,
+             pin_memory: bool = False) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order (``torch.randperm``).
 
     Raises:
@@ -126,7 +137,8 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     return finish(call_on(_randperm, where.type, n, generator, dtype), out, requires_grad, layout)
 
 
-def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None, out: Tensor | None = None,
+def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
+           out: Tensor | None = None,
            dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
     """Normal numbers of given means and deviations: tensors, or two numbers and a size (``torch.normal``).
@@ -138,11 +150,12 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
         more = {} if out is None else {"out": out}
         return _normal_of_tensors(mean, std, generator=generator, **more)
     parameters = float(mean), float(std)
-    return _draw("normal", _normal, parameters, sizes_of("normal", (size,)), generator, out, dtype, layout, device,
+    return _draw("normal", _normal, parameters, sizes_of("normal", (size,)), generator, out, dtype, layout,
+                 device,
                  requires_grad)
 
 
-# -- like another tensor -----------------------------------------------------------------------------------------------
+# -- like another tensor -------------------------------------------------------------------------------------
 
 
 def rand_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,

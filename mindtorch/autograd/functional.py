@@ -17,21 +17,31 @@ from .._tensor import Tensor
 Tensors = tuple[Any, ...]
 OUTPUTS = "outputs of the user-provided function"
 #: What strict mode says of input {i} that something does not depend on.
-INDEPENDENT_OUTPUT = "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode."
-INDEPENDENT_GRADIENT = ("The gradient with respect to input {i} is independent of the inputs of the user-provided function. "
-                        "This is not allowed in strict mode.")  # fmt: skip
+INDEPENDENT_OUTPUT = (
+    "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode."
+)
+INDEPENDENT_GRADIENT = (
+    "The gradient with respect to input {i} is independent of the inputs of the user-provided function. This is not "
+    "allowed in strict mode."
+)
 INDEPENDENT_JACOBIAN = (
     "While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is "
     "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
-    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for example)."
+    "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
+    "example)."
 )
-NO_GRADIENT = ("Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
-               "differentiable manner from the input when running in strict mode.")  # fmt: skip
-NO_GRAPH = "The {what} of the user-provided function is independent of input {i}. This is not allowed in strict mode{when}."
+NO_GRADIENT = (
+    "Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+    "differentiable manner from the input when running in strict mode."
+)
+NO_GRAPH = (
+    "The {what} of the user-provided function is independent of input {i}. This is not allowed in strict mode{when}."
+)
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The outputs of ``func``, and the product of the vector ``v`` and its Jacobian (``torch.autograd.functional.vjp``).
+    """The outputs of ``func``, and the product of the vector ``v`` and its Jacobian
+    (``torch.autograd.functional.vjp``).
 
     ``v`` has the outputs' shapes, and may be left out for a single output of one element; the product has the inputs'.
 
@@ -44,8 +54,8 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         inputs = _prepared(inputs, create_graph)
         single_output, outputs = _call(func, inputs, "vjp", strict)
         if v is None and not (len(outputs) == 1 and outputs[0].numel() == 1):
-            raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor with a "
-                               "single element.")
+            raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor "
+                               "with a single element.")
         v = _vector(v, outputs, single_output, "vjp", create_graph)
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _gradients(outputs, inputs, v, create_graph)
@@ -54,7 +64,8 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
 
 
 def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
-    """The outputs of ``func``, and the product of its Jacobian and the vector ``v`` (``torch.autograd.functional.jvp``).
+    """The outputs of ``func``, and the product of its Jacobian and the vector ``v``
+    (``torch.autograd.functional.jvp``).
 
     ``v`` has the inputs' shapes, and may be left out for a single input of one element; the product has the outputs'.
     It is computed by differentiating the product of a vector and the Jacobian with respect to that vector.
@@ -73,8 +84,8 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         _require_grad(gradients, strict, INDEPENDENT_GRADIENT)
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _gradients(gradients, cotangents, v, create_graph)
-        message = ("The gradient with respect to the input is independent of entry {i} in the grad_outputs when using the "
-                   "double backward trick to compute forward mode gradients. This is not allowed in strict mode.")  # fmt: skip
+        message = ("The gradient with respect to the input is independent of entry {i} in the grad_outputs when using "
+                   "the double backward trick to compute forward mode gradients. This is not allowed in strict mode.")
         product = _filled(found, outputs, strict, create_graph, message, "jacobian")
     return _result(outputs, create_graph, single_output), _result(product, create_graph, single_output)
 
@@ -90,10 +101,12 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         RuntimeError: if ``v`` or the output does not fit, or in strict mode.
     """
     with enable_grad():
-        single, inputs, v, single_output, outputs, jacobian = _first_derivative(func, inputs, v, "vhp", create_graph, strict)
+        single, inputs, v, single_output, outputs, jacobian = _first_derivative(func, inputs, v, "vhp", create_graph,
+                                                                                strict)
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _gradients(jacobian, inputs, v, create_graph)
-        product = _filled(found, inputs, strict, create_graph, NO_GRAPH.format(what="jacobian", i="{i}", when=""), "hessian")
+        message = NO_GRAPH.format(what="jacobian", i="{i}", when="")
+        product = _filled(found, inputs, strict, create_graph, message, "hessian")
     return _result(outputs, create_graph, single_output), _result(product, create_graph, single)
 
 
@@ -109,22 +122,24 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         RuntimeError: if ``v`` or the output does not fit, or in strict mode.
     """
     with enable_grad():
-        single, inputs, v, single_output, outputs, jacobian = _first_derivative(func, inputs, v, "hvp", create_graph, strict)
+        single, inputs, v, single_output, outputs, jacobian = _first_derivative(func, inputs, v, "hvp", create_graph,
+                                                                                strict)
         cotangents = tuple(zeros_like(tensor, requires_grad=True) for tensor in inputs)
         second = _gradients(jacobian, inputs, cotangents, True)
-        _require_grad(second, strict, "The hessian of the user-provided function with respect to input {i} is independent of "
-                      "the input. This is not allowed in strict mode. You should ensure that your function is thrice "
-                      "differentiable and that the hessian depends on the inputs.")  # fmt: skip
+        _require_grad(second, strict, "The hessian of the user-provided function with respect to input {i} is "
+                      "independent of the input. This is not allowed in strict mode. You should ensure that your "
+                      "function is thrice differentiable and that the hessian depends on the inputs.")
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _gradients(second, cotangents, v, create_graph)
-        message = ("The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. This is not "
-                   "allowed in strict mode as it prevents from using the double backward trick to replace forward mode AD.")  # fmt: skip
+        message = ("The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. This "
+                   "is not allowed in strict mode as it prevents from using the double backward trick to replace forward "
+                   "mode AD.")
         product = _filled(found, inputs, strict, create_graph, message, "hessian")
     return _result(outputs, create_graph, single_output), _result(product, create_graph, single)
 
 
-def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-             strategy: str = "reverse-mode") -> Any:
+def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
+             vectorize: bool = False, strategy: str = "reverse-mode") -> Any:
     """The Jacobian of ``func`` at ``inputs`` (``torch.autograd.functional.jacobian``).
 
     For an output of shape (*o) and an input of shape (*i), it has shape (*o, *i). With several inputs it is a tuple
@@ -146,17 +161,19 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
         rows = []
         for i, output in enumerate(outputs):
             if output.is_complex() and not vectorize:
-                raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {output.dtype}")
+                raise RuntimeError("grad can be implicitly created only for real scalar outputs but got "
+                                   f"{output.dtype}")
             row = _jacobian_of(output, inputs, create_graph)
-            message = f"Output {i} of the user-provided function is independent of input {{i}}. This is not allowed in strict mode."
+            message = (f"Output {i} of the user-provided function is independent of input {{i}}. This is not allowed "
+                       "in strict mode.")
             filled = _filled(row, [output.new_zeros(output.shape + x.shape, dtype=x.dtype) for x in inputs],
                              strict, create_graph, message, "jacobian")  # fmt: skip
             rows.append(_result(filled, create_graph, single))
     return rows[0] if single_output else tuple(rows)
 
 
-def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False, vectorize: bool = False,
-            outer_jacobian_strategy: str = "reverse-mode") -> Any:
+def hessian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, strict: bool = False,
+            vectorize: bool = False, outer_jacobian_strategy: str = "reverse-mode") -> Any:
     """The Hessian of ``func``, whose output is a single element (``torch.autograd.functional.hessian``).
 
     For inputs of shapes (*i) and (*j), it has shape (*i, *j). With several inputs it is a tuple of tuples over them.
@@ -194,14 +211,15 @@ def _tensors(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
     for i, item in enumerate(items):
         if not isinstance(item, Tensor):
             where = f"given {what}" if single else f"value at index {i}"
-            raise TypeError(f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the {where} has "
-                            f"type {type(item)}.")
+            raise TypeError(f"The {what} given to {function} must be either a Tensor or a tuple of Tensors but the "
+                            f"{where} has type {type(item)}.")
     return single, items
 
 
 def _prepared(tensors: Tensors, create_graph: bool, need_graph: bool = True) -> Tensors:
     """Tensors of the same values to differentiate by: still part of the caller's graph, or leaves."""
-    return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph) for t in tensors)
+    return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph)
+                 for t in tensors)  # fmt: skip
 
 
 def _result(tensors: Sequence[Any], create_graph: bool, single: bool) -> Any:
@@ -234,8 +252,8 @@ def _vector(v: Any, like: Tensors, single: bool, function: str, create_graph: bo
 def _input_vector(v: Any, inputs: Tensors, single: bool, function: str, create_graph: bool) -> Tensors:
     """The vector of a product, with the shapes of the inputs."""
     if v is None and not (len(inputs) == 1 and inputs[0].numel() == 1):
-        raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single Tensor with "
-                           "a single element.")
+        raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single "
+                           "Tensor with a single element.")
     return _vector(v, inputs, single, function, create_graph)
 
 
@@ -246,8 +264,9 @@ def _check_single_element(outputs: Tensors, function: str) -> None:
         raise RuntimeError(f"The Tensor returned by the function given to {function} should contain a single element")
 
 
-def _first_derivative(func: Callable[..., Any], inputs: Any, v: Any, function: str, create_graph: bool, strict: bool) -> Any:
-    """How both products with the Hessian begin: the checked arguments, the output, and its gradients with their graph."""
+def _first_derivative(func: Callable[..., Any], inputs: Any, v: Any, function: str, create_graph: bool,
+                      strict: bool) -> Any:
+    """How both products with the Hessian begin: the checked arguments, the output, and its gradients with a graph."""
     single, inputs = _tensors(inputs, "inputs", function)
     inputs = _prepared(inputs, create_graph)
     v = _input_vector(v, inputs, single, function, create_graph)
@@ -274,7 +293,8 @@ def _jacobian_of(output: Any, inputs: Tensors, create_graph: bool) -> Tensors:
     if not count or not output.requires_grad:
         return (None,) * len(inputs)
     units = eye(count, dtype=output.dtype, device=output.device).view(count, *output.shape)
-    rows = grad(output, inputs, units, retain_graph=True, create_graph=create_graph, allow_unused=True, is_grads_batched=True)
+    rows = grad(output, inputs, units, retain_graph=True, create_graph=create_graph, allow_unused=True,
+                is_grads_batched=True)
     return tuple(None if row is None else row.view(output.shape + x.shape) for row, x in zip(rows, inputs))
 
 
@@ -287,7 +307,8 @@ def _require_grad(tensors: Sequence[Any], strict: bool, message: str) -> None:
             raise RuntimeError(message.format(i=i))
 
 
-def _filled(found: Sequence[Any], like: Sequence[Any], strict: bool, create_graph: bool, message: str, what: str) -> Tensors:
+def _filled(found: Sequence[Any], like: Sequence[Any], strict: bool, create_graph: bool, message: str,
+            what: str) -> Tensors:
     """Zeros where nothing was found; in strict mode that is an error, and so is a result without a graph."""
     for i, tensor in enumerate(found):
         if strict and tensor is None:
@@ -300,12 +321,15 @@ def _filled(found: Sequence[Any], like: Sequence[Any], strict: bool, create_grap
 def _check_strategy(function: str, strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:
     """PyTorch's restrictions of its forward mode."""
     if strategy not in ("forward-mode", "reverse-mode"):
-        raise AssertionError(f'{function}: expected strategy to be either "forward-mode" or "reverse-mode", got {strategy!r}.')
+        raise AssertionError(f'{function}: expected strategy to be either "forward-mode" or "reverse-mode", got '
+                             f"{strategy!r}.")
     if strategy == "reverse-mode":
         return
-    for option, given, error in (("create_graph=True", create_graph, NotImplementedError), ("strict=True", strict, RuntimeError)):
+    where = f"torch.autograd.functional.{function}"
+    for option, given, error in (("create_graph=True", create_graph, NotImplementedError),
+                                 ("strict=True", strict, RuntimeError)):  # fmt: skip
         if given:
-            raise error(f'torch.autograd.functional.{function}: `{option}` and `strategy="forward-mode"` are not supported '
-                        'together. Please choose `strategy="reverse-mode"`.')
+            raise error(f'{where}: `{option}` and `strategy="forward-mode"` are not supported together. Please choose '
+                        '`strategy="reverse-mode"`.')
     if not vectorize:
-        raise NotImplementedError(f'torch.autograd.functional.{function}: `strategy="forward-mode"` needs `vectorize=True`.')
+        raise NotImplementedError(f'{where}: `strategy="forward-mode"` needs `vectorize=True`.')

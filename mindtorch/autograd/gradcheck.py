@@ -28,8 +28,8 @@ class GradcheckError(RuntimeError):
 
 def gradcheck(
     func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
-    check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
+    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+    check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False, check_forward_ad: bool = False,
     check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
 ) -> bool:  # fmt: skip
     """Whether the gradients of ``func(*inputs)`` with respect to those inputs that require grad are the limits of
@@ -92,7 +92,8 @@ def gradgradcheck(
     return gradcheck(
         gradients, inputs + given, eps=eps, atol=atol, rtol=rtol, raise_exception=raise_exception,
         nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
-        check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev, check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
+        check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev,
+        check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
     )  # fmt: skip
 
 
@@ -136,7 +137,7 @@ class _Check:
             return
         for o, output in enumerate(self.outputs):
             if output.numel():
-                slopes = [[steps[o] for steps in rows] for rows in differences]
+                slopes = [[steps[o] for steps in rows if steps] for rows in differences]
                 self.compare(o, output, directions, slopes)
         zeros = [zeros_like(output) for output in self.outputs]
         found = grad(self.outputs, self.checked, zeros, retain_graph=True, allow_unused=True)
@@ -149,6 +150,8 @@ class _Check:
         for unit, part, where in _parts(output):
             gradients = self.gradients(output, weights * unit)
             for i, (basis, steps, gradient) in enumerate(zip(directions, slopes, gradients)):
+                if not steps:  # an input without elements
+                    continue
                 numerical, analytical, atol = _joined([part(step) for step in steps]), gradient.t(), self.atol
                 if self.fast:
                     numerical = (numerical * weights.flatten()).sum().view(1, 1)
@@ -229,7 +232,7 @@ class _Check:
                     "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
                     f"gives different values. The tolerance for nondeterminism was {self.nondet_tol}."
                 )
-            result.append(g.reshape(len(weights), -1))
+            result.append(g.reshape(len(weights), x.numel()))
         return result
 
     def undefined_gradients(self) -> None:
@@ -248,15 +251,15 @@ class _Check:
             except RuntimeError as error:
                 raise GradcheckError("Expected backward function to handle undefined output grads.") from error
             if any((g != 0).any() for g in found if g is not None):
-                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are undefined "
-                                     "or zero.")
+                raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are "
+                                     "undefined or zero.")
 
 
 def _check_input(i: int, x: Any) -> None:
     if x.dtype.itemsize != (16 if x.is_complex() else 8):
-        warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This check "
-                      "will likely fail if all the inputs are not of double precision floating point or complex.",
-                      stacklevel=5)
+        warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This "
+                      "check will likely fail if all the inputs are not of double precision floating point or complex.",
+                      stacklevel=4)
     if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape)):
         raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                            "non-overlapping to be able to compute the numerical gradients correctly. You should call "

@@ -14,8 +14,8 @@ from .._autograd.views import CopySlices
 
 @dataclass(frozen=True)
 class Saved:
-    """What a node keeps for backward. Of a tensor: its type, its name if it has one, the version that it had, and whether
-    it was written in place since (``stale``); of anything else its repr.
+    """What a node keeps for backward. Of a tensor: its type, its name if it has one, the version that it had,
+    and whether it was written in place since (``stale``); of anything else its repr.
     """
 
     name: str
@@ -30,8 +30,9 @@ class Saved:
 class NodeFacts:
     """A node: ``identity`` tells it from others; ``variable`` names the leaf of an AccumulateGrad.
 
-    ``shapes`` and ``dtypes`` are those of the forward outputs, whose gradients come in, ``outputs`` their names; ``edges``
-    holds (identity of the next node, its output number) for each differentiable input, None where none is needed.
+    ``shapes`` and ``dtypes`` are those of the forward outputs, whose gradients come in, ``outputs`` their names;
+    ``edges`` holds (identity of the next node, its output number) for each differentiable input, None where no
+    gradient is needed.
     """
 
     identity: int
@@ -50,7 +51,7 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class GraphFacts:
-    """The nodes reachable from a tensor's node, the latest first. ``truncated`` counts nodes left out beyond a limit."""
+    """The nodes reachable from a tensor's node, the latest first. ``truncated`` counts edges beyond the limit."""
 
     root: int
     nodes: tuple[NodeFacts, ...]
@@ -78,15 +79,15 @@ class _Names:
 
 
 def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int = 2000) -> GraphFacts:
-    """The graph behind ``tensor``, ``limit`` nodes at most; ``named`` are tensors by name (``dict(named_tensors(namespace))``).
+    """The graph behind ``tensor``, ``limit`` nodes at most; ``named`` are tensors by name (``named_tensors``).
 
     Raises:
         ValueError: if the tensor has no graph.
     """
     if not tensor.requires_grad:
         raise ValueError(
-            "this tensor has no autograd graph: it does not require grad. A graph grows behind what is computed from "
-            "tensors with requires_grad=True while grad mode is on"
+            "this tensor has no autograd graph: it does not require grad. A graph grows behind what is computed "
+            "from tensors with requires_grad=True while grad mode is on"
         )
     names = _Names(named or {})
     root = tensor._grad_edge()[0]
@@ -107,18 +108,28 @@ def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int 
 
 
 def _node_facts(node: Node, names: _Names) -> NodeFacts:
-    variable = node.variable if isinstance(node, AccumulateGrad) else None
-    hooks = len(variable._hooks or ()) if variable is not None else 0
+    outputs = [output[:2] for output in node._outputs if output]
+    variable, leaf, hooks = None, "", 0
+    if isinstance(node, AccumulateGrad):
+        variable = node.variable
+        leaf = names.get(variable) or "a leaf without a name"
+        outputs, hooks = [(variable.shape, variable._dtype)], len(variable._hooks or ())
     if node._hooks is not None:
         hooks += len(node._hooks.pre) + len(node._hooks.post) + sum(map(len, node._hooks.tensor.values()))
-    outputs = [(variable.shape, variable._dtype)] if variable is not None else [output[:2] for output in node._outputs if output]
     return NodeFacts(
-        identity=id(node), name=node.name(), variable="" if variable is None else names.get(variable) or "a leaf without a name",
-        shapes=tuple(tuple(shape) for shape, _ in outputs), dtypes=tuple(dtype.name for _, dtype in outputs),
-        edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in node._edges), saved=_saved(node, names),
-        hooks=hooks, freed=_is_freed(node), has_grad=variable is not None and variable._grad is not None,
-        outputs=tuple(names.of_outputs.get(id(node), ())), sequence=-1 if variable is not None else node._order,
-    )  # fmt: skip
+        identity=id(node),
+        name=node.name(),
+        variable=leaf,
+        shapes=tuple(tuple(shape) for shape, _ in outputs),
+        dtypes=tuple(dtype.name for _, dtype in outputs),
+        edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in node._edges),
+        saved=_saved(node, names),
+        hooks=hooks,
+        freed=_is_freed(node),
+        has_grad=variable is not None and variable._grad is not None,
+        outputs=tuple(names.of_outputs.get(id(node), ())),
+        sequence=-1 if variable is not None else node._order,
+    )
 
 
 def _is_freed(node: Node) -> bool:

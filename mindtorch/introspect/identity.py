@@ -10,20 +10,20 @@ _next = itertools.count().__next__
 
 
 def known_storage(tensor: Any) -> Any:
-    """A tensor's storage if somebody has asked for it; None means that nobody shares the memory. Makes none."""
+    """A tensor's storage if somebody has asked for it; None means that nobody shares the memory."""
     if tensor._storage is None and tensor._cell is not None:
         return tensor._cell[1]
     return tensor._storage
 
 
 def storage_number(tensor: Any) -> int:
-    """The number of the memory under a tensor: the same for all that share it, for as long as it lives, and for no other."""
+    """The number of the memory under a tensor: one for all that share it, while it lives, and for no other."""
     storage = known_storage(tensor)
     owner = tensor if storage is None else storage
     number = _numbers.get(id(owner))
     if number is None:
-        before = () if storage is None else (_numbers.get(id(other)) for other in (tensor, *storage.aliases()))
-        number = next((n for n in before if n is not None), None)
+        others = () if storage is None else (tensor, *storage.aliases())
+        number = next((_numbers[id(other)] for other in others if id(other) in _numbers), None)
         number = _numbers[id(owner)] = _next() if number is None else number
         weakref.finalize(owner, _numbers.pop, id(owner), None)
     return number

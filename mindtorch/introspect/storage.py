@@ -18,8 +18,8 @@ POSITIONS = 4096  #: places at most that a tensor's elements are looked at in
 
 @dataclass(frozen=True)
 class Sharer:
-    """A tensor that sees a storage. ``coverage[i]`` is the part (0 to 1) of segment i that it covers; others listed are
-    views of it if ``is_base``.
+    """A tensor that sees a storage, the base of others listed if ``is_base``. ``coverage[i]`` is the part (0 to 1) of
+    segment i that it covers.
     """
 
     name: str
@@ -37,8 +37,9 @@ class Sharer:
 class StorageFacts:
     """A storage: its number, its size, its address, and live tensors that see it.
 
-    It is described in ``segments`` pieces of ``segment_bytes`` bytes, the last of which may be shorter; ``itemsize`` is
-    that of the tensor asked about. ``sharers`` begins with that tensor, named ones come next; ``others`` counts the rest.
+    It is described in ``segments`` pieces of ``segment_bytes`` bytes, the last of which may be shorter; ``itemsize``
+    is that of the tensor asked about. ``sharers`` begins with that tensor, named ones come next; ``others`` counts
+    those that are not listed.
     """
 
     number: int
@@ -53,8 +54,9 @@ class StorageFacts:
     others: int
 
 
-def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments: int = SEGMENTS, limit: int = SHARERS) -> StorageFacts:
-    """The storage under a tensor, and the tensors that see it, ``limit`` at most. ``names`` are by the tensors' ``id``."""
+def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments: int = SEGMENTS,
+                  limit: int = SHARERS) -> StorageFacts:
+    """The storage under a tensor, and ``limit`` tensors that see it. ``names`` are by the tensors' ``id``."""
     names = names or {}
     storage = known_storage(tensor)
     seen_by = [] if storage is None else [other for other in storage.aliases() if other is not tensor]
@@ -65,31 +67,42 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
     itemsize = tensor._dtype.itemsize
     nbytes = tensor.numel() * itemsize if storage is None else storage.nbytes()
     segment_bytes = max(1, -(-nbytes // itemsize // segments)) * itemsize
-    count = -(-nbytes // segment_bytes)
     array = tensor._array
     address = 0
     if array is not None and array.size and not tensor._keys & PIPELINE:
         address = array.__array_interface__["data"][0] - tensor._offset * itemsize
     return StorageFacts(
-        number=storage_number(tensor), device=str(tensor._device), bytes=nbytes, itemsize=itemsize, address=address,
-        segments=count, segment_bytes=segment_bytes, shared_memory=storage is not None and storage.is_shared(),
+        number=storage_number(tensor),
+        device=str(tensor._device),
+        bytes=nbytes,
+        itemsize=itemsize,
+        address=address,
+        segments=-(-nbytes // segment_bytes),
+        segment_bytes=segment_bytes,
+        shared_memory=storage is not None and storage.is_shared(),
         sharers=tuple(
             Sharer(
-                name=names.get(id(other), ""), dtype=other._dtype.name, shape=tuple(other.shape), stride=other._strides(),
-                offset=other._offset, is_base=id(other) in bases, requires_grad=other.requires_grad, identity=id(other),
+                name=names.get(id(other), ""),
+                dtype=other._dtype.name,
+                shape=tuple(other.shape),
+                stride=other._strides(),
+                offset=other._offset,
+                is_base=id(other) in bases,
+                requires_grad=other.requires_grad,
+                identity=id(other),
                 coverage=coverage(other, nbytes, segment_bytes),
             )
             for other in listed
         ),
         others=len(seen_by) - len(listed),
-    )  # fmt: skip
+    )
 
 
 def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
     """Which part of each segment of a storage a tensor covers.
 
-    The elements are runs of equal length: first of one element, then, with the shortest stride taken in, of as many as lie
-    next to each other. Where there are still too many, a run is what one more stride spans, evenly filled.
+    The elements are runs of equal length: first of one element, then, with the shortest stride taken in, of as many
+    as lie next to each other. Where there are too many runs still, one is what one more stride spans, evenly filled.
     """
     size = tensor._dtype.itemsize
     edges = np.minimum(np.arange(0, nbytes + segment_bytes, segment_bytes), nbytes)
@@ -105,7 +118,7 @@ def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
     for step, n in steps:
         starts = (starts[:, None] + np.arange(n) * step).ravel()
     starts = (np.unique(starts) + tensor._offset) * size
-    stops = np.minimum(starts + span * size, np.append(starts[1:], nbytes))  # a run ends where the next begins
+    stops = np.minimum(starts + span * size, np.append(starts[1:], nbytes))  # where the next run begins
     begun = np.searchsorted(starts, edges)
     lengths, last = np.cumsum(np.append(0, stops - starts)), np.append(0, stops)
     before = lengths[begun] - np.maximum(0, last[begun] - edges)  # bytes covered before each edge

@@ -1,4 +1,4 @@
-"""What is known of one tensor, as plain data. Collecting it never waits for values and never changes anything."""
+"""What is known of one tensor, as plain data. Collecting it never waits and never changes anything."""
 from __future__ import annotations
 
 import math
@@ -10,7 +10,7 @@ import numpy as np
 
 from .._autograd.accumulate import AccumulateGrad
 from .._dispatch.keys import INFERENCE, META, PIPELINE
-from .._dtype import COMPLEX, FLOATING
+from .._dtype import COMPLEX, FLOATING, DType
 from .identity import known_storage, storage_number
 
 SAMPLE = 100_000  #: elements at most that statistics look at
@@ -19,8 +19,8 @@ HISTORY = 6  #: nodes at most that are named
 
 @dataclass(frozen=True)
 class Statistics:
-    """Of the finite elements: ``minimum``, ``maximum``, ``mean``, ``std`` (None where there are none), and how many are
-    NaN or infinite. ``sampled`` of ``total`` elements were looked at.
+    """``minimum``, ``maximum``, ``mean`` and ``std`` of the finite elements (None where there are none; of absolute
+    values if complex), and how many are zero, NaN or infinite. ``sampled`` of ``total`` elements were looked at.
     """
 
     minimum: Any
@@ -46,9 +46,8 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pending:
-    """What a tensor without values waits for: an operator, recorded at a file and line, and those ``before`` it in the queue.
-
-    ``error`` says why the values will never come.
+    """What a tensor without values waits for: an operator, recorded at a file and line, and those ``before`` it in the
+    queue. ``error`` says why the values will never come.
     """
 
     operator: str
@@ -62,8 +61,8 @@ class Pending:
 class TensorFacts:
     """A tensor's metadata. Strides and offset count elements, sizes with ``bytes`` in their name bytes.
 
-    ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it has none in
-    the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs, ``HISTORY`` at most.
+    ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it has none
+    in the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs, ``HISTORY`` at most.
     """
 
     name: str
@@ -100,22 +99,36 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None) -> TensorF
     """
     names = names or {}
     shape, stride = tuple(tensor.shape), tensor._strides()
-    storage, array = known_storage(tensor), tensor._array
+    storage, array = known_storage(tensor), readable_array(tensor)
     elements = math.prod(shape)
+    nbytes = elements * tensor._dtype.itemsize
     return TensorFacts(
         name=names.get(id(tensor), ""),
-        dtype=tensor._dtype.name, shape=shape, stride=stride, offset=tensor._offset, device=str(tensor._device),
-        elements=elements, bytes=elements * tensor._dtype.itemsize, contiguous=tensor.is_contiguous(),
-        dense=tensor._is_dense(), overlapping=bool(elements) and _may_overlap(shape, stride), storage=storage_number(tensor),
-        storage_bytes=elements * tensor._dtype.itemsize if storage is None else storage.nbytes(),
-        address=0 if array is None or tensor._keys & PIPELINE or not elements else array.__array_interface__["data"][0],
-        is_view=tensor._base is not None, base="" if tensor._base is None else names.get(id(tensor._base), ""),
+        dtype=tensor._dtype.name,
+        shape=shape,
+        stride=stride,
+        offset=tensor._offset,
+        device=str(tensor._device),
+        elements=elements,
+        bytes=nbytes,
+        contiguous=tensor.is_contiguous(),
+        dense=tensor._is_dense(),
+        overlapping=bool(elements) and _may_overlap(shape, stride),
+        storage=storage_number(tensor),
+        storage_bytes=nbytes if storage is None else storage.nbytes(),
+        address=0 if array is None or not elements else array.__array_interface__["data"][0],
+        is_view=tensor._base is not None,
+        base="" if tensor._base is None else names.get(id(tensor._base), ""),
         version=None if tensor._keys & INFERENCE else 0 if tensor._cell is None else tensor._cell[0],
-        requires_grad=tensor.requires_grad, is_leaf=tensor._grad_fn is None,
-        history=_history(tensor, names), has_grad=tensor._grad is not None,
-        inference=bool(tensor._keys & INFERENCE), kind=type(tensor).__name__, pending=pending_of(tensor),
-        statistics=None if readable_array(tensor) is None else statistics(tensor),
-    )  # fmt: skip
+        requires_grad=tensor.requires_grad,
+        is_leaf=tensor._grad_fn is None,
+        history=_history(tensor, names),
+        has_grad=tensor._grad is not None,
+        inference=bool(tensor._keys & INFERENCE),
+        kind=type(tensor).__name__,
+        pending=pending_of(tensor),
+        statistics=None if array is None else statistics(array, tensor._dtype),
+    )
 
 
 def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
@@ -155,7 +168,7 @@ def readable_array(tensor: Any) -> np.ndarray | None:
 
 
 def sample(array: np.ndarray) -> np.ndarray:
-    """The array, or ``SAMPLE`` of its elements at most: every so many-th index of each dimension, short dimensions first."""
+    """The array, or at most ``SAMPLE`` of its elements: every so many-th index, fewer of long dimensions."""
     left, steps = SAMPLE, [1] * array.ndim
     if array.size > SAMPLE:
         for done, dim in enumerate(sorted(range(array.ndim), key=array.shape.__getitem__)):
@@ -164,28 +177,28 @@ def sample(array: np.ndarray) -> np.ndarray:
     return array[tuple(slice(None, None, step) for step in steps)]
 
 
-def statistics(tensor: Any) -> Statistics:
+def statistics(array: np.ndarray, dtype: DType) -> Statistics:
     """Statistics of the values, or of an even sample of ``SAMPLE`` of them."""
-    array = readable_array(tensor)
-    assert array is not None
-    values, total = sample(array), array.size
-    flat = values.astype(np.float32).ravel() if tensor._dtype.name == "bfloat16" else values.ravel()
-    category = tensor._dtype.category
-    if category == COMPLEX:
-        flat = np.abs(flat)
-    nans = infinities = 0
-    finite = flat
-    if category >= FLOATING:
-        is_finite = np.isfinite(flat)
-        if not is_finite.all():
-            nans, infinities = int(np.isnan(flat).sum()), int(np.isinf(flat).sum())
-            finite = flat[is_finite]
+    values = sample(array).ravel()
+    if dtype.name == "bfloat16":
+        values = values.astype(np.float32)
+    elif dtype.category == COMPLEX:
+        values = np.abs(values)
+    finite, nans = values, 0
+    if dtype.category >= FLOATING and not (is_finite := np.isfinite(values)).all():
+        finite, nans = values[is_finite], int(np.isnan(values).sum())
     wide = finite.astype(np.float64)
-    zeros = int(flat.size - np.count_nonzero(flat))
-    if not finite.size:
-        return Statistics(None, None, None, None, zeros, nans, infinities, flat.size, total)
-    std = float(wide.std(ddof=1)) if finite.size > 1 else None
-    return Statistics(finite.min().item(), finite.max().item(), float(wide.mean()), std, zeros, nans, infinities, flat.size, total)
+    return Statistics(
+        minimum=finite.min().item() if finite.size else None,
+        maximum=finite.max().item() if finite.size else None,
+        mean=float(wide.mean()) if finite.size else None,
+        std=float(wide.std(ddof=1)) if finite.size > 1 else None,
+        zeros=int(values.size - np.count_nonzero(values)),
+        nans=nans,
+        infinities=values.size - finite.size - nans,
+        sampled=values.size,
+        total=array.size,
+    )
 
 
 def cells(tensor: Any, indices: list[tuple[int, ...]]) -> list[Cell]:

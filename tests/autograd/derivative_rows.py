@@ -1,4 +1,4 @@
-"""What the checks of derivatives run besides PyTorch's samples, and what they leave out: one row each, with its reason."""
+"""What the checks of derivatives run besides PyTorch's samples, and what they leave out, with the reason."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import mindtorch
 # Entries of PyTorch's database whose derivatives are not the limits of differences at its samples.
 FIRST = {
     "__rpow__": "powers of negative numbers: NaN",
-    "as_strided_scatter": "PyTorch's derivative, which is another where several elements share memory or none is written",
+    "as_strided_scatter": "PyTorch's own derivative is another: it does not pass the check either",
     "bfloat16": "computes in too low a precision",
     "half": "computes in too low a precision",
     "float": "computes in too low a precision",
@@ -55,7 +55,8 @@ def indices(*values: int) -> Any:
     return mindtorch.tensor(values)
 
 
-# Rows of the table of derivatives that no sample reaches: the operator's arguments. In place, it gets a copy of the first.
+# Rows of the table of derivatives that no sample reaches: the operator's arguments.
+# An operator that writes in place gets a copy of the first.
 CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "_conj_physical": lambda: (zs(),),
     "_reshape_alias_copy": lambda: (matrix(), (3, 2), (2, 1)),

@@ -56,7 +56,8 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "wrong, returned": lambda lib: lib.autograd.gradcheck(hooked(twice), tensor(lib), raise_exception=False),
     "complex": lambda lib: lib.autograd.gradcheck(lambda z: z * z.conj() + z, tensor(lib, COMPLEX)),
     "complex to real": lambda lib: lib.autograd.gradcheck(lambda z: z.abs(), tensor(lib, COMPLEX)),
-    "complex to real, fast": lambda lib: lib.autograd.gradcheck(lambda z: z.abs(), tensor(lib, COMPLEX), fast_mode=True),
+    "complex to real, fast": lambda lib: lib.autograd.gradcheck(
+        lambda z: z.abs(), tensor(lib, COMPLEX), fast_mode=True),
     "real to complex": lambda lib: lib.autograd.gradcheck(lambda x: lib.complex(x, x * x), tensor(lib)),
     "complex, wrong": lambda lib: lib.autograd.gradcheck(hooked(twice), tensor(lib, COMPLEX)),
     "complex, wrong in its real part": lambda lib: lib.autograd.gradcheck(
@@ -66,9 +67,14 @@ CASES: dict[str, Callable[[Any], Any]] = {
     "second output and input": lambda lib: lib.autograd.gradcheck(
         lambda x, y: (x * y, hooked(twice)(y)), (tensor(lib), tensor(lib))),
     "an input that is a number": lambda lib: lib.autograd.gradcheck(lambda x, a: x * a, (tensor(lib), 2.0)),
-    "an input without grad": lambda lib: lib.autograd.gradcheck(lambda x, y: x * y, (tensor(lib), tensor(lib).detach())),
+    "an input without grad": lambda lib: lib.autograd.gradcheck(
+        lambda x, y: x * y, (tensor(lib), tensor(lib).detach())),
     "a list of inputs": lambda lib: lib.autograd.gradcheck(lambda x: x * 2, [tensor(lib)]),
     "no elements": lambda lib: lib.autograd.gradcheck(lambda x: x * 2, tensor(lib, [])),
+    "an input of no elements": lambda lib: lib.autograd.gradcheck(
+        lambda x, y: x.sum() + y.exp(), (tensor(lib, []), tensor(lib))),
+    "an input of no elements, fast": lambda lib: lib.autograd.gradcheck(
+        lambda x, y: x.sum() + y.exp(), (tensor(lib, []), tensor(lib)), fast_mode=True),
     "no grad": lambda lib: lib.autograd.gradcheck(lambda x: x * 2, tensor(lib).detach()),
     "float32": lambda lib: lib.autograd.gradcheck(lambda x: x * 2, tensor(lib, dtype="float32"), atol=0.1),
     "shared memory": lambda lib: lib.autograd.gradcheck(

@@ -1,7 +1,7 @@
 """Derivatives of matrix factorizations and of what is computed by them.
 
-Notation: a prefix ``g`` is a gradient, ``adjoint(A)`` is A^H. For the formulas see Giles, *Collected matrix derivative results*
-(2008), and Seeger et al., *Auto-differentiating linear algebra* (2017).
+Notation: a prefix ``g`` is a gradient, ``adjoint(A)`` is A^H. For the formulas see Giles, *Collected matrix
+derivative results* (2008), and Seeger et al., *Auto-differentiating linear algebra* (2017).
 """
 from __future__ import annotations
 
@@ -14,9 +14,11 @@ from ..derivative import derivative
 from .linalg import adjoint, conj
 from .linalg import adjoint as _adjoint  # where an operator has a parameter of that name
 
-(cat, cholesky_solve, householder_product, lu_solve, matrix_exp, ormqr, pinv, solve, solve_triangular, svd) = (
+(cat, cholesky_solve, householder_product, lu_solve, matrix_exp, ormqr, pinv, solve, solve_triangular,
+ svd) = (
     registry[name].call for name in (
-        "cat", "cholesky_solve", "linalg_householder_product", "linalg_lu_solve", "linalg_matrix_exp", "ormqr",
+        "cat", "cholesky_solve", "linalg_householder_product", "linalg_lu_solve", "linalg_matrix_exp",
+        "ormqr",
         "linalg_pinv.atol_rtol_tensor", "linalg_solve", "linalg_solve_triangular", "linalg_svd"))
 
 
@@ -32,10 +34,11 @@ def real(x: Any) -> Any:
     return x.real if x.is_complex() else x
 
 
-# -- systems, inverses, determinants -----------------------------------------------------------------------------------
+# -- systems, inverses, determinants -------------------------------------------------------------------------
 
 
-def solve_grad(grad: Any, A: Any, B_shape: Any, result: Any, LU: Any, pivots: Any, left: bool) -> tuple[Any, Any]:
+def solve_grad(grad: Any, A: Any, B_shape: Any, result: Any, LU: Any, pivots: Any, left: bool) -> tuple[Any,
+                                                                                                        Any]:
     vector = len(B_shape) == 1 or (A.ndim - 1 == len(B_shape) and tuple(B_shape) == tuple(A.shape[:-1]))
     if vector:
         grad, result = grad.unsqueeze(-1), result.unsqueeze(-1)
@@ -68,10 +71,13 @@ def sign_of(pivots: Any) -> Any:
 
 
 def singular_det_grad(grad: Any, A: Any) -> Any:
-    """By the singular value decomposition, where one or more values are 0: the cofactors are products of the others."""
+    """By the singular value decomposition, where one or more values are 0: the cofactors are products of the
+    others.
+    """
     U, S, Vh = svd(A, True)
     n = S.shape[-1]
-    others = S.unsqueeze(-2).expand((*S.shape, n)).masked_fill(diagonal_matrix(S.detach() * 0 + 1) != 0, 1).prod(-1)
+    others = S.unsqueeze(-2).expand((*S.shape, n)).masked_fill(diagonal_matrix(S.detach() * 0 + 1) != 0,
+                                                               1).prod(-1)
     scale = (grad * conj(registry["linalg_det"].call(U) * registry["linalg_det"].call(Vh))).unsqueeze(-1)
     return (U * (scale * others).unsqueeze(-2)) @ Vh
 
@@ -95,7 +101,7 @@ derivative("_linalg_slogdet", None, (0, 1), A=slogdet_grad)
 derivative("linalg_inv_ex", A=lambda grad, inverse: -(adjoint(inverse) @ (grad @ adjoint(inverse))))
 
 
-# -- LU ----------------------------------------------------------------------------------------------------------------
+# -- LU ------------------------------------------------------------------------------------------------------
 
 
 def lu_grad(gL: Any, gU: Any, P: Any, L: Any, U: Any) -> Any:
@@ -115,10 +121,12 @@ def lu_grad(gL: Any, gU: Any, P: Any, L: Any, U: Any) -> Any:
     g = solve_triangular(adjoint(U1), middle, False, False)
     g = solve_triangular(adjoint(L1), g, True, True, True)
     if n > k:
-        below = solve_triangular(adjoint(U1), gL2, False, False) if gL is not None else g.new_zeros((*g.shape[:-2], n - k, m))
+        below = solve_triangular(adjoint(U1), gL2, False,
+                                 False) if gL is not None else g.new_zeros((*g.shape[:-2], n - k, m))
         g = cat([g, below], -2)
     elif m > k:
-        beside = solve_triangular(adjoint(L1), gU2, True, True, True) if gU is not None else g.new_zeros((*g.shape[:-1], m - k))
+        beside = solve_triangular(adjoint(L1), gU2, True, True,
+                                  True) if gU is not None else g.new_zeros((*g.shape[:-1], m - k))
         g = cat([g, beside], -1)
     return P @ g
 
@@ -172,14 +180,15 @@ derivative("linalg_lu_solve",
            B=lambda grad, LU, pivots, left, adjoint: lu_solve(LU, pivots, grad, left, not adjoint))
 
 
-# -- triangular systems and Cholesky -----------------------------------------------------------------------------------
+# -- triangular systems and Cholesky -------------------------------------------------------------------------
 
 
 def triangle(x: Any, upper: bool, unitriangular: bool = False) -> Any:
     return x.triu(int(unitriangular)) if upper else x.tril(-int(unitriangular))
 
 
-def solve_triangular_grad(grad: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> tuple[Any, Any]:
+def solve_triangular_grad(grad: Any, self: Any, result: Any, upper: bool, left: bool,
+                          unitriangular: bool) -> tuple[Any, Any]:
     g_b = solve_triangular(adjoint(self), grad, not upper, left, unitriangular)
     g_a = -(g_b @ adjoint(result) if left else adjoint(result) @ g_b)
     return triangle(g_a, upper, unitriangular), g_b
@@ -224,14 +233,16 @@ derivative("cholesky_solve", **{"self, input2": cholesky_solve_grad})
 derivative("cholesky_inverse", self=cholesky_inverse_grad)
 
 
-# -- QR ----------------------------------------------------------------------------------------------------------------
+# -- QR ------------------------------------------------------------------------------------------------------
 
 
 def qr_grad(grads: Any, Q: Any, R: Any, A_shape: Any, mode: str) -> Any:
     n, m = A_shape[-2:]
-    check(mode != "r", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. Please use linalg.qr(A, "
+    check(mode != "r", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
+                       "Please use linalg.qr(A, "
                        "mode='reduced') if you are going to require gradients.")
-    check(mode != "complete" or n <= m, "The QR decomposition is not differentiable when mode='complete' and nrows > ncols.")
+    check(mode != "complete" or n <= m, "The QR decomposition is not differentiable when mode='complete' and "
+                                        "nrows > ncols.")
     gQ, gR = grads
     if n >= m:
         return _qr_grad(gQ, gR, Q, R)
@@ -255,8 +266,8 @@ def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
 
 
 def householder_product_grad(grad: Any, input: Any, tau: Any) -> tuple[Any, Any]:
-    """Of Q = H1 H2 ... Hk, with reflections H = I - tau v v^H: from the right, the partial products; from the left, what
-    arrives at each of them.
+    """Of Q = H1 H2 ... Hk, with reflections H = I - tau v v^H: from the right, the partial products; from
+    the left, what arrives at each of them.
     """
     k = tau.shape[-1]
     if not input.numel() or not tau.numel():
@@ -300,7 +311,8 @@ def _reflected(x: Any, v: Any, t: Any) -> Any:
     return x - t * (v @ (adjoint(v) @ x))
 
 
-def ormqr_grad(grad: Any, self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> tuple[Any, Any, Any]:
+def ormqr_grad(grad: Any, self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> tuple[Any, Any,
+                                                                                                     Any]:
     g_other = ormqr(self, input2, grad, left, not transpose)
     # that of the whole Q: of Q C, Q^H C, C Q or C Q^H
     g_q = grad @ adjoint(input3) if left else adjoint(input3) @ grad
@@ -318,7 +330,7 @@ derivative("linalg_householder_product", **{"input, tau": householder_product_gr
 derivative("ormqr", **{"self, input2, input3": ormqr_grad})
 
 
-# -- singular values and eigenvalues -----------------------------------------------------------------------------------
+# -- singular values and eigenvalues -------------------------------------------------------------------------
 
 
 def differences(values: Any) -> Any:
@@ -333,7 +345,8 @@ def check_phase(quantity: Any, function: str, vectors: str) -> None:
         return
     angle = quantity.detach().imag
     check(bool((angle.abs() <= 1e-2).all()),
-          f"{function}: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. The specified loss "
+          f"{function}: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. "
+          "The specified loss "
           "function depends on this quantity, so it is ill-defined.")
 
 
@@ -402,7 +415,7 @@ derivative("_linalg_eigh", A=eigh_grad)
 derivative("linalg_eig", self=eig_grad)
 
 
-# -- pseudo-inverse, least squares, exponential ------------------------------------------------------------------------
+# -- pseudo-inverse, least squares, exponential --------------------------------------------------------------
 
 
 def pinv_grad(grad: Any, result: Any, self: Any) -> Any:

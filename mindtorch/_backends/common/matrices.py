@@ -11,7 +11,8 @@ from .layout import Ints, Spec, contiguous_strides
 
 def check_matrix(function: str, matrix: Any, name: str = "A") -> None:
     """A matrix or a batch of matrices."""
-    check(matrix.ndim >= 2, f"{function}: The input tensor {name} must have at least 2 dimensions, got shape {list(matrix.shape)}")
+    check(matrix.ndim >= 2, f"{function}: The input tensor {name} must have at least 2 dimensions, got shape "
+                            f"{list(matrix.shape)}")
 
 
 def check_square(function: str, matrix: Any, name: str = "A") -> None:
@@ -24,8 +25,10 @@ def check_square(function: str, matrix: Any, name: str = "A") -> None:
 def check_floating(function: str, matrix: Any, low_precision: bool = True) -> None:
     """Floating point or complex, and not of 16 bits unless they are allowed."""
     name = NAMES[matrix._dtype.name]
-    check(matrix._dtype.category >= FLOATING, f"{function}: Expected a floating point or complex tensor as input. Got {name}")
-    check(low_precision or matrix._dtype.itemsize > 2, f"{function}: Low precision dtypes not supported. Got {name}")
+    check(matrix._dtype.category >= FLOATING, f"{function}: Expected a floating point or complex tensor as "
+                                              f"input. Got {name}")
+    check(low_precision or matrix._dtype.itemsize > 2, f"{function}: Low precision dtypes not supported. Got "
+                                                       f"{name}")
 
 
 def check_lapack(kernel: str, dtype: DType) -> None:
@@ -36,8 +39,10 @@ def check_lapack(kernel: str, dtype: DType) -> None:
 
 def check_same_dtype(function: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
     """Two operands of one dtype."""
-    check(a._dtype is b._dtype, f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of "
-                                f"type {NAMES[a._dtype.name]} and {names[1]} of type {NAMES[b._dtype.name]} instead")
+    check(a._dtype is b._dtype, f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but "
+                                f"found {names[0]} of "
+                                f"type {NAMES[a._dtype.name]} and {names[1]} of type {NAMES[b._dtype.name]} "
+                                "instead")
 
 
 def columns(shape: Ints) -> Ints:

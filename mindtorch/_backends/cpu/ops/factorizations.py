@@ -1,4 +1,6 @@
-"""CPU kernels of matrix factorizations: LAPACK, through NumPy where that takes batches and fails alike, else through SciPy."""
+"""CPU kernels of matrix factorizations: LAPACK, through NumPy where that takes batches and fails alike, else
+through SciPy.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -27,7 +29,9 @@ def lapack(routine: str, dtype: np.dtype) -> Callable[..., Any]:
 
 
 def each(outputs: Arrays, function: Callable[..., Any], *inputs: ndarray) -> Arrays:
-    """Put ``function`` of each matrix of batches into the outputs; for empty matrices these stay as they are."""
+    """Put ``function`` of each matrix of batches into the outputs; for empty matrices these stay as they
+    are.
+    """
     if all(batch.size for batch in inputs):
         for index in np.ndindex(inputs[0].shape[:-2]):
             for out, result in zip(outputs, function(*(batch[index] for batch in inputs)), strict=True):
@@ -58,11 +62,12 @@ def converging(function: str) -> Iterator[None]:
     try:
         yield
     except np.linalg.LinAlgError as error:
-        raise LinAlgError(f"{function}: The algorithm failed to converge because the input matrix is ill-conditioned, has too many "
+        raise LinAlgError(f"{function}: The algorithm failed to converge because the input matrix is "
+                          "ill-conditioned, has too many "
                           f"repeated eigenvalues or non-finite values ({error}).") from None
 
 
-# -- LU ----------------------------------------------------------------------------------------------------------------
+# -- LU ------------------------------------------------------------------------------------------------------
 
 
 def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> Arrays:
@@ -74,7 +79,8 @@ def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> 
         each(outputs, getrf, a)
         outputs[1][...] += 1
     if check_errors:
-        check_info(outputs[2], "torch.linalg.lu_factor_ex", "U[{0},{0}] is zero and using it on lu_solve would result in a "
+        check_info(outputs[2], "torch.linalg.lu_factor_ex", "U[{0},{0}] is zero and using it on lu_solve "
+                                                            "would result in a "
                                                             "division by zero.")
     return outputs
 
@@ -90,7 +96,7 @@ def permutation(pivots: ndarray, n: int) -> ndarray:
 
 
 def lu_unpack(lu: ndarray, pivots: ndarray, unpack_data: bool = True, unpack_pivots: bool = True) -> Arrays:
-    (n, m), k = lu.shape[-2:], min(lu.shape[-2:])
+    n, k = lu.shape[-2], min(lu.shape[-2:])
     p = lower = upper = missing()
     if unpack_pivots:
         p = np.eye(n, dtype=lu.dtype)[permutation(pivots, n)].swapaxes(-1, -2)
@@ -154,17 +160,20 @@ def linalg_solve_ex(a: ndarray, b: ndarray, left: bool = True, check_errors: boo
 def linalg_inv_ex(a: ndarray, check_errors: bool = False) -> Arrays:
     lu, pivots, info = lu_factor_ex(a)
     if check_errors:
-        check_info(info, "linalg.inv", "The diagonal element {} is zero, the inversion could not be completed because the input "
+        check_info(info, "linalg.inv", "The diagonal element {} is zero, the inversion could not be "
+                                       "completed because the input "
                                        "matrix is singular.")
     return solve_factored(lu, pivots, np.eye(a.shape[-1], dtype=a.dtype)), info
 
 
-# -- triangular systems and Cholesky -----------------------------------------------------------------------------------
+# -- triangular systems and Cholesky -------------------------------------------------------------------------
 
 
 def solve_triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, unitriangular: bool = False,
                      trans: int = 0) -> ndarray:
-    """X of ``op(A) X = B`` or ``X op(A) = B``, A being a triangle; ``trans``: 0 as it is, 1 transposed, 2 also conjugated."""
+    """X of ``op(A) X = B`` or ``X op(A) = B``, A being a triangle; ``trans``: 0 as it is, 1 transposed, 2
+    also conjugated.
+    """
     from scipy.linalg import blas
 
     a, b = broadcast(a, b)
@@ -173,18 +182,21 @@ def solve_triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, uni
                 lambda a, b: (trsm(1, a, b, not left, not upper, trans, unitriangular),), a, b)[0]
 
 
-def triangular_solve(b: ndarray, a: ndarray, upper: bool = True, transpose: bool = False, unitriangular: bool = False) -> Arrays:
+def triangular_solve(b: ndarray, a: ndarray, upper: bool = True, transpose: bool = False,
+                     unitriangular: bool = False) -> Arrays:
     result = solve_triangular(a, b, upper, True, unitriangular, int(transpose))
     return result, np.broadcast_to(a, (*result.shape[:-2], *a.shape[-2:]))
 
 
-def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False, function: str = "linalg.cholesky") -> Arrays:
+def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
+                function: str = "linalg.cholesky") -> Arrays:
     outputs = np.empty_like(a), np.zeros(a.shape[:-2], np.int32)
     if a.size:
         potrf = lapack("potrf", a.dtype)
         each(outputs, lambda a: potrf(a, not upper), a)
     if check_errors:
-        check_info(outputs[1], function, "The factorization could not be completed because the input is not positive-definite "
+        check_info(outputs[1], function, "The factorization could not be completed because the input is not "
+                                         "positive-definite "
                                          "(the leading minor of order {} is not positive-definite).")
     return outputs
 
@@ -209,7 +221,8 @@ def ldl_factor_ex(a: ndarray, hermitian: bool = False, check_errors: bool = Fals
         factor = lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf", a.dtype)
         each(outputs, lambda a: (np.tril((result := factor(a, 1))[0]), *result[1:]), a)
     if check_errors:
-        check_info(outputs[2], "torch.linalg.ldl_factor_ex", "the factorization could not be completed because D[{0},{0}] is zero.")
+        check_info(outputs[2], "torch.linalg.ldl_factor_ex", "the factorization could not be completed "
+                                                             "because D[{0},{0}] is zero.")
     return outputs
 
 
@@ -223,7 +236,7 @@ def ldl_solve(ld: ndarray, pivots: ndarray, b: ndarray, hermitian: bool = False)
     return out
 
 
-# -- QR ----------------------------------------------------------------------------------------------------------------
+# -- QR ------------------------------------------------------------------------------------------------------
 
 
 def linalg_qr(a: ndarray, mode: str = "reduced") -> Arrays:
@@ -260,14 +273,16 @@ def ormqr(a: ndarray, tau: ndarray, other: ndarray, left: bool = True, transpose
     k, work = tau.shape[-1], 64 * max(other.shape[-2:])
     if other.size:
         routine = lapack("unmqr" if is_complex else "ormqr", a.dtype)
-        each((out,), lambda a, tau, c: routine(side, trans, a[:, :k], tau[:, 0], c, work)[:1], a, tau[..., None], other)
+        each((out,), lambda a, tau, c: routine(side, trans, a[:, :k], tau[:, 0], c, work)[:1], a,
+             tau[..., None], other)
     return out
 
 
-# -- singular values and eigenvalues -----------------------------------------------------------------------------------
+# -- singular values and eigenvalues -------------------------------------------------------------------------
 
 
-def linalg_svd(a: ndarray, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> Arrays:
+def linalg_svd(a: ndarray, full_matrices: bool = False, compute_uv: bool = True,
+               driver: str | None = None) -> Arrays:
     with converging("linalg.svd"):
         if compute_uv:
             return tuple(np.linalg.svd(a, full_matrices))
@@ -288,7 +303,7 @@ def linalg_eig(a: ndarray) -> Arrays:
         return tuple(np.linalg.eig(a))
 
 
-# -- least squares, exponential ----------------------------------------------------------------------------------------
+# -- least squares, exponential ------------------------------------------------------------------------------
 
 
 def lstsq(a: ndarray, b: ndarray, rcond: float | None = None, driver: str | None = None) -> Arrays:

@@ -20,11 +20,15 @@ def reduced(values: array, reduction: int) -> Any:
     return total if reduction == SUM else total / np.float64(values.size)
 
 
-def loss(by_element: Callable[..., array], at: int = 0) -> Callable[..., Any]:
-    """The kernel of a loss from its value by element; ``reduction`` is argument ``at`` of those after the tensors."""
+def loss(by_element: Callable[..., array], at: int = 0, widen: bool = True) -> Callable[..., Any]:
+    """The kernel of a loss from its value by element; ``reduction`` is argument ``at`` of those after the tensors.
+
+    The value is computed in float32 for half-precision inputs, unless ATen composes it of operators, which round.
+    """
 
     def kernel(self: array, target: array, *rest: Any) -> Any:
-        values = by_element(*widened(self, target), *rest[:at], *rest[at + 1:])
+        tensors = widened(self, target) if widen else (self, target)
+        values = by_element(*tensors, *rest[:at], *rest[at + 1:])
         return reduced(values, rest[at] if at < len(rest) else MEAN)
 
     return kernel
@@ -49,7 +53,8 @@ def binary_cross_entropy(self: array, target: array, weight: array | None = None
 
 
 def log_sigmoid(x: array) -> array:
-    return np.minimum(x, 0) - np.log1p(np.exp(-np.abs(x)))
+    (wide,) = widened(x)
+    return (np.minimum(wide, 0) - np.log1p(np.exp(-np.abs(wide)))).astype(x.dtype, copy=False)
 
 
 def binary_cross_entropy_with_logits(self: array, target: array, weight: array | None = None,
@@ -186,7 +191,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "huber_loss": loss(huber),
     "soft_margin_loss": loss(lambda x, y: np.log1p(np.exp(-y * x))),
     "binary_cross_entropy": loss(binary_cross_entropy, at=1),
-    "binary_cross_entropy_with_logits": loss(binary_cross_entropy_with_logits, at=2),
+    "binary_cross_entropy_with_logits": loss(binary_cross_entropy_with_logits, at=2, widen=False),
     "nll_loss_forward": nll_loss_forward,
     "nll_loss2d_forward": nll_loss_forward,
     "nll_loss_backward": nll_loss_backward,

@@ -1,4 +1,6 @@
-"""CPU kernels of random numbers: the samplers' flat sequences, put into outputs in the order of their memory."""
+"""CPU kernels of random numbers: the samplers' flat sequences, put into outputs in the order of their
+memory.
+"""
 from __future__ import annotations
 
 import math
@@ -38,7 +40,8 @@ def bernoulli_tensor(out: np.ndarray, p: np.ndarray, generator: Generator | None
     return put(out, generator, lambda g, n, dtype: sampling.bernoulli_tensor(g, p))
 
 
-def multinomial(p: np.ndarray, n: int, replacement: bool = False, generator: Generator | None = None) -> np.ndarray:
+def multinomial(p: np.ndarray, n: int, replacement: bool = False,
+                generator: Generator | None = None) -> np.ndarray:
     samples = sampling.multinomial(generator or default_generator, np.atleast_2d(p), n, replacement)
     return samples if p.ndim == 2 else samples[0]
 
@@ -58,17 +61,21 @@ def native_dropout(x: np.ndarray, p: float, train: bool | None) -> tuple[np.ndar
 
 
 ROWS: dict[str, Callable[..., Any]] = {
-    "uniform_": lambda out, low=0.0, high=1.0, generator=None: put(out, generator, sampling.uniform, low, high),
+    "uniform_": lambda out, low=0.0, high=1.0,
+    generator=None: put(out, generator, sampling.uniform, low, high),
     "normal_": normal_,
     "random_": lambda out, generator=None: put(out, generator, integers.random),
-    "random_.from": lambda out, low, high, generator=None: put(out, generator, integers.random_from_to, low, high),
+    "random_.from": lambda out, low, high,
+    generator=None: put(out, generator, integers.random_from_to, low, high),
     "random_.to": lambda out, high, generator=None: put(out, generator, integers.random_from_to, 0, high),
     "bernoulli_.float": bernoulli_,
     "bernoulli_.Tensor": bernoulli_tensor,
     "exponential_": lambda out, rate=1.0, generator=None: put(out, generator, sampling.exponential, rate),
     "geometric_": lambda out, p, generator=None: put(out, generator, sampling.geometric, p),
-    "cauchy_": lambda out, median=0.0, sigma=1.0, generator=None: put(out, generator, sampling.cauchy, median, sigma),
-    "log_normal_": lambda out, mean=1.0, std=2.0, generator=None: put(out, generator, sampling.log_normal, mean, std),
+    "cauchy_": lambda out, median=0.0, sigma=1.0,
+    generator=None: put(out, generator, sampling.cauchy, median, sigma),
+    "log_normal_": lambda out, mean=1.0, std=2.0,
+    generator=None: put(out, generator, sampling.log_normal, mean, std),
     "bernoulli": lambda p, generator=None: bernoulli_tensor(np.empty(p.shape, p.dtype), p, generator),
     "bernoulli.p": lambda x, p, generator=None: bernoulli_(np.empty(x.shape, x.dtype), p, generator),
     "multinomial": multinomial,

@@ -31,7 +31,8 @@ def mm(self: Any, mat2: Any) -> Spec:
     check(mat2.ndim == 2, "mat2 must be a matrix")
     (n, k), (k2, m) = self.shape, mat2.shape
     check(k == k2, f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
-    check(self._dtype is mat2._dtype, f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != {mat2.dtype}")
+    check(self._dtype is mat2._dtype, f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != "
+                                      f"{mat2.dtype}")
     _refuse_bool("addmm_impl_cpu_", self)
     return Spec((n, m), self._dtype)
 
@@ -41,9 +42,11 @@ def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
     check(mat2.ndim == 3, f"batch2 must be a 3D tensor, got {mat2.ndim}D")
     b, n, k = self.shape
     check(mat2.shape[:2] == (b, k),
-          f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: {list(mat2.shape[:2])}.")
-    check(self._dtype is mat2._dtype, f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[mat2._dtype.name]}")
+          f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: "
+          f"{list(mat2.shape[:2])}.")
     _refuse_bool(kernel, self)
+    check(self._dtype is mat2._dtype, f"expected scalar type {NAMES[self._dtype.name]} but found "
+                                      f"{NAMES[mat2._dtype.name]}")
     return Spec((b, n, mat2.shape[2]), self._dtype)
 
 
@@ -53,7 +56,8 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spe
     (n, k), (k2, m) = mat1.shape, mat2.shape
     check(k == k2, f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
     for name, other in (("self", self), ("mat1", mat1)):
-        check(other._dtype is mat2._dtype, f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} "
+        check(other._dtype is mat2._dtype, f"{name} and mat2 must have the same dtype, but got "
+                                           f"{NAMES[other._dtype.name]} "
                                            f"and {NAMES[mat2._dtype.name]}")
     _check_numbers(mat1._dtype, beta, alpha)
     _check_expands(self, (n, m))
@@ -65,30 +69,36 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
     check(mat.ndim == 2 and vec.ndim == 1 and self.ndim <= 1,
           f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
     (n, k), (size,) = mat.shape, self.shape or (1,)
-    check(k == vec.shape[0] and size in (n, 1), f"size mismatch, got input ({size}), mat ({n}x{k}), vec ({vec.shape[0]})")
+    check(k == vec.shape[0] and size in (n, 1), f"size mismatch, got input ({size}), mat ({n}x{k}), vec "
+                                                f"({vec.shape[0]})")
     dtypes = [NAMES[t._dtype.name] for t in (self, mat, vec)]
-    check(len({*dtypes}) == 1, "addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*dtypes))
+    check(len({*dtypes}) == 1, "addmv input tensors must have the same dtype, but got {}, {}, and "
+                               "{}".format(*dtypes))
     _check_numbers(mat._dtype, beta, alpha)
     _refuse_bool("addmv_impl_cpu", mat)
     return Spec((n,), mat._dtype)
 
 
 def mv(self: Any, vec: Any) -> Spec:
-    check(self.ndim == 2 and vec.ndim == 1, f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
+    check(self.ndim == 2 and vec.ndim == 1, f"vector + matrix @ vector expected, got 1, {self.ndim}, "
+                                            f"{vec.ndim}")
     (n, k), (k2,) = self.shape, vec.shape
     check(k == k2, f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({k2})")
     dtypes = [NAMES[t._dtype.name] for t in (vec, self, vec)]
-    check(self._dtype is vec._dtype, "addmv input tensors must have the same dtype, but got {}, {}, and {}".format(*dtypes))
+    check(self._dtype is vec._dtype, "addmv input tensors must have the same dtype, but got {}, {}, and "
+                                     "{}".format(*dtypes))
     _refuse_bool("addmv_impl_cpu", self)
     return Spec((n,), self._dtype)
 
 
 def dot(self: Any, tensor: Any) -> Spec:
-    check(self.ndim == 1 and tensor.ndim == 1, f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
+    check(self.ndim == 1 and tensor.ndim == 1, f"1D tensors expected, but got {self.ndim}D and "
+                                               f"{tensor.ndim}D tensors")
     check(self._dtype is tensor._dtype, "dot : expected both vectors to have same dtype, but found "
                                         f"{NAMES[self._dtype.name]} and {NAMES[tensor._dtype.name]}")
     n, m = self.shape[0], tensor.shape[0]
-    check(n == m, f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, "
+    check(n == m, f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
+                  "elements, "
                   f"but got {n} and {m} elements respectively")
     _refuse_bool("dot", self)
     return Spec((), self._dtype)
@@ -102,7 +112,8 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Spec
     for name, number in (("beta", beta), ("alpha", alpha)):
         check(dtype.category > INTEGER or isinstance(number, int),
               f"For integral input tensors, argument {name} must not be a floating point number.")
-    layouts = [(tuple(self.shape), self._strides()), ((shape[0], 1), (*vec1._strides(), 1)), (shape[1:], vec2._strides())]
+    layouts = [(tuple(self.shape), self._strides()), ((shape[0], 1), (*vec1._strides(), 1)),
+               (shape[1:], vec2._strides())]
     return Spec(shape, dtype, iterator_strides(shape, layouts))
 
 
@@ -113,7 +124,8 @@ def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -
     check(b == b2, f"batch1 and batch2 must have same number of batches, got {b} and {b2}")
     check(k == k2, f"Incompatible matrix sizes for bmm ({n}x{k} and {k2}x{m})")
     for name, other in (("self", self), ("mat1", batch1)):
-        check(other._dtype is batch2._dtype, f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} "
+        check(other._dtype is batch2._dtype, f"{name} and mat2 must have the same dtype, but got "
+                                             f"{NAMES[other._dtype.name]} "
                                              f"and {NAMES[batch2._dtype.name]}")
     _check_numbers(batch1._dtype, beta, alpha)
     _check_expands(self, (n, m))
@@ -124,7 +136,8 @@ def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -
 def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
     spec = bmm(batch1, batch2, "baddbmm")
     check(self._dtype is spec.dtype,
-          f"Input dtypes must be the same, got: input {self.dtype}, batch1: {batch1.dtype}, batch2: {batch2.dtype}")
+          f"Input dtypes must be the same, got: input {self.dtype}, batch1: {batch1.dtype}, batch2: "
+          f"{batch2.dtype}")
     _check_numbers(spec.dtype, beta, alpha)
     _check_expands(self, spec.shape)  # type: ignore[arg-type]
     return spec
@@ -134,14 +147,18 @@ def linalg_cross(self: Any, other: Any, dim: int = -1) -> Spec:
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     dim = wrap_dim(dim, self.ndim)
     lengths = [t.shape[dim] if t.ndim else 1 for t in (self, other)]
-    check(lengths == [3, 3], f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
-    check(self._dtype is other._dtype, f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[other._dtype.name]}")
+    check(lengths == [3, 3], f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and "
+                             f"{lengths[1]}")
+    check(self._dtype is other._dtype, f"expected scalar type {NAMES[self._dtype.name]} but found "
+                                       f"{NAMES[other._dtype.name]}")
     _refuse_bool("cross", self)
     return Spec(broadcast_shapes(self.shape, other.shape), self._dtype)
 
 
-def trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any, unroll_dim: int = 1) -> Spec:
-    shape = broadcast_shapes(*(unsqueezed(t.shape, dims) for t, dims in ((i1, expand1), (i2, expand2), (i3, expand3))))
+def trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
+              unroll_dim: int = 1) -> Spec:
+    shape = broadcast_shapes(*(unsqueezed(t.shape, dims) for t,
+                               dims in ((i1, expand1), (i2, expand2), (i3, expand3))))
     return Spec(tuple(n for d, n in enumerate(shape) if d not in sumdim), i1._dtype)
 
 

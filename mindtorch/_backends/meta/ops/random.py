@@ -1,4 +1,6 @@
-"""Meta kernels of random numbers. Operators that only exist in place are checked here, and have no output to describe."""
+"""Meta kernels of random numbers. Operators that only exist in place are checked here, and have no output to
+describe.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -23,15 +25,18 @@ def filled(kernel: str, *categories: int) -> Check:
 
 
 def bounded_integers(self: Any, *bounds: Any) -> None:
-    check(self._dtype.category != COMPLEX, "check_random_bounds handles only integral, floating-point and boolean types")
+    check(self._dtype.category != COMPLEX, "check_random_bounds handles only integral, floating-point and "
+                                           "boolean types")
 
 
 def continuous(name: str) -> Check:
     """The check of a distribution of real numbers."""
 
     def check_dtype(self: Any, *parameters: Any) -> None:
-        check(self._dtype.category == FLOATING, f"{name} distribution is a continuous probability distribution. dtype must "
-                                                f"be a floating point but you specified {NAMES[self._dtype.name]}")
+        check(self._dtype.category == FLOATING, f"{name} distribution is a continuous probability "
+                                                "distribution. dtype must "
+                                                "be a floating point but you specified "
+                                                f"{NAMES[self._dtype.name]}")
 
     return check_dtype
 
@@ -55,11 +60,13 @@ def bernoulli_p(self: Any, p: float, generator: Any = None) -> Spec:
 
 def multinomial(self: Any, num_samples: int, replacement: bool = False, generator: Any = None) -> Spec:
     dtype, shape = self._dtype, tuple(self.shape)
-    check(dtype.category == FLOATING, f"multinomial only supports floating-point dtypes for input, got: {NAMES[dtype.name]}")
+    check(dtype.category == FLOATING, "multinomial only supports floating-point dtypes for input, got: "
+                                      f"{NAMES[dtype.name]}")
     check(0 < len(shape) <= 2, f"prob_dist must be 1 or 2 dim, got shape {list(shape)}")
     check(num_samples > 0, f"cannot sample n_sample <= 0 samples, got {num_samples}")
     check(replacement or num_samples <= shape[-1],
-          f"cannot sample n_sample > prob_dist.size(-1) samples without replacement, got {num_samples} > {shape[-1]}")
+          f"cannot sample n_sample > prob_dist.size(-1) samples without replacement, got {num_samples} > "
+          f"{shape[-1]}")
     return Spec((*shape[:-1], num_samples), int64)
 
 
@@ -71,8 +78,10 @@ def poisson(self: Any, generator: Any = None) -> Spec:
 def binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
     for name, tensor in (("count", count), ("prob", prob)):
         check(tensor._dtype.category == FLOATING,
-              f"binomial only supports floating-point dtypes for {name}, got: {NAMES[tensor._dtype.name]}", ValueError)
-    check(count._dtype is prob._dtype, f"Found dtype {NAMES[prob._dtype.name]} but expected {NAMES[count._dtype.name]}")
+              f"binomial only supports floating-point dtypes for {name}, got: "
+              f"{NAMES[tensor._dtype.name]}", ValueError)
+    check(count._dtype is prob._dtype, f"Found dtype {NAMES[prob._dtype.name]} but expected "
+                                       f"{NAMES[count._dtype.name]}")
     if count._dtype.itemsize < 4:
         raise not_implemented_for("binomial_cpu", count._dtype)
     return Spec(broadcast_shapes(count.shape, prob.shape), count._dtype)
