@@ -53,8 +53,7 @@ def broadcast_shapes(*shapes: Any) -> Size:
             if size not in (1, result[-back]) and result[-back] != 1:
                 raise RuntimeError(
                     f"Attempting to broadcast a dimension of length {size} at {-back}! Mismatching argument "
-                    f"at index {i} had "
-                    f"{shape}; but expected shape should be broadcastable to {result}"
+                    f"at index {i} had {shape}; but expected shape should be broadcastable to {result}"
                 )
             result[-back] = size if result[-back] == 1 else result[-back]
     return Size(result)
@@ -132,8 +131,7 @@ def einsum(*args: Any) -> Tensor:
     """
     if len(args) < 2:
         raise ValueError("einsum(): must specify the equation string and at least one operand, or at least "
-                         "one operand and its "
-                         "subscripts list")
+                         "one operand and its subscripts list")
     if isinstance(args[0], Tensor):
         pairs, output = args[: len(args) // 2 * 2], args[len(args) // 2 * 2:]
         equation = ",".join(map(_subscripts, pairs[1::2])) + "".join(f"->{_subscripts(labels)}"

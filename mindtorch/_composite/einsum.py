@@ -48,8 +48,8 @@ def _parse(equation: str, tensors: list[Any]) -> tuple[list[str], str | None]:
     """
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = [_labels(part, equation) for part in left.split(",")]
-    check(len(inputs) >= len(tensors), "einsum(): more operands were provided than specified in the "
-                                       f"equation {equation!r}")
+    check(len(inputs) >= len(tensors), "einsum(): more operands were provided than specified in the equation "
+                                       f"{equation!r}")
     check(len(inputs) <= len(tensors), "einsum(): fewer operands were provided than specified in the "
                                        f"equation {equation!r}")
     for i, (subscript, x) in enumerate(zip(inputs, tensors, strict=True)):
@@ -79,8 +79,7 @@ def _labels(part: str, equation: str) -> str:
     for label in found:
         check(label == ELLIPSIS or (label.isascii() and label.isalpha()),
               f"einsum(): invalid subscript given in the equation string {equation!r}, subscripts must be in "
-              "[a-zA-Z], "
-              f"but got {label!r}")
+              f"[a-zA-Z], but got {label!r}")
     return found
 
 
@@ -108,8 +107,8 @@ def _sizes(inputs: list[str], tensors: list[Any], covered: list[int]) -> dict[st
                                strict=True):
             have = sizes.get(label, 1)
             check(have == 1 or size in (1, have), f"einsum(): subscript {label} has size {size} for operand "
-                                                  f"{i} which does not "
-                                                  f"broadcast with previously seen size {have}")
+                                                  f"{i} which does not broadcast with previously seen size "
+                                                  f"{have}")
             sizes[label] = have if size == 1 else size
     return sizes
 
@@ -134,8 +133,8 @@ def _aligned(x: Any, subscript: str, order: list[Any], rank: int, covered: int) 
         first = labels.index(labels[dim])
         if first < dim:
             check(x.shape[first] == x.shape[dim], f"einsum(): subscript {labels[dim]} is repeated for an "
-                                                  "operand but the sizes "
-                                                  f"don't match, {x.shape[dim]} != {x.shape[first]}")
+                                                  f"operand but the sizes don't match, {x.shape[dim]} != "
+                                                  f"{x.shape[first]}")
             x = x.diagonal(0, first, dim).movedim(-1, first)
             del labels[dim]
         else:

@@ -64,8 +64,7 @@ def logdet(self: Any) -> Any:
 def linalg_inv(A: Any) -> Any:
     inverse, info = inv_ex(A)
     raise_failure(info, "linalg.inv: {0}The diagonal element {1} is zero, the inversion could not be "
-                        "completed because the input "
-                        "matrix is singular.")
+                        "completed because the input matrix is singular.")
     return inverse
 
 
@@ -85,8 +84,7 @@ def linalg_tensorinv(self: Any, ind: int = 2) -> Any:
     check(ind > 0, f"Expected a strictly positive integer for 'ind', got {ind}")
     first, rest = tuple(self.shape[:ind]), tuple(self.shape[ind:])
     check(prod(first) == prod(rest), "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
-                                     "prod(self.shape[:ind]), "
-                                     f"but got {prod(rest)} != {prod(first)}")
+                                     f"prod(self.shape[:ind]), but got {prod(rest)} != {prod(first)}")
     return linalg_inv(self.reshape((prod(rest), prod(first)))).reshape(rest + first)
 
 
@@ -109,10 +107,8 @@ def linalg_tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> Any:
 def linalg_lu_factor(A: Any, pivot: bool = True) -> Any:
     factors, pivots, info = lu_factor_ex(A, pivot)
     raise_failure(info, "torch.linalg.lu_factor: {0}U[{1},{1}] is zero and using it on lu_solve would result "
-                        "in a division by zero. "
-                        "If you still want to perform the factorization, consider calling linalg.lu(A, "
-                        "pivot) or "
-                        "linalg.lu_factor_ex(A, pivot)", RuntimeError)
+                        "in a division by zero. If you still want to perform the factorization, consider "
+                        "calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)", RuntimeError)
     return pack(registry["linalg_lu_factor"], [factors, pivots])
 
 
@@ -130,8 +126,7 @@ def linalg_ldl_factor(self: Any, hermitian: bool = False) -> Any:
 def linalg_cholesky(self: Any, upper: bool = False) -> Any:
     factor, info = cholesky_ex(self, upper)
     raise_failure(info, "linalg.cholesky: {0}The factorization could not be completed because the input is "
-                        "not positive-definite "
-                        "(the leading minor of order {1} is not positive-definite).")
+                        "not positive-definite (the leading minor of order {1} is not positive-definite).")
     return factor
 
 
@@ -219,8 +214,8 @@ def _check_norm_dtype(function: str, self: Any, dtype: Any) -> None:
                                                      f"{'complex' if self.is_complex() else 'real'} inputs, "
                                                      f"but got {NAMES[dtype.name]}")
         check(dtype.itemsize >= self._dtype.itemsize, f"{function}: the dtype of the input "
-                                                      f"({NAMES[self._dtype.name]}) should be "
-                                                      "convertible without narrowing to the specified dtype "
+                                                      f"({NAMES[self._dtype.name]}) should be convertible "
+                                                      "without narrowing to the specified dtype "
                                                       f"({NAMES[dtype.name]})")
 
 
@@ -233,8 +228,8 @@ def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bo
         check(len(dim) in (1, 2), "linalg.norm: If dim is specified, it must be of length 1 or 2. Got "
                                   f"{list(dim)}")
     elif ord is not None and not isinstance(ord, str):
-        check(self.ndim in (1, 2), "linalg.norm: If dim is not specified but ord is, the input must be 1D "
-                                   f"or 2D. Got {self.ndim}D.")
+        check(self.ndim in (1, 2), "linalg.norm: If dim is not specified but ord is, the input must be 1D or "
+                                   f"2D. Got {self.ndim}D.")
     if ord is not None and (isinstance(ord, str) or (len(dim) if dim is not None else self.ndim) == 2):
         return linalg_matrix_norm(self, ord,
                                   (0, 1) if dim is None and not isinstance(ord, str) else (-2, -1)
@@ -303,8 +298,7 @@ def linalg_pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool =
     """``torch.linalg.pinv``: the inverse on the space where the singular values are above the tolerance."""
     check(self._dtype.category >= FLOATING and self._dtype.itemsize > 2 and self.ndim >= 2,
           f"linalg.pinv({NAMES[self._dtype.name]}{{{list(self.shape)}}}): expected a tensor with 2 or more "
-          "dimensions of float, double, "
-          "cfloat or cdouble types")
+          "dimensions of float, double, cfloat or cdouble types")
     self = self.detach()
     _refuse_complex("torch.linalg.pinv", atol, rtol)
     atol, rtol = _tolerances(self, atol, rtol)

@@ -130,8 +130,8 @@ def arguments(self: Any, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
     if s is None:
         dim = tuple(range(ndim)) if dim is None else dim
         return dim, tuple(self.shape[d] for d in dim)
-    check(dim is None or len(dim) == len(s), "When given, dim and shape arguments must have the same "
-                                             f"length, got {dim} and {s}")
+    check(dim is None or len(dim) == len(s), "When given, dim and shape arguments must have the same length, "
+                                             f"got {dim} and {s}")
     check(len(s) <= ndim, f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
     dim = tuple(range(ndim - len(s), ndim)) if dim is None else dim
     return dim, tuple(self.shape[d] if n == -1 else n for d, n in zip(dim, s, strict=True))

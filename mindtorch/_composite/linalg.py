@@ -140,8 +140,7 @@ def inner(self: Any, other: Any) -> Any:
     if not self.ndim or not other.ndim:
         return self * other
     check(self.shape[-1] == other.shape[-1], "inner() the last dimension must match on both input tensors "
-                                             "but got shapes "
-                                             f"{list(self.shape)} and {list(other.shape)}")
+                                             f"but got shapes {list(self.shape)} and {list(other.shape)}")
     return tensordot(self, other, (-1,), (-1,))
 
 
@@ -156,8 +155,7 @@ def linalg_vecdot(x: Any, y: Any, dim: int = -1) -> Any:
     """``torch.linalg.vecdot``: ``sum(conj(x) * y)`` over a dimension."""
     for name, value in (("x", x), ("y", y)):
         check(value._dtype.category >= FLOATING, "linalg.vecdot: Expected a floating point or complex tensor "
-                                                 "as input. Got "
-                                                 f"{NAMES[value._dtype.name]} for {name}")
+                                                 f"as input. Got {NAMES[value._dtype.name]} for {name}")
     check(x._dtype is y._dtype, "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
                                 f"{NAMES[x._dtype.name]} and y of type {NAMES[y._dtype.name]} instead")
     if x.ndim == y.ndim == 1:
@@ -215,10 +213,8 @@ def cross(self: Any, other: Any, dim: int | None = None) -> Any:
     """``torch.cross``: over ``dim``, or the first dimension of size 3."""
     if dim is None:
         warnings.warn("Using torch.cross without specifying the dim arg is deprecated.\nPlease either pass "
-                      "the dim explicitly or "
-                      "simply use torch.linalg.cross.\nThe default value of dim will change to agree with "
-                      "that of linalg.cross "
-                      "in a future release.", stacklevel=2)
+                      "the dim explicitly or simply use torch.linalg.cross.\nThe default value of dim will "
+                      "change to agree with that of linalg.cross in a future release.", stacklevel=2)
         dim = next((d for d, n in enumerate(self.shape) if n == 3), None)
         check(dim is not None, f"no dimension of size 3 in input, got shape {list(self.shape)}")
     return linalg_cross(self, other, dim)
@@ -244,14 +240,12 @@ def linalg_multi_dot(tensors: list[Any]) -> Any:
                 last.unsqueeze(-1) if last.ndim == 1 else last]
     for i, (a, b) in enumerate(zip(matrices, matrices[1:], strict=False)):
         check(a._dtype is b._dtype, f"multi_dot(): all tensors must have be the same dtype but tensor {i} is "
-                                    f"{a.dtype} and "
-                                    f"tensor {i + 1} {b.dtype}")
+                                    f"{a.dtype} and tensor {i + 1} {b.dtype}")
         check(a._device == b._device, f"multi_dot(): all tensors must be on the same device but tensor {i} "
-                                      f"is on {a.device} and "
-                                      f"tensor {i + 1} on {b.device}")
+                                      f"is on {a.device} and tensor {i + 1} on {b.device}")
         check(a.shape[1] == b.shape[0], f"multi_dot(): tensors {i} and {i + 1} with shapes "
-                                        f"{list(tensors[i].shape)} and "
-                                        f"{list(tensors[i + 1].shape)} cannot be multiplied")
+                                        f"{list(tensors[i].shape)} and {list(tensors[i + 1].shape)} cannot "
+                                        "be multiplied")
     if count == 2:
         return mm(*matrices).view(shape)
     if count == 3:

@@ -16,7 +16,8 @@ from .._device import get_default_device, set_default_device
 from ..introspect import Trace, graph_facts, named_tensors, names_of, observe, storage_facts, tensors_facts
 from .._tensor import Tensor
 from ..viz import (
-    dispatch_page, dispatch_text, graph_page, graph_text, storage_page, storage_text, tensors_page, tensors_text,
+    dispatch_page, dispatch_text, graph_page, graph_text, storage_page, storage_text, tensors_page,
+    tensors_text,
 )  # fmt: skip
 
 HELP = ("-h", "--help")
@@ -110,7 +111,7 @@ class MindtorchMagics(Magics):
     @argument("--top", action="store_true", help="only operators that the cell calls, not those inside them")
     @argument("statement", nargs="*", help="what to run, where there is no cell")
     def dispatch(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell or a statement, and show each operator: keys, kernel with file and line, output, time."""
+        """Run a cell or statement, and show each operator: keys, kernel with file and line, output, time."""
         if cell is None:
             top, code = line.startswith("--top "), line.removeprefix("--top ")
         else:

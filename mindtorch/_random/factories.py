@@ -43,8 +43,7 @@ def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...
         return finish(fresh(fill(made, *parameters, generator)), None, requires_grad)
     if out._keys & AUTOGRAD:
         raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic "
-                           "differentiation, but "
-                           "one of the arguments requires grad.")
+                           "differentiation, but one of the arguments requires grad.")
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(
             f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter "

@@ -132,8 +132,8 @@ def hvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _gradients(second, cotangents, v, create_graph)
         message = ("The hessian of the user-provided function is independent of entry {i} in the grad_jacobian. This "
-                   "is not allowed in strict mode as it prevents from using the double backward trick to replace forward "
-                   "mode AD.")
+                   "is not allowed in strict mode as it prevents from using the double backward trick to replace "
+                   "forward mode AD.")
         product = _filled(found, inputs, strict, create_graph, message, "hessian")
     return _result(outputs, create_graph, single_output), _result(product, create_graph, single)
 

@@ -8,7 +8,7 @@ from .tensor import Cell, Pending, Statistics, TensorFacts, cells, tensor_facts
 from .tensors import tensors_facts
 
 __all__ = [
-    "Cell", "DispatchEvent", "GraphFacts", "NodeFacts", "Pending", "Saved", "Sharer", "Statistics", "StorageFacts",
-    "TensorFacts", "TensorMeta", "Trace", "cells", "graph_facts", "named_tensors", "names_of", "observe",
-    "storage_facts", "storage_number", "tensor_facts", "tensors_facts",
+    "Cell", "DispatchEvent", "GraphFacts", "NodeFacts", "Pending", "Saved", "Sharer", "Statistics",
+    "StorageFacts", "TensorFacts", "TensorMeta", "Trace", "cells", "graph_facts", "named_tensors", "names_of",
+    "observe", "storage_facts", "storage_number", "tensor_facts", "tensors_facts",
 ]  # fmt: skip

@@ -30,9 +30,9 @@ class Saved:
 class NodeFacts:
     """A node: ``identity`` tells it from others; ``variable`` names the leaf of an AccumulateGrad.
 
-    ``shapes`` and ``dtypes`` are those of the forward outputs, whose gradients come in, ``outputs`` their names;
-    ``edges`` holds (identity of the next node, its output number) for each differentiable input, None where no
-    gradient is needed.
+    ``shapes`` and ``dtypes`` are those of the forward outputs, whose gradients come in, ``outputs`` their
+    names; ``edges`` holds (identity of the next node, its output number) for each differentiable input, None
+    where no gradient is needed.
     """
 
     identity: int
@@ -51,7 +51,7 @@ class NodeFacts:
 
 @dataclass(frozen=True)
 class GraphFacts:
-    """The nodes reachable from a tensor's node, the latest first. ``truncated`` counts edges beyond the limit."""
+    """The nodes reachable from a tensor's node, the latest first; ``truncated`` edges lead beyond a limit."""
 
     root: int
     nodes: tuple[NodeFacts, ...]
@@ -79,15 +79,15 @@ class _Names:
 
 
 def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int = 2000) -> GraphFacts:
-    """The graph behind ``tensor``, ``limit`` nodes at most; ``named`` are tensors by name (``named_tensors``).
+    """The graph behind ``tensor``, ``limit`` nodes at most; ``named`` are tensors by name.
 
     Raises:
         ValueError: if the tensor has no graph.
     """
     if not tensor.requires_grad:
         raise ValueError(
-            "this tensor has no autograd graph: it does not require grad. A graph grows behind what is computed "
-            "from tensors with requires_grad=True while grad mode is on"
+            "this tensor has no autograd graph: it does not require grad. A graph grows behind what is "
+            "computed from tensors with requires_grad=True while grad mode is on"
         )
     names = _Names(named or {})
     root = tensor._grad_edge()[0]

@@ -17,7 +17,7 @@ def known_storage(tensor: Any) -> Any:
 
 
 def storage_number(tensor: Any) -> int:
-    """The number of the memory under a tensor: one for all that share it, while it lives, and for no other."""
+    """The number of the memory under a tensor: one for all that share it, and never for other memory."""
     storage = known_storage(tensor)
     owner = tensor if storage is None else storage
     number = _numbers.get(id(owner))

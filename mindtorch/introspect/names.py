@@ -12,9 +12,9 @@ MAX_ITEMS = 64  #: of a container, so that a large list does not take long
 def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every tensor that a namespace reaches by a short name, with that name.
 
-    Variables come first, then ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, ``model.0.weight`` of modules,
-    and ``w.grad`` of tensors named so far. IPython's own names, which begin with an underscore, and its list of
-    outputs are left out.
+    Variables come first, then ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, ``model.0.weight`` of
+    modules, and ``w.grad`` of tensors named so far. IPython's own names, which begin with an underscore, and its
+    list of outputs are left out.
     """
     outputs = namespace.get("_oh")
     visible = {
@@ -54,7 +54,7 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         for key, item in list(value.items())[:MAX_ITEMS]:
             if item.__class__ in TENSOR_TYPES:
                 yield f"{name}[{key!r}]", item
-    elif not isinstance(value, type) and hasattr(value, "named_parameters") and hasattr(value, "named_buffers"):
+    elif hasattr(type(value), "named_parameters") and hasattr(type(value), "named_buffers"):
         for found in (value.named_parameters, value.named_buffers):
             for path, item in found():
                 if item.__class__ in TENSOR_TYPES:

@@ -18,8 +18,9 @@ POSITIONS = 4096  #: places at most that a tensor's elements are looked at in
 
 @dataclass(frozen=True)
 class Sharer:
-    """A tensor that sees a storage, the base of others listed if ``is_base``. ``coverage[i]`` is the part (0 to 1) of
-    segment i that it covers.
+    """A tensor that sees a storage, the base of others listed if ``is_base``.
+
+    ``coverage[i]`` is the part (0 to 1) of segment i that it covers.
     """
 
     name: str
@@ -37,9 +38,9 @@ class Sharer:
 class StorageFacts:
     """A storage: its number, its size, its address, and live tensors that see it.
 
-    It is described in ``segments`` pieces of ``segment_bytes`` bytes, the last of which may be shorter; ``itemsize``
-    is that of the tensor asked about. ``sharers`` begins with that tensor, named ones come next; ``others`` counts
-    those that are not listed.
+    It is described in ``segments`` pieces of ``segment_bytes`` bytes, the last of which may be shorter;
+    ``itemsize`` is that of the tensor asked about. ``sharers`` begins with that tensor, named ones come next;
+    ``others`` counts those that are not listed.
     """
 
     number: int
@@ -101,8 +102,9 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
 def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
     """Which part of each segment of a storage a tensor covers.
 
-    The elements are runs of equal length: first of one element, then, with the shortest stride taken in, of as many
-    as lie next to each other. Where there are too many runs still, one is what one more stride spans, evenly filled.
+    The elements are runs of equal length: first of one element, then, with the shortest stride taken in, of as
+    many as lie next to each other. Where there are too many runs still, one is what one more stride spans,
+    evenly filled.
     """
     size = tensor._dtype.itemsize
     edges = np.minimum(np.arange(0, nbytes + segment_bytes, segment_bytes), nbytes)

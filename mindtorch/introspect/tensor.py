@@ -19,8 +19,9 @@ HISTORY = 6  #: nodes at most that are named
 
 @dataclass(frozen=True)
 class Statistics:
-    """``minimum``, ``maximum``, ``mean`` and ``std`` of the finite elements (None where there are none; of absolute
-    values if complex), and how many are zero, NaN or infinite. ``sampled`` of ``total`` elements were looked at.
+    """``minimum``, ``maximum``, ``mean`` and ``std`` of the finite elements (None where there are none; of
+    absolute values if complex), and how many are zero, NaN or infinite. ``sampled`` of ``total`` elements were
+    looked at.
     """
 
     minimum: Any
@@ -46,8 +47,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pending:
-    """What a tensor without values waits for: an operator, recorded at a file and line, and those ``before`` it in the
-    queue. ``error`` says why the values will never come.
+    """What a tensor without values waits for: an operator, recorded at a file and line, and those ``before`` it.
+
+    ``error`` says why the values will never come.
     """
 
     operator: str
@@ -61,8 +63,9 @@ class Pending:
 class TensorFacts:
     """A tensor's metadata. Strides and offset count elements, sizes with ``bytes`` in their name bytes.
 
-    ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it has none
-    in the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs, ``HISTORY`` at most.
+    ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it has
+    none in the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs, ``HISTORY``
+    at most.
     """
 
     name: str

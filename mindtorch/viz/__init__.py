@@ -5,6 +5,6 @@ from .storage import storage_page, storage_text
 from .tables import dispatch_page, dispatch_text, tensors_page, tensors_text
 
 __all__ = [
-    "dispatch_page", "dispatch_text", "graph_page", "graph_svg", "graph_text", "storage_page", "storage_text", "tensor_card",
-    "tensors_page", "tensors_text",
+    "dispatch_page", "dispatch_text", "graph_page", "graph_svg", "graph_text", "storage_page", "storage_text",
+    "tensor_card", "tensors_page", "tensors_text",
 ]  # fmt: skip

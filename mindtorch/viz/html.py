@@ -23,8 +23,12 @@ def escape(value: Any) -> Markup:
         return value
     text = str(value)
     if not text.isprintable():
-        text = "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
+        text = "".join(c if c.isprintable() or c in "\n\t" else _visible(c) for c in text)
     return Markup(_html.escape(text, quote=True))
+
+
+def _visible(character: str) -> str:
+    return character.encode("unicode_escape").decode()
 
 
 def join(parts: Iterable[Any], separator: str = "") -> Markup:
@@ -33,10 +37,11 @@ def join(parts: Iterable[Any], separator: str = "") -> Markup:
 
 
 def tag(name: str, *children: Any, **attributes: Any) -> Markup:
-    """An element. Attribute names lose trailing underscores, inner ones become hyphens; None leaves one out."""
+    """An element. Attribute names lose trailing underscores, inner ones become hyphens; None leaves it out."""
     written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"' for key, value in attributes.items() if value is not None
-    )
+        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+        for key, value in attributes.items() if value is not None
+    )  # fmt: skip
     return Markup(f"<{name}{written}>{join(children)}</{name}>")
 
 
@@ -53,10 +58,12 @@ def page(*children: Any, kind: str) -> Markup:
 
 def row(*cells: Any) -> Markup:
     """A row of a table; a cell that is no ``td`` yet becomes one, None is left out."""
-    return tag("tr", *(cell if isinstance(cell, Markup) and cell.startswith("<td") else tag("td", cell) for cell in cells if cell is not None))
+    present = (cell for cell in cells if cell is not None)
+    return tag("tr", *(cell if str(cell).startswith("<td") else tag("td", cell) for cell in present))
 
 
 def table(head: Iterable[Any], rows: Iterable[Markup], caption: Any) -> Markup:
     """A table with a header row, which scrolls where it is too wide."""
     top = tag("thead", tag("tr", *(tag("th", cell, scope="col") for cell in head)))
-    return tag("div", tag("table", tag("caption", caption), top, tag("tbody", *rows), class_="mt-table"), class_="mt-scroll", tabindex="0")
+    inner = tag("table", tag("caption", caption), top, tag("tbody", *rows), class_="mt-table")
+    return tag("div", inner, class_="mt-scroll", tabindex="0")

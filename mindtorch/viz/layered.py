@@ -1,4 +1,4 @@
-"""Layered drawing of a directed acyclic graph: which layer, which place in it, which coordinates (Sugiyama's method)."""
+"""Layered drawing of a directed acyclic graph (Sugiyama's method): layers, order in them, coordinates."""
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence
@@ -31,7 +31,7 @@ class Layout:
 
 
 def layout(sizes: Mapping[Item, tuple[float, float]], edges: Sequence[tuple[Item, Item]]) -> Layout:
-    """Place nodes of the given sizes so that every edge goes down. The order of ``sizes`` settles what else does not."""
+    """Place nodes of the given sizes so that every edge goes down; their order settles what else is open."""
     below: dict[Item, list[Item]] = {node: [] for node in sizes}
     above: dict[Item, list[Item]] = {node: [] for node in sizes}
     for tail, head in edges:
@@ -72,7 +72,7 @@ def _layers(below: Mapping[Item, list[Item]], above: Mapping[Item, list[Item]]) 
             waiting[successor] -= 1
             if not waiting[successor]:
                 ready.append(successor)
-    # a node that nothing leads into from far above, such as a leaf, stands right below the first that needs it
+    # a leaf stands right below the last that needs it
     for node in sorted(layer, key=lambda n: -layer[n]):
         if not below[node] and above[node]:
             layer[node] = min(layer[node], max(layer[a] for a in above[node]) + 1)
@@ -87,7 +87,7 @@ def _with_dummies(layer: dict[Item, int], below: Mapping[Item, list[Item]]) -> t
     chains: dict[tuple[Item, Item], list[Item]] = {}
     for tail, heads in below.items():
         for head in heads:
-            inner: list[Item] = [("dummy", tail, head, level) for level in range(layer[tail] + 1, layer[head])]
+            inner: list[Item] = [("dummy", tail, head, i) for i in range(layer[tail] + 1, layer[head])]
             for level, item in enumerate(inner, layer[tail] + 1):
                 lanes[level].append(item)
             chains[tail, head] = inner
@@ -133,17 +133,19 @@ def _coordinates(lanes: list[list[Item]], chains: Mapping[tuple[Item, Item], lis
         for lane in lanes if sweep % 2 == 0 else reversed(lanes):
             wanted = dict.fromkeys(lane, 0.0)
             for item in lane:
-                # a line that goes on below, and a node under a node, shall be straight: like pulls like more strongly
-                pull = [(x[n], 4.0 if (width[n] == DUMMY) == (width[item] == DUMMY) else 1.0) for n in neighbours.get(item, [item])]
-                wanted[item] = sum(at * weight for at, weight in pull) / sum(weight for _, weight in pull)
+                # Long lines, and chains of nodes, shall be straight: like pulls like more strongly.
+                near = neighbours.get(item, [item])
+                pull = [4.0 if (width[n] == DUMMY) == (width[item] == DUMMY) else 1.0 for n in near]
+                wanted[item] = sum(x[n] * force for n, force in zip(near, pull, strict=True)) / sum(pull)
             _spread(lane, wanted, width, x)
     left = min((x[item] - width[item] / 2 for item in x), default=8.0)
     return {item: value - left + 8.0 for item, value in x.items()}
 
 
-def _spread(lane: list[Item], wanted: Mapping[Item, float], width: Mapping[Item, float], x: dict[Item, float]) -> None:
+def _spread(lane: list[Item], wanted: Mapping[Item, float], width: Mapping[Item, float],
+            x: dict[Item, float]) -> None:
     """Positions nearest to the wanted ones, without overlaps: merge neighbours that collide into blocks."""
-    blocks: list[tuple[float, float, list[tuple[Item, float]]]] = []  # (left edge, length, items with offsets)
+    blocks: list[tuple[float, float, list[tuple[Item, float]]]] = []  # left edge, length, items with offsets
     for item in lane:
         left, length, items = wanted[item] - width[item] / 2, width[item], [(item, width[item] / 2)]
         while blocks and blocks[-1][0] + blocks[-1][1] + GAP_X > left:

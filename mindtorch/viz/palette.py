@@ -1,4 +1,4 @@
-"""What stands for what: one look for a device, a storage, a tensor's type, and work that is pending, wherever they appear."""
+"""What stands for what: one look for a device, a storage, pending work, a number, wherever they appear."""
 from __future__ import annotations
 
 from collections.abc import Sequence
@@ -8,7 +8,7 @@ from .html import Markup, tag
 
 DEVICES = ("cpu", "meta", "npu")
 COLOURS = 8  #: storage colours in the style sheet; letters go on beyond
-HOURGLASS = Markup('<svg class="mt-hourglass" viewBox="0 0 8 10" aria-hidden="true"><path d="M0 0H8L0 10H8Z"/></svg>')
+HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10", aria_hidden="true")
 
 
 def storage_letter(number: int) -> str:
@@ -28,14 +28,14 @@ def storage_class(number: int) -> str:
 
 def storage_chip(number: int) -> Markup:
     """A storage's letter on its colour."""
-    label = "the memory under this tensor: the same letter and colour wherever it appears"
-    return tag("span", f"storage {storage_letter(number)}", class_=f"mt-chip mt-storage {storage_class(number)}", title=label)
+    title = "the memory under this tensor: the same letter and colour wherever it appears"
+    class_ = f"mt-chip mt-storage {storage_class(number)}"
+    return tag("span", f"storage {storage_letter(number)}", class_=class_, title=title)
 
 
 def device_badge(device: str) -> Markup:
     """A device's name on its colour."""
-    kind = device.partition(":")[0]
-    return tag("span", device, class_=f"mt-chip mt-device mt-{kind if kind in DEVICES else 'cpu'}", title=f"device {device}")
+    return tag("span", device, class_=f"mt-chip mt-device mt-{device.partition(':')[0]}", title=f"device {device}")
 
 
 def chip(text: str, title: str | None = None) -> Markup:

@@ -36,8 +36,8 @@ def replaced(index):
     return program
 
 
-def added_to_itself(s, t):
-    s += s
+def added_in_place(s, t):
+    s += sequence(t, type(s).__name__)
     return s
 
 
@@ -70,7 +70,7 @@ SEQUENCES = {
     "replace": replaced(-1),
     "replace out of range": replaced(4),
     "add": lambda s, t: s + sequence(t, type(s).__name__),
-    "add to itself": added_to_itself,
+    "add in place": added_in_place,
     "names": lambda s, t: [name for name, _ in s.named_parameters()],
     "dir": lambda s, t: [name for name in dir(s) if name.isdigit()],
 }

@@ -94,10 +94,10 @@ def test_coverage_of_any_layout_is_exact(data):
     shape = data.draw(st.lists(st.integers(0, 4), max_size=3))
     stride = [data.draw(st.integers(0, 9)) for _ in shape]
     offset, segments = data.draw(st.integers(0, 5)), data.draw(st.integers(1, 12))
-    base = torch.zeros(48)
+    base = torch.zeros(90)
     tensor = base.as_strided(shape, stride, offset)
     facts = introspect.storage_facts(tensor, segments=segments)
-    touched = np.zeros(48)
+    touched = np.zeros(90)
     touched[[offset + sum(i * s for i, s in zip(index, stride, strict=True)) for index in np.ndindex(*shape)]] = 1
     expected = [part.mean() for part in np.split(touched, range(facts.segment_bytes // 4, 48, facts.segment_bytes // 4))]
     np.testing.assert_allclose(facts.sharers[0].coverage, expected)

@@ -239,8 +239,7 @@ derivative("cholesky_inverse", self=cholesky_inverse_grad)
 def qr_grad(grads: Any, Q: Any, R: Any, A_shape: Any, mode: str) -> Any:
     n, m = A_shape[-2:]
     check(mode != "r", "The derivative of linalg.qr depends on Q, which is not computed when mode='r'. "
-                       "Please use linalg.qr(A, "
-                       "mode='reduced') if you are going to require gradients.")
+                       "Please use linalg.qr(A, mode='reduced') if you are going to require gradients.")
     check(mode != "complete" or n <= m, "The QR decomposition is not differentiable when mode='complete' and "
                                         "nrows > ncols.")
     gQ, gR = grads
@@ -346,8 +345,7 @@ def check_phase(quantity: Any, function: str, vectors: str) -> None:
     angle = quantity.detach().imag
     check(bool((angle.abs() <= 1e-2).all()),
           f"{function}: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. "
-          "The specified loss "
-          "function depends on this quantity, so it is ill-defined.")
+          "The specified loss function depends on this quantity, so it is ill-defined.")
 
 
 def svd_grad(grads: Any, U: Any, S: Any, Vh: Any, A_shape: Any) -> Any:

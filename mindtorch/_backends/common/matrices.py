@@ -40,9 +40,8 @@ def check_lapack(kernel: str, dtype: DType) -> None:
 def check_same_dtype(function: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
     """Two operands of one dtype."""
     check(a._dtype is b._dtype, f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but "
-                                f"found {names[0]} of "
-                                f"type {NAMES[a._dtype.name]} and {names[1]} of type {NAMES[b._dtype.name]} "
-                                "instead")
+                                f"found {names[0]} of type {NAMES[a._dtype.name]} and {names[1]} of type "
+                                f"{NAMES[b._dtype.name]} instead")
 
 
 def columns(shape: Ints) -> Ints:

@@ -1,6 +1,7 @@
 """Loss functions of ``torch.nn.functional``.
 
-``reduction`` is ``'none'``, ``'mean'`` or ``'sum'``; ``size_average`` and ``reduce`` are its deprecated forms.
+``reduction`` is ``'none'``, ``'mean'`` or ``'sum'``; ``size_average`` and ``reduce`` are its deprecated
+forms.
 """
 from __future__ import annotations
 
@@ -22,8 +23,10 @@ Flag = bool | None
 _binary_cross_entropy, _binary_cross_entropy_with_logits, _cosine_embedding_loss, _cross_entropy_loss, _hinge_embedding_loss, \
     _huber_loss, _kl_div, _l1_loss, _margin_ranking_loss, _mse_loss, _multi_margin_loss, _multilabel_margin_loss, _nll_loss_nd, \
     _poisson_nll_loss, _smooth_l1_loss, _soft_margin_loss, _triplet_margin_loss = map(make_function, (
-        "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy_loss",
-        "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss", "multi_margin_loss",
+        "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
+        "cross_entropy_loss",
+        "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
+        "multi_margin_loss",
         "multilabel_margin_loss", "nll_loss_nd", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss",
         "triplet_margin_loss"))
 
@@ -39,22 +42,28 @@ def _reduced(values: Any, reduction: int) -> Any:
     return (values, values.mean, values.sum)[reduction]() if reduction else values
 
 
-# -- by class ----------------------------------------------------------------------------------------------------------
+# -- by class
+# ----------------------------------------------------------------------------------------------------------
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
-                  ignore_index: int = -100, reduce: Flag = None, reduction: str = "mean", label_smoothing: float = 0.0) -> Tensor:
+                  ignore_index: int = -100, reduce: Flag = None, reduction: str = "mean",
+                  label_smoothing: float = 0.0) -> Tensor:
     """The cross entropy between logits, classes along dimension 1, and class indices or probabilities."""
-    return _cross_entropy_loss(input, target, weight, _number(reduction, size_average, reduce), ignore_index, label_smoothing)
+    return _cross_entropy_loss(input, target, weight, _number(reduction, size_average, reduce), ignore_index,
+                               label_smoothing)
 
 
-def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None, ignore_index: int = -100,
-             reduce: Flag = None, reduction: str = "mean") -> Tensor:
-    """The negative log likelihood of class indices, given log probabilities with classes along dimension 1."""
+def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
+             ignore_index: int = -100, reduce: Flag = None, reduction: str = "mean") -> Tensor:
+    """The negative log likelihood of class indices, given log probabilities with classes along dimension
+    1.
+    """
     return _nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
 
 
-def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor
+                      | None = None,
                       size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """How far other classes' scores come within the margin of the target's.
 
@@ -75,7 +84,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Flag = N
     return _multilabel_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
-def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                size_average: Flag = None,
                                 reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """The mean over classes of the logistic loss of each."""
     number = _number(reduction, size_average, reduce)
@@ -86,15 +96,18 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     return _reduced(loss.sum(dim) / input.size(dim), number)
 
 
-# -- by element --------------------------------------------------------------------------------------------------------
+# -- by element
+# --------------------------------------------------------------------------------------------------------
 
 
 def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
     """Input and target in their common shape, with a warning if they had different ones."""
     if input.size() == target.size():
         return input, target
-    warnings.warn(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}). This will likely "
-                  "lead to incorrect results due to broadcasting. Please ensure they have the same size.", stacklevel=3)
+    warnings.warn(f"Using a target size ({target.size()}) that is different to the input size "
+                  f"({input.size()}). This will likely "
+                  "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
+                  stacklevel=3)
     shape = broadcast_shapes(input.size(), target.size())
     return input.expand(shape), target.expand(shape)
 
@@ -104,8 +117,8 @@ def _check_weight(weight: Tensor, input: Tensor) -> None:
         raise ValueError("Weights and input must have the same size.")
 
 
-def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-             weight: Tensor | None = None) -> Tensor:
+def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
+             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """(input - target)²; with a weight, ``'mean'`` divides by its sum.
 
     Raises:
@@ -119,8 +132,8 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: F
     return _weighted((given - aim) ** 2, weight, number)
 
 
-def l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-            weight: Tensor | None = None) -> Tensor:
+def l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
+            reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
     """|input - target|; with a weight, ``'mean'`` divides by its sum.
 
     Raises:
@@ -139,15 +152,16 @@ def _weighted(values: Any, weight: Any, reduction: int) -> Any:
     return values.sum() / weight.sum() if reduction == 1 else _reduced(values, reduction)
 
 
-def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-                   beta: float = 1.0) -> Tensor:
+def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
+                   reduction: str = "mean", beta: float = 1.0) -> Tensor:
     """½(input - target)² / beta where they differ by less than beta, else |input - target| - ½beta."""
     given, aim = _same_shape(input, target)
     number = _number(reduction, size_average, reduce)
     return _smooth_l1_loss(given, aim, number, beta) if beta else _l1_loss(given, aim, number)
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor | None = None) -> Tensor:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor
+               | None = None) -> Tensor:
     """½(input - target)² where they differ by at most delta, else delta·(|input - target| - ½delta).
 
     Raises:
@@ -160,8 +174,8 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     return _reduced(_huber_loss(given, aim, 0, delta) * weight, get_enum(reduction))
 
 
-def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
-                         reduce: Flag = None, reduction: str = "mean") -> Tensor:
+def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                         size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """The cross entropy between probabilities.
 
     Raises:
@@ -170,16 +184,20 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     """
     number = _number(reduction, size_average, reduce)
     if target.size() != input.size():
-        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size ({input.size()}) is "
+        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size "
+                         f"({input.size()}) is "
                          "deprecated. Please ensure they have the same size.")
     if weight is not None:
         weight = weight.expand(broadcast_shapes(target.size(), weight.size()))
     return _binary_cross_entropy(input, target, weight, number)
 
 
-def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
-                                     reduce: Flag = None, reduction: str = "mean", pos_weight: Tensor | None = None) -> Tensor:
-    """The cross entropy between the sigmoid of the input and probabilities; ``pos_weight`` weighs the positive part.
+def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
+                                     size_average: Flag = None,
+                                     reduce: Flag = None, reduction: str = "mean", pos_weight: Tensor
+                                     | None = None) -> Tensor:
+    """The cross entropy between the sigmoid of the input and probabilities; ``pos_weight`` weighs the
+    positive part.
 
     Raises:
         ValueError: if input and target have different sizes.
@@ -190,32 +208,38 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
 
 
-def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
-           log_target: bool = False) -> Tensor:
-    """The Kullback-Leibler divergence of log probabilities from probabilities, or from their logarithms if ``log_target``.
+def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
+           reduction: str = "mean", log_target: bool = False) -> Tensor:
+    """The Kullback-Leibler divergence of log probabilities from probabilities, or from their logarithms if
+    ``log_target``.
 
-    ``reduction='batchmean'`` divides the sum by the batch size, which is what the divergence's definition asks for.
+    ``reduction='batchmean'`` divides the sum by the batch size, which is what the divergence's definition
+    asks for.
     """
     if size_average is not None or reduce is not None:
         number = legacy_get_enum(size_average, reduce)
     else:
         if reduction == "mean":
-            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support size.'batchmean' "
-                          "divides only by the batch size, and aligns with the KL div math definition.'mean' will be changed "
-                          "to behave the same as 'batchmean' in the next major release.", stacklevel=2)
+            warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support "
+                          "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
+                          "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
+                          "major release.", stacklevel=2)
         number = get_enum("sum" if reduction == "batchmean" else reduction)
     divergence = _kl_div(input, target, number, log_target=log_target)
     return divergence / input.size(0) if reduction == "batchmean" and input.dim() else divergence
 
 
-def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False, size_average: Flag = None,
+def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
+                     size_average: Flag = None,
                      eps: float = 1e-8, reduce: Flag = None, reduction: str = "mean") -> Tensor:
-    """The negative log likelihood of counts, given (the logarithm of) the Poisson distribution's expectation."""
+    """The negative log likelihood of counts, given (the logarithm of) the Poisson distribution's
+    expectation.
+    """
     return _poisson_nll_loss(input, target, log_input, full, eps, _number(reduction, size_average, reduce))
 
 
-def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False, eps: float = 1e-6,
-                      reduction: str = "mean") -> Tensor:
+def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False,
+                      eps: float = 1e-6, reduction: str = "mean") -> Tensor:
     """The negative log likelihood of targets, given the normal distribution's expectation and variance.
 
     Raises:
@@ -246,7 +270,8 @@ def _fitting(var: Any, input: Any) -> Any:
         return var
     if input.size()[:-1] == var.size():
         return var.unsqueeze(-1)
-    if var.ndim == input.ndim and sum(have for want, have in zip(input.size(), var.size(), strict=True) if want != have) == 1:
+    if var.ndim == input.ndim and sum(have for want, have in zip(input.size(), var.size(), strict=True)
+                                      if want != have) == 1:
         return var
     raise ValueError("var is of incorrect size")
 
@@ -257,17 +282,18 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, r
     return _soft_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
-def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Flag = None, reduce: Flag = None,
-                         reduction: str = "mean") -> Tensor:
+def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Flag = None,
+                         reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """The input where the target is 1, max(0, margin - input) where it is -1."""
     return _hinge_embedding_loss(input, target, float(margin), _number(reduction, size_average, reduce))
 
 
-# -- between embeddings ------------------------------------------------------------------------------------------------
+# -- between embeddings
+# ------------------------------------------------------------------------------------------------
 
 
-def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Flag = None,
-                        reduce: Flag = None, reduction: str = "mean") -> Tensor:
+def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
+                        size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """max(0, -target·(input1 - input2) + margin), for targets 1 and -1.
 
     Raises:
@@ -275,13 +301,14 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     """
     number = _number(reduction, size_average, reduce)
     if not input1.dim() == input2.dim() == target.dim():
-        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+        raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got "
+                           "sizes: input1: "
                            f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ")
     return _margin_ranking_loss(input1, input2, target, margin, number)
 
 
-def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0, size_average: Flag = None,
-                          reduce: Flag = None, reduction: str = "mean") -> Tensor:
+def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
+                          size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """1 - cos(input1, input2) where the target is 1, max(0, cos - margin) where it is -1."""
     return _cosine_embedding_loss(input1, input2, target, margin, _number(reduction, size_average, reduce))
 
@@ -306,7 +333,8 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 
 def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,
                                       distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-                                      margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Tensor:
+                                      margin: float = 1.0, swap: bool = False,
+                                      reduction: str = "mean") -> Tensor:
     """``triplet_margin_loss`` in any distance.
 
     Raises:
@@ -318,8 +346,8 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     _check_margin(margin)
     dims = anchor.dim(), positive.dim(), negative.dim()
     if len(set(dims)) > 1:
-        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
-                           "got: anchor {}D, positive {}D, and negative {}D inputs".format(*dims))
+        raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number "
+                           "of dimensions, but got: anchor {}D, positive {}D, and negative {}D inputs".format(*dims))
     distance: Callable[..., Any] = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

@@ -63,8 +63,8 @@ def converging(function: str) -> Iterator[None]:
         yield
     except np.linalg.LinAlgError as error:
         raise LinAlgError(f"{function}: The algorithm failed to converge because the input matrix is "
-                          "ill-conditioned, has too many "
-                          f"repeated eigenvalues or non-finite values ({error}).") from None
+                          "ill-conditioned, has too many repeated eigenvalues or non-finite values "
+                          f"({error}).") from None
 
 
 # -- LU ------------------------------------------------------------------------------------------------------
@@ -80,8 +80,7 @@ def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> 
         outputs[1][...] += 1
     if check_errors:
         check_info(outputs[2], "torch.linalg.lu_factor_ex", "U[{0},{0}] is zero and using it on lu_solve "
-                                                            "would result in a "
-                                                            "division by zero.")
+                                                            "would result in a division by zero.")
     return outputs
 
 
@@ -161,8 +160,7 @@ def linalg_inv_ex(a: ndarray, check_errors: bool = False) -> Arrays:
     lu, pivots, info = lu_factor_ex(a)
     if check_errors:
         check_info(info, "linalg.inv", "The diagonal element {} is zero, the inversion could not be "
-                                       "completed because the input "
-                                       "matrix is singular.")
+                                       "completed because the input matrix is singular.")
     return solve_factored(lu, pivots, np.eye(a.shape[-1], dtype=a.dtype)), info
 
 
@@ -196,8 +194,8 @@ def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
         each(outputs, lambda a: potrf(a, not upper), a)
     if check_errors:
         check_info(outputs[1], function, "The factorization could not be completed because the input is not "
-                                         "positive-definite "
-                                         "(the leading minor of order {} is not positive-definite).")
+                                         "positive-definite (the leading minor of order {} is not "
+                                         "positive-definite).")
     return outputs
 
 

@@ -59,8 +59,7 @@ def lu_unpack(LU_data: Any, LU_pivots: Any, unpack_data: bool = True, unpack_piv
     check_matrix("torch.lu_unpack", LU_data, "LU_data")
     check(not unpack_pivots or LU_pivots._dtype is int32,
           "torch.lu_unpack: LU_pivots is expected to be a contiguous tensor of torch.int32 dtype.\nNote: "
-          "this function is "
-          "intended to be used with the output produced by torch.linalg.lu_factor")
+          "this function is intended to be used with the output produced by torch.linalg.lu_factor")
     return _unpacked(LU_data, unpack_pivots, unpack_data)
 
 
@@ -74,13 +73,13 @@ def lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool = Fa
     check_matrix(function, B, "B")
     n = B.shape[-2 if left else -1]
     check(LU.shape[-1] == n, f"{function}: Incompatible shapes of A and B for the equation "
-                             f"{'AX = B' if left else 'XA = B'} "
-                             f"({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
+                             f"{'AX = B' if left else 'XA = B'} ({LU.shape[-2]}x{LU.shape[-1]} and "
+                             f"{B.shape[-2]}x{B.shape[-1]})")
     check(pivots.shape[-1:] == (LU.shape[-1],),
           f"{function}: Number of pivots per batch should be same as the dimension of the matrix")
     check(pivots.shape[:-1] == LU.shape[:-2], f"{function}: Expected LU.shape[:-1] and pivots.shape to be "
-                                              "the same, but got pivots "
-                                              f"with shape {list(pivots.shape)} instead")
+                                              f"the same, but got pivots with shape {list(pivots.shape)} "
+                                              "instead")
     shape = (*broadcast_batches(LU, B), *B.shape[-2:])
     return column_major(shape, B._dtype) if left else Spec(shape, B._dtype)
 
@@ -110,15 +109,13 @@ def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = Fals
     check_same_dtype("linalg.solve", A, B)
     vector = is_vector(A, B)
     check(left or not vector, "linalg.solve: Vector broadcasting of the left hand side is not supported for "
-                              "left=False. In this "
-                              "case linalg.solve is equivalent to B / A.squeeze(-1)")
+                              "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)")
     shape = (*B.shape, 1) if vector else tuple(B.shape)
     check(len(shape) >= 2, "linalg.solve: The input tensor B must have at least 2 dimensions, got shape "
                            f"{list(B.shape)}")
     n, size = A.shape[-1], shape[-2 if left else -1]
     check(n == size, "linalg.solve: Incompatible shapes of A and B for the equation "
-                     f"{'AX = B' if left else 'XA = B'} ({n}x{n} and "
-                     f"{shape[-2]}x{shape[-1]})")
+                     f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {shape[-2]}x{shape[-1]})")
     batch = broadcast_shapes(A.shape[:-2], shape[:-2])
     result: Ints = (*batch, *shape[-2:])
     if vector:
@@ -142,8 +139,7 @@ def solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitrian
     check_same_dtype("linalg.solve_triangular", self, B)
     n, size = self.shape[-1], B.shape[-2 if left else -1]
     check(n == size, "linalg.solve_triangular: Incompatible shapes of A and B for the equation "
-                     f"{'AX = B' if left else 'XA = B'} "
-                     f"({n}x{n} and {B.shape[-2]}x{B.shape[-1]})")
+                     f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {B.shape[-2]}x{B.shape[-1]})")
     check_lapack("triangular_solve_cpu", self._dtype)
     return column_major((*broadcast_batches(self, B), *B.shape[-2:]), B._dtype)
 
@@ -165,11 +161,10 @@ def _check_system(function: str, B: Any, A: Any) -> None:
     n, m = A.shape[-2:]
     check(n == m, f"{function}: A must be batches of square matrices, but they are {n} by {m} matrices")
     check(m == B.shape[-2], f"Incompatible matrix sizes for {function}: each A matrix is {m} by {m} but each "
-                            "b matrix is "
-                            f"{B.shape[-2]} by {B.shape[-1]}")
+                            f"b matrix is {B.shape[-2]} by {B.shape[-1]}")
     check(A._dtype is B._dtype, "Expected b and A to have the same dtype, but found b of type "
-                                f"{NAMES[B._dtype.name]} and A of type "
-                                f"{NAMES[A._dtype.name]} instead in {function}")
+                                f"{NAMES[B._dtype.name]} and A of type {NAMES[A._dtype.name]} instead in "
+                                f"{function}")
 
 
 def cholesky_ex(self: Any, upper: bool = False, check_errors: bool = False) -> Specs:
@@ -216,11 +211,10 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:
     check_floating(function, LD)
     check_matrix(function, B, "B")
     check(LD.shape[-1] == B.shape[-2], f"{function}: Incompatible matrix sizes: each A matrix is "
-                                       f"{LD.shape[-1]} by {LD.shape[-1]} but "
-                                       f"each b matrix is {B.shape[-2]} by {B.shape[-1]}")
+                                       f"{LD.shape[-1]} by {LD.shape[-1]} but each b matrix is {B.shape[-2]} "
+                                       f"by {B.shape[-1]}")
     check(pivots.shape == LD.shape[:-1], f"{function}: Expected LD.shape[:-1] and pivots.shape to be the "
-                                         "same, but got pivots with "
-                                         f"shape {list(pivots.shape)} instead")
+                                         f"same, but got pivots with shape {list(pivots.shape)} instead")
     check(pivots._dtype.category == INTEGER, f"{function}: Expected pivots to be integers. Got "
                                              f"{NAMES[pivots._dtype.name]}")
     check(LD._dtype is B._dtype, f"{function}: LD and B are expected to have the same dtype, but got "
@@ -266,16 +260,15 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: boo
     size = other.shape[-2 if left else -1]
     check(size >= tau.shape[-1] and size == self.shape[-2],
           f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2] and not less "
-          "than tau.shape[-1], got "
-          f"other {list(other.shape)}, input {list(self.shape)}, tau {list(tau.shape)}")
+          f"than tau.shape[-1], got other {list(other.shape)}, input {list(self.shape)}, tau "
+          f"{list(tau.shape)}")
     check(tau.shape[-1] <= self.shape[-1], "torch.ormqr: tau.shape[-1] must be less than or equal to "
                                            "input.shape[-1]")
     check(other.ndim == self.ndim and batch_of(other) == batch_of(self),
           "torch.ormqr: batch dimensions of other.shape to be equal to input.shape[:-2], but got "
           f"{list(other.shape)}")
     check(other._dtype is self._dtype, "torch.ormqr: Expected input and other to have the same dtype, but "
-                                       "input has dtype "
-                                       f"{NAMES[self._dtype.name]} and other has dtype "
+                                       f"input has dtype {NAMES[self._dtype.name]} and other has dtype "
                                        f"{NAMES[other._dtype.name]}")
     check_lapack("ormqr_cpu", self._dtype)
     return column_major(other.shape, other._dtype)
@@ -286,14 +279,13 @@ def _check_reflectors(function: str, matrix: Any, tau: Any) -> None:
     check(matrix.shape[-1] >= tau.shape[-1] if tau.ndim else True,
           f"{function}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     check(matrix.ndim - tau.ndim == 1, f"{function}: Expected tau to have one dimension less than input, but "
-                                       "got tau.ndim equal to "
-                                       f"{tau.ndim} and input.ndim is equal to {matrix.ndim}")
+                                       f"got tau.ndim equal to {tau.ndim} and input.ndim is equal to "
+                                       f"{matrix.ndim}")
     check(batch_of(matrix) == tuple(tau.shape[:-1]),
           f"{function}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
           f"{list(tau.shape[:-1])}")
     check(tau._dtype is matrix._dtype, f"{function}: tau dtype {NAMES[tau._dtype.name]} does not match input "
-                                       "dtype "
-                                       f"{NAMES[matrix._dtype.name]}")
+                                       f"dtype {NAMES[matrix._dtype.name]}")
 
 
 # -- singular values and eigenvalues -------------------------------------------------------------------------
@@ -343,8 +335,7 @@ def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = No
     check(b.ndim >= 1, "torch.linalg.lstsq: other must have at least 1 dimension.")
     check(0 <= self.ndim - b.ndim <= 1,
           "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - "
-          "other.dim()) <= 1, got "
-          f"{self.ndim} and {b.ndim}")
+          f"other.dim()) <= 1, got {self.ndim} and {b.ndim}")
     check(driver in (None, "gels", "gelsy", "gelsd", "gelss"),
           "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got "
           f"'{driver}'")
@@ -353,9 +344,9 @@ def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = No
     rows = right[-2] if len(right) > 1 else right[-1]
     check(rows == self.shape[-2], "torch.linalg.lstsq: input.size(-2) should match "
                                   f"other.size({-1 if vector else -2})")
-    check(self._dtype is b._dtype, "torch.linalg.lstsq: Expected input and other to have the same dtype, "
-                                   "but got input's dtype "
-                                   f"{NAMES[self._dtype.name]} and other's dtype {NAMES[b._dtype.name]}")
+    check(self._dtype is b._dtype, "torch.linalg.lstsq: Expected input and other to have the same dtype, but "
+                                   f"got input's dtype {NAMES[self._dtype.name]} and other's dtype "
+                                   f"{NAMES[b._dtype.name]}")
     check(self._dtype.category > INTEGER and self._dtype.itemsize > 2,
           f"This function doesn't handle types other than float and double, got {NAMES[self._dtype.name]}")
     (n, m), dtype, real = self.shape[-2:], self._dtype, self._dtype.to_real()

@@ -57,8 +57,7 @@ def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spe
     check(k == k2, f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
     for name, other in (("self", self), ("mat1", mat1)):
         check(other._dtype is mat2._dtype, f"{name} and mat2 must have the same dtype, but got "
-                                           f"{NAMES[other._dtype.name]} "
-                                           f"and {NAMES[mat2._dtype.name]}")
+                                           f"{NAMES[other._dtype.name]} and {NAMES[mat2._dtype.name]}")
     _check_numbers(mat1._dtype, beta, alpha)
     _check_expands(self, (n, m))
     _refuse_bool("addmm_impl_cpu_", mat1)
@@ -98,8 +97,7 @@ def dot(self: Any, tensor: Any) -> Spec:
                                         f"{NAMES[self._dtype.name]} and {NAMES[tensor._dtype.name]}")
     n, m = self.shape[0], tensor.shape[0]
     check(n == m, f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
-                  "elements, "
-                  f"but got {n} and {m} elements respectively")
+                  f"elements, but got {n} and {m} elements respectively")
     _refuse_bool("dot", self)
     return Spec((), self._dtype)
 
@@ -125,8 +123,7 @@ def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -
     check(k == k2, f"Incompatible matrix sizes for bmm ({n}x{k} and {k2}x{m})")
     for name, other in (("self", self), ("mat1", batch1)):
         check(other._dtype is batch2._dtype, f"{name} and mat2 must have the same dtype, but got "
-                                             f"{NAMES[other._dtype.name]} "
-                                             f"and {NAMES[batch2._dtype.name]}")
+                                             f"{NAMES[other._dtype.name]} and {NAMES[batch2._dtype.name]}")
     _check_numbers(batch1._dtype, beta, alpha)
     _check_expands(self, (n, m))
     _refuse_bool("addmm_impl_cpu_", batch1)

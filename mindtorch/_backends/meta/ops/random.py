@@ -34,9 +34,8 @@ def continuous(name: str) -> Check:
 
     def check_dtype(self: Any, *parameters: Any) -> None:
         check(self._dtype.category == FLOATING, f"{name} distribution is a continuous probability "
-                                                "distribution. dtype must "
-                                                "be a floating point but you specified "
-                                                f"{NAMES[self._dtype.name]}")
+                                                "distribution. dtype must be a floating point but you "
+                                                f"specified {NAMES[self._dtype.name]}")
 
     return check_dtype
 
