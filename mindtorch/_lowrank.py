@@ -1,6 +1,4 @@
-"""Approximate factorizations of matrices of low rank, by randomised subspace iteration (Halko et al.,
-2011).
-"""
+"""Approximate factorizations of matrices of low rank, by subspace iteration (Halko et al., 2011)."""
 from __future__ import annotations
 
 from ._dispatch.schemas import registry
@@ -36,8 +34,8 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2,
     return (V, S, U) if wide else (U, S, V)
 
 
-def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor,
-                                                                                               Tensor]:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True,
+                niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """``svd_lowrank`` of a matrix whose columns are centered first (``torch.pca_lowrank``).
 
     Raises:

@@ -1,6 +1,4 @@
-"""``torch.einsum``: an equation's labels become dimensions, and its sums of products batched products of
-matrices.
-"""
+"""``torch.einsum``: labels become dimensions, and sums of products batched products of matrices."""
 from __future__ import annotations
 
 from collections import Counter
@@ -34,18 +32,15 @@ def einsum(equation: str, tensors: list[Any]) -> Any:
     if ELLIPSIS not in labels:
         order += [(ELLIPSIS, d) for d in range(rank)]
     kept = sum(rank if label == ELLIPSIS else 1 for label in labels)
-    operands = [_aligned(x, subscript, order, rank, n) for x, subscript,
-                n in zip(tensors, inputs, covered, strict=True)]
-    return _contract(operands, kept)
+    each = zip(tensors, inputs, covered, strict=True)
+    return _contract([_aligned(x, subscript, order, rank, n) for x, subscript, n in each], kept)
 
 
 # -- reading the equation ------------------------------------------------------------------------------------
 
 
 def _parse(equation: str, tensors: list[Any]) -> tuple[list[str], str | None]:
-    """The labels of each operand and, if there is an arrow, of the output; an ellipsis becomes one
-    character.
-    """
+    """The labels of each operand and, after an arrow, of the output; an ellipsis becomes one character."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = [_labels(part, equation) for part in left.split(",")]
     check(len(inputs) >= len(tensors), "einsum(): more operands were provided than specified in the equation "
@@ -53,12 +48,13 @@ def _parse(equation: str, tensors: list[Any]) -> tuple[list[str], str | None]:
     check(len(inputs) <= len(tensors), "einsum(): fewer operands were provided than specified in the "
                                        f"equation {equation!r}")
     for i, (subscript, x) in enumerate(zip(inputs, tensors, strict=True)):
-        count, has_ellipsis = len(subscript.replace(ELLIPSIS, "")), ELLIPSIS in subscript
-        check(count <= x.ndim if has_ellipsis else count == x.ndim,
-              f"einsum(): the number of subscripts in the equation ({count}) "
-              + ("is more than the number of dimensions" if has_ellipsis else "does not match the number of "
-                                                                              "dimensions")
-              + f" ({x.ndim}) for operand {i}" + ("" if has_ellipsis else " and no ellipsis was given"))
+        count, what = len(_without_ellipsis(subscript)), "einsum(): the number of subscripts in the equation"
+        if ELLIPSIS in subscript:
+            check(count <= x.ndim,
+                  f"{what} ({count}) is more than the number of dimensions ({x.ndim}) for operand {i}")
+        else:
+            check(count == x.ndim, f"{what} ({count}) does not match the number of dimensions ({x.ndim}) for "
+                                   f"operand {i} and no ellipsis was given")
     if not arrow:
         return inputs, None
     output = _labels(right, equation)
@@ -85,26 +81,24 @@ def _labels(part: str, equation: str) -> str:
 
 def _ellipsis_sizes(inputs: list[str], tensors: list[Any]) -> list[int]:
     """How many dimensions the ellipsis stands for in each operand."""
-    return [x.ndim - len(subscript) + 1 if ELLIPSIS in subscript else 0 for subscript,
-            x in zip(inputs, tensors, strict=True)]
+    return [x.ndim - len(subscript) + 1 if ELLIPSIS in subscript else 0
+            for subscript, x in zip(inputs, tensors, strict=True)]
 
 
 def _in_order(inputs: list[str], output: str | None) -> list[str]:
-    """The output's labels; without an arrow the ellipsis and those that appear once, in alphabetical
-    order.
-    """
+    """The output's labels; without an arrow the ellipsis and those that appear once, sorted."""
     if output is not None:
         return list(output)
     counts = Counter("".join(inputs))
-    return [ELLIPSIS] * (ELLIPSIS in counts) + sorted(a for a,
-                                                      n in counts.items() if n == 1 and a != ELLIPSIS)
+    once = sorted(label for label, n in counts.items() if n == 1 and label != ELLIPSIS)
+    return [ELLIPSIS, *once] if ELLIPSIS in counts else once
 
 
 def _sizes(inputs: list[str], tensors: list[Any], covered: list[int]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for i, (subscript, x, n) in enumerate(zip(inputs, tensors, covered, strict=True)):
-        for label, size in zip(_without_ellipsis(subscript), _sizes_without_ellipsis(subscript, x, n),
-                               strict=True):
+        shape = _sizes_without_ellipsis(subscript, x, n)
+        for label, size in zip(_without_ellipsis(subscript), shape, strict=True):
             have = sizes.get(label, 1)
             check(have == 1 or size in (1, have), f"einsum(): subscript {label} has size {size} for operand "
                                                   f"{i} which does not broadcast with previously seen size "
@@ -176,9 +170,7 @@ def _contract(operands: list[Any], kept: int) -> Any:
 
 
 def _product(left: Any, right: Any, summed: list[int]) -> Any:
-    """The product of two operands, summed over dimensions that stay with size 1: a batched product of
-    matrices.
-    """
+    """The product of two operands, summed over dimensions that stay with size 1."""
     if not summed:
         return left * right
     batch: list[int] = []
@@ -190,8 +182,8 @@ def _product(left: Any, right: Any, summed: list[int]) -> Any:
             (batch if both else rows if left.shape[d] != 1 else columns).append(d)
     if rows and columns and columns[-1] < rows[0]:  # so that the result comes out contiguous
         left, right, rows, columns = right, left, columns, rows
-    shapes = [[x.shape[d] for d in dims] for x,
-              dims in ((left, batch), (left, rows), (left, summed), (right, columns))]
+    shapes = [[x.shape[d] for d in dims]
+              for x, dims in ((left, batch), (left, rows), (left, summed), (right, columns))]
     b, n, k, m = map(prod, shapes)
     a = left.permute(tuple(batch + rows + summed + columns)).reshape((b, n, k))
     c = right.permute(tuple(batch + summed + columns + rows)).reshape((b, k, m))

@@ -18,27 +18,22 @@ from .._dtype import FLOATING, finfo, int64
 from .._linalg_error import LinAlgError, first_failure
 
 inf = math.inf
-(cholesky_ex, eig, eigh, eigh_only, householder_product, inv_ex, ldl_factor_ex, lu_factor_ex, lu_solve,
- matrix_exp, qr, solve_ex,
- svd_only, det_only, slogdet_only, vector_norm, where) = (registry[name].call for name in (
-    "linalg_cholesky_ex", "linalg_eig", "linalg_eigh", "_linalg_eigh", "linalg_householder_product",
-    "linalg_inv_ex",
-    "linalg_ldl_factor_ex", "linalg_lu_factor_ex", "linalg_lu_solve", "linalg_matrix_exp", "linalg_qr",
-    "_linalg_solve_ex",
-    "_linalg_svd", "_linalg_det", "_linalg_slogdet", "linalg_vector_norm", "where.self"))
+(cholesky_ex, det, eig, eigh, householder_product, inv_ex, ldl_factor_ex, lu_factor_ex, lu_solve_, matrix_exp,
+ pinv, qr, slogdet, solve_ex, svd, vector_norm, where) = (
+    registry[name].call for name in (
+        "linalg_cholesky_ex", "_linalg_det", "linalg_eig", "_linalg_eigh", "linalg_householder_product",
+        "linalg_inv_ex", "linalg_ldl_factor_ex", "linalg_lu_factor_ex", "linalg_lu_solve",
+        "linalg_matrix_exp", "linalg_pinv.atol_rtol_tensor", "linalg_qr", "_linalg_slogdet",
+        "_linalg_solve_ex", "_linalg_svd", "linalg_vector_norm", "where.self"))
 
 
 def records(x: Any) -> bool:
-    """Whether autograd records what is done with a tensor, so that vectors are needed for the gradient of
-    values.
-    """
+    """Whether autograd records what is done with a tensor: the gradient of singular values takes vectors."""
     return bool(x._keys & AUTOGRAD) and local.grad_enabled
 
 
 def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError) -> None:
-    """Raise if LAPACK's status is not 0 anywhere; ``{0}`` in the message is the batch element, ``{1}`` the
-    status.
-    """
+    """Raise if LAPACK's status is not 0: ``{0}`` in the message is the batch element, ``{1}`` the status."""
     failure = None if info.is_meta else first_failure(info._host("check"))
     if failure is not None:
         raise error(message.format(*failure))
@@ -48,14 +43,14 @@ def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError)
 
 
 def linalg_slogdet(A: Any) -> Any:
-    return pack(registry["linalg_slogdet"], slogdet_only(A)[:2])
+    return pack(registry["linalg_slogdet"], slogdet(A)[:2])
 
 
 def logdet(self: Any) -> Any:
     """``torch.logdet``: the logarithm of the determinant, NaN for a negative one of a real matrix."""
     check_square("logdet", self)
     check_floating("logdet", self, low_precision=False)
-    sign, logabsdet = slogdet_only(self)[:2]
+    sign, logabsdet = slogdet(self)[:2]
     if self.is_complex():
         return logabsdet + sign.log()
     return where(sign == -1, full((), math.nan, dtype=logabsdet.dtype, device=self.device), logabsdet)
@@ -138,19 +133,19 @@ def qr_of(self: Any, some: bool = True) -> Any:
 
 
 def linalg_svd(A: Any, full_matrices: bool = True, driver: str | None = None) -> Any:
-    return pack(registry["linalg_svd"], list(svd_only(A, full_matrices, True, driver)))
+    return pack(registry["linalg_svd"], list(svd(A, full_matrices, True, driver)))
 
 
 def linalg_svdvals(A: Any, driver: str | None = None) -> Any:
-    return svd_only(A, False, records(A), driver)[1]
+    return svd(A, False, records(A), driver)[1]
 
 
-def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
+def svd_of(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """``torch.svd``: U, S and V, zeros in the place of U and V where they are not wanted."""
     check(self.ndim >= 2, f"linalg.svd: input should have at least 2 dimensions, but has {self.ndim} "
                           "dimensions instead")
     if compute_uv:
-        U, S, Vh = svd_only(self, not some)
+        U, S, Vh = svd(self, not some)
         return pack(registry["svd"], [U, S, Vh.mH])
     *batch, n, m = self.shape
     U, V = (zeros((*batch, k, k), dtype=self.dtype, device=self.device) for k in (n, m))
@@ -158,7 +153,7 @@ def svd(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
 
 
 def linalg_eigh(self: Any, UPLO: str = "L") -> Any:
-    return pack(registry["linalg_eigh"], list(eigh_only(self, UPLO, True)))
+    return pack(registry["linalg_eigh"], list(eigh(self, UPLO, True)))
 
 
 def linalg_eigvals(self: Any) -> Any:
@@ -206,35 +201,30 @@ def _norm_of_values(self: Any, ord: Any, rows: int, columns: int, keepdim: bool,
 
 
 def _check_norm_dtype(function: str, self: Any, dtype: Any) -> None:
-    if dtype is not None:
-        check(dtype.category >= FLOATING, f"{function}: dtype should be floating point or complex. Got "
-                                          f"{NAMES[dtype.name]}")
-        check(dtype.is_complex == self.is_complex(), f"{function}: dtype should be "
-                                                     f"{'complex' if self.is_complex() else 'real'} for "
-                                                     f"{'complex' if self.is_complex() else 'real'} inputs, "
-                                                     f"but got {NAMES[dtype.name]}")
-        check(dtype.itemsize >= self._dtype.itemsize, f"{function}: the dtype of the input "
-                                                      f"({NAMES[self._dtype.name]}) should be convertible "
-                                                      "without narrowing to the specified dtype "
-                                                      f"({NAMES[dtype.name]})")
+    if dtype is None:
+        return
+    have, wanted = NAMES[self._dtype.name], NAMES[dtype.name]
+    kind = "complex" if self.is_complex() else "real"
+    check(dtype.category >= FLOATING, f"{function}: dtype should be floating point or complex. Got {wanted}")
+    check(dtype.is_complex == self.is_complex(),
+          f"{function}: dtype should be {kind} for {kind} inputs, but got {wanted}")
+    check(dtype.itemsize >= self._dtype.itemsize, f"{function}: the dtype of the input ({have}) should be "
+                                                  "convertible without narrowing to the specified dtype "
+                                                  f"({wanted})")
 
 
 def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False,
                 dtype: Any = None) -> Any:
-    """``torch.linalg.norm``: a matrix norm for two dimensions, or for a matrix and an ``ord``; else a vector
-    norm.
-    """
+    """``torch.linalg.norm``: a matrix norm of two dimensions or, given ``ord``, a matrix; else a vector's."""
+    named = isinstance(ord, str)
     if dim is not None:
-        check(len(dim) in (1, 2), "linalg.norm: If dim is specified, it must be of length 1 or 2. Got "
-                                  f"{list(dim)}")
-    elif ord is not None and not isinstance(ord, str):
+        check(len(dim) in (1, 2),
+              f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+    elif ord is not None and not named:
         check(self.ndim in (1, 2), "linalg.norm: If dim is not specified but ord is, the input must be 1D or "
                                    f"2D. Got {self.ndim}D.")
-    if ord is not None and (isinstance(ord, str) or (len(dim) if dim is not None else self.ndim) == 2):
-        return linalg_matrix_norm(self, ord,
-                                  (0, 1) if dim is None and not isinstance(ord, str) else (-2, -1)
-                                  if dim is None else dim,
-                                  keepdim, dtype)
+    if named or (ord is not None and (len(dim) if dim is not None else self.ndim) == 2):
+        return linalg_matrix_norm(self, ord, (-2, -1) if dim is None else dim, keepdim, dtype)
     return vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype)
 
 
@@ -254,8 +244,7 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
     if p == "nuc":
         values = linalg_svdvals(self)
         return values.sum(-1) * values.reciprocal().sum(-1)
-    inverse, info = inv_ex(self)
-    # a singular matrix is worst conditioned
+    inverse, info = inv_ex(self)  # of a singular matrix, which is worst conditioned, infinite
     inverse = inverse.masked_fill((info != 0).unsqueeze(-1).unsqueeze(-1), inf)
     return (linalg_matrix_norm(self, p) * linalg_matrix_norm(inverse, p)).nan_to_num(inf, inf, -inf)
 
@@ -270,23 +259,21 @@ def _refuse_complex(function: str, atol: Any, rtol: Any) -> None:
                                           f"{value.dtype}")
 
 
+def _scalar(self: Any, value: Any) -> Any:
+    """A tolerance as a tensor of the singular values' dtype."""
+    if hasattr(value, "dtype"):
+        return value
+    return full((), value, dtype=self.dtype.to_real(), device=self.device)
+
+
 def _tolerances(self: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
-    """Tolerances as tensors of the singular values' dtype: by default none absolute, eps * max(rows,
-    columns) relative.
-    """
-    dtype = self.dtype.to_real()
-    if rtol is None:
-        default = finfo(dtype).eps * max(self.shape[-2:])
-        if atol is None:
-            rtol = default
-        elif hasattr(atol, "dtype"):
-            rtol = where(atol > 0, full((), 0.0, dtype=dtype, device=self.device),
-                         full((), default, dtype=dtype, device=self.device))
-        else:
-            rtol = 0.0 if atol > 0 else default
-    return tuple(value if hasattr(value, "dtype") else full((), 0.0 if value is None else value, dtype=dtype,
-                                                            device=self.device)
-                 for value in (atol, rtol))  # type: ignore[return-value]
+    """Tolerances as tensors; by default, and without an absolute one, eps * max(rows, columns) relative."""
+    default = 0.0 if rtol is not None else finfo(self.dtype.to_real()).eps * max(self.shape[-2:])
+    if rtol is None and hasattr(atol, "dtype"):
+        rtol = where(atol > 0, _scalar(self, 0.0), _scalar(self, default))
+    elif rtol is None:
+        rtol = 0.0 if atol is not None and atol > 0 else default
+    return _scalar(self, 0.0 if atol is None else atol), _scalar(self, rtol)
 
 
 def _above(values: Any, largest: Any, atol: Any, rtol: Any) -> Any:
@@ -306,34 +293,22 @@ def linalg_pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool =
     if not self.numel():
         return zeros((*batch, m, n), dtype=self.dtype, device=self.device)
     if hermitian:
-        values, vectors = eigh_only(self)
+        values, vectors = eigh(self)
         size = values.abs()
         kept = _above(size, size.amax((-1,), True), atol, rtol)
-        return vectors @ (where(kept, values.reciprocal(), zeros_of(values)).unsqueeze(-1) * vectors.mH)
-    U, S, Vh = svd_only(self, False)
+        return vectors @ (where(kept, values.reciprocal(), _scalar(self, 0.0)).unsqueeze(-1) * vectors.mH)
+    U, S, Vh = svd(self, False)
     kept = _above(S, S.narrow(-1, 0, 1), atol, rtol)
-    return Vh.mH @ (where(kept, S.reciprocal(), zeros_of(S)).to(self.dtype).unsqueeze(-1) * U.mH)
-
-
-def zeros_of(x: Any) -> Any:
-    return zeros((), dtype=x.dtype, device=x.device)
+    return Vh.mH @ (where(kept, S.reciprocal(), _scalar(self, 0.0)).to(self.dtype).unsqueeze(-1) * U.mH)
 
 
 def pinv_with_rcond(self: Any, rcond: Any, hermitian: bool = False) -> Any:
-    return registry["linalg_pinv.atol_rtol_tensor"].call(self,
-                                                         zeros((), dtype=self.dtype.to_real(),
-                                                               device=self.device),
-                                                          _as_tensor(self, rcond), hermitian)
+    return pinv(self, _scalar(self, 0.0), _scalar(self, rcond), hermitian)
 
 
 def pinv_with_floats(self: Any, atol: float | None = None, rtol: float | None = None,
                      hermitian: bool = False) -> Any:
-    return registry["linalg_pinv.atol_rtol_tensor"].call(self, *_tolerances(self, atol, rtol), hermitian)
-
-
-def _as_tensor(self: Any, value: Any) -> Any:
-    return value if hasattr(value, "dtype") else full((), value, dtype=self.dtype.to_real(),
-                                                      device=self.device)
+    return pinv(self, *_tolerances(self, atol, rtol), hermitian)
 
 
 def linalg_matrix_rank(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
@@ -346,14 +321,18 @@ def linalg_matrix_rank(self: Any, atol: Any = None, rtol: Any = None, hermitian:
     atol, rtol = _tolerances(self, atol, rtol)
     if not self.numel():
         return zeros(self.shape[:-2], dtype=int64, device=self.device)
-    values = eigh_only(self, "L", False)[0].abs() if hermitian else svd_only(self, False, False)[1]
+    values = eigh(self, "L", False)[0].abs() if hermitian else svd(self, False, False)[1]
     largest = values.amax((-1,), True)
     return _above(values, largest, atol, rtol).sum(-1)
 
 
+def rank_with_tol(self: Any, tol: Any, hermitian: bool = False) -> Any:
+    return linalg_matrix_rank(self, tol, 0.0, hermitian)
+
+
 ROWS: dict[str, Callable[..., Any]] = {
-    "linalg_det": lambda A: det_only(A)[0],
-    "det": lambda self: det_only(self)[0],
+    "linalg_det": lambda A: det(A)[0],
+    "det": lambda self: det(self)[0],
     "linalg_slogdet": linalg_slogdet,
     "slogdet": linalg_slogdet,
     "logdet": logdet,
@@ -365,16 +344,16 @@ ROWS: dict[str, Callable[..., Any]] = {
     "linalg_tensorsolve": linalg_tensorsolve,
     "linalg_lu_factor": linalg_lu_factor,
     "_lu_with_info": lu_with_info,
-    "lu_solve": lambda self, LU_data, LU_pivots: lu_solve(LU_data, LU_pivots, self),
+    "lu_solve": lambda self, LU_data, LU_pivots: lu_solve_(LU_data, LU_pivots, self),
     "linalg_ldl_factor": linalg_ldl_factor,
     "linalg_cholesky": linalg_cholesky,
     "qr": qr_of,
     "orgqr": lambda self, input2: householder_product(self, input2),
     "linalg_svd": linalg_svd,
     "linalg_svdvals": linalg_svdvals,
-    "svd": svd,
+    "svd": svd_of,
     "linalg_eigh": linalg_eigh,
-    "linalg_eigvalsh": lambda self, UPLO="L": eigh_only(self, UPLO, records(self))[0],
+    "linalg_eigvalsh": lambda self, UPLO="L": eigh(self, UPLO, records(self))[0],
     "linalg_eigvals": linalg_eigvals,
     "linalg_matrix_norm": linalg_matrix_norm,
     "linalg_matrix_norm.str_ord": linalg_matrix_norm,
@@ -389,8 +368,7 @@ ROWS: dict[str, Callable[..., Any]] = {
     "pinverse": lambda self, rcond=1e-15: pinv_with_rcond(self, rcond),
     "linalg_matrix_rank.atol_rtol_tensor": linalg_matrix_rank,
     "linalg_matrix_rank.atol_rtol_float": linalg_matrix_rank,
-    "linalg_matrix_rank.tol_tensor": lambda self, tol,
-    hermitian=False: linalg_matrix_rank(self, tol, 0.0, hermitian),
-    "linalg_matrix_rank": lambda self, tol, hermitian=False: linalg_matrix_rank(self, tol, 0.0, hermitian),
+    "linalg_matrix_rank.tol_tensor": rank_with_tol,
+    "linalg_matrix_rank": rank_with_tol,
     "matrix_exp": lambda self: matrix_exp(self),
 }

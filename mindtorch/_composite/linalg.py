@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable
+from itertools import pairwise
 from math import prod
 from typing import Any
 
@@ -15,10 +16,9 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING, bool_, int64, promote_types
 
 Ints = tuple[int, ...]
-addmm, bmm, cat, dot, mm, mv, t, vdot, _unsafe_view, linalg_cross, trilinear, inverse = (registry[name].call
-                                                                                         for name in (
-    "addmm", "bmm", "cat", "dot", "mm", "mv", "t", "vdot", "_unsafe_view", "linalg_cross", "_trilinear",
-    "linalg_inv"))
+addmm, bmm, cat, dot, mm, mv, t, vdot, _unsafe_view, linalg_cross, trilinear, inverse = (
+    registry[name].call for name in ("addmm", "bmm", "cat", "dot", "mm", "mv", "t", "vdot", "_unsafe_view",
+                                     "linalg_cross", "_trilinear", "linalg_inv"))
 
 
 # -- linear maps ---------------------------------------------------------------------------------------------
@@ -53,13 +53,12 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     if bias is not None:
         check(bias.size(0) == outputs,
               f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {outputs}")
-    names = ", ".join(f"{name}: {x.dtype}" for name,
-                      x in (("input1", input1), ("input2", input2), ("weight", weight)))
-    check(input1._dtype is input2._dtype is weight._dtype, "All tensors must have the same dtype, got "
-                                                           f"{names}")
+    check(input1._dtype is input2._dtype is weight._dtype,
+          f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: {input2.dtype}, "
+          f"weight: {weight.dtype}")
     rows1, rows2 = input1.reshape((-1, size1)), input2.reshape((-1, size2))
-    out = trilinear(rows1, weight, rows2, (1, 3), (0,), (1, 2), (2, 3),
-                    1).reshape((*input1.shape[:-1], outputs))
+    out = trilinear(rows1, weight, rows2, (1, 3), (0,), (1, 2), (2, 3), 1)
+    out = out.reshape((*input1.shape[:-1], outputs))
     return out if bias is None else out + bias
 
 
@@ -180,10 +179,10 @@ def tensordot(self: Any, other: Any, dims_self: Ints, dims_other: Ints) -> Any:
             check(n == m, f"contracted dimensions need to match, but first has size {n} in dim {d} and "
                           f"second has size {m} in dim {e}")
             size *= n
-    # raise for what is out of range or repeated
-    wrap_dims(dims_self, self.ndim), wrap_dims(dims_other, other.ndim)
-    inside, other_inside = (tuple(wrap_dim(d, x.ndim) for d in dims) for dims,
-                            x in ((dims_self, self), (dims_other, other)))
+    wrap_dims(dims_self, self.ndim)  # raises for one that is repeated
+    wrap_dims(dims_other, other.ndim)
+    inside = tuple(wrap_dim(d, self.ndim) for d in dims_self)
+    other_inside = tuple(wrap_dim(d, other.ndim) for d in dims_other)
     outside = tuple(d for d in range(self.ndim) if d not in inside)
     other_outside = tuple(d for d in range(other.ndim) if d not in other_inside)
     shape = (*(left.shape[d] for d in outside), *(right.shape[d] for d in other_outside))
@@ -238,7 +237,7 @@ def linalg_multi_dot(tensors: list[Any]) -> Any:
     shape = (*first.shape[:-1], *last.shape[1:])
     matrices = [first.unsqueeze(0) if first.ndim == 1 else first, *middle,
                 last.unsqueeze(-1) if last.ndim == 1 else last]
-    for i, (a, b) in enumerate(zip(matrices, matrices[1:], strict=False)):
+    for i, (a, b) in enumerate(pairwise(matrices)):
         check(a._dtype is b._dtype, f"multi_dot(): all tensors must have be the same dtype but tensor {i} is "
                                     f"{a.dtype} and tensor {i + 1} {b.dtype}")
         check(a._device == b._device, f"multi_dot(): all tensors must be on the same device but tensor {i} "
@@ -250,8 +249,8 @@ def linalg_multi_dot(tensors: list[Any]) -> Any:
         return mm(*matrices).view(shape)
     if count == 3:
         return _product_of_three(*matrices).view(shape)
-    return _chain(matrices, _cheapest_order([x.shape[0] for x in matrices] + [matrices[-1].shape[1]]), 0,
-                  count - 1).view(shape)
+    split = _cheapest_order([x.shape[0] for x in matrices] + [matrices[-1].shape[1]])
+    return _chain(matrices, split, 0, count - 1).view(shape)
 
 
 def _product_of_three(a: Any, b: Any, c: Any) -> Any:

@@ -28,7 +28,7 @@ def scaled(gradient: Any, grad_output: Any, reduction: int) -> Any:
     return gradient * grad_output
 
 
-# -- losses by element: their gradients --------------------------------------------------------------------------------
+# -- losses by element: their gradients ----------------------------------------------------------------------
 
 
 def mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
@@ -48,12 +48,13 @@ def soft_margin_loss_backward(grad_output: Any, self: Any, target: Any, reductio
     return scaled(-target * (-target * self).sigmoid(), grad_output, reduction)
 
 
-def binary_cross_entropy_backward(grad_output: Any, self: Any, target: Any, weight: Any = None, reduction: int = MEAN) -> Any:
+def binary_cross_entropy_backward(grad_output: Any, self: Any, target: Any, weight: Any = None,
+                                  reduction: int = MEAN) -> Any:
     gradient = (self - target) / ((1 - self) * self).clamp(min=1e-12)
     return scaled(gradient if weight is None else gradient * weight, grad_output, reduction)
 
 
-# -- losses written in operators ---------------------------------------------------------------------------------------
+# -- losses written in operators -----------------------------------------------------------------------------
 
 
 def l1_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
@@ -83,19 +84,21 @@ def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction:
     return reduced(dissimilar + self.where(target != -1, zeros), reduction)
 
 
-def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0,
+                        reduction: int = MEAN) -> Any:
     check(input1.dim() == input2.dim() == target.dim(),
           "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
           f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
-def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0,
+                          reduction: int = MEAN) -> Any:
     dim = target.dim()
     check(dim <= 1, "0D or 1D target tensor expected, multi-target not supported")
     check(input1.dim() == input2.dim() == dim + 1,
-          f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes {list(input1.shape)} and "
-          f"{list(input2.shape)}.")
+          f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
+          f"{list(input1.shape)} and {list(input2.shape)}.")
     squares1, squares2 = ((x * x).sum(dim) + 1e-12 for x in (input1, input2))
     cosine = (input1 * input2).sum(dim) / (squares1 * squares2).sqrt()
     zeros = cosine.new_zeros(())
@@ -103,10 +106,11 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
     return reduced(similar + (cosine - margin).clamp_min(0).where(target == -1, zeros), reduction)
 
 
-def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2, eps: float = 1e-6,
-                        swap: bool = False, reduction: int = MEAN) -> Any:
+def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2,
+                        eps: float = 1e-6, swap: bool = False, reduction: int = MEAN) -> Any:
     dims = anchor.dim(), positive.dim(), negative.dim()
-    check(len(set(dims)) == 1, "The anchor, positive, and negative tensors are expected to have the same number of dimensions, "
+    check(len(set(dims)) == 1, "The anchor, positive, and negative tensors are expected to have the same "
+          "number of dimensions, "
                                "but got: anchor {}D, positive {}D, and negative {}D inputs".format(*dims))
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
@@ -118,18 +122,21 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any
     return multilabel_margin_loss_forward(self, target, reduction)[0]
 
 
-# -- losses by class ---------------------------------------------------------------------------------------------------
+# -- losses by class -----------------------------------------------------------------------------------------
 
 
-def nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
+def nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
+             ignore_index: int = -100) -> Any:
     return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
 
 
-def nll_loss2d(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
+def nll_loss2d(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
+               ignore_index: int = -100) -> Any:
     return nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
 
 
-def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
+def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
+                ignore_index: int = -100) -> Any:
     """``nll_loss`` for any number of dimensions behind the classes'."""
     ndim, shape = self.ndim, self.shape
     if ndim != 1:
@@ -144,34 +151,41 @@ def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEA
     out = (shape[0], *shape[2:])
     check(target.shape[1:] == shape[2:], f"Expected target size {list(out)}, got {list(target.shape)}")
     flat = (1, -1) if self.numel() else (0, 0)
-    losses = nll_loss2d(self.reshape((*shape[:2], *flat)), target.reshape((shape[0], *flat)), weight, reduction, ignore_index)
+    losses = nll_loss2d(self.reshape((*shape[:2], *flat)), target.reshape((shape[0], *flat)), weight,
+                        reduction, ignore_index)
     return losses.view(out) if reduction == NONE else losses
 
 
-def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100,
-                       label_smoothing: float = 0.0) -> Any:
-    """``torch.nn.functional.cross_entropy``: targets of the input's shape are probabilities, others classes."""
+def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
+                       ignore_index: int = -100, label_smoothing: float = 0.0) -> Any:
+    """``torch.nn.functional.cross_entropy``: targets of the input's shape are probabilities, others
+    classes.
+    """
     dim = 0 if self.ndim == 1 else 1
     if target.shape == self.shape:
         check(target._dtype.category == FLOATING,
-              f"Expected floating point type for target with class probabilities, got {NAMES[target._dtype.name]}")
+              f"Expected floating point type for target with class probabilities, got "
+              f"{NAMES[target._dtype.name]}")
         check(ignore_index < 0, "ignore_index is not supported for floating point target")
         return _of_probabilities(log_softmax(self, dim), dim, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:
         check(label_smoothing <= 1, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-        return _smoothed(log_softmax(self, dim), dim, target, weight, reduction, ignore_index, label_smoothing)
+        return _smoothed(log_softmax(self, dim), dim, target, weight, reduction, ignore_index,
+                         label_smoothing)
     return nll_loss_nd(log_softmax(self, dim), target, weight, reduction, ignore_index)
 
 
 def _as_classes(weight: Any, like: Any, dim: int) -> Any:
     """The classes' weights in a shape that broadcasts with the input's."""
     classes = like.shape[dim]
-    check(weight.shape == (classes,), f"cross_entropy: weight tensor should be defined either for all {classes} classes or no "
+    check(weight.shape == (classes,), f"cross_entropy: weight tensor should be defined either for all "
+          f"{classes} classes or no "
                                       f"classes but got weight tensor of shape: {list(weight.shape)}")
     return weight.view([-1 if d == dim else 1 for d in range(like.ndim)])
 
 
-def _of_probabilities(logs: Any, dim: int, target: Any, weight: Any, reduction: int, label_smoothing: float) -> Any:
+def _of_probabilities(logs: Any, dim: int, target: Any, weight: Any, reduction: int,
+                      label_smoothing: float) -> Any:
     classes = logs.shape[dim]
     if label_smoothing > 0:
         target = target * (1 - label_smoothing) + label_smoothing / classes
@@ -184,7 +198,8 @@ def _of_probabilities(logs: Any, dim: int, target: Any, weight: Any, reduction: 
     return total if reduction == SUM else total / (logs.numel() // classes if classes else 0)
 
 
-def _smoothed(logs: Any, dim: int, target: Any, weight: Any, reduction: int, ignore_index: int, label_smoothing: float) -> Any:
+def _smoothed(logs: Any, dim: int, target: Any, weight: Any, reduction: int, ignore_index: int,
+              label_smoothing: float) -> Any:
     chosen = nll_loss_nd(logs, target, weight, reduction, ignore_index)
     weighted = logs if weight is None else logs * _as_classes(weight, logs, dim)
     ignored = target == ignore_index

@@ -1,6 +1,4 @@
-"""Normal numbers of given means and deviations, ``out=`` forms that draw in the order of ``out``, and
-dropout.
-"""
+"""Normal numbers of given means and deviations, ``out=`` forms that draw in its order, and dropout."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -15,9 +13,7 @@ from .._creation import empty, empty_like, fresh, zeros
 
 
 def _draw_normal(out: Any, mean: Any, std: Any, generator: Any) -> Any:
-    """Fill ``out`` with normal numbers; a deviation given as a number is drawn with, a tensor multiplied
-    by.
-    """
+    """Fill ``out`` with normal numbers; a number's deviation is drawn with, a tensor's multiplied by."""
     if isinstance(std, (int, float)):
         return out.normal_(0, std, generator=generator).add_(mean)
     check(not std.is_complex(), "normal expects standard deviation to be non-complex")
@@ -51,9 +47,7 @@ ALPHA = 1.7580993408473766  # SELU tends to -ALPHA for large negative numbers
 
 
 def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) -> Callable[..., Any]:
-    """A dropout: of elements or of whole features, to zero or to SELU's lowest value, into a new tensor or
-    in place.
-    """
+    """A dropout: of elements or whole features, to zero or SELU's lowest value, anew or in place."""
 
     def dropout(self: Any, p: float, train: bool) -> Any:
         check(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p:g}")
@@ -65,8 +59,7 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
         noise: Any = (_one_per_feature(self) if feature else empty_like(self)).bernoulli_(1 - p)
         if not alpha:
             return multiply(fresh(noise.div_(1 - p)))
-        # which keeps the variance, as the shift keeps the mean
-        scale = 1 / ((ALPHA**2 * p + 1) * (1 - p)) ** 0.5
+        scale = 1 / ((ALPHA**2 * p + 1) * (1 - p)) ** 0.5  # keeps the variance, as the shift the mean
         shift = noise.add(-1).mul_(ALPHA * scale).add_(ALPHA * scale * p)
         return multiply(fresh(noise.mul_(scale))).add_(shift)
 
@@ -85,8 +78,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "normal.Tensor_Tensor_out": _normal_out,
     "normal.Tensor_float_out": _normal_out,
     "normal.float_Tensor_out": _normal_out,
-    "bernoulli.out": lambda self, generator,
-    out: resize_output(out, self.shape).bernoulli_(self, generator=generator),
+    "bernoulli.out": lambda self, generator, out:
+        resize_output(out, self.shape).bernoulli_(self, generator=generator),
     "dropout": dropping(),
     "dropout_": dropping(inplace=True),
     "feature_dropout": dropping(feature=True),

@@ -1,5 +1,4 @@
-"""New tensors of random numbers: ``rand``, ``randn``, ``randint``, ``randperm``, ``normal`` and their
-``*_like`` forms.
+"""New tensors of random numbers: ``rand``, ``randn``, ``randint``, ``randperm``, ``normal``, ``*_like``.
 
 All draw in place, into a new tensor or into ``out=``, in the order of its memory.
 """
@@ -72,31 +71,27 @@ def _sizes(function: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple
 
 
 def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None,
-         dtype: DType | None = None,
-         layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-         **named: Any) -> Tensor:
+         dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+         pin_memory: bool = False, **named: Any) -> Tensor:
     """Uniform numbers in [0, 1) (``torch.rand``).
 
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
     """
-    return _draw("rand", _uniform, (0.0, 1.0), _sizes("rand", size, named), generator, out, dtype, layout,
-                 device,
-                 requires_grad)
+    shape = _sizes("rand", size, named)
+    return _draw("rand", _uniform, (0.0, 1.0), shape, generator, out, dtype, layout, device, requires_grad)
 
 
 def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None,
-          dtype: DType | None = None,
-          layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
-          **named: Any) -> Tensor:
+          dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+          pin_memory: bool = False, **named: Any) -> Tensor:
     """Normal numbers of mean 0 and variance 1 (``torch.randn``).
 
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
     """
-    return _draw("randn", _normal, (0.0, 1.0), _sizes("randn", size, named), generator, out, dtype, layout,
-                 device,
-                 requires_grad)
+    shape = _sizes("randn", size, named)
+    return _draw("randn", _normal, (0.0, 1.0), shape, generator, out, dtype, layout, device, requires_grad)
 
 
 def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
@@ -116,14 +111,12 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
     bounds = _integer("randint", "low", low), _integer("randint", "high", high)
     if dtype is None and out is None:
         dtype = int64
-    return _draw("randint", _random_from, bounds, sizes_of("randint", (size,)), generator, out, dtype, layout,
-                 device,
-                 requires_grad)
+    shape = sizes_of("randint", (size,))
+    return _draw("randint", _random_from, bounds, shape, generator, out, dtype, layout, device, requires_grad)
 
 
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None,
-             dtype: DType | None = None,
-             layout: Any = None, device: Any = None, requires_grad: bool = False,
+             dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
              pin_memory: bool = False) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order (``torch.randperm``).
 
@@ -137,9 +130,8 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,
-           out: Tensor | None = None,
-           dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-           pin_memory: bool = False) -> Tensor:
+           out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
+           requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """Normal numbers of given means and deviations: tensors, or two numbers and a size (``torch.normal``).
 
     Raises:
@@ -148,10 +140,8 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     if size is None:
         more = {} if out is None else {"out": out}
         return _normal_of_tensors(mean, std, generator=generator, **more)
-    parameters = float(mean), float(std)
-    return _draw("normal", _normal, parameters, sizes_of("normal", (size,)), generator, out, dtype, layout,
-                 device,
-                 requires_grad)
+    parameters, shape = (float(mean), float(std)), sizes_of("normal", (size,))
+    return _draw("normal", _normal, parameters, shape, generator, out, dtype, layout, device, requires_grad)
 
 
 # -- like another tensor -------------------------------------------------------------------------------------

@@ -24,7 +24,8 @@ Flags = OrderedDict[int, bool]  #: the ids of the hooks that were registered wit
 class HookHandle(RemovableHandle):
     """What registering a module's hook returns; removing the hook forgets its options, too."""
 
-    def __init__(self, hooks: Hooks, hook: Hook, prepend: bool = False, options: Mapping[str, bool] | None = None,
+    def __init__(self, hooks: Hooks, hook: Hook, prepend: bool = False, options: Mapping[str,
+                                                                                         bool] | None = None,
                  flags: Mapping[str, Flags] | None = None):
         super().__init__(hooks, hook)
         if prepend:
@@ -39,7 +40,7 @@ class HookHandle(RemovableHandle):
             flag.pop(self.id, None)
 
 
-# -- hooks of all modules ----------------------------------------------------------------------------------------------
+# -- hooks of all modules ------------------------------------------------------------------------------------
 
 global_forward_hooks: Hooks = OrderedDict()
 global_forward_hooks_always_called: Flags = OrderedDict()
@@ -52,10 +53,12 @@ global_module_registration_hooks: Hooks = OrderedDict()
 global_parameter_registration_hooks: Hooks = OrderedDict()
 
 
-def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False, always_call: bool = False) -> RemovableHandle:
+def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False,
+                                 always_call: bool = False) -> RemovableHandle:
     """Have ``hook(module, args, output)`` called after every module's forward."""
     return HookHandle(global_forward_hooks, hook, False, {"kwargs": with_kwargs, "always": always_call},
-                      {"kwargs": global_forward_hooks_with_kwargs, "always": global_forward_hooks_always_called})
+                      {"kwargs": global_forward_hooks_with_kwargs,
+                       "always": global_forward_hooks_always_called})
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
@@ -74,17 +77,23 @@ def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
 
 
 def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, name, buffer)`` called when a buffer is registered; what it returns replaces the buffer."""
+    """Have ``hook(module, name, buffer)`` called when a buffer is registered; what it returns replaces the
+    buffer.
+    """
     return HookHandle(global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, name, submodule)`` called when a submodule is registered; what it returns replaces it."""
+    """Have ``hook(module, name, submodule)`` called when a submodule is registered; what it returns replaces
+    it.
+    """
     return HookHandle(global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, name, param)`` called when a parameter is registered; what it returns replaces it."""
+    """Have ``hook(module, name, param)`` called when a parameter is registered; what it returns replaces
+    it.
+    """
     return HookHandle(global_parameter_registration_hooks, hook)
 
 
@@ -97,7 +106,7 @@ def registered(hooks: Hooks, module: Any, name: str, value: Any) -> Any:
     return value
 
 
-# -- backward hooks ----------------------------------------------------------------------------------------------------
+# -- backward hooks ------------------------------------------------------------------------------------------
 
 
 class BackwardHookFunctionBackward(Node):
@@ -169,8 +178,8 @@ class BackwardHook:
     def tie_output(self, output: Any) -> Any:
         """Have the pre-hooks called with the gradients of a module's output."""
         if not isinstance(output, (Tensor, tuple)):
-            warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of Tensors but "
-                          f"received {type(output)}", stacklevel=4)
+            warnings.warn("For backward hooks to be called, module output should be a Tensor or a tuple of "
+                          f"Tensors but received {type(output)}", stacklevel=4)
             return output
         self.outputs = Border(output if isinstance(output, tuple) else (output,))
         if self.outputs.node is not None:
@@ -180,7 +189,8 @@ class BackwardHook:
     def _at_outputs(self, _grad_inputs: Any, grads: tuple[Any, ...]) -> Any:
         grad_outputs = self.outputs.spread(grads)
         for hook in self.pre_hooks:
-            grad_outputs = self._replaced(hook(self.module, grad_outputs), grad_outputs, "pre hook", "grad_output")
+            grad_outputs = self._replaced(hook(self.module, grad_outputs), grad_outputs, "pre hook",
+                                          "grad_output")
         self.grad_outputs = grad_outputs
         if self.inputs.node is None:
             self._without_inputs()
@@ -191,18 +201,20 @@ class BackwardHook:
             return None
         grad_inputs = self.inputs.spread(grads)
         for hook in self.hooks:
-            grad_inputs = self._replaced(hook(self.module, grad_inputs, self.grad_outputs), grad_inputs, "hook", "grad_input")
+            grad_inputs = self._replaced(hook(self.module, grad_inputs, self.grad_outputs), grad_inputs,
+                                         "hook", "grad_input")
         self.grad_outputs = None
         return self.inputs.pick(grad_inputs)
 
     def _without_inputs(self) -> None:
-        warnings.warn("Full backward hook is firing when gradients are computed with respect to module outputs since no "
-                      "inputs require gradients.", stacklevel=5)
+        warnings.warn("Full backward hook is firing when gradients are computed with respect to module "
+                      "outputs since no inputs require gradients.", stacklevel=5)
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.inputs.count, self.grad_outputs)
-            if result is not None and not (isinstance(result, tuple) and all(item is None for item in result)):
-                raise RuntimeError("Backward hook for Modules where no input requires gradient should always return None or "
-                                   "None for all gradients.")
+            if result is not None and not (isinstance(result, tuple) and all(item is None
+                                                                             for item in result)):
+                raise RuntimeError("Backward hook for Modules where no input requires gradient should always "
+                                   "return None or None for all gradients.")
         self.grad_outputs = None
 
     @staticmethod
@@ -210,12 +222,12 @@ class BackwardHook:
         if result is None:
             return grads
         if len(result) != len(grads):
-            raise RuntimeError(f"Backward {kind} returned an invalid number of {side}, got {len(result)}, but expected "
-                               f"{len(grads)}")
+            raise RuntimeError(f"Backward {kind} returned an invalid number of {side}, got {len(result)}, "
+                               f"but expected {len(grads)}")
         return result
 
 
-# -- a module's own hooks ----------------------------------------------------------------------------------------------
+# -- a module's own hooks ------------------------------------------------------------------------------------
 
 
 class HookedCall:
@@ -232,7 +244,8 @@ class HookedCall:
     _forward_pre_hooks_with_kwargs: Flags
     forward: Callable[..., Any]
 
-    def register_forward_pre_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False) -> RemovableHandle:
+    def register_forward_pre_hook(self, hook: Hook, *, prepend: bool = False,
+                                  with_kwargs: bool = False) -> RemovableHandle:
         """Have ``hook(module, args)`` called before forward; what it returns replaces the arguments.
 
         With ``with_kwargs`` it is ``hook(module, args, kwargs)``, and returns None or ``(args, kwargs)``.
@@ -244,15 +257,16 @@ class HookedCall:
                               always_call: bool = False) -> RemovableHandle:
         """Have ``hook(module, args, output)`` called after forward; what it returns replaces the output.
 
-        With ``with_kwargs`` it is ``hook(module, args, kwargs, output)``; with ``always_call`` it is called even if
-        forward, or a hook before it, raises.
+        With ``with_kwargs`` it is ``hook(module, args, kwargs, output)``; with ``always_call`` it is called
+        even if forward, or a hook before it, raises.
         """
         return HookHandle(self._forward_hooks, hook, prepend, {"kwargs": with_kwargs, "always": always_call},
-                          {"kwargs": self._forward_hooks_with_kwargs, "always": self._forward_hooks_always_called})
+                          {"kwargs": self._forward_hooks_with_kwargs,
+                           "always": self._forward_hooks_always_called})
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(module, grad_input, grad_output)`` called when the gradients of the inputs are computed; what it
-        returns replaces them.
+        """Have ``hook(module, grad_input, grad_output)`` called when the gradients of the inputs are
+        computed; what it returns replaces them.
 
         Raises:
             RuntimeError: if the module has hooks of the old kind.
@@ -261,14 +275,14 @@ class HookedCall:
         return HookHandle(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(module, grad_output)`` called when the gradients of the output are there; what it returns replaces
-        them.
+        """Have ``hook(module, grad_output)`` called when the gradients of the output are there; what it
+        returns replaces them.
         """
         return HookHandle(self._backward_pre_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """Have ``hook(module, grad_input, grad_output)`` called when the node of the output ran: the old kind of hook,
-        which sees that one node only.
+        """Have ``hook(module, grad_input, grad_output)`` called when the node of the output ran: the old kind
+        of hook, which sees that one node only.
 
         Raises:
             RuntimeError: if the module has full backward hooks.
@@ -278,8 +292,8 @@ class HookedCall:
 
     def _backward_kind(self, full: bool) -> None:
         if self._is_full_backward_hook is (not full):
-            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single Module. Please "
-                               "use only one of them.")
+            raise RuntimeError("Cannot use both regular backward hooks and full backward hooks on a single "
+                               "Module. Please use only one of them.")
         self._is_full_backward_hook = full
 
     def _hooked_call(self, *args: Any, **kwargs: Any) -> Any:
@@ -295,7 +309,8 @@ class HookedCall:
             for hooks, with_kwargs in self._forward_hook_tables():
                 for number, hook in list(hooks.items()):
                     called.add(number)
-                    changed = hook(self, args, kwargs, result) if number in with_kwargs else hook(self, args, result)
+                    changed = hook(self, args, kwargs, result) if number in with_kwargs else hook(self, args,
+                                                                                                  result)
                     if changed is not None:
                         result = changed
             if border is not None:
@@ -313,8 +328,8 @@ class HookedCall:
                 changed = hook(self, args, kwargs)
                 if changed is not None:
                     if not isinstance(changed, tuple) or len(changed) != 2:
-                        raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, new_kwargs), but got "
-                                           f"{changed}.")
+                        raise RuntimeError("forward pre-hook must return None or a tuple of (new_args, "
+                                           f"new_kwargs), but got {changed}.")
                     args, kwargs = changed
             else:
                 changed = hook(self, args)
@@ -337,7 +352,8 @@ class HookedCall:
         """Attach the hooks of the old kind to the node of the (first) output."""
         output = result
         while not isinstance(output, Tensor):
-            output = next(v for v in output.values() if isinstance(v, Tensor)) if isinstance(output, dict) else output[0]
+            output = next(v for v in output.values() if isinstance(v, Tensor)) if isinstance(output,
+                                                                                             dict) else output[0]
         if output.grad_fn is not None:
             for hook in self._backward_hooks.values():
                 output.grad_fn.register_hook(partial(hook, self))
@@ -349,8 +365,10 @@ class HookedCall:
                 if number not in always or number in called:
                     continue
                 try:
-                    changed = hook(self, args, kwargs, result) if number in with_kwargs else hook(self, args, result)
+                    changed = hook(self, args, kwargs, result) if number in with_kwargs else hook(self, args,
+                                                                                                  result)
                     result = result if changed is None else changed
                 except Exception as error:
-                    warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced as "
-                                  f"another error was raised in forward: {error}", stacklevel=4)
+                    warnings.warn("module forward hook with ``always_call=True`` raised an exception that "
+                                  f"was silenced as another error was raised in forward: {error}",
+                                  stacklevel=4)

@@ -1,4 +1,6 @@
-"""What a loss does with its values by element: ``'none'``, ``'mean'`` or ``'sum'``, and the older flags for it."""
+"""What a loss does with its values by element: ``'none'``, ``'mean'`` or ``'sum'``, and the older flags for
+it.
+"""
 from __future__ import annotations
 
 import warnings
@@ -13,7 +15,8 @@ def get_enum(reduction: str) -> int:
         ValueError: if there is none of that name.
     """
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
+                      stacklevel=2)
         return 1
     if reduction not in _ENUM:
         raise ValueError(f"{reduction} is not a valid value for reduction")
@@ -25,7 +28,8 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
     average, reduces = size_average is not False, reduce is not False
     found = "none" if not reduces else "mean" if average else "sum"
     if emit_warning:
-        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' instead.", stacklevel=2)
+        warnings.warn(f"size_average and reduce args will be deprecated, please use reduction='{found}' "
+                      "instead.", stacklevel=2)
     return found
 
 

@@ -58,12 +58,15 @@ class State:
             if buffer is not None and name not in self._non_persistent_buffers_set:
                 yield name, buffer
 
-    # -- saving --------------------------------------------------------------------------------------------------------
+    # -- saving ----------------------------------------------------------------------------------------------
 
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
-        """Parameters and persistent buffers by name, of this module and those below it; detached unless ``keep_vars``.
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "",
+                   keep_vars: bool = False) -> Any:
+        """Parameters and persistent buffers by name, of this module and those below it; detached unless
+        ``keep_vars``.
 
-        It is an ``OrderedDict`` with the modules' versions in its ``_metadata``, or ``destination``, which is added to.
+        It is an ``OrderedDict`` with the modules' versions in its ``_metadata``, or ``destination``, which is
+        added to.
         """
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to "
@@ -100,10 +103,12 @@ class State:
         if type(self).get_extra_state is not State.get_extra_state:
             destination[prefix + EXTRA_STATE] = self.get_extra_state()
 
-    # -- loading -------------------------------------------------------------------------------------------------------
+    # -- loading ---------------------------------------------------------------------------------------------
 
-    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True, assign: bool = False) -> _IncompatibleKeys:
-        """Copy what a state dict holds into this module and those below it, or with ``assign`` take its tensors.
+    def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True,
+                        assign: bool = False) -> _IncompatibleKeys:
+        """Copy what a state dict holds into this module and those below it, or with ``assign`` take its
+        tensors.
 
         Raises:
             TypeError: if it is no mapping.
@@ -125,11 +130,13 @@ class State:
                     names = ", ".join(f'"{key}"' for key in keys)
                     errors.insert(0, f"{what} key(s) in state_dict: {names}. ")
         if errors:
-            raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__, "\n\t".join(errors)))
+            raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__,
+                                                                                     "\n\t".join(errors)))
         return _IncompatibleKeys(missing, unexpected)
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], strict: bool,
-                              missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any],
+                              strict: bool, missing_keys: list[str], unexpected_keys: list[str],
+                              error_msgs: list[str]) -> None:
         """Load this module's own parameters, buffers and extra state; add what goes wrong to the lists."""
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -137,7 +144,8 @@ class State:
         for name, member in members.items():
             key = prefix + name
             if key in state_dict:
-                error = self._load_member(name, member, key, state_dict[key], local_metadata.get("assign_to_params_buffers"))
+                error = self._load_member(name, member, key, state_dict[key],
+                                          local_metadata.get("assign_to_params_buffers"))
                 if error is not None:
                     error_msgs.append(error)
             elif strict:
@@ -160,17 +168,19 @@ class State:
     def _load_member(self, name: str, member: Any, key: str, value: Any, assign: Any) -> str | None:
         """Load one parameter or buffer; what went wrong, or None."""
         if not isinstance(value, Tensor):
-            return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object from checkpoint '
+            return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
+                    'from checkpoint '
                     f"but received {type(value)}")
         if not member.ndim and value.shape == (1,):
             value = value[0]  # type: ignore[index]
         if value.shape != member.shape:
-            return (f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the shape in current "
-                    f"model is {member.shape}.")
+            return (f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the "
+                    f"shape in current model is {member.shape}.")
         if member.is_meta and not value.is_meta and not assign:
-            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the current "
-                          "model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the state "
-                          "dictionary to their corresponding key in the module instead of copying them in place?)",
+            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
+                          "parameter in the current model, which is a no-op. (Did you mean to pass "
+                          "`assign=True` to assign items in the state dictionary to their corresponding key "
+                          "in the module instead of copying them in place?)",
                           stacklevel=6)
         try:
             with no_grad():
@@ -183,40 +193,48 @@ class State:
                 else:
                     setattr(self, name, Parameter(value, requires_grad=member.requires_grad))
         except Exception as error:
-            return (f'While copying the parameter named "{key}", whose dimensions in the model are {member.size()} and whose '
+            return (f'While copying the parameter named "{key}", whose dimensions in the model are '
+                    f'{member.size()} and whose '
                     f"dimensions in the checkpoint are {value.size()}, an exception occurred : {error.args}.")
         return None
 
-    # -- hooks ---------------------------------------------------------------------------------------------------------
+    # -- hooks -----------------------------------------------------------------------------------------------
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Have ``hook(module, prefix, keep_vars)`` called before ``state_dict`` collects."""
         return HookHandle(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Have ``hook(module, state_dict, prefix, local_metadata)`` called after ``state_dict`` collected; it returns None."""
+        """Have ``hook(module, state_dict, prefix, local_metadata)`` called after ``state_dict`` collected; it
+        returns None.
+        """
         hook._from_public_api = True
         return HookHandle(self._state_dict_hooks, hook)
 
     def _register_state_dict_hook(self, hook: Any) -> RemovableHandle:
         """The older form of ``register_state_dict_post_hook``: the hook may return another state dict."""
         if getattr(hook, "_from_public_api", False):
-            raise RuntimeError("Cannot register the same function as the state dict post hook that was previously registered "
-                               "via register_state_dict_post_hook")
+            raise RuntimeError("Cannot register the same function as the state dict post hook that was "
+                               "previously registered via register_state_dict_post_hook")
         return HookHandle(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Have ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)`` called
-        before this module loads.
+        """Have ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
+        error_msgs)`` called before this module loads.
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
-    def _register_load_state_dict_pre_hook(self, hook: Callable[..., None], with_module: bool = False) -> RemovableHandle:
-        """The older form of ``register_load_state_dict_pre_hook``: the hook does not get the module unless asked for."""
+    def _register_load_state_dict_pre_hook(self, hook: Callable[..., None],
+                                           with_module: bool = False) -> RemovableHandle:
+        """The older form of ``register_load_state_dict_pre_hook``: the hook does not get the module unless
+        asked for.
+        """
         return HookHandle(self._load_state_dict_pre_hooks, _LoadHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Have ``hook(module, incompatible_keys)`` called after this module loaded; it may change the keys' lists."""
+        """Have ``hook(module, incompatible_keys)`` called after this module loaded; it may change the keys'
+        lists.
+        """
         return HookHandle(self._load_state_dict_post_hooks, hook)
 
 
@@ -230,8 +248,8 @@ class _LoadHook:
         self.hook(*args) if self.module is None else self.hook(self.module, *args)
 
 
-def _load_into(module: Any, state: Any, prefix: str, metadata: Mapping[str, Any], assign: bool, keys: _IncompatibleKeys,
-               errors: list[str]) -> None:
+def _load_into(module: Any, state: Any, prefix: str, metadata: Mapping[str, Any], assign: bool,
+               keys: _IncompatibleKeys, errors: list[str]) -> None:
     """Load a module and those below it, each with the part of the state that is theirs."""
     local = metadata.get(prefix[:-1], {})
     if assign:
@@ -244,5 +262,6 @@ def _load_into(module: Any, state: Any, prefix: str, metadata: Mapping[str, Any]
             _load_into(child, part, below, metadata, assign, keys, errors)
     for hook in list(module._load_state_dict_post_hooks.values()):
         if hook(module, keys) is not None:
-            raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not expected to return new "
-                                 "values, if incompatible_keys need to be modified, it should be done inplace.")
+            raise AssertionError("Hooks registered with ``register_load_state_dict_post_hook`` are not "
+                                 "expected to return new values, if incompatible_keys need to be modified, "
+                                 "it should be done inplace.")

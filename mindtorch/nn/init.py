@@ -17,8 +17,10 @@ from .._creation import empty_like, eye as _eye, from_numpy
 from .._random.factories import randperm
 from .._tensor import Tensor
 
-_GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0, "conv_transpose2d": 1.0,
-          "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0), "selu": 3.0 / 4}  # fmt: skip
+_GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
+          "conv_transpose2d": 1.0,
+          "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0),
+          "selu": 3.0 / 4}  # fmt: skip
 
 
 def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float:
@@ -38,7 +40,7 @@ def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float
     return math.sqrt(2.0 / (1 + param**2))
 
 
-# -- plain distributions and constants ---------------------------------------------------------------------------------
+# -- plain distributions and constants -----------------------------------------------------------------------
 
 
 @no_grad()
@@ -78,8 +80,8 @@ def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float 
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
-        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of values may be "
-                      "incorrect.", stacklevel=2)
+        warnings.warn("mean is more than 2 std from [a, b] in nn.init.trunc_normal_. The distribution of "
+                      "values may be incorrect.", stacklevel=2)
     below_a, below_b = ((1 + math.erf((bound - mean) / std / math.sqrt(2))) / 2 for bound in (a, b))
     if below_b - below_a > 0.3:
         return _redrawn_normal(tensor, mean, std, a, b, generator)
@@ -112,7 +114,7 @@ def _rejected_uniform(tensor: Any, mean: float, std: float, a: float, b: float, 
     return tensor if result is tensor else tensor.copy_(result)
 
 
-# -- patterns ----------------------------------------------------------------------------------------------------------
+# -- patterns ------------------------------------------------------------------------------------------------
 
 
 @no_grad()
@@ -164,7 +166,8 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
     drawn = tensor.new_empty((rows, tensor.numel() // rows)).normal_(0, 1, generator=generator).cpu().numpy()
     wide = drawn.shape[0] < drawn.shape[1]
     q, r = np.linalg.qr(drawn.T if wide else drawn)
-    q = q * np.sign(np.diagonal(r))  # makes the distribution uniform, and the result independent of LAPACK's signs
+    # makes the distribution uniform, and the result independent of LAPACK's signs
+    q = q * np.sign(np.diagonal(r))
     matrix = from_numpy(np.ascontiguousarray(q.T if wide else q))
     return tensor.copy_(matrix.view(tensor.shape)).mul_(gain)
 
@@ -187,7 +190,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     return tensor
 
 
-# -- scaled by the number of inputs and outputs ------------------------------------------------------------------------
+# -- scaled by the number of inputs and outputs --------------------------------------------------------------
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
@@ -246,7 +249,7 @@ def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinea
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 
 
-# -- the names of before -----------------------------------------------------------------------------------------------
+# -- the names of before -------------------------------------------------------------------------------------
 
 
 def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
@@ -254,7 +257,8 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
     @functools.wraps(function)
     def call(*args: Any, **kwargs: Any) -> Tensor:
-        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning, stacklevel=2)
+        warnings.warn(f"`nn.init.{name}` is now deprecated in favor of `nn.init.{name}_`.", FutureWarning,
+                      stacklevel=2)
         return function(*args, **kwargs)
 
     call.__name__ = name
@@ -262,6 +266,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_)
-eye, dirac, sparse, orthogonal = map(_deprecated, (eye_, dirac_, sparse_, orthogonal_))  # type: ignore[arg-type]
+eye, dirac, sparse, orthogonal = map(_deprecated, (eye_, dirac_, sparse_,
+                                                   orthogonal_))  # type: ignore[arg-type]
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)

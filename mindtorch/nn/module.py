@@ -14,7 +14,8 @@ from .._dtype import FLOATING, DType, bfloat16, float16, float32, float64
 from .._tensor import Tensor
 from . import _hooks
 from ._hooks import (
-    HookedCall, global_backward_hooks, global_backward_pre_hooks, global_forward_hooks, global_forward_pre_hooks, registered,
+    HookedCall, global_backward_hooks, global_backward_pre_hooks, global_forward_hooks,
+    global_forward_pre_hooks, registered,
 )  # fmt: skip
 from ._state import State
 from .parameter import Buffer, Parameter
@@ -42,9 +43,11 @@ class Module(HookedCall, State):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             if kwargs:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument '{next(iter(kwargs))}'")
+                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                                f"'{next(iter(kwargs))}'")
             if args:
-                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but {len(args) + 1} were given")
+                raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but "
+                                f"{len(args) + 1} were given")
         self.__dict__.update(
             training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(),
             _backward_pre_hooks=OrderedDict(), _backward_hooks=OrderedDict(), _is_full_backward_hook=None,
@@ -57,19 +60,20 @@ class Module(HookedCall, State):
         if self.call_super_init:
             super().__init__(*args, **kwargs)
 
-    # -- calling -------------------------------------------------------------------------------------------------------
+    # -- calling ---------------------------------------------------------------------------------------------
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; for subclasses to define."""
         raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks or self._backward_pre_hooks
-                or global_forward_hooks or global_forward_pre_hooks or global_backward_hooks or global_backward_pre_hooks):
+        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
+                or self._backward_pre_hooks or global_forward_hooks or global_forward_pre_hooks
+                or global_backward_hooks or global_backward_pre_hooks):
             return self.forward(*args, **kwargs)
         return self._hooked_call(*args, **kwargs)
 
-    # -- registering ---------------------------------------------------------------------------------------------------
+    # -- registering -----------------------------------------------------------------------------------------
 
     def _check_name(self, kind: str, name: Any, taken: dict[str, Any]) -> None:
         if "_modules" not in self.__dict__:
@@ -93,17 +97,18 @@ class Module(HookedCall, State):
         self._check_name("parameter", name, self.__dict__.get("_parameters", {}))
         if param is not None:
             if not isinstance(param, Parameter):
-                raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' (torch.nn.Parameter or None "
-                                "required)")
+                raise TypeError(f"cannot assign '{typename(param)}' object to parameter '{name}' "
+                                "(torch.nn.Parameter or None required)")
             if param.grad_fn is not None:
-                raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters must be created "
-                                 f"explicitly. To express '{name}' as a function of another Tensor, compute the value in the "
-                                 "forward() method.")
+                raise ValueError(f"Cannot assign non-leaf Tensor to parameter '{name}'. Model parameters "
+                                 f"must be created explicitly. To express '{name}' as a function of another "
+                                 "Tensor, compute the value in the forward() method.")
             param = registered(_hooks.global_parameter_registration_hooks, self, name, param)
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a buffer: a tensor that is part of the module's state, but no parameter; in its state dict if persistent.
+        """Add a buffer: a tensor that is part of the module's state, but no parameter; in its state dict if
+        persistent.
 
         Raises:
             TypeError: if it is no tensor.
@@ -111,7 +116,8 @@ class Module(HookedCall, State):
         """
         self._check_name("buffer", name, self.__dict__.get("_buffers", {}))
         if tensor is not None and not isinstance(tensor, Tensor):
-            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or None required)")
+            raise TypeError(f"cannot assign '{typename(tensor)}' object to buffer '{name}' (torch Tensor or "
+                            "None required)")
         self._buffers[name] = registered(_hooks.global_buffer_registration_hooks, self, name, tensor)
         if persistent:
             self._non_persistent_buffers_set.discard(name)
@@ -134,7 +140,7 @@ class Module(HookedCall, State):
         """Alias for ``add_module``."""
         self.add_module(name, module)
 
-    # -- attributes ----------------------------------------------------------------------------------------------------
+    # -- attributes ------------------------------------------------------------------------------------------
 
     def __getattr__(self, name: str) -> Any:
         state = self.__dict__
@@ -153,7 +159,8 @@ class Module(HookedCall, State):
             self.register_parameter(name, value)
         elif name in state.get("_parameters", ()):
             if value is not None:
-                raise TypeError(f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or None expected)")
+                raise TypeError(f"cannot assign '{typename(value)}' as parameter '{name}' "
+                                "(torch.nn.Parameter or None expected)")
             self.register_parameter(name, None)
         elif isinstance(value, Module):
             if "_modules" not in state:
@@ -162,12 +169,13 @@ class Module(HookedCall, State):
             self._modules[name] = registered(_hooks.global_module_registration_hooks, self, name, value)
         elif name in state.get("_modules", ()):
             if value is not None:
-                raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' (torch.nn.Module or None expected)")
+                raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' "
+                                "(torch.nn.Module or None expected)")
             self._modules[name] = registered(_hooks.global_module_registration_hooks, self, name, value)
         elif isinstance(value, Buffer) or name in state.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
-                raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, torch.Tensor or None "
-                                "expected)")
+                raise TypeError(f"cannot assign '{typename(value)}' as buffer '{name}' (torch.nn.Buffer, "
+                                "torch.Tensor or None expected)")
             persistent = getattr(value, "persistent", None) if isinstance(value, Buffer) else None
             if persistent is None:
                 persistent = name not in self._non_persistent_buffers_set
@@ -176,7 +184,9 @@ class Module(HookedCall, State):
             object.__setattr__(self, name, value)
 
     def _forget(self, name: str, *tables: str) -> None:
-        """Take a name out of the instance's attributes and tables: something else is to be registered under it."""
+        """Take a name out of the instance's attributes and tables: something else is to be registered under
+        it.
+        """
         state = self.__dict__
         state.pop(name, None)
         for table in tables:
@@ -201,7 +211,7 @@ class Module(HookedCall, State):
     def __setstate__(self, state: dict[str, Any]) -> None:
         self.__dict__.update(state)
 
-    # -- by path -------------------------------------------------------------------------------------------------------
+    # -- by path ---------------------------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Module:
         """The module at a dotted path; this one for ''.
@@ -267,7 +277,7 @@ class Module(HookedCall, State):
             raise AttributeError(f"{module._get_name()} has no attribute `{name}`")
         return getattr(module, name)
 
-    # -- members -------------------------------------------------------------------------------------------------------
+    # -- members ---------------------------------------------------------------------------------------------
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "",
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
@@ -279,7 +289,8 @@ class Module(HookedCall, State):
             yield prefix, self
             for name, module in self._modules.items():
                 if module is not None:
-                    yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name, remove_duplicate)
+                    yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name,
+                                                    remove_duplicate)
 
     def modules(self) -> Iterator[Any]:
         """This module and all below it, each once."""
@@ -302,7 +313,8 @@ class Module(HookedCall, State):
     def _named_members(self, members_of: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
                        remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
         memo = set()
-        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        modules = self.named_modules(prefix=prefix,
+                                     remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, member in members_of(module):
                 if member is not None and member not in memo:
@@ -313,23 +325,26 @@ class Module(HookedCall, State):
     def named_parameters(self, prefix: str = "", recurse: bool = True,
                          remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """The parameters with their paths, each once."""
-        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
+        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse,
+                                       remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """The parameters, each once."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
-    def named_buffers(self, prefix: str = "", recurse: bool = True, remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
+    def named_buffers(self, prefix: str = "", recurse: bool = True,
+                      remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """The buffers with their paths, each once."""
-        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
+        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse,
+                                       remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """The buffers, each once."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
-    # -- all at once ---------------------------------------------------------------------------------------------------
+    # -- all at once -----------------------------------------------------------------------------------------
 
     def apply(self, fn: Callable[[Any], None]) -> Any:
         """Call ``fn`` with every module below this one, then with this one."""
@@ -372,8 +387,8 @@ class Module(HookedCall, State):
                 gradient.zero_()  # type: ignore[union-attr]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
-        """Replace every parameter's, gradient's and buffer's data by what ``fn`` makes of it. The Parameter objects stay,
-        unless they go to the meta device or come from there.
+        """Replace every parameter's, gradient's and buffer's data by what ``fn`` makes of it. The Parameter
+        objects stay, unless they go to the meta device or come from there.
         """
         if recurse:
             for module in self.children():
@@ -396,10 +411,11 @@ class Module(HookedCall, State):
                 self._buffers[name] = fn(buffer)
         return self
 
-    # -- conversion ----------------------------------------------------------------------------------------------------
+    # -- conversion ------------------------------------------------------------------------------------------
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Move to a device, and what is of a floating point or complex dtype to another such; in place, and returned.
+        """Move to a device, and what is of a floating point or complex dtype to another such; in place, and
+        returned.
 
         Raises:
             TypeError: for a dtype that is neither floating point nor complex.
@@ -408,10 +424,12 @@ class Module(HookedCall, State):
         device, dtype, non_blocking, _, memory_format = parse_to(*args, **kwargs)
         if dtype is not None:
             if dtype.category < FLOATING:
-                raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got desired dtype={dtype}")
+                raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got "
+                                f"desired dtype={dtype}")
             if dtype.is_complex:
-                warnings.warn("Complex modules are a new feature under active development whose design may change, and some "
-                              "modules might not work as expected when using complex tensors as parameters or buffers.",
+                warnings.warn("Complex modules are a new feature under active development whose design may "
+                              "change, and some modules might not work as expected when using complex "
+                              "tensors as parameters or buffers.",
                               stacklevel=2)
 
         def convert(tensor: Tensor) -> Tensor:
@@ -461,7 +479,7 @@ class Module(HookedCall, State):
         """Move everything to shared memory."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
-    # -- printing ------------------------------------------------------------------------------------------------------
+    # -- printing --------------------------------------------------------------------------------------------
 
     def _get_name(self) -> str:
         return type(self).__name__

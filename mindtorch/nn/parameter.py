@@ -18,7 +18,8 @@ class _ParameterType(type(Tensor)):  # type: ignore[misc]
 class Parameter(Tensor, metaclass=_ParameterType):
     """A tensor that is a module's parameter; mirrors ``torch.nn.Parameter``.
 
-    It is a leaf on the memory of ``data`` (an empty tensor for None), and requires grad unless told otherwise.
+    It is a leaf on the memory of ``data`` (an empty tensor for None), and requires grad unless told
+    otherwise.
 
     Raises:
         RuntimeError: if it shall require grad and ``data`` is not of a floating point or complex dtype.
@@ -26,7 +27,8 @@ class Parameter(Tensor, metaclass=_ParameterType):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if not isinstance(requires_grad, bool):
-            raise TypeError(f"Parameter(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
+            raise TypeError(f"Parameter(): argument 'requires_grad' must be bool, not "
+                            f"{type(requires_grad).__name__}")
         source = empty(0) if data is None else data.detach()
         if requires_grad and source._dtype.category < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")

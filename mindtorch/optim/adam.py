@@ -11,7 +11,8 @@ from .._dispatch.schemas import registry
 from .._dtype import float32, float64, get_default_dtype
 from .._tensor import Tensor
 from .optimizer import (
-    Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single,
+    Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative,
+    check_single,
 )  # fmt: skip
 
 foreach_add = registry["_foreach_add_.Scalar"].call
@@ -29,12 +30,12 @@ def _step_dtype(fused: bool | None) -> Any:
 
 
 class Adam(Optimizer):
-    """``param -= lr * average / (sqrt(squares) + eps)``, where both are moving averages, of the gradient and of its square,
-    corrected for starting at zero.
+    """``param -= lr * average / (sqrt(squares) + eps)``, where both are moving averages, of the gradient and
+    of its square, corrected for starting at zero.
 
-    ``amsgrad`` takes the largest of the squares so far; ``decoupled_weight_decay`` shrinks the parameters instead of adding
-    weight_decay·param to the gradient. ``foreach`` and ``fused`` are taken for PyTorch's sake: the fused operator does the
-    step in any case, unless ``differentiable`` is set.
+    ``amsgrad`` takes the largest of the squares so far; ``decoupled_weight_decay`` shrinks the parameters
+    instead of adding weight_decay·param to the gradient. ``foreach`` and ``fused`` are taken for PyTorch's
+    sake: the fused operator does the step in any case, unless ``differentiable`` is set.
 
     Raises:
         ValueError: for settings out of range.
@@ -42,9 +43,9 @@ class Adam(Optimizer):
     """
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8,
-                 weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None, maximize: bool = False,
-                 capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
-                 decoupled_weight_decay: bool = False) -> None:
+                 weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
+                 maximize: bool = False, capturable: bool = False, differentiable: bool = False,
+                 fused: bool | None = None, decoupled_weight_decay: bool = False) -> None:
         check_single("lr", lr, refused=bool(foreach) and not capturable)
         check_not_negative({"learning rate": lr, "epsilon value": eps})
         for i, beta in enumerate(betas):
@@ -55,9 +56,11 @@ class Adam(Optimizer):
             raise ValueError("betas must be either both floats or both Tensors")
         for i, beta in enumerate(betas):
             check_single(f"betas[{i}]", beta, refused=bool(foreach) and not capturable)
-        betas = tuple(beta.squeeze() if isinstance(beta, Tensor) else beta for beta in betas)  # type: ignore[assignment]
+        betas = tuple(beta.squeeze() if isinstance(beta, Tensor) else beta
+                      for beta in betas)  # type: ignore[assignment]
         super().__init__(params, {
-            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad, "maximize": maximize,
+            "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
+            "maximize": maximize,
             "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
             "decoupled_weight_decay": decoupled_weight_decay,
         })
@@ -80,7 +83,8 @@ class Adam(Optimizer):
             if group["fused"]:
                 check_fused(param)
             counted_there = group["capturable"] or group["fused"]
-            state["step"] = zeros((), dtype=_step_dtype(group["fused"]), device=param.device if counted_there else "cpu")
+            state["step"] = zeros((), dtype=_step_dtype(group["fused"]), device=param.device if counted_there
+                                  else "cpu")
             for name in (*_MOMENTS, "max_exp_avg_sq") if group["amsgrad"] else _MOMENTS:
                 state[name] = zeros_like(param)
         return state
@@ -98,43 +102,49 @@ class Adam(Optimizer):
             beta1, beta2 = group["betas"]
             adam(params, [param._grad for param in params], [state["exp_avg"] for state in states],
                  [state["exp_avg_sq"] for state in states],
-                 [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [], [state["step"] for state in states],
+                 [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [], [state["step"]
+                                                                                             for state in states],
                  capturable=group["capturable"], decoupled_weight_decay=group["decoupled_weight_decay"],
-                 amsgrad=group["amsgrad"], beta1=beta1, beta2=beta2, lr=group["lr"], weight_decay=group["weight_decay"],
-                 eps=group["eps"], maximize=group["maximize"])
+                 amsgrad=group["amsgrad"], beta1=beta1, beta2=beta2, lr=group["lr"],
+                 weight_decay=group["weight_decay"], eps=group["eps"], maximize=group["maximize"])
         return loss
 
 
-def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: list[Any], max_exp_avg_sqs: list[Any],
-         state_steps: list[Any], foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
-         fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
-         has_complex: bool = False, decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: Any, beta2: Any, lr: Any,
+def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: list[Any],
+         max_exp_avg_sqs: list[Any], state_steps: list[Any], foreach: bool | None = None,
+         capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
+         grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False,
+         decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: Any, beta2: Any, lr: Any,
          weight_decay: float, eps: float, maximize: bool) -> None:
     """One step in place.
 
     In grad mode it is written in operators, so that autograd records it; else the fused operator does it.
 
     Raises:
-        AssertionError: if ``capturable`` is asked for where a step cannot be captured, which is everywhere but on an NPU.
+        AssertionError: if ``capturable`` is asked for where a step cannot be captured, which is everywhere
+        but on an NPU.
     """
     if capturable and any(param.device.type in ("cpu", "meta") for param in params):
-        raise AssertionError("If capturable=True, params and state_steps must be on supported devices: ['npu'].")
+        raise AssertionError("If capturable=True, params and state_steps must be on supported devices: "
+                             "['npu'].")
     if local.grad_enabled:
         peaks = max_exp_avg_sqs if amsgrad else exp_avg_sqs
-        for param, grad, average, squares, peak, step in zip(params, grads, exp_avgs, exp_avg_sqs, peaks, state_steps, strict=True):
-            _in_operators(param, grad, average, squares, peak, step, amsgrad, beta1, beta2, lr, weight_decay, eps, maximize,
-                          decoupled_weight_decay)
+        for param, grad, average, squares, peak, step in zip(params, grads, exp_avgs, exp_avg_sqs, peaks,
+                                                             state_steps, strict=True):
+            _in_operators(param, grad, average, squares, peak, step, amsgrad, beta1, beta2, lr, weight_decay,
+                          eps, maximize, decoupled_weight_decay)
         return
-    settings = (float(as_number(lr)), float(as_number(beta1)), float(as_number(beta2)), weight_decay, eps, amsgrad, maximize,
-                grad_scale, found_inf)
+    settings = (float(as_number(lr)), float(as_number(beta1)), float(as_number(beta2)), weight_decay, eps,
+                amsgrad, maximize, grad_scale, found_inf)
     fused_step = fused_adamw if decoupled_weight_decay else fused_adam
     for lists in by_device(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps):
         foreach_add(lists[-1], 1)
         fused_step(*lists, *settings)
 
 
-def _in_operators(param: Any, grad: Any, average: Any, squares: Any, peak: Any, step: Any, amsgrad: bool, beta1: Any, beta2: Any,
-                  lr: Any, weight_decay: Any, eps: float, maximize: bool, decoupled: bool) -> None:
+def _in_operators(param: Any, grad: Any, average: Any, squares: Any, peak: Any, step: Any, amsgrad: bool,
+                  beta1: Any, beta2: Any, lr: Any, weight_decay: Any, eps: float, maximize: bool,
+                  decoupled: bool) -> None:
     step += 1
     if maximize:
         grad = -grad

@@ -20,7 +20,8 @@ _global_pre_hooks: Hooks = OrderedDict()
 _global_post_hooks: Hooks = OrderedDict()
 _HOOK_TABLES = (
     "_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
-    "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks", "_optimizer_load_state_dict_post_hooks",
+    "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks",
+    "_optimizer_load_state_dict_post_hooks",
 )  # fmt: skip
 
 
@@ -56,14 +57,16 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
-        if not (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks or self._optimizer_step_post_hooks):
+        if not (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks
+                or self._optimizer_step_post_hooks):
             return step(self, *args, **kwargs)
         args = (self, *args)
         for pre_hook in [*_global_pre_hooks.values(), *self._optimizer_step_pre_hooks.values()]:
             changed = pre_hook(self, args, kwargs)
             if changed is not None:
                 if not isinstance(changed, tuple) or len(changed) != 2:
-                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but got {changed}.")
+                    raise RuntimeError(f"{step} must return None or a tuple of (new_args, new_kwargs), but "
+                                       f"got {changed}.")
                 args, kwargs = changed
         result = step(*args, **kwargs)
         for post_hook in [*self._optimizer_step_post_hooks.values(), *_global_post_hooks.values()]:
@@ -92,8 +95,8 @@ def _in_grad_mode(step: Callable[..., Any]) -> Callable[..., Any]:
 class Optimizer:
     """The base of all optimizers; mirrors ``torch.optim.Optimizer``.
 
-    ``params`` are tensors, pairs of names and tensors, or dictionaries (groups) with either under ``'params'`` and
-    settings of their own; ``defaults`` holds the settings of groups that lack them.
+    ``params`` are tensors, pairs of names and tensors, or dictionaries (groups) with either under
+    ``'params'`` and settings of their own; ``defaults`` holds the settings of groups that lack them.
 
     Raises:
         TypeError: if ``params`` is a tensor, or holds something else than tensors.
@@ -113,8 +116,8 @@ class Optimizer:
         for table in _HOOK_TABLES:
             setattr(self, table, OrderedDict())
         if isinstance(params, Tensor):
-            raise TypeError(f"params argument given to the optimizer should be an iterable of Tensors or dicts, but got "
-                            f"{typename(params)}")
+            raise TypeError(f"params argument given to the optimizer should be an iterable of Tensors or "
+                            f"dicts, but got {typename(params)}")
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
@@ -135,25 +138,27 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = []
         for i, group in enumerate(self.param_groups):
-            lines += ["\n", f"Parameter Group {i}\n", *(f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")]
+            lines += ["\n", f"Parameter Group {i}\n", *(f"    {key}: {group[key]}\n" for key in sorted(group)
+                                                        if key != "params")]
         return f"{type(self).__name__} ({''.join(lines)})"
 
-    # -- groups --------------------------------------------------------------------------------------------------------
+    # -- groups ----------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
         """Add a group of parameters with its settings.
 
         Raises:
             TypeError: if it is no dictionary, its parameters are a set, or no tensors.
-            ValueError: if a required setting is missing, a tensor is no leaf or is in another group, or some have names and
+            ValueError: if a required setting is missing, a tensor is no leaf or is in another group, or some
+            have names and
                 some have not.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
         given = param_group["params"]
         if isinstance(given, set):
-            raise TypeError("optimizer parameters need to be organized in ordered collections, but the ordering of tensors in "
-                            "sets will change between runs. Please use a list instead.")
+            raise TypeError("optimizer parameters need to be organized in ordered collections, but the "
+                            "ordering of tensors in sets will change between runs. Please use a list instead.")
         listed = [given] if isinstance(given, Tensor) else list(given)
         names = [item[0] for item in listed if isinstance(item, tuple)]
         if names and len(names) != len(listed):
@@ -163,12 +168,14 @@ class Optimizer:
             param_group["param_names"] = names
         for param in params:
             if not isinstance(param, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is {typename(param)}")
+                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is "
+                                f"{typename(param)}")
             if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter "
+                                 f"{name}")
             param_group.setdefault(name, default)
         self._check_disjoint(param_group)
         self.param_groups.append(param_group)
@@ -176,20 +183,23 @@ class Optimizer:
     def _check_disjoint(self, param_group: dict[str, Any]) -> None:
         params = set(param_group["params"])
         if len(params) != len(param_group["params"]):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause an error; "
-                          "see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=4)
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this "
+                          "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
+                          "information", stacklevel=4)
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):
                 kind = "with" if "param_names" in param_group else "without"
-                raise ValueError("all optimizer param groups should be with/without names. cannot add param group "
-                                 f"{kind} names to the optimizer")
+                raise ValueError("all optimizer param groups should be with/without names. cannot add param "
+                                 f"group {kind} names to the optimizer")
             if not params.isdisjoint(group["params"]):
                 raise ValueError("some parameters appear in more than one parameter group")
 
-    # -- stepping ------------------------------------------------------------------------------------------------------
+    # -- stepping --------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; ``closure``, if given, computes the loss and the gradients anew."""
+        """Change the parameters by their gradients; ``closure``, if given, computes the loss and the
+        gradients anew.
+        """
         raise NotImplementedError
 
     def zero_grad(self, set_to_none: bool = True) -> None:
@@ -203,7 +213,7 @@ class Optimizer:
                     gradient = param._grad = gradient.detach() if gradient.requires_grad else gradient
                     gradient.zero_()
 
-    # -- state ---------------------------------------------------------------------------------------------------------
+    # -- state -----------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
         """The state of each parameter by its number, and the groups with the numbers of their parameters."""
@@ -219,7 +229,8 @@ class Optimizer:
             packed["params"] = [numbers[id(param)] for param in group["params"]]
             groups.append(packed)
             start += len(group["params"])
-        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key,
+                 value in self.state.items()}
         result = {"state": state, "param_groups": groups}
         for post_hook in list(self._optimizer_state_dict_post_hooks.values()):
             changed = post_hook(self, result)
@@ -227,8 +238,8 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the state and the groups' settings from a state dict; tensors are brought to their parameter's device and
-        dtype.
+        """Take the state and the groups' settings from a state dict; tensors are brought to their parameter's
+        device and dtype.
 
         Raises:
             ValueError: if the groups do not have as many parameters.
@@ -242,7 +253,8 @@ class Optimizer:
             raise ValueError("loaded state dict has a different number of parameter groups")
         for group, new in zip(self.param_groups, saved, strict=True):
             if len(group["params"]) != len(new["params"]):
-                raise ValueError("loaded state dict contains a parameter group that doesn't match the size of optimizer's group")
+                raise ValueError("loaded state dict contains a parameter group that doesn't match the size "
+                                 "of optimizer's group")
         numbered = dict(zip(chain.from_iterable(group["params"] for group in saved),
                             chain.from_iterable(group["params"] for group in self.param_groups), strict=True))
         state: defaultdict[Any, Any] = defaultdict(dict)
@@ -260,7 +272,7 @@ class Optimizer:
         for post_hook in list(self._optimizer_load_state_dict_post_hooks.values()):
             post_hook(self)
 
-    # -- hooks ---------------------------------------------------------------------------------------------------------
+    # -- hooks -----------------------------------------------------------------------------------------------
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
         """Have ``hook(optimizer, args, kwargs)`` called before every step; it may return other arguments."""
@@ -270,26 +282,32 @@ class Optimizer:
         """Have ``hook(optimizer, args, kwargs)`` called after every step."""
         return _register(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., None],
+                                     prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer)`` called before ``state_dict``."""
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any],
+                                      prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer, state_dict)`` called after ``state_dict``; it may return another one."""
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another one."""
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any],
+                                          prepend: bool = False) -> RemovableHandle:
+        """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another
+        one.
+        """
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., None],
+                                           prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer)`` called after ``load_state_dict``."""
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 
 def _fitted(param: Any, value: Any, group: dict[str, Any], key: Hashable = None) -> Any:
-    """A saved value of a parameter's state with its tensors on the parameter's device and in its dtype; the step count
-    stays as it is unless the device counts.
+    """A saved value of a parameter's state with its tensors on the parameter's device and in its dtype; the
+    step count stays as it is unless the device counts.
     """
     if isinstance(value, Tensor):
         if key == "step":
@@ -304,7 +322,7 @@ def _fitted(param: Any, value: Any, group: dict[str, Any], key: Hashable = None)
     return value
 
 
-# -- what optimizers share ---------------------------------------------------------------------------------------------
+# -- what optimizers share -----------------------------------------------------------------------------------
 
 
 def check_not_negative(settings: dict[str, Any]) -> None:
@@ -332,8 +350,8 @@ def check_single(what: str, value: Any, refused: bool = False) -> None:
 
 
 def check_implementation(differentiable: bool, foreach: bool | None, fused: bool | None) -> None:
-    """Refuse combinations of the flags that choose PyTorch's implementation. Here they choose nothing: the fused one is
-    always taken, unless the optimizer is differentiable.
+    """Refuse combinations of the flags that choose PyTorch's implementation. Here they choose nothing: the
+    fused one is always taken, unless the optimizer is differentiable.
 
     Raises:
         RuntimeError: PyTorch's.
@@ -351,12 +369,14 @@ def check_fused(param: Tensor) -> None:
         RuntimeError: PyTorch's.
     """
     if not param.is_floating_point():
-        raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported devices: ['cpu', "
-                           f"'meta', 'npu'] but {param.dtype} and {param.device.type}")
+        raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported "
+                           f"devices: ['cpu', 'meta', 'npu'] but {param.dtype} and {param.device.type}")
 
 
 def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:
-    """Lists of one tensor a parameter (or empty ones), in parts of one device each, as operators take them."""
+    """Lists of one tensor a parameter (or empty ones), in parts of one device each, as operators take
+    them.
+    """
     devices = [param._device for param in params]
     if devices and devices.count(devices[0]) == len(devices):
         yield [params, *lists]

@@ -10,7 +10,8 @@ from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._tensor import Tensor
 from .optimizer import (
-    Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single,
+    Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative,
+    check_single,
 )  # fmt: skip
 
 fused_sgd = registry["_fused_sgd_"].call
@@ -22,23 +23,26 @@ class SGD(Optimizer):
     """``param -= lr * (gradient + weight_decay * param)``, or with momentum ``param -= lr * buffer``, where
     ``buffer = momentum * buffer + (1 - dampening) * gradient``.
 
-    ``foreach`` and ``fused`` are taken for PyTorch's sake: the fused operator does the step in any case, unless
-    ``differentiable`` is set.
+    ``foreach`` and ``fused`` are taken for PyTorch's sake: the fused operator does the step in any case,
+    unless ``differentiable`` is set.
 
     Raises:
         ValueError: for negative settings, and Nesterov's momentum without momentum or with dampening.
         RuntimeError: if ``fused`` is combined with ``foreach`` or ``differentiable``.
     """
 
-    def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: Any = 0,
-                 nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None, differentiable: bool = False,
+    def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
+                 weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False,
+                 foreach: bool | None = None, differentiable: bool = False,
                  fused: bool | None = None) -> None:
         check_single("lr", lr)
-        check_not_negative({"learning rate": lr, "momentum value": momentum, "weight_decay value": weight_decay})
+        check_not_negative({"learning rate": lr, "momentum value": momentum,
+                            "weight_decay value": weight_decay})
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {
-            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay, "nesterov": nesterov,
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+            "nesterov": nesterov,
             "maximize": maximize, "foreach": foreach, "differentiable": differentiable, "fused": fused,
         })
         check_implementation(differentiable, foreach, fused)
@@ -63,24 +67,25 @@ class SGD(Optimizer):
                     check_fused(param)
             states = [self.state[param] for param in params] if group["momentum"] else []
             buffers = [state.get("momentum_buffer") for state in states]
-            sgd(params, [param._grad for param in params], buffers, fused=group["fused"], weight_decay=group["weight_decay"],
-                momentum=group["momentum"], lr=group["lr"], dampening=group["dampening"], nesterov=group["nesterov"],
-                maximize=group["maximize"])
+            sgd(params, [param._grad for param in params], buffers, fused=group["fused"],
+                weight_decay=group["weight_decay"], momentum=group["momentum"], lr=group["lr"],
+                dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"])
             for state, buffer in zip(states, buffers, strict=True):
                 state["momentum_buffer"] = buffer
         return loss
 
 
-def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any], has_sparse_grad: bool = False,
-        foreach: bool | None = None, fused: bool | None = None, grad_scale: Tensor | None = None,
-        found_inf: Tensor | None = None, *, weight_decay: Any, momentum: float, lr: Any, dampening: float, nesterov: bool,
-        maximize: bool) -> None:
+def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
+        has_sparse_grad: bool = False, foreach: bool | None = None, fused: bool | None = None,
+        grad_scale: Tensor | None = None, found_inf: Tensor | None = None, *, weight_decay: Any,
+        momentum: float, lr: Any, dampening: float, nesterov: bool, maximize: bool) -> None:
     """One step in place. Momentum buffers that are None are made, and put into their list.
 
     In grad mode it is written in operators, so that autograd records it; else the fused operator does it.
     """
     if local.grad_enabled:
-        _in_operators(params, d_p_list, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov, maximize)
+        _in_operators(params, d_p_list, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov,
+                      maximize)
         return
     settings = (float(as_number(weight_decay)), momentum, float(as_number(lr)), dampening, nesterov, maximize)
     if not momentum:
@@ -104,8 +109,8 @@ def _fused(params: list[Any], grads: list[Any], buffers: list[Any], *settings: A
         fused_sgd(*lists, *settings)
 
 
-def _in_operators(params: list[Any], grads: list[Any], buffers: list[Any], weight_decay: Any, momentum: float, lr: Any,
-                  dampening: float, nesterov: bool, maximize: bool) -> None:
+def _in_operators(params: list[Any], grads: list[Any], buffers: list[Any], weight_decay: Any, momentum: float,
+                  lr: Any, dampening: float, nesterov: bool, maximize: bool) -> None:
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         if maximize:
             grad = -grad

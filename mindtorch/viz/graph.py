@@ -2,23 +2,24 @@
 from __future__ import annotations
 
 from ..introspect import GraphFacts, NodeFacts
-from .html import Markup, escape, join, page, row, table, tag
-from .layered import layout
+from .html import Markup, join, page, row, table, tag
+from .layered import Placed, layout
 from .palette import count_text, mono, shape_text
 
 HEIGHT, PADDING = 38.0, 22.0
 FIRST, SECOND = 12.0, 10.5  #: font sizes of a box's two lines
 NARROW, WIDE = set("fijlrtI1.,:;'|()[]· "), set("mwMWADGOQ%@—⚠")
-ARROW = Markup(
-    '<defs><marker id="mt-arrow" viewBox="0 0 8 8" refX="7" refY="4" markerWidth="7" markerHeight="7" orient="auto">'
-    '<path d="M0,0 L8,4 L0,8 z"/></marker></defs>'
-)
+ARROW = tag("defs", tag(
+    "marker", tag("path", d="M0,0 L8,4 L0,8 z"), id="mt-arrow", viewBox="0 0 8 8", refX="7", refY="4", markerWidth="7",
+    markerHeight="7", orient="auto",
+))  # fmt: skip
 
 
 def graph_page(facts: GraphFacts) -> Markup:
     """What ``%graph`` shows."""
+    said = tag("div", summary(facts), class_="mt-summary")
     drawn = tag("div", graph_svg(facts), class_="mt-scroll", tabindex="0")
-    return page(tag("div", tag("div", summary(facts), class_="mt-summary"), drawn, _nodes(facts), class_="mt-box"), kind="graph-page")
+    return page(tag("div", said, drawn, _nodes(facts), class_="mt-box"), kind="graph-page")
 
 
 def summary(facts: GraphFacts) -> str:
@@ -26,7 +27,8 @@ def summary(facts: GraphFacts) -> str:
     leaves = sum(bool(node.variable) for node in facts.nodes)
     freed = sum(node.freed for node in facts.nodes)
     stale = sum(saved.stale for node in facts.nodes for saved in node.saved)
-    parts = [count_text(len(facts.nodes) - leaves, "operator"), "1 leaf" if leaves == 1 else f"{leaves} leaves"]
+    parts = [count_text(len(facts.nodes) - leaves, "operator")]
+    parts.append("1 leaf" if leaves == 1 else f"{leaves} leaves")
     if freed:
         parts.append(f"{freed} freed by backward (dashed)")
     if stale:
@@ -45,9 +47,10 @@ def node_lines(node: NodeFacts) -> tuple[str, str]:
         parts.append("freed")
     else:
         tensors = {saved.tensor or saved.name: saved.stale for saved in node.saved if saved.is_tensor}
-        written, kept = [name for name, stale in tensors.items() if stale], [name for name, stale in tensors.items() if not stale]
-        parts += [f"⚠ {', '.join(written)} was written"] if written else []
-        parts += [f"keeps {', '.join(kept)}"] if kept else []
+        written = ", ".join(name for name, stale in tensors.items() if stale)
+        kept = ", ".join(name for name, stale in tensors.items() if not stale)
+        parts += [f"⚠ {written} was written"] if written else []
+        parts += [f"keeps {kept}"] if kept else []
     parts += [count_text(node.hooks, "hook")] if node.hooks else []
     return node.variable or " = ".join([*node.outputs, node.name]), " · ".join(parts)
 
@@ -60,23 +63,23 @@ def _kept(node: NodeFacts) -> list[str]:
     for saved in node.saved:
         version = "" if saved.version is None else f", version {saved.version}"
         note = ", written in place since" if saved.stale else ""
-        lines.append(f"{saved.name} = {saved.tensor + ': ' if saved.tensor else ''}{saved.text}{version}{note}")
+        tensor = f"{saved.tensor}: " if saved.tensor else ""
+        lines.append(f"{saved.name} = {tensor}{saved.text}{version}{note}")
     return lines
 
 
 def _nodes(facts: GraphFacts) -> Markup:
     """The nodes as a table: what the picture has no room for."""
     names = {node.identity: node_lines(node)[0] for node in facts.nodes}
-    rows = [
-        row(
-            tag("b", names[node.identity]), mono(", ".join(f"{d}{shape_text(s)}" for d, s in zip(node.dtypes, node.shapes, strict=True))),
-            join(tag("div", mono(line)) for line in _kept(node)), node.hooks or "",
-            ", ".join(names[edge[0]] for edge in node.edges if edge is not None and edge[0] in names),
-        )
-        for node in facts.nodes
-    ]  # fmt: skip
+    rows = []
+    for node in facts.nodes:
+        types = (f"{dtype}{shape_text(shape)}" for dtype, shape in zip(node.dtypes, node.shapes, strict=True))
+        goals = (names[edge[0]] for edge in node.edges if edge is not None and edge[0] in names)
+        kept = join(tag("div", mono(line)) for line in _kept(node))
+        rows.append(row(tag("b", names[node.identity]), mono(", ".join(types)), kept, node.hooks or "", ", ".join(goals)))
     head = ("node", "of", "kept for backward", "hooks", "gradients go to")
-    return tag("details", tag("summary", "the nodes as a table"), table(head, rows, count_text(len(rows), "node")))
+    listed = table(head, rows, count_text(len(rows), "node"))
+    return tag("details", tag("summary", "the nodes as a table"), listed)
 
 
 def _width(text: str, size: float) -> float:
@@ -87,29 +90,31 @@ def _width(text: str, size: float) -> float:
 def graph_svg(facts: GraphFacts) -> Markup:
     """The graph as SVG."""
     lines = {node.identity: node_lines(node) for node in facts.nodes}
-    sizes = {i: (max(_width(a, FIRST * 1.08), _width(b, SECOND)) + PADDING, HEIGHT) for i, (a, b) in lines.items()}
-    edges = [(node.identity, edge[0]) for node in facts.nodes for edge in node.edges if edge is not None and edge[0] in sizes]
-    placed = layout(sizes, edges)
+    widths = {i: max(_width(first, FIRST * 1.08), _width(second, SECOND)) for i, (first, second) in lines.items()}
+    goals = {node.identity: [edge[0] for edge in node.edges if edge is not None] for node in facts.nodes}
+    edges = [(start, goal) for start, found in goals.items() for goal in found if goal in goals]
+    placed = layout({i: (width + PADDING, HEIGHT) for i, width in widths.items()}, edges)
     drawn = [tag("path", d=_curve(points), marker_end="url(#mt-arrow)") for points in placed.paths.values()]
     for node in facts.nodes:
-        box = placed.boxes[node.identity]
-        kinds = ["leaf"] if node.variable else ["root"] if node.identity == facts.root else []
-        kinds += ["freed"] if node.freed else []
-        kinds += ["stale"] if any(saved.stale for saved in node.saved) else []
-        first, second = lines[node.identity]
-        drawn.append(tag(
-            "g", tag("title", "\n".join([node.name, *_kept(node)])),
-            tag("rect", x=f"{box.x - box.width / 2:.1f}", y=f"{box.y - HEIGHT / 2:.1f}", width=f"{box.width:.1f}", height=HEIGHT,
-                rx="14" if node.variable else "5"),
-            tag("text", first, x=f"{box.x:.1f}", y=f"{box.y - 3:.1f}"),
-            tag("text", second, class_="soft", x=f"{box.x:.1f}", y=f"{box.y + 12:.1f}"),
-            class_=" ".join(kinds) or None,
-        ))  # fmt: skip
-    size = f"{placed.width:.0f} {placed.height:.0f}"
-    width, height = size.split()
-    return Markup(
-        f'<svg class="mt-graph" role="img" aria-label="autograd graph: {escape(summary(facts))}" width="{width}" height="{height}" '
-        f'viewBox="0 0 {size}">{ARROW}{"".join(drawn)}</svg>'
+        drawn.append(_box(node, placed.boxes[node.identity], node.identity == facts.root, *lines[node.identity]))
+    width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
+    return tag("svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=f"autograd graph: {summary(facts)}",
+               width=width, height=height, viewBox=f"0 0 {width} {height}")
+
+
+def _box(node: NodeFacts, box: Placed, is_root: bool, first: str, second: str) -> Markup:
+    kinds = {
+        "leaf": bool(node.variable), "root": is_root and not node.variable, "freed": node.freed,
+        "stale": any(saved.stale for saved in node.saved),
+    }  # fmt: skip
+    x, left, top = f"{box.x:.1f}", f"{box.x - box.width / 2:.1f}", f"{box.y - HEIGHT / 2:.1f}"
+    return tag(
+        "g",
+        tag("title", "\n".join([node.name, *_kept(node)])),
+        tag("rect", x=left, y=top, width=f"{box.width:.1f}", height=HEIGHT, rx="14" if node.variable else "5"),
+        tag("text", first, x=x, y=f"{box.y - 3:.1f}"),
+        tag("text", second, class_="soft", x=x, y=f"{box.y + 12:.1f}"),
+        class_=" ".join(kind for kind, holds in kinds.items() if holds) or None,
     )
 
 

@@ -33,27 +33,30 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
     height, width = (1, 1, *shape)[-2:]
     indices = {
         (prefix, r, c): (*prefix, r, c)[max(0, 2 - len(shape)):]
-        for prefix in prefixes for r in shown_indices(height, edge) for c in shown_indices(width, edge) if GAP not in (r, c)
+        for prefix in prefixes for r in shown_indices(height, edge) for c in shown_indices(width, edge)
+        if GAP not in (r, c)
     }  # fmt: skip
     found = dict(zip(indices, cells(tensor, list(indices.values())), strict=True))  # type: ignore[arg-type]
     write = number_format([cell.value for cell in found.values()])
     letters = max(len(write(cell.value)) for cell in found.values())
     columns = shown_indices(width, max(2, min(edge, round(WIDTH / (7.2 * letters + 13) - 1) // 2)))
     scale = _scale(facts)
+    corner = tag("th") if len(shape) > 1 else None
+    head = tag("tr", corner, *(tag("th", "…" if c is GAP else c, scope="col") for c in columns))
     grids = []
     for prefix in prefixes:
-        head = tag("tr", tag("th") if len(shape) > 1 else None, *(tag("th", "…" if c is GAP else c, scope="col") for c in columns))
         rows = []
         for r in shown_indices(height, edge):
             side = tag("th", "⋮" if r is GAP else r, scope="row") if len(shape) > 1 else None
-            rows.append(tag("tr", side, *(
-                tag("td", "⋮" if r is GAP else "…", class_="gap") if GAP in (r, c) else _cell(found[prefix, r, c], write, scale)
-                for c in columns
-            )))  # fmt: skip
+            shown = (found.get((prefix, r, c)) for c in columns)
+            gap = tag("td", "⋮" if r is GAP else "…", class_="gap")
+            rows.append(tag("tr", side, *(gap if cell is None else _cell(cell, write, scale) for cell in shown)))
         caption = tag("caption", f"[{', '.join(map(str, prefix))}, :, :]") if prefix else None
-        grids.append(tag("table", caption, tag("thead", head) if shape else None, tag("tbody", *rows), class_="mt-grid"))
-    total = math.prod(shape[:-2])
-    more = tag("div", f"{len(prefixes)} of {total:,} slices", class_="mt-soft mt-row") if len(prefixes) < total else None
+        top = tag("thead", head) if shape else None
+        grids.append(tag("table", caption, top, tag("tbody", *rows), class_="mt-grid"))
+    total, more = math.prod(shape[:-2]), None
+    if len(prefixes) < total:
+        more = tag("div", f"{len(prefixes)} of {total:,} slices", class_="mt-soft mt-row")
     return tag("div", *grids, more, class_="mt-slices mt-scroll", tabindex="0")
 
 
@@ -65,7 +68,7 @@ def _scale(facts: TensorFacts) -> float:
 
 
 def number_format(values: Sequence[Any]) -> Callable[[Any], str]:
-    """One way to write all these numbers: floats with the same number of digits, so that they can be compared."""
+    """One way to write all these numbers: floats with equally many digits, so that they can be compared."""
     finite = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
     largest = max(finite, default=0.0)
     whole = all(v.is_integer() for v in finite)

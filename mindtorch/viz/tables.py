@@ -8,32 +8,34 @@ from typing import Any
 from ..introspect import DispatchEvent, TensorFacts, TensorMeta
 from .html import Markup, join, page, row, table, tag
 from .palette import (
-    DEVICES, chip, count_text, device_badge, invalid_mark, mono, pending_mark, place_text, shape_text, size_text, soft, storage_chip, tuple_text,
+    DEVICES, chip, count_text, device_badge, invalid_mark, mono, pending_mark, place_text, shape_text, size_text,
+    soft, storage_chip, tuple_text,
 )  # fmt: skip
-
 
 
 def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
     """What ``%tensors`` shows."""
     if not rows:
         return page(tag("div", "no tensors in this notebook yet", class_="mt-soft"), kind="tensors")
-    sizes = {facts.storage: facts.storage_bytes for facts in rows}
-    caption = f"{count_text(len(rows), 'tensor')} over {count_text(len(sizes), 'storage')}, {size_text(sum(sizes.values()))}"
+    sharing = Counter(facts.storage for facts in rows)
+    total = sum({facts.storage: facts.storage_bytes for facts in rows}.values())
+    caption = f"{count_text(len(rows), 'tensor')} over {count_text(len(sharing), 'storage')}, {size_text(total)}"
     head = ("storage", "name", "type", "stride", "device", "view of", "version", "autograd")
-    left = Counter(facts.storage for facts in rows)
     body, before = [], None
     for facts in rows:
-        shared = None
+        storage = mark = None
         if facts.storage != before:
-            shared = tag("td", storage_chip(facts.storage), " ", soft(size_text(facts.storage_bytes)), rowspan=left[facts.storage])
-        before = facts.storage
-        mark = None if facts.pending is None else pending_mark() if facts.pending.error is None else invalid_mark()
+            size = soft(size_text(facts.storage_bytes))
+            storage = tag("td", storage_chip(facts.storage), " ", size, rowspan=sharing[facts.storage])
+        if facts.pending is not None:
+            mark = pending_mark() if facts.pending.error is None else invalid_mark()
         layout = tuple_text(facts.stride) + (f" offset {facts.offset}" if facts.offset else "")
         body.append(row(
-            shared, tag("td", tag("b", facts.name, class_="mt-clip", title=facts.name)), mono(_type(facts)), mono(layout),
-            join([device_badge(facts.device), mark], " "),
-            tag("span", _base(facts), class_="mt-clip", title=_base(facts)), _version(facts), _autograd(facts),
+            storage, _clipped("b", facts.name), mono(_type(facts)), mono(layout),
+            join([device_badge(facts.device), mark], " "), _clipped("span", _base(facts)), _version(facts),
+            _autograd(facts),
         ))  # fmt: skip
+        before = facts.storage
     return page(table(head, body, caption), kind="tensors")
 
 
@@ -42,9 +44,15 @@ def tensors_text(rows: Sequence[TensorFacts]) -> str:
     lines = [("name", "type", "stride", "offset", "device", "view of", "version", "autograd", "bytes")]
     for facts in rows:
         state = "" if facts.pending is None else " (pending)" if facts.pending.error is None else " (invalid)"
-        lines.append((facts.name, _type(facts), tuple_text(facts.stride), str(facts.offset), facts.device + state, _base(facts), _version(facts),
-                      _autograd(facts), size_text(facts.bytes)))
+        lines.append((
+            facts.name, _type(facts), tuple_text(facts.stride), str(facts.offset), facts.device + state,
+            _base(facts), _version(facts), _autograd(facts), size_text(facts.bytes),
+        ))  # fmt: skip
     return _aligned(lines)
+
+
+def _clipped(name: str, text: str) -> Markup:
+    return tag(name, text, class_="mt-clip", title=text)
 
 
 def _type(facts: TensorFacts) -> str:
@@ -75,30 +83,49 @@ def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:
     head = ("operator", "keys looked at", "kernel", "output", "time")
     body = []
     for event in events:
-        indent = tag("span", "└ ", class_="mt-soft", style=f"margin-left:{event.depth - 1}em") if event.depth else None
-        hint = f"called at {place_text(*event.site[:2])}, with {', '.join(map(_value, event.inputs)) or 'no arguments'}"
-        name = join([indent, tag("b", event.op, title=hint), pending_mark("recorded") if event.pending else None], " ")
-        keys = join([join(map(_key, event.path), " › "), chip("composite", "written in other operators, the rows below") if
-                     event.composite else None], " ")
+        width = max(1, round(60 * event.duration / longest))
+        bar = tag("span", class_="mt-bar", style=f"width:{width}px")
         kernel = join([mono(event.kernel), soft(_place(event), f"{event.file}:{event.line}")], " ")
-        outcome = tag("div", event.error, class_="mt-alert mt-wrap") if event.error else mono(_outputs(event), ", ".join(map(_value, event.outputs)))
-        bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(60 * event.duration / longest))}px")
-        body.append(row(name, keys, kernel, outcome, join([bar, _time(event.duration)], " ")))
+        body.append(row(_operator(event), _keys(event), kernel, _outcome(event), join([bar, _time(event.duration)], " ")))
     return page(table(head, body, f"{count_text(len(events), 'operator')}, {_time(total)}"), kind="dispatch")
 
 
-def dispatch_text(events: Sequence[DispatchEvent]) -> str:
-    """The same for a terminal."""
-    lines = [("operator", "keys", "kernel", "output", "time")]
-    for event in events:
-        lines.append((f"{'  ' * event.depth}{event.op}", " > ".join(event.path), f"{event.kernel} ({_place(event)})",
-                      event.error or _outputs(event), _time(event.duration)))
-    return _aligned(lines)
+def _operator(event: DispatchEvent) -> Markup:
+    indent = None
+    if event.depth:
+        indent = tag("span", "└ ", class_="mt-soft", style=f"margin-left:{event.depth - 1}em")
+    inputs = ", ".join(map(_value, event.inputs)) or "nothing"
+    name = tag("b", event.op, title=f"called at {place_text(*event.site[:2])} with {inputs}")
+    return join([indent, name, pending_mark("recorded") if event.pending else None], " ")
+
+
+def _keys(event: DispatchEvent) -> Markup:
+    note = chip("composite", "written in other operators, the rows below") if event.composite else None
+    return join([join(map(_key, event.path), " › "), note], " ")
 
 
 def _key(key: str) -> Markup:
     backend = f" mt-device mt-{key.lower()}" if key.lower() in DEVICES else ""
     return tag("span", key, class_=f"mt-chip{backend}", title=f"dispatch key {key}")
+
+
+def _outcome(event: DispatchEvent) -> Markup:
+    if event.error:
+        return tag("div", event.error, class_="mt-alert mt-wrap")
+    return mono(_outputs(event), ", ".join(map(_value, event.outputs)))
+
+
+def dispatch_text(events: Sequence[DispatchEvent]) -> str:
+    """The same for a terminal."""
+    lines = [("operator", "keys", "kernel", "output", "time")]
+    lines += [
+        (
+            f"{'  ' * event.depth}{event.op}", " > ".join(event.path), f"{event.kernel} ({_place(event)})",
+            event.error or _outputs(event), _time(event.duration),
+        )
+        for event in events
+    ]  # fmt: skip
+    return _aligned(lines)
 
 
 def _place(event: DispatchEvent) -> str:
@@ -122,5 +149,6 @@ def _time(nanoseconds: int) -> str:
 
 
 def _aligned(lines: Sequence[tuple[str, ...]]) -> str:
-    widths = [max(len(line[i]) for line in lines) for i in range(len(lines[0]))]
-    return "\n".join("  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip() for line in lines)
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    padded = (map(str.ljust, line, widths) for line in lines)
+    return "\n".join("  ".join(cells).rstrip() for cells in padded)

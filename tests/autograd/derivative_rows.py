@@ -59,6 +59,7 @@ def indices(*values: int) -> Any:
 # An operator that writes in place gets a copy of the first.
 CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "_conj_physical": lambda: (zs(),),
+    "_euclidean_dist": lambda: (matrix(), matrix().detach().add(0.3).requires_grad_()),
     "_reshape_alias_copy": lambda: (matrix(), (3, 2), (2, 1)),
     "as_strided_": lambda: (matrix(), (2, 2), (3, 1), 0),
     "bernoulli_.Tensor": lambda: (signs(), vector(0.2, 0.5, 0.8)),

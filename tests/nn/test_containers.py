@@ -193,7 +193,8 @@ PARAMETER_DICTIONARIES = {
     "kept order": lambda p, t: list(t.nn.ParameterDict(OrderedDict(b=t.ones(1), a=t.ones(1)))),
     "names": lambda p, t: [name for name, _ in p.named_parameters()],
     "get": lambda p, t: (p.get("z"), p.get("z", 3), p.get("a")),
-    "setdefault": lambda p, t: (p.setdefault("a", 1), p.setdefault("n", t.ones(1)), type(p["n"]), p.setdefault("none")),
+    "setdefault": lambda p, t: (p.setdefault("a", 1), p.setdefault("n", t.ones(1)), type(p["n"]),
+                                p.setdefault("none")),
     "pop": lambda p, t: (p.pop("a"), list(p)),
     "pop missing": lambda p, t: p.pop("z"),
     "popitem": lambda p, t: (p.popitem(), list(p)),
@@ -213,4 +214,5 @@ PARAMETER_DICTIONARIES = {
 
 @pytest.mark.parametrize("case", PARAMETER_DICTIONARIES)
 def test_parameter_dict(case):
-    same(lambda t: PARAMETER_DICTIONARIES[case](parameter_dictionary(t), t), message="from a number" not in case)
+    same(lambda t: PARAMETER_DICTIONARIES[case](parameter_dictionary(t), t),
+         message="from a number" not in case)

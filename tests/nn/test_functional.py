@@ -13,16 +13,18 @@ from tests.support import assert_same
 PYTHON = [name for name, function in vars(torch.nn.functional).items()
           if inspect.isfunction(function) and name[0] != "_" and hasattr(mindtorch.nn.functional, name)
           and inspect.isfunction(getattr(mindtorch.nn.functional, name))
-          and not hasattr(getattr(mindtorch.nn.functional, name), "packet")]  # of operators, whose schema is the signature
+          # of operators, whose schema is the signature
+          and not hasattr(getattr(mindtorch.nn.functional, name), "packet")]
 
 
 @pytest.mark.parametrize("name", PYTHON)
 def test_signatures(name):
-    theirs, ours = (inspect.signature(getattr(lib.nn.functional, name)).parameters.values() for lib in (torch, mindtorch))
+    theirs, ours = (inspect.signature(getattr(lib.nn.functional, name)).parameters.values() for lib in (torch,
+                                                                                                        mindtorch))
     assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs]
 
 
-# -- linear ------------------------------------------------------------------------------------------------------------
+# -- linear --------------------------------------------------------------------------------------------------
 
 
 def graph(node, depth=4):
@@ -33,8 +35,10 @@ def graph(node, depth=4):
 
 
 INPUTS = {
-    "vector": lambda t: t.randn(3), "matrix": lambda t: t.randn(4, 3), "matrix transposed": lambda t: t.randn(3, 4).t(),
-    "batch": lambda t: t.randn(2, 4, 3), "batch of batches": lambda t: t.randn(2, 2, 4, 3), "empty": lambda t: t.randn(0, 3),
+    "vector": lambda t: t.randn(3), "matrix": lambda t: t.randn(4, 3),
+    "matrix transposed": lambda t: t.randn(3, 4).t(),
+    "batch": lambda t: t.randn(2, 4, 3), "batch of batches": lambda t: t.randn(2, 2, 4, 3),
+    "empty": lambda t: t.randn(0, 3),
     "batch transposed": lambda t: t.randn(4, 2, 3).transpose(0, 1),
 }  # fmt: skip
 
@@ -57,7 +61,8 @@ def test_linear(case, bias):
 def test_linear_saves_what_pytorch_saves():
     def program(t):
         node = t.nn.Linear(3, 5)(t.ones(4, 3, requires_grad=True)).grad_fn
-        return (node._saved_mat1.shape, node._saved_mat2.stride(), node._saved_mat1_sym_sizes, node._saved_mat2_sym_strides,
+        return (node._saved_mat1.shape, node._saved_mat2.stride(), node._saved_mat1_sym_sizes,
+                node._saved_mat2_sym_strides,
                 node._saved_alpha, [below.name() for below, _ in node.next_functions])
 
     same(program)
@@ -88,7 +93,8 @@ def test_a_gradient_that_something_else_refers_to_is_copied():
 def test_second_derivatives_of_linear():
     def program(t):
         x, weight = t.randn(4, 3).requires_grad_(), t.randn(5, 3).requires_grad_()
-        first = t.autograd.grad(t.nn.functional.linear(x, weight).tanh().sum(), [x, weight], create_graph=True)
+        first = t.autograd.grad(t.nn.functional.linear(x, weight).tanh().sum(), [x, weight],
+                                create_graph=True)
         return t.autograd.grad(first[0].square().sum() + first[1].square().sum(), [x, weight])
 
     same(program)
@@ -103,7 +109,7 @@ def test_linear_on_meta():
     same(program)
 
 
-# -- losses ------------------------------------------------------------------------------------------------------------
+# -- losses --------------------------------------------------------------------------------------------------
 
 
 def logits(t, *shape):
@@ -118,18 +124,25 @@ LOSSES = {
     "cross entropy": lambda t, F, x: F.cross_entropy(x(4, 3), classes(t, 4)),
     "cross entropy of one": lambda t, F, x: F.cross_entropy(x(3), classes(t)),
     "cross entropy of bytes": lambda t, F, x: F.cross_entropy(x(4, 3), classes(t, 4, dtype=t.uint8)),
-    "cross entropy of images": lambda t, F, x: F.cross_entropy(x(2, 3, 4, 5), classes(t, 2, 4, 5), reduction="none"),
-    "cross entropy of sequences": lambda t, F, x: F.cross_entropy(x(2, 3, 4), classes(t, 2, 4), reduction="none"),
-    "cross entropy of volumes": lambda t, F, x: F.cross_entropy(x(2, 3, 2, 2, 2), classes(t, 2, 2, 2, 2), t.tensor([0.5, 1.0, 2.0])),
+    "cross entropy of images": lambda t, F, x: F.cross_entropy(x(2, 3, 4, 5), classes(t, 2, 4, 5),
+                                                               reduction="none"),
+    "cross entropy of sequences": lambda t, F, x: F.cross_entropy(x(2, 3, 4), classes(t, 2, 4),
+                                                                  reduction="none"),
+    "cross entropy of volumes": lambda t, F, x: F.cross_entropy(x(2, 3, 2, 2, 2), classes(t, 2, 2, 2, 2),
+                                                                t.tensor([0.5, 1.0, 2.0])),
     "cross entropy ignoring": lambda t, F, x: F.cross_entropy(x(6, 3), classes(t, 6), ignore_index=1),
     "cross entropy ignoring all": lambda t, F, x: F.cross_entropy(x(2, 3), t.tensor([-100, -100])),
     "cross entropy of nothing": lambda t, F, x: F.cross_entropy(x(0, 3), classes(t, 0)),
-    "cross entropy smoothed": lambda t, F, x: F.cross_entropy(x(6, 3), classes(t, 6), t.tensor([0.5, 1.0, 2.0]), ignore_index=0,
+    "cross entropy smoothed": lambda t, F, x: F.cross_entropy(x(6, 3), classes(t, 6),
+                                                              t.tensor([0.5, 1.0, 2.0]), ignore_index=0,
                                                               label_smoothing=0.3),
-    "cross entropy smoothed sum": lambda t, F, x: F.cross_entropy(x(2, 3, 4), classes(t, 2, 4), label_smoothing=0.3, reduction="sum"),
-    "cross entropy of probabilities": lambda t, F, x: F.cross_entropy(x(4, 3), t.rand(4, 3), t.tensor([0.5, 1.0, 2.0]),
+    "cross entropy smoothed sum": lambda t, F, x: F.cross_entropy(x(2, 3, 4), classes(t, 2, 4),
+                                                                  label_smoothing=0.3, reduction="sum"),
+    "cross entropy of probabilities": lambda t, F, x: F.cross_entropy(x(4, 3), t.rand(4, 3),
+                                                                      t.tensor([0.5, 1.0, 2.0]),
                                                                       label_smoothing=0.1),
-    "cross entropy of one's probabilities": lambda t, F, x: F.cross_entropy(x(3), t.rand(3), reduction="none"),
+    "cross entropy of one's probabilities": lambda t, F, x: F.cross_entropy(x(3), t.rand(3),
+                                                                            reduction="none"),
     "nll": lambda t, F, x: F.nll_loss(x(4, 3), classes(t, 4), t.tensor([0.5, 1.0, 2.0]), reduction="sum"),
     "nll of images": lambda t, F, x: F.nll_loss(x(2, 3, 2, 2), classes(t, 2, 2, 2), ignore_index=2),
     "nll without rows of order": lambda t, F, x: F.nll_loss(x(3, 4).t(), classes(t, 4)),
@@ -208,8 +221,10 @@ REFUSED = {
     "cross entropy smoothed too much": lambda t, F: F.cross_entropy(z(t, 2, 3), i(t, 2), label_smoothing=2.0),
     "cross entropy of integer probabilities": lambda t, F: F.cross_entropy(z(t, 2, 3), i(t, 2, 3)),
     "cross entropy of probabilities of another shape": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 4)),
-    "cross entropy of probabilities, ignoring": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3), ignore_index=2),
-    "cross entropy of probabilities with few weights": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3), z(t, 2)),
+    "cross entropy of probabilities, ignoring": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3),
+                                                                             ignore_index=2),
+    "cross entropy of probabilities with few weights": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3),
+                                                                                    z(t, 2)),
     "mse of integers": lambda t, F: F.mse_loss(i(t, 2), i(t, 2)),
     "mse of complex numbers": lambda t, F: F.mse_loss(z(t, 2, dtype=t.complex64), z(t, 2, dtype=t.complex64)),
     "mse with a weight of another size": lambda t, F: F.mse_loss(z(t, 2), z(t, 2), weight=z(t, 1)),
@@ -221,7 +236,8 @@ REFUSED = {
     "bce of targets out of range": lambda t, F: F.binary_cross_entropy(z(t, 2), z(t, 2) + 2),
     "bce with logits of another size": lambda t, F: F.binary_cross_entropy_with_logits(z(t, 2), z(t, 1)),
     "kl of integers": lambda t, F: F.kl_div(i(t, 2), i(t, 2)),
-    "margin ranking of different dimensions": lambda t, F: F.margin_ranking_loss(z(t, 2), z(t, 2, 1), z(t, 2)),
+    "margin ranking of different dimensions": lambda t, F: F.margin_ranking_loss(z(t, 2), z(t, 2, 1),
+                                                                                 z(t, 2)),
     "triplet margin": lambda t, F: F.triplet_margin_loss(z(t, 2), z(t, 2), z(t, 2), margin=0),
     "triplets of different dimensions": lambda t, F: F.triplet_margin_loss(z(t, 2), z(t, 2, 1), z(t, 2)),
     "dropout chance": lambda t, F: F.dropout(z(t, 2), 1.5),

@@ -58,7 +58,8 @@ def test_dirac_in_groups():
     same(lambda t: t.nn.init.dirac_(t.empty(6, 2, 3), groups=2))
 
 
-@pytest.mark.parametrize("nonlinearity", ["linear", "conv2d", "conv_transpose3d", "sigmoid", "tanh", "relu", "leaky_relu", "selu"])
+@pytest.mark.parametrize("nonlinearity", ["linear", "conv2d", "conv_transpose3d", "sigmoid", "tanh", "relu",
+                                          "leaky_relu", "selu"])
 def test_gains(nonlinearity):
     same(lambda t: round(t.nn.init.calculate_gain(nonlinearity), 12))
     same(lambda t: round(t.nn.init.calculate_gain(nonlinearity, 0.3), 12))
@@ -99,7 +100,8 @@ def test_warnings():
         same(program)
 
 
-@pytest.mark.parametrize("name", [name for name in dir(torch.nn.init) if name.endswith("_") and name[0] != "_"])
+@pytest.mark.parametrize("name", [name for name in dir(torch.nn.init) if name.endswith("_")
+                                  and name[0] != "_"])
 def test_signatures(name):
     ours, theirs = (inspect.signature(getattr(lib.nn.init, name)).parameters for lib in (mindtorch, torch))
     assert [(p.name, p.default) for p in ours.values()] == [(p.name, p.default) for p in theirs.values()]

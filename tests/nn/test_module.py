@@ -11,11 +11,14 @@ from tests.nn.both import same
 
 
 def net(t):
-    return t.nn.Sequential(t.nn.Linear(3, 4), t.nn.ReLU(), t.nn.Sequential(t.nn.Linear(4, 2), t.nn.Dropout(0.3)))
+    return t.nn.Sequential(t.nn.Linear(3, 4), t.nn.ReLU(), t.nn.Sequential(t.nn.Linear(4, 2),
+                                                                           t.nn.Dropout(0.3)))
 
 
 class Owner:
-    """A module with a parameter, a buffer of each kind, a missing one of each, and a child, in both libraries."""
+    """A module with a parameter, a buffer of each kind, a missing one of each, and a child, in both
+    libraries.
+    """
 
     def __new__(cls, t):
         class Model(t.nn.Module):
@@ -42,14 +45,15 @@ def assigned(name, make):
     def program(t):
         model = Owner(t)
         setattr(model, name, make(t))
-        return (list(model._parameters), list(model._buffers), list(model._modules), sorted(model._non_persistent_buffers_set),
-                name in model.__dict__)
+        return (list(model._parameters), list(model._buffers), list(model._modules),
+                sorted(model._non_persistent_buffers_set), name in model.__dict__)
 
     return program
 
 
 VALUES = {
-    "a parameter": lambda t: t.nn.Parameter(t.ones(1)), "a tensor": lambda t: t.ones(1), "a module": lambda t: t.nn.ReLU(),
+    "a parameter": lambda t: t.nn.Parameter(t.ones(1)), "a tensor": lambda t: t.ones(1),
+    "a module": lambda t: t.nn.ReLU(),
     "None": lambda t: None, "a number": lambda t: 3, "a buffer": lambda t: t.nn.Buffer(t.ones(1)),
     "a passing buffer": lambda t: t.nn.Buffer(t.ones(1), persistent=False),
 }  # fmt: skip
@@ -138,7 +142,8 @@ def test_parameters_and_buffers_with_their_names():
         shared = t.nn.ModuleList([model, model, net(t)])
         return [[name for name, _ in found] for found in (
             model.named_parameters(), model.named_buffers(), model.named_children(), model.named_modules(),
-            shared.named_parameters(), shared.named_parameters(remove_duplicate=False), shared.named_modules(),
+            shared.named_parameters(), shared.named_parameters(remove_duplicate=False),
+            shared.named_modules(),
             shared.named_modules(remove_duplicate=False), shared.named_parameters(prefix="p", recurse=False),
             shared.named_buffers(prefix="p"), shared.named_children(), model.named_parameters(recurse=False))]
 
@@ -195,10 +200,13 @@ def test_zero_grad(set_to_none):
 
 CONVERSIONS = {
     "double": lambda m, t: m.double(), "half": lambda m, t: m.half(), "bfloat16": lambda m, t: m.bfloat16(),
-    "float": lambda m, t: m.double().float(), "to dtype": lambda m, t: m.to(t.float64), "to device": lambda m, t: m.to("cpu"),
-    "to both": lambda m, t: m.to("cpu", t.float64), "to another": lambda m, t: m.to(t.ones(1, dtype=t.float16)),
+    "float": lambda m, t: m.double().float(), "to dtype": lambda m, t: m.to(t.float64), "to device": lambda m,
+    t: m.to("cpu"),
+    "to both": lambda m, t: m.to("cpu", t.float64), "to another": lambda m,
+    t: m.to(t.ones(1, dtype=t.float16)),
     "type": lambda m, t: m.type(t.float64), "type by name": lambda m, t: m.type("torch.DoubleTensor"),
-    "to meta": lambda m, t: m.to("meta"), "to empty": lambda m, t: m.to_empty(device="meta"), "cpu": lambda m, t: m.cpu(),
+    "to meta": lambda m, t: m.to("meta"), "to empty": lambda m, t: m.to_empty(device="meta"), "cpu": lambda m,
+    t: m.cpu(),
 }  # fmt: skip
 
 
@@ -211,7 +219,8 @@ def test_converting_keeps_the_parameters_objects(name):
         weight, gradient, mean = model.weight, model.weight.grad, model.mean
         converted = CONVERSIONS[name](model, t)
         return (converted is model, model.weight is weight, model.weight.grad is gradient, model.mean is mean,
-                model.weight, model.weight.grad, model.mean, model.count, isinstance(model.weight, t.nn.Parameter),
+                model.weight, model.weight.grad, model.mean, model.count, isinstance(model.weight,
+                                                                                     t.nn.Parameter),
                 model.weight.is_leaf)
 
     same(program)
@@ -264,7 +273,8 @@ def test_repr():
 
         model = t.nn.Sequential(net(t), Named(), t.nn.Module(), t.nn.Linear(2, 2, bias=False))
         model.add_module("none", None)
-        return repr(model), repr(Named()), repr(t.nn.Parameter(t.ones(2))), repr(t.nn.Parameter(t.ones(2), requires_grad=False))
+        return repr(model), repr(Named()), repr(t.nn.Parameter(t.ones(2))), repr(t.nn.Parameter(t.ones(2),
+                                                                                                requires_grad=False))
 
     same(program)
 
@@ -285,9 +295,11 @@ def test_parameter():
         param = t.nn.Parameter(data)
         data.add_(1)
         copied = copy.deepcopy(param)
-        return (param, param.data_ptr() == data.data_ptr(), type(param.data), type(param + 1), type(param.detach()),
+        return (param, param.data_ptr() == data.data_ptr(), type(param.data), type(param + 1),
+                type(param.detach()),
                 type(copied), copied, isinstance(data, t.nn.Parameter), t.nn.Parameter().shape,
-                t.nn.Parameter(data, requires_grad=False), param.is_leaf, param._version, t.nn.Parameter(param * 2).is_leaf)
+                t.nn.Parameter(data, requires_grad=False), param.is_leaf, param._version,
+                t.nn.Parameter(param * 2).is_leaf)
 
     same(program)
 
@@ -295,6 +307,7 @@ def test_parameter():
 def test_buffer_is_a_marked_tensor():
     def program(t):
         buffer = t.nn.Buffer(t.ones(2), persistent=False)
-        return type(buffer), isinstance(buffer, t.nn.Buffer), isinstance(t.ones(2), t.nn.Buffer), buffer.persistent
+        return type(buffer), isinstance(buffer, t.nn.Buffer), isinstance(t.ones(2),
+                                                                         t.nn.Buffer), buffer.persistent
 
     same(program)

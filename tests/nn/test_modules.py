@@ -12,25 +12,30 @@ import mindtorch
 from tests.nn.both import same
 from tests.support import assert_same, port
 
-#: Entries of the database whose modules come with convolutions, normalisation, recurrence, attention and images.
+#: Entries of the database whose modules come with convolutions, normalisation, recurrence, attention and
+#: images.
 LATER = {
     name for name in (info.name for info in module_db)
-    if any(part in name for part in ("Conv", "Norm", "Pool", "Pad", "RNN", "LSTM", "GRU", "Transformer", "MultiheadAttention",
-                                     "Embedding", "Fold", "CTC", "LocalResponse", "LinearCrossEntropy", "Shuffle", "Upsample",
+    if any(part in name for part in ("Conv", "Norm", "Pool", "Pad", "RNN", "LSTM", "GRU", "Transformer",
+                                     "MultiheadAttention",
+                                     "Embedding", "Fold", "CTC", "LocalResponse", "LinearCrossEntropy",
+                                     "Shuffle", "Upsample",
                                      "Adaptive"))
 }  # fmt: skip
 INFOS = {info.name: info for info in module_db if info.name not in LATER}
 
 
 def samples(info, training):
-    return info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=True, training=training)
+    return info.module_inputs_func(info, device="cpu", dtype=torch.float32, requires_grad=True,
+                                   training=training)
 
 
 def built(sample, info):
     """The sample's module in PyTorch and in mindtorch, with the same state."""
     arguments = sample.constructor_input
     theirs = info.module_cls(*arguments.args, **arguments.kwargs)
-    ours = getattr(mindtorch.nn, info.module_cls.__name__)(*port(arguments.args, mindtorch), **port(arguments.kwargs, mindtorch))
+    ours = getattr(mindtorch.nn, info.module_cls.__name__)(*port(arguments.args, mindtorch),
+                                                           **port(arguments.kwargs, mindtorch))
     ours.load_state_dict(port(dict(theirs.state_dict()), mindtorch))
     return ours, theirs
 
@@ -53,11 +58,13 @@ def test_outputs_and_gradients(name, training):
         assert_same(result, expected)
         if not expected.requires_grad:
             continue
-        # mindtorch has one overload for numbers and tensors where PyTorch has two, DivBackward0 and DivBackward1
+        # mindtorch has one overload for numbers and tensors where PyTorch has two, DivBackward0 and
+        # DivBackward1
         assert result.grad_fn.name().rstrip("01") == expected.grad_fn.name().rstrip("01")
         result.sum().backward()
         expected.sum().backward()
-        for mine, other in zip([*given[0], *ours.parameters()], [*inputs.args, *theirs.parameters()], strict=True):
+        for mine, other in zip([*given[0], *ours.parameters()], [*inputs.args, *theirs.parameters()],
+                               strict=True):
             if isinstance(other, torch.Tensor) and other.requires_grad and other.is_leaf:
                 assert_same(mine.grad, other.grad)
 
@@ -73,7 +80,8 @@ def test_signatures(name):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("make", [lambda t, b: t.nn.Linear(17, 5, bias=b), lambda t, b: t.nn.Bilinear(3, 4, 5, bias=b)])
+@pytest.mark.parametrize("make", [lambda t, b: t.nn.Linear(17, 5, bias=b), lambda t, b: t.nn.Bilinear(3, 4, 5,
+                                                                                                      bias=b)])
 def test_initial_values_are_those_of_the_seed(make, bias):
     torch.manual_seed(11)
     mindtorch.manual_seed(11)

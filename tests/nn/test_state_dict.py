@@ -32,8 +32,10 @@ def test_keys_values_and_metadata():
     def program(t):
         model = t.nn.Sequential(Owner(t), stateful(t, 2))
         state = model.state_dict()
-        return (state, state._metadata, type(state).__name__, model.state_dict(prefix="a."), model.state_dict(keep_vars=True),
-                list(model.state_dict(destination={"x": 1})), state["0.weight"].data_ptr() == model[0].weight.data_ptr())
+        return (state, state._metadata, type(state).__name__, model.state_dict(prefix="a."),
+                model.state_dict(keep_vars=True),
+                list(model.state_dict(destination={"x": 1})), state["0.weight"].data_ptr()
+                == model[0].weight.data_ptr())
 
     same(program)
 
@@ -77,7 +79,8 @@ def test_loading(name, strict, assign):
 def test_loading_extra_state():
     def program(t):
         model = stateful(t)
-        keys = [model.load_state_dict({"_extra_state": {"count": 9}}), model.load_state_dict({}, strict=False)]
+        keys = [model.load_state_dict({"_extra_state": {"count": 9}}), model.load_state_dict({},
+                                                                                             strict=False)]
         return model.count, keys, t.nn.ReLU().load_state_dict({"_extra_state": 1}, strict=False)
 
     same(program)
@@ -114,8 +117,10 @@ def test_hooks_run_in_order_with_their_arguments():
     def program(t):
         seen = []
         model = t.nn.Sequential(t.nn.Linear(1, 1), t.nn.ReLU())
-        model.register_state_dict_pre_hook(lambda m, prefix, keep: seen.append(("pre", m is model, prefix, keep)))
-        model.register_state_dict_post_hook(lambda m, state, prefix, meta: seen.append(("post", list(state), prefix, meta)))
+        model.register_state_dict_pre_hook(lambda m, prefix, keep: seen.append(("pre", m is model, prefix,
+                                                                                keep)))
+        model.register_state_dict_post_hook(lambda m, state, prefix, meta: seen.append(("post", list(state),
+                                                                                        prefix, meta)))
         model[0]._register_state_dict_hook(lambda m, state, prefix, meta: state.pop(prefix + "bias"))
         state = model.state_dict(prefix="a.")
 

@@ -26,8 +26,8 @@ def test_clipping_the_norm(norm, limit):
 def test_clipping_the_norm_of_one_none_and_no_tensors():
     def program(t):
         params = with_gradients(t)
-        return (t.nn.utils.clip_grad_norm_(params[0], 1.0), params[0].grad, t.nn.utils.clip_grad_norm_(params[2], 1.0),
-                t.nn.utils.clip_grad_norm_([], 1.0))
+        return (t.nn.utils.clip_grad_norm_(params[0], 1.0), params[0].grad,
+                t.nn.utils.clip_grad_norm_(params[2], 1.0), t.nn.utils.clip_grad_norm_([], 1.0))
 
     same(program)
 

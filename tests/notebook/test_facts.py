@@ -99,7 +99,7 @@ def test_coverage_of_any_layout_is_exact(data):
     facts = introspect.storage_facts(tensor, segments=segments)
     touched = np.zeros(90)
     touched[[offset + sum(i * s for i, s in zip(index, stride, strict=True)) for index in np.ndindex(*shape)]] = 1
-    expected = [part.mean() for part in np.split(touched, range(facts.segment_bytes // 4, 48, facts.segment_bytes // 4))]
+    expected = [part.mean() for part in np.split(touched, range(facts.segment_bytes // 4, 90, facts.segment_bytes // 4))]
     np.testing.assert_allclose(facts.sharers[0].coverage, expected)
 
 

@@ -14,12 +14,11 @@ from ..derivative import derivative
 from .linalg import adjoint, conj
 from .linalg import adjoint as _adjoint  # where an operator has a parameter of that name
 
-(cat, cholesky_solve, householder_product, lu_solve, matrix_exp, ormqr, pinv, solve, solve_triangular,
- svd) = (
+cat, cholesky_solve, det, lu_solve, lu_unpack, matrix_exp, ormqr, pinv, solve, solve_triangular, svd = (
     registry[name].call for name in (
-        "cat", "cholesky_solve", "linalg_householder_product", "linalg_lu_solve", "linalg_matrix_exp",
-        "ormqr",
+        "cat", "cholesky_solve", "linalg_det", "linalg_lu_solve", "lu_unpack", "linalg_matrix_exp", "ormqr",
         "linalg_pinv.atol_rtol_tensor", "linalg_solve", "linalg_solve_triangular", "linalg_svd"))
+Pair = tuple[Any, Any]
 
 
 def diagonal_of(x: Any) -> Any:
@@ -37,8 +36,7 @@ def real(x: Any) -> Any:
 # -- systems, inverses, determinants -------------------------------------------------------------------------
 
 
-def solve_grad(grad: Any, A: Any, B_shape: Any, result: Any, LU: Any, pivots: Any, left: bool) -> tuple[Any,
-                                                                                                        Any]:
+def solve_grad(grad: Any, A: Any, B_shape: Any, result: Any, LU: Any, pivots: Any, left: bool) -> Pair:
     vector = len(B_shape) == 1 or (A.ndim - 1 == len(B_shape) and tuple(B_shape) == tuple(A.shape[:-1]))
     if vector:
         grad, result = grad.unsqueeze(-1), result.unsqueeze(-1)
@@ -71,14 +69,12 @@ def sign_of(pivots: Any) -> Any:
 
 
 def singular_det_grad(grad: Any, A: Any) -> Any:
-    """By the singular value decomposition, where one or more values are 0: the cofactors are products of the
-    others.
-    """
+    """By singular values, of which one or more are 0: the cofactors are products of the others."""
     U, S, Vh = svd(A, True)
     n = S.shape[-1]
-    others = S.unsqueeze(-2).expand((*S.shape, n)).masked_fill(diagonal_matrix(S.detach() * 0 + 1) != 0,
-                                                               1).prod(-1)
-    scale = (grad * conj(registry["linalg_det"].call(U) * registry["linalg_det"].call(Vh))).unsqueeze(-1)
+    itself = diagonal_matrix(S.detach() * 0 + 1) != 0
+    others = S.unsqueeze(-2).expand((*S.shape, n)).masked_fill(itself, 1).prod(-1)
+    scale = (grad * conj(det(U) * det(Vh))).unsqueeze(-1)
     return (U * (scale * others).unsqueeze(-2)) @ Vh
 
 
@@ -121,18 +117,15 @@ def lu_grad(gL: Any, gU: Any, P: Any, L: Any, U: Any) -> Any:
     g = solve_triangular(adjoint(U1), middle, False, False)
     g = solve_triangular(adjoint(L1), g, True, True, True)
     if n > k:
-        below = solve_triangular(adjoint(U1), gL2, False,
-                                 False) if gL is not None else g.new_zeros((*g.shape[:-2], n - k, m))
-        g = cat([g, below], -2)
+        g = widened(g, n, m) if gL is None else cat([g, solve_triangular(adjoint(U1), gL2, False, False)], -2)
     elif m > k:
-        beside = solve_triangular(adjoint(L1), gU2, True, True,
-                                  True) if gU is not None else g.new_zeros((*g.shape[:-1], m - k))
-        g = cat([g, beside], -1)
+        g = widened(g, n, m) if gU is None else cat(
+            [g, solve_triangular(adjoint(L1), gU2, True, True, True)], -1)
     return P @ g
 
 
 def lu_factor_grad(grad: Any, LU: Any, pivots: Any) -> Any:
-    P, L, U = registry["lu_unpack"].call(LU, pivots)
+    P, L, U = lu_unpack(LU, pivots)
     k = U.shape[-2]
     return lu_grad(grad.narrow(-1, 0, k).tril(-1), grad.narrow(-2, 0, k).triu(), P, L, U)
 
@@ -159,7 +152,7 @@ def lu_solve_grad(grad: Any, LU: Any, pivots: Any, result: Any, left: bool, adjo
     """The gradient of the packed factors."""
     if not left:  # X A = B is A^H X^H = B^H
         grad, result, adjoint = _adjoint(grad), _adjoint(result), not adjoint
-    P, L, U = registry["lu_unpack"].call(LU, pivots)
+    P, L, U = lu_unpack(LU, pivots)
     if not adjoint:
         right = -solve_triangular(_adjoint(U), grad, False) @ _adjoint(result)
         g_upper = right
@@ -188,14 +181,14 @@ def triangle(x: Any, upper: bool, unitriangular: bool = False) -> Any:
 
 
 def solve_triangular_grad(grad: Any, self: Any, result: Any, upper: bool, left: bool,
-                          unitriangular: bool) -> tuple[Any, Any]:
+                          unitriangular: bool) -> Pair:
     g_b = solve_triangular(adjoint(self), grad, not upper, left, unitriangular)
     g_a = -(g_b @ adjoint(result) if left else adjoint(result) @ g_b)
     return triangle(g_a, upper, unitriangular), g_b
 
 
 def triangular_solve_grad(grads: Any, A: Any, solution: Any, upper: bool, transpose: bool,
-                          unitriangular: bool) -> tuple[Any, Any]:
+                          unitriangular: bool) -> Pair:
     grad, g_copy = grads
     if grad is None:
         return solution.new_zeros(solution.shape), g_copy
@@ -213,7 +206,7 @@ def cholesky_grad(grad: Any, L: Any, upper: bool) -> Any:
     return solve_triangular(L, g, False, False)
 
 
-def cholesky_solve_grad(grad: Any, input2: Any, result: Any, upper: bool) -> tuple[Any, Any]:
+def cholesky_solve_grad(grad: Any, input2: Any, result: Any, upper: bool) -> Pair:
     g_b = cholesky_solve(grad, input2, upper)
     common = g_b @ adjoint(result)
     common = common + adjoint(common)
@@ -264,7 +257,7 @@ def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
     return solve_triangular(adjoint(R), g, False, False)
 
 
-def householder_product_grad(grad: Any, input: Any, tau: Any) -> tuple[Any, Any]:
+def householder_product_grad(grad: Any, input: Any, tau: Any) -> Pair:
     """Of Q = H1 H2 ... Hk, with reflections H = I - tau v v^H: from the right, the partial products; from
     the left, what arrives at each of them.
     """
@@ -310,8 +303,8 @@ def _reflected(x: Any, v: Any, t: Any) -> Any:
     return x - t * (v @ (adjoint(v) @ x))
 
 
-def ormqr_grad(grad: Any, self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> tuple[Any, Any,
-                                                                                                     Any]:
+def ormqr_grad(grad: Any, self: Any, input2: Any, input3: Any, left: bool,
+               transpose: bool) -> tuple[Any, Any, Any]:
     g_other = ormqr(self, input2, grad, left, not transpose)
     # that of the whole Q: of Q C, Q^H C, C Q or C Q^H
     g_q = grad @ adjoint(input3) if left else adjoint(input3) @ grad
@@ -427,7 +420,7 @@ def pinv_grad(grad: Any, result: Any, self: Any) -> Any:
     return PhK - adjoint(K @ P) - (PhK @ P) @ A + ((Gh - A @ K) @ P) @ Ph
 
 
-def lstsq_grad(grads: Any, self: Any, b: Any, solution: Any) -> tuple[Any, Any]:
+def lstsq_grad(grads: Any, self: Any, b: Any, solution: Any) -> Pair:
     g_solution, g_residuals = grads[:2]
     vector = self.ndim - b.ndim == 1 and tuple(b.shape) == tuple(self.shape[:-1])
     right, x = (b.unsqueeze(-1), solution.unsqueeze(-1)) if vector else (b, solution)

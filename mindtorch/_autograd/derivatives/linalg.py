@@ -55,10 +55,10 @@ derivative("mm",
            mat2=lambda grad, self, mat2_shape, mat2_stride: grad_of_mat2(grad, self, mat2_shape, mat2_stride))
 derivative("addmm",
            self=lambda grad, self_shape, beta: scaled(reduce_grad(grad, self_shape), beta),
-           mat1=lambda grad, mat2, mat1_shape, mat1_stride,
-           alpha: grad_of_mat1(grad, mat2, mat1_shape, mat1_stride, alpha),
-           mat2=lambda grad, mat1, mat2_shape, mat2_stride,
-           alpha: grad_of_mat2(grad, mat1, mat2_shape, mat2_stride, alpha))
+           mat1=lambda grad, mat2, mat1_shape, mat1_stride, alpha:
+               grad_of_mat1(grad, mat2, mat1_shape, mat1_stride, alpha),
+           mat2=lambda grad, mat1, mat2_shape, mat2_stride, alpha:
+               grad_of_mat2(grad, mat1, mat2_shape, mat2_stride, alpha))
 derivative("bmm",
            self=lambda grad, mat2: bmm(grad, adjoint(mat2)),
            mat2=lambda grad, self: bmm(adjoint(self), grad))
@@ -70,8 +70,9 @@ derivative("addbmm",
            self=lambda grad, beta: scaled(grad, beta),
            batch1=lambda grad, batch2, alpha: scaled(bmm(repeated(grad, batch2), adjoint(batch2)), alpha),
            batch2=lambda grad, batch1, alpha: scaled(bmm(adjoint(batch1), repeated(grad, batch1)), alpha))
-derivative("mv", self=lambda grad, vec: outer(grad, conj(vec)), vec=lambda grad,
-           self: mv(conj(t(self)), grad))
+derivative("mv",
+           self=lambda grad, vec: outer(grad, conj(vec)),
+           vec=lambda grad, self: mv(conj(t(self)), grad))
 derivative("addmv",
            self=lambda grad, beta: scaled(grad, beta),
            mat=lambda grad, vec, alpha: scaled(outer(grad, conj(vec)), alpha),

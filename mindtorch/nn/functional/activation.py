@@ -1,4 +1,6 @@
-"""Activation functions of ``torch.nn.functional``. Those with ``inplace`` write into their input if it is set."""
+"""Activation functions of ``torch.nn.functional``. Those with ``inplace`` write into their input if it is
+set.
+"""
 from __future__ import annotations
 
 import warnings
@@ -10,11 +12,13 @@ from ..._tensor import Tensor
 
 celu_, elu_, gelu, glu, hardshrink, hardtanh_, leaky_relu_, logsigmoid, prelu, relu_, rrelu_, selu_, softplus, softshrink, \
     threshold_ = map(make_function, (
-        "celu_", "elu_", "gelu", "glu", "hardshrink", "hardtanh_", "leaky_relu_", "log_sigmoid", "prelu", "relu_", "rrelu_",
+        "celu_", "elu_", "gelu", "glu", "hardshrink", "hardtanh_", "leaky_relu_", "log_sigmoid", "prelu",
+        "relu_", "rrelu_",
         "selu_", "softplus", "softshrink", "threshold_"))
 _celu, _elu, _hardsigmoid, _hardsigmoid_, _hardswish, _hardswish_, _hardtanh, _leaky_relu, _log_softmax, _mish, _mish_, _relu, \
     _relu6, _rrelu, _selu, _silu, _silu_, _softmax, _threshold = map(make_function, (
-        "celu", "elu", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "hardtanh", "leaky_relu", "log_softmax", "mish",
+        "celu", "elu", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "hardtanh", "leaky_relu",
+        "log_softmax", "mish",
         "mish_", "relu", "relu6", "rrelu", "selu", "silu", "silu_", "softmax", "threshold"))
 sigmoid, tanh = make_function("sigmoid"), make_function("tanh")
 
@@ -65,7 +69,8 @@ def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = Fals
     return (leaky_relu_ if inplace else _leaky_relu)(input, negative_slope)
 
 
-def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False, inplace: bool = False) -> Tensor:
+def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
+          inplace: bool = False) -> Tensor:
     """``leaky_relu`` with slopes drawn from [lower, upper) in training, their mean otherwise."""
     return (rrelu_ if inplace else _rrelu)(input, lower, upper, training)
 
@@ -100,12 +105,13 @@ def softsign(input: Tensor) -> Tensor:
     return input / (input.abs() + 1)  # type: ignore[operator]
 
 
-# -- over a dimension --------------------------------------------------------------------------------------------------
+# -- over a dimension ----------------------------------------------------------------------------------------
 
 
 def _implied_dim(name: str, ndim: int, stacklevel: int) -> int:
     """The dimension that a call without one means, with PyTorch's warning."""
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an argument.",
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
+                  "dim=X as an argument.",
                   stacklevel=stacklevel)
     return 0 if ndim in (0, 1, 3) else 1
 
@@ -131,8 +137,11 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return _log_softmax(input, dim, dtype)
 
 
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
-    """A sample of the Gumbel-softmax distribution; if ``hard``, a one-hot vector with the soft sample's gradient."""
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10,
+                   dim: int = -1) -> Tensor:
+    """A sample of the Gumbel-softmax distribution; if ``hard``, a one-hot vector with the soft sample's
+    gradient.
+    """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     noise = -empty_like(logits.detach().contiguous()).exponential_().log()

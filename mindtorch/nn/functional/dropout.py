@@ -27,11 +27,14 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance after ``selu``: what it drops takes that function's negative limit."""
+    """Dropout that keeps mean and variance after ``selu``: what it drops takes that function's negative
+    limit.
+    """
     return _drop("alpha_dropout", input, p, training, inplace)
 
 
-def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
+                          inplace: bool = False) -> Tensor:
     """``alpha_dropout`` of whole channels."""
     return _drop("feature_alpha_dropout", input, p, training, inplace)
 
@@ -56,9 +59,9 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     if input.dim() not in (2, 3):
         raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d exists to provide "
-            "channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, and an optional batch dimension "
-            "(i.e. 2D or 3D inputs)."
+            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d "
+            "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, "
+            "and an optional batch dimension (i.e. 2D or 3D inputs)."
         )
     return _drop_channels("feature_dropout", 1, input, p, training, inplace)
 
@@ -67,18 +70,20 @@ def _warn_of_dimensions(name: str, input: Tensor, spatial: int) -> None:
     allowed = (spatial + 1, spatial + 2)
     if input.dim() not in allowed:
         warnings.warn(
-            f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an error in a future "
-            "release. To retain the behavior and silence this warning, please use dropout instead. Note that "
-            f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel dimension, "
-            f"and an optional batch dimension (i.e. {allowed[0]}D or {allowed[1]}D inputs).", stacklevel=3)
+            f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an "
+            "error in a future release. To retain the behavior and silence this warning, please use dropout "
+            f"instead. Note that {name} exists to provide channel-wise dropout on inputs with {spatial} "
+            f"spatial dimensions, a channel dimension, and an optional batch dimension (i.e. {allowed[0]}D "
+            f"or {allowed[1]}D inputs).", stacklevel=3)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
     """Dropout of whole channels of (N, C, H, W); PyTorch takes (N, C, L), too, and warns."""
     _warn_of_dimensions("dropout2d", input, 2)
     if input.dim() == 3:
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior is "
-                      "desired - input is interpreted as shape (N, C, L), where C is the channel dim.", stacklevel=2)
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
+                      "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
+                      "dim.", stacklevel=2)
     return _drop("feature_dropout", input, p, training, inplace)
 
 

@@ -9,7 +9,8 @@ bilinear, cosine_similarity, div, linear, pairwise_distance, pdist = map(
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
 
 
-def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12, out: Tensor | None = None) -> Tensor:
+def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12,
+              out: Tensor | None = None) -> Tensor:
     """The input over its p-norm along ``dim``, or over ``eps`` where that is less."""
     norm = input.norm(p, dim, keepdim=True).clamp_min(eps).expand_as(input)
     return div(input, norm) if out is None else div(input, norm, out=out)

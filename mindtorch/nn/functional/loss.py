@@ -42,8 +42,7 @@ def _reduced(values: Any, reduction: int) -> Any:
     return (values, values.mean, values.sum)[reduction]() if reduction else values
 
 
-# -- by class
-# ----------------------------------------------------------------------------------------------------------
+# -- by class ------------------------------------------------------------------------------------------------
 
 
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
@@ -62,9 +61,9 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     return _nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
 
 
-def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor
-                      | None = None,
-                      size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0,
+                      weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None,
+                      reduction: str = "mean") -> Tensor:
     """How far other classes' scores come within the margin of the target's.
 
     Raises:
@@ -85,8 +84,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Flag = N
 
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                                size_average: Flag = None,
-                                reduce: Flag = None, reduction: str = "mean") -> Tensor:
+                                size_average: Flag = None, reduce: Flag = None,
+                                reduction: str = "mean") -> Tensor:
     """The mean over classes of the logistic loss of each."""
     number = _number(reduction, size_average, reduce)
     loss: Any = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))  # type: ignore[operator]
@@ -96,8 +95,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
     return _reduced(loss.sum(dim) / input.size(dim), number)
 
 
-# -- by element
-# --------------------------------------------------------------------------------------------------------
+# -- by element ----------------------------------------------------------------------------------------------
 
 
 def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
@@ -105,9 +103,8 @@ def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
     if input.size() == target.size():
         return input, target
     warnings.warn(f"Using a target size ({target.size()}) that is different to the input size "
-                  f"({input.size()}). This will likely "
-                  "lead to incorrect results due to broadcasting. Please ensure they have the same size.",
-                  stacklevel=3)
+                  f"({input.size()}). This will likely lead to incorrect results due to broadcasting. Please "
+                  "ensure they have the same size.", stacklevel=3)
     shape = broadcast_shapes(input.size(), target.size())
     return input.expand(shape), target.expand(shape)
 
@@ -160,8 +157,8 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, red
     return _smooth_l1_loss(given, aim, number, beta) if beta else _l1_loss(given, aim, number)
 
 
-def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0, weight: Tensor
-               | None = None) -> Tensor:
+def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
+               weight: Tensor | None = None) -> Tensor:
     """½(input - target)² where they differ by at most delta, else delta·(|input - target| - ½delta).
 
     Raises:
@@ -185,17 +182,15 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     number = _number(reduction, size_average, reduce)
     if target.size() != input.size():
         raise ValueError(f"Using a target size ({target.size()}) that is different to the input size "
-                         f"({input.size()}) is "
-                         "deprecated. Please ensure they have the same size.")
+                         f"({input.size()}) is deprecated. Please ensure they have the same size.")
     if weight is not None:
         weight = weight.expand(broadcast_shapes(target.size(), weight.size()))
     return _binary_cross_entropy(input, target, weight, number)
 
 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                                     size_average: Flag = None,
-                                     reduce: Flag = None, reduction: str = "mean", pos_weight: Tensor
-                                     | None = None) -> Tensor:
+                                     size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
+                                     pos_weight: Tensor | None = None) -> Tensor:
     """The cross entropy between the sigmoid of the input and probabilities; ``pos_weight`` weighs the
     positive part.
 
@@ -230,8 +225,8 @@ def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Fla
 
 
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
-                     size_average: Flag = None,
-                     eps: float = 1e-8, reduce: Flag = None, reduction: str = "mean") -> Tensor:
+                     size_average: Flag = None, eps: float = 1e-8, reduce: Flag = None,
+                     reduction: str = "mean") -> Tensor:
     """The negative log likelihood of counts, given (the logarithm of) the Poisson distribution's
     expectation.
     """
@@ -288,8 +283,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
     return _hinge_embedding_loss(input, target, float(margin), _number(reduction, size_average, reduce))
 
 
-# -- between embeddings
-# ------------------------------------------------------------------------------------------------
+# -- between embeddings --------------------------------------------------------------------------------------
 
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
@@ -302,8 +296,8 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     number = _number(reduction, size_average, reduce)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got "
-                           "sizes: input1: "
-                           f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ")
+                           f"sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
+                           f"{target.size()} ")
     return _margin_ranking_loss(input1, input2, target, margin, number)
 
 

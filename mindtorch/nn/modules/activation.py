@@ -1,4 +1,6 @@
-"""Activation modules; mirrors ``torch.nn.modules.activation``. Each wraps the function of ``functional`` of its name."""
+"""Activation modules; mirrors ``torch.nn.modules.activation``. Each wraps the function of ``functional`` of
+its name.
+"""
 from __future__ import annotations
 
 import warnings
@@ -14,7 +16,9 @@ from ..parameter import Parameter
 
 
 class _Activation(Module):
-    """A module that calls one function with its settings, whose names ``__constants__`` lists in the function's order."""
+    """A module that calls one function with its settings, whose names ``__constants__`` lists in the
+    function's order.
+    """
 
     function: Callable[..., Tensor]
 
@@ -83,11 +87,12 @@ class Hardtanh(_Activation):
     __constants__ = ("min_val", "max_val", "inplace")
     function = staticmethod(F.hardtanh)
 
-    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False, min_value: float | None = None,
-                 max_value: float | None = None) -> None:
+    def __init__(self, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False,
+                 min_value: float | None = None, max_value: float | None = None) -> None:
         for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
-                warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning, stacklevel=2)
+                warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning,
+                              stacklevel=2)
         super().__init__(min_val=min_val if min_value is None else min_value,
                          max_val=max_val if max_value is None else max_value, inplace=inplace)
         if self.max_val <= self.min_val:
@@ -282,7 +287,8 @@ class PReLU(Module):
 
     __constants__ = ("num_parameters",)
 
-    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None,
+                 dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
         self.weight = Parameter(full((num_parameters,), float(init), device=device, dtype=dtype))

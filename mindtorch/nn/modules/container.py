@@ -62,7 +62,8 @@ class Sequential(_Sequence):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0] if len(args) == 1 and isinstance(args[0], OrderedDict) else dict(zip(map(str, range(len(args))), args, strict=True))
+        named = args[0] if len(args) == 1 and isinstance(args[0], OrderedDict) else dict(zip(map(str,
+                                                                                                 range(len(args))), args, strict=True))
         for name, module in named.items():
             self.add_module(name, module)
 
@@ -81,7 +82,8 @@ class Sequential(_Sequence):
 
     def _check_operand(self, other: Any) -> None:
         if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is "
+                             "given.")
 
     def _check_factor(self, factor: Any) -> None:
         if not isinstance(factor, int):
@@ -161,7 +163,8 @@ class ModuleList(_Sequence):
             TypeError: if they are not iterable.
         """
         if not isinstance(modules, Iterable):
-            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got "
+                            f"{type(modules).__name__}")
         for module in list(modules):
             self.append(module)
         return self
@@ -178,14 +181,16 @@ class ModuleList(_Sequence):
 
 
 def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[tuple[str, Any]]:
-    """The key-value pairs of a mapping (sorted, unless its type is among the ordered ones), or of a sequence of pairs.
+    """The key-value pairs of a mapping (sorted, unless its type is among the ordered ones), or of a sequence
+    of pairs.
 
     Raises:
         TypeError: if it is not iterable, or one of its elements is not.
         ValueError: if an element is no pair.
     """
     if not isinstance(given, Iterable):
-        raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got {type(given).__name__}")
+        raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got "
+                        f"{type(given).__name__}")
     if isinstance(given, ordered):
         yield from given.items()
     elif isinstance(given, Mapping):
@@ -193,7 +198,8 @@ def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[
     else:
         for i, pair in enumerate(given):
             if not isinstance(pair, Iterable):
-                raise TypeError(f"{kind} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
+                raise TypeError(f"{kind} update sequence element #{i} should be Iterable; "
+                                f"is{type(pair).__name__}")
             if len(pair) != 2:  # type: ignore[arg-type]
                 raise ValueError(f"{kind} update sequence element #{i} has length {len(pair)}; 2 is required")  # type: ignore[arg-type]
             yield pair[0], pair[1]  # type: ignore[index]
@@ -251,7 +257,7 @@ class ModuleDict(Module):
             self[key] = module
 
 
-# -- parameters --------------------------------------------------------------------------------------------------------
+# -- parameters ----------------------------------------------------------------------------------------------
 
 
 def _as_parameter(value: Any) -> Any:
@@ -268,7 +274,9 @@ def _described(name: Any, value: Any, kind: str) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters, which are registered; tensors become parameters, anything else stays what it is."""
+    """A list of parameters, which are registered; tensors become parameters, anything else stays what it
+    is.
+    """
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -306,20 +314,24 @@ class ParameterList(Module):
             TypeError: if they are not iterable, or a tensor.
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got "
+                            f"{type(values).__name__}")
         for value in values:
             self.append(value)
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(_described(i, value, str(getattr(value, "dtype", ""))) for i, value in enumerate(self))
+        return "\n".join(_described(i, value, str(getattr(value, "dtype", ""))) for i,
+                         value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters, which are registered; tensors become parameters, anything else stays what it is."""
+    """A dictionary of parameters, which are registered; tensors become parameters, anything else stays what
+    it is.
+    """
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -337,8 +349,8 @@ class ParameterDict(Module):
     @staticmethod
     def _checked(key: Any) -> str:
         if not isinstance(key, str):
-            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string (type is "
-                            f"'{type(key).__name__}').")
+            raise TypeError("Index given to ParameterDict cannot be used as a key as it is not a string "
+                            f"(type is '{type(key).__name__}').")
         return key
 
     def __delitem__(self, key: str) -> None:

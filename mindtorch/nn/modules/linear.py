@@ -34,7 +34,8 @@ class Linear(Module):
     out_features: int
     weight: Tensor
 
-    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None, dtype: Any = None) -> None:
+    def __init__(self, in_features: int, out_features: int, bias: bool = True, device: Any = None,
+                 dtype: Any = None) -> None:
         super().__init__()
         self.in_features, self.out_features = in_features, out_features
         self.weight = Parameter(empty((out_features, in_features), device=device, dtype=dtype))
@@ -54,7 +55,8 @@ class Linear(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         parameters = self._parameters
-        try:  # straight from the table: attributes that Module.__getattr__ finds cost as much as a small operator
+        # straight from the table: attributes that Module.__getattr__ finds cost as much as a small operator
+        try:
             return F.linear(input, parameters["weight"], parameters["bias"])
         except KeyError:  # somebody put something that is no parameter in its place
             return F.linear(input, self.weight, self.bias)
@@ -68,8 +70,8 @@ class Bilinear(Module):
 
     __constants__ = ("in1_features", "in2_features", "out_features")
 
-    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True, device: Any = None,
-                 dtype: Any = None) -> None:
+    def __init__(self, in1_features: int, in2_features: int, out_features: int, bias: bool = True,
+                 device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         if in1_features <= 0:
             raise ValueError(f"in1_features must be > 0, but got (in1_features={in1_features})")
@@ -92,5 +94,5 @@ class Bilinear(Module):
         return F.bilinear(input1, input2, self.weight, self.bias)
 
     def extra_repr(self) -> str:
-        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, out_features={self.out_features}, "
-                f"bias={self.bias is not None}")
+        return (f"in1_features={self.in1_features}, in2_features={self.in2_features}, "
+                f"out_features={self.out_features}, bias={self.bias is not None}")

@@ -1,6 +1,7 @@
 """Loss modules; mirrors ``torch.nn.modules.loss``. Each wraps the function of ``functional`` of its name.
 
-``reduction`` is ``'none'``, ``'mean'`` or ``'sum'``; ``size_average`` and ``reduce`` are its deprecated forms.
+``reduction`` is ``'none'``, ``'mean'`` or ``'sum'``; ``size_average`` and ``reduce`` are its deprecated
+forms.
 """
 from __future__ import annotations
 
@@ -39,22 +40,24 @@ class _WeightedLoss(_Loss):
         self.register_buffer("weight", weight)
 
 
-# -- by class ----------------------------------------------------------------------------------------------------------
+# -- by class ------------------------------------------------------------------------------------------------
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """The cross entropy between logits (N, C, ...) and class indices (N, ...) or probabilities (N, C, ...)."""
+    """The cross entropy between logits (N, C, ...) and class indices (N, ...) or probabilities (N, C,
+    ...).
+    """
 
     __constants__ = ("ignore_index", "reduction", "label_smoothing")
 
-    def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
-                 reduction: str = "mean", label_smoothing: float = 0.0) -> None:
+    def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+                 reduce: Any = None, reduction: str = "mean", label_smoothing: float = 0.0) -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index, self.label_smoothing = ignore_index, label_smoothing
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.cross_entropy(input, target, self._buffers["weight"], None, self.ignore_index, None, self.reduction,
-                               self.label_smoothing)
+        return F.cross_entropy(input, target, self._buffers["weight"], None, self.ignore_index, None,
+                               self.reduction, self.label_smoothing)
 
 
 class NLLLoss(_WeightedLoss):
@@ -62,21 +65,23 @@ class NLLLoss(_WeightedLoss):
 
     __constants__ = ("ignore_index", "reduction")
 
-    def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100, reduce: Any = None,
-                 reduction: str = "mean") -> None:
+    def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
+                 reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index, reduction=self.reduction)
+        return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index,
+                          reduction=self.reduction)
 
 
 class NLLLoss2d(NLLLoss):
     """The deprecated name of ``NLLLoss`` for images."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
-        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in replacement and see "
-                      "https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more details.", FutureWarning, stacklevel=2)
+        warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
+                      "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more "
+                      "details.", FutureWarning, stacklevel=2)
         super().__init__(*args, **kwargs)
 
 
@@ -89,13 +94,14 @@ class MultiMarginLoss(_WeightedLoss):
 
     __constants__ = ("p", "margin", "reduction")
 
-    def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None, size_average: Any = None,
-                 reduce: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+                 size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__(weight, size_average, reduce, reduction)
         if p not in (1, 2):
             raise ValueError("only p == 1 and p == 2 supported")
         if weight is not None and weight.dim() != 1:
-            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D instead")
+            raise ValueError(f"MultiMarginLoss: expected weight to be None or 1D tensor, got {weight.dim()}D "
+                             "instead")
         self.p, self.margin = p, margin
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
@@ -116,7 +122,7 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
 
 
-# -- by element --------------------------------------------------------------------------------------------------------
+# -- by element ----------------------------------------------------------------------------------------------
 
 
 class MSELoss(_Loss):
@@ -136,7 +142,8 @@ class L1Loss(_Loss):
 class SmoothL1Loss(_Loss):
     """½(input - target)² / beta where they differ by less than beta, else |input - target| - ½beta."""
 
-    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", beta: float = 1.0) -> None:
+    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+                 beta: float = 1.0) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
@@ -165,10 +172,12 @@ class BCELoss(_WeightedLoss):
 
 
 class BCEWithLogitsLoss(_Loss):
-    """The cross entropy between the sigmoid of the input and probabilities; ``pos_weight`` weighs the positive part."""
+    """The cross entropy between the sigmoid of the input and probabilities; ``pos_weight`` weighs the
+    positive part.
+    """
 
-    def __init__(self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
-                 pos_weight: Tensor | None = None) -> None:
+    def __init__(self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
+                 reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
         self.register_buffer("pos_weight", pos_weight)
@@ -181,7 +190,8 @@ class BCEWithLogitsLoss(_Loss):
 class KLDivLoss(_Loss):
     """The Kullback-Leibler divergence of log probabilities from probabilities."""
 
-    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean", log_target: bool = False) -> None:
+    def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
+                 log_target: bool = False) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
 
@@ -190,17 +200,20 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """The negative log likelihood of counts, given (the logarithm of) the Poisson distribution's expectation."""
+    """The negative log likelihood of counts, given (the logarithm of) the Poisson distribution's
+    expectation.
+    """
 
     __constants__ = ("log_input", "full", "eps", "reduction")
 
-    def __init__(self, log_input: bool = True, full: bool = False, size_average: Any = None, eps: float = 1e-8,
-                 reduce: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, log_input: bool = True, full: bool = False, size_average: Any = None,
+                 eps: float = 1e-8, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(log_input, target, self.log_input, self.full, eps=self.eps, reduction=self.reduction)
+        return F.poisson_nll_loss(log_input, target, self.log_input, self.full, eps=self.eps,
+                                  reduction=self.reduction)
 
 
 class GaussianNLLLoss(_Loss):
@@ -228,7 +241,8 @@ class HingeEmbeddingLoss(_Loss):
 
     __constants__ = ("margin", "reduction")
 
-    def __init__(self, margin: float = 1.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
+                 reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
@@ -236,7 +250,7 @@ class HingeEmbeddingLoss(_Loss):
         return F.hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
 
 
-# -- between embeddings ------------------------------------------------------------------------------------------------
+# -- between embeddings --------------------------------------------------------------------------------------
 
 
 class CosineEmbeddingLoss(_Loss):
@@ -244,7 +258,8 @@ class CosineEmbeddingLoss(_Loss):
 
     __constants__ = ("margin", "reduction")
 
-    def __init__(self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, margin: float = 0.0, size_average: Any = None, reduce: Any = None,
+                 reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
@@ -257,7 +272,8 @@ class MarginRankingLoss(_Loss):
 
     __constants__ = ("margin", "reduction")
 
-    def __init__(self, margin: float = 0.0, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, margin: float = 0.0, size_average: Any = None, reduce: Any = None,
+                 reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
@@ -274,8 +290,8 @@ class TripletMarginLoss(_Loss):
 
     __constants__ = ("margin", "p", "eps", "swap", "reduction")
 
-    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False, size_average: Any = None,
-                 reduce: Any = None, reduction: str = "mean") -> None:
+    def __init__(self, margin: float = 1.0, p: float = 2.0, eps: float = 1e-6, swap: bool = False,
+                 size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         if margin <= 0:
             raise ValueError(f"TripletMarginLoss: expected margin to be greater than 0, got {margin} instead")
@@ -295,14 +311,17 @@ class TripletMarginWithDistanceLoss(_Loss):
 
     __constants__ = ("margin", "swap", "reduction")
 
-    def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None, margin: float = 1.0,
-                 swap: bool = False, reduction: str = "mean") -> None:
+    def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
+                 margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> None:
         super().__init__(reduction=reduction)
         if margin <= 0:
-            raise ValueError(f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got {margin} instead")
+            raise ValueError(f"TripletMarginWithDistanceLoss: expected margin to be greater than 0, got "
+                             f"{margin} instead")
         self.distance_function = PairwiseDistance() if distance_function is None else distance_function
         self.margin, self.swap = margin, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(anchor, positive, negative, distance_function=self.distance_function,
-                                                   margin=self.margin, swap=self.swap, reduction=self.reduction)
+        return F.triplet_margin_with_distance_loss(anchor, positive, negative,
+                                                   distance_function=self.distance_function,
+                                                   margin=self.margin, swap=self.swap,
+                                                   reduction=self.reduction)

@@ -41,23 +41,25 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
     norms = [vector_norm(x, norm_type).to(tensors[0].device) for x in tensors]
     total = vector_norm(stack(norms, 0), norm_type)
     if error_if_nonfinite and not bool(total.isfinite()):
-        raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is non-finite, so it cannot be "
-                           "clipped. To disable this error and scale the gradients by the non-finite norm anyway, set "
-                           "`error_if_nonfinite=False`")
+        raise RuntimeError(f"The total norm of order {norm_type} for gradients from `parameters` is "
+                           "non-finite, so it cannot be clipped. To disable this error and scale the "
+                           "gradients by the non-finite norm anyway, set `error_if_nonfinite=False`")
     return total
 
 
 @no_grad()
-def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
+def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any,
+                          foreach: bool | None = None) -> None:
     """Scale the parameters' gradients by max_norm / total_norm if that is less than 1."""
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for grad in _grads(parameters):
         grad.mul_(factor.to(grad.device))
 
 
-def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
-                    foreach: bool | None = None) -> Any:
-    """Scale the parameters' gradients so that their common norm is at most ``max_norm``; the norm before is returned.
+def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0,
+                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Any:
+    """Scale the parameters' gradients so that their common norm is at most ``max_norm``; the norm before is
+    returned.
 
     Raises:
         RuntimeError: if it is not finite and ``error_if_nonfinite`` is set.
@@ -77,9 +79,10 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
         grad.clamp_(-float(clip_value), float(clip_value))
 
 
-def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0, error_if_nonfinite: bool = False,
-                   foreach: bool | None = None) -> Any:
+def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0,
+                   error_if_nonfinite: bool = False, foreach: bool | None = None) -> Any:
     """The deprecated name of ``clip_grad_norm_``."""
-    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
+    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
+                  "`torch.nn.utils.clip_grad_norm_`.",
                   FutureWarning, stacklevel=2)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)

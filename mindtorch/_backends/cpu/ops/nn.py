@@ -21,9 +21,11 @@ def reduced(values: array, reduction: int) -> Any:
 
 
 def loss(by_element: Callable[..., array], at: int = 0, widen: bool = True) -> Callable[..., Any]:
-    """The kernel of a loss from its value by element; ``reduction`` is argument ``at`` of those after the tensors.
+    """The kernel of a loss from its value by element; ``reduction`` is argument ``at`` of those after the
+    tensors.
 
-    The value is computed in float32 for half-precision inputs, unless ATen composes it of operators, which round.
+    The value is computed in float32 for half-precision inputs, unless ATen composes it of operators, which
+    round.
     """
 
     def kernel(self: array, target: array, *rest: Any) -> Any:
@@ -66,7 +68,7 @@ def binary_cross_entropy_with_logits(self: array, target: array, weight: array |
     return value if weight is None else value * weight
 
 
-# -- negative log likelihood -------------------------------------------------------------------------------------------
+# -- negative log likelihood ---------------------------------------------------------------------------------
 
 
 def classes_of(self: array, target: array, ignore_index: int) -> tuple[array, array]:
@@ -83,7 +85,8 @@ def classes_of(self: array, target: array, ignore_index: int) -> tuple[array, ar
     return chosen, kept
 
 
-def nll_loss_forward(self: array, target: array, weight: array | None, reduction: int, ignore_index: int) -> tuple[Any, Any]:
+def nll_loss_forward(self: array, target: array, weight: array | None, reduction: int,
+                     ignore_index: int) -> tuple[Any, Any]:
     """Both operators' kernel: classes along dimension 1, or along the only one."""
     scalar = self.ndim == 1
     if scalar:
@@ -112,11 +115,12 @@ def nll_loss_backward(grad_output: array, self: array, target: array, weight: ar
     return out.reshape(shape)
 
 
-# -- margins -----------------------------------------------------------------------------------------------------------
+# -- margins -------------------------------------------------------------------------------------------------
 
 
 def multi_margin(self: array, target: array, margin: Any, weight: array | None) -> tuple[array, array, array]:
-    """By sample and class: the distance to the margin (0 for the target's class) and the factor of its power; the target.
+    """By sample and class: the distance to the margin (0 for the target's class) and the factor of its power;
+    the target.
 
     Raises:
         RuntimeError: if a target is no class.
@@ -126,7 +130,8 @@ def multi_margin(self: array, target: array, margin: Any, weight: array | None) 
         raise RuntimeError("target out of range")
     distance = np.maximum(margin - np.take_along_axis(x, chosen, 1) + x, 0)
     np.put_along_axis(distance, chosen, 0, 1)
-    factor = np.asarray(1 / x.shape[1], x.dtype) if weight is None else weight.reshape(-1)[chosen] / x.shape[1]
+    factor = np.asarray(1 / x.shape[1],
+                        x.dtype) if weight is None else weight.reshape(-1)[chosen] / x.shape[1]
     return distance, factor, chosen
 
 
@@ -151,8 +156,8 @@ def grad_by_sample(grad_output: array, samples: int, reduction: int) -> array:
 
 
 def multilabel_margin(self: array, target: array) -> tuple[array, array]:
-    """By sample, target class and other class: the distance to the margin, 0 where the pair does not count. And which
-    classes are targets: those before the first -1.
+    """By sample, target class and other class: the distance to the margin, 0 where the pair does not count.
+    And which classes are targets: those before the first -1.
 
     Raises:
         RuntimeError: if a target is neither a class nor -1.
@@ -165,7 +170,8 @@ def multilabel_margin(self: array, target: array) -> tuple[array, array]:
     is_target = np.zeros(x.shape, bool)
     samples, _ = np.nonzero(listed)
     is_target[samples, labels[listed]] = True
-    distance = np.maximum(1 - np.take_along_axis(x, np.where(listed, labels, 0), 1)[:, :, None] + x[:, None, :], 0)
+    distance = np.maximum(1 - np.take_along_axis(x, np.where(listed, labels, 0), 1)[:, :, None] + x[:, None,
+                                                                                                    :], 0)
     return np.where(listed[:, :, None] & ~is_target[:, None, :], distance, 0), is_target
 
 
@@ -175,7 +181,8 @@ def multilabel_margin_loss_forward(self: array, target: array, reduction: int) -
     return reduced(values.reshape(self.shape[:self.ndim - 1]), reduction), is_target.reshape(target.shape)
 
 
-def multilabel_margin_loss_backward(grad_output: array, self: array, target: array, reduction: int, is_target: array) -> array:
+def multilabel_margin_loss_backward(grad_output: array, self: array, target: array, reduction: int,
+                                    is_target: array) -> array:
     distance, _ = multilabel_margin(self, target)
     samples, classes, _ = distance.shape
     slope = np.sign(distance) / classes

@@ -1,4 +1,6 @@
-"""CPU kernels of optimizer steps: arithmetic in place, block by block so that all of a block's passes hit the cache."""
+"""CPU kernels of optimizer steps: arithmetic in place, block by block so that all of a block's passes hit the
+cache.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -11,7 +13,9 @@ BLOCK = 16384  #: elements; temporaries of this size stay below what malloc maps
 
 
 def blocks(*arrays: array) -> Iterator[tuple[array, ...]]:
-    """The arrays, which have one shape, in parts of equal elements: views, in which a write reaches the array."""
+    """The arrays, which have one shape, in parts of equal elements: views, in which a write reaches the
+    array.
+    """
     size = arrays[0].size
     if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
         yield arrays if arrays[0].ndim else tuple([a.reshape(1) for a in arrays])
@@ -30,9 +34,9 @@ def foreach_add(self: list[array], scalar: Any) -> None:
         np.add(x, scalar, out=x, casting="unsafe")
 
 
-def fused_sgd(self: list[array], grads: list[array], momentum_buffer_list: list[array], weight_decay: float, momentum: float,
-              lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool,
-              grad_scale: array | None = None, found_inf: array | None = None) -> None:
+def fused_sgd(self: list[array], grads: list[array], momentum_buffer_list: list[array], weight_decay: float,
+              momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool,
+              is_first_step: bool, grad_scale: array | None = None, found_inf: array | None = None) -> None:
     if found_inf is not None and found_inf.item():
         return
     buffers = momentum_buffer_list or self  # not touched without momentum
@@ -57,15 +61,17 @@ def fused_adam(decoupled: bool) -> Callable[..., None]:
 
     def kernel(self: list[array], grads: list[array], exp_avgs: list[array], exp_avg_sqs: list[array],
                max_exp_avg_sqs: list[array], state_steps: list[array], lr: float, beta1: float, beta2: float,
-               weight_decay: float, eps: float, amsgrad: bool, maximize: bool, grad_scale: array | None = None,
-               found_inf: array | None = None) -> None:
+               weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
+               grad_scale: array | None = None, found_inf: array | None = None) -> None:
         if found_inf is not None and found_inf.item():
             return
         maxima = max_exp_avg_sqs if amsgrad else exp_avg_sqs
-        for *whole, step in zip(self, unscaled(grads, grad_scale), exp_avgs, exp_avg_sqs, maxima, state_steps, strict=True):
+        for *whole, step in zip(self, unscaled(grads, grad_scale), exp_avgs, exp_avg_sqs, maxima, state_steps,
+                                strict=True):
             count = step.item()
             correction = (1 - beta2**count) ** 0.5
-            factor = -lr / (1 - beta1**count) * correction  # the second correction, too, instead of in the denominator
+            # the second correction, too, instead of in the denominator
+            factor = -lr / (1 - beta1**count) * correction
             floor = eps * correction
             if whole[0].dtype.kind == "c":
                 whole = [a[..., None].view(a.real.dtype) for a in whole]

@@ -1,6 +1,4 @@
-"""CPU kernels of random numbers: the samplers' flat sequences, put into outputs in the order of their
-memory.
-"""
+"""CPU kernels of random numbers: the samplers' flat sequences, put into outputs in memory order."""
 from __future__ import annotations
 
 import math
@@ -23,6 +21,16 @@ def put(out: np.ndarray, generator: Generator | None, sample: Sampler, *paramete
         out = out[..., None].view(out.real.dtype)
     sampling.fill(out, sample(generator or default_generator, out.size, out.dtype, *parameters))
     return out
+
+
+def drawn(sample: Sampler, *defaults: Any) -> Callable[..., Any]:
+    """A row that fills an array with what ``sample`` draws; ``defaults`` are those of its parameters."""
+
+    def row(out: np.ndarray, *given: Any) -> np.ndarray:
+        *parameters, generator = (*given, *(*defaults, None)[len(given):])
+        return put(out, generator, sample, *parameters)
+
+    return row
 
 
 def normal_(out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> None:
@@ -60,28 +68,28 @@ def native_dropout(x: np.ndarray, p: float, train: bool | None) -> tuple[np.ndar
     return x * mask * x.dtype.type(0.0 if p == 1 else 1 / (1 - p)), mask
 
 
+def up_to(generator: Generator, n: int, dtype: np.dtype, high: int) -> np.ndarray:
+    return integers.random_from_to(generator, n, dtype, 0, high)
+
+
 ROWS: dict[str, Callable[..., Any]] = {
-    "uniform_": lambda out, low=0.0, high=1.0,
-    generator=None: put(out, generator, sampling.uniform, low, high),
+    "uniform_": drawn(sampling.uniform, 0.0, 1.0),
     "normal_": normal_,
-    "random_": lambda out, generator=None: put(out, generator, integers.random),
-    "random_.from": lambda out, low, high,
-    generator=None: put(out, generator, integers.random_from_to, low, high),
-    "random_.to": lambda out, high, generator=None: put(out, generator, integers.random_from_to, 0, high),
+    "random_": drawn(integers.random),
+    "random_.from": drawn(integers.random_from_to, 0, None),
+    "random_.to": drawn(up_to, None),
     "bernoulli_.float": bernoulli_,
     "bernoulli_.Tensor": bernoulli_tensor,
-    "exponential_": lambda out, rate=1.0, generator=None: put(out, generator, sampling.exponential, rate),
-    "geometric_": lambda out, p, generator=None: put(out, generator, sampling.geometric, p),
-    "cauchy_": lambda out, median=0.0, sigma=1.0,
-    generator=None: put(out, generator, sampling.cauchy, median, sigma),
-    "log_normal_": lambda out, mean=1.0, std=2.0,
-    generator=None: put(out, generator, sampling.log_normal, mean, std),
+    "exponential_": drawn(sampling.exponential, 1.0),
+    "geometric_": drawn(sampling.geometric, None),
+    "cauchy_": drawn(sampling.cauchy, 0.0, 1.0),
+    "log_normal_": drawn(sampling.log_normal, 1.0, 2.0),
     "bernoulli": lambda p, generator=None: bernoulli_tensor(np.empty(p.shape, p.dtype), p, generator),
     "bernoulli.p": lambda x, p, generator=None: bernoulli_(np.empty(x.shape, x.dtype), p, generator),
     "multinomial": multinomial,
     "poisson": lambda rate, generator=None: rejection.poisson(generator or default_generator, rate),
     "binomial": binomial,
-    "randperm": lambda n, generator=None, dtype=None: integers.randperm(generator or default_generator, n,
-                                                                        (dtype or int64).np),
+    "randperm": lambda n, generator=None, dtype=None:
+        integers.randperm(generator or default_generator, n, (dtype or int64).np),
     "native_dropout": native_dropout,
 }

@@ -45,7 +45,7 @@ def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
           f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: "
           f"{list(mat2.shape[:2])}.")
     _refuse_bool(kernel, self)
-    check(self._dtype is mat2._dtype, f"expected scalar type {NAMES[self._dtype.name]} but found "
+    check(self._dtype is mat2._dtype or not self.numel() or not mat2.numel(), f"expected scalar type {NAMES[self._dtype.name]} but found "
                                       f"{NAMES[mat2._dtype.name]}")
     return Spec((b, n, mat2.shape[2]), self._dtype)
 
@@ -154,8 +154,8 @@ def linalg_cross(self: Any, other: Any, dim: int = -1) -> Spec:
 
 def trilinear(i1: Any, i2: Any, i3: Any, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
               unroll_dim: int = 1) -> Spec:
-    shape = broadcast_shapes(*(unsqueezed(t.shape, dims) for t,
-                               dims in ((i1, expand1), (i2, expand2), (i3, expand3))))
+    operands = ((i1, expand1), (i2, expand2), (i3, expand3))
+    shape = broadcast_shapes(*(unsqueezed(t.shape, dims) for t, dims in operands))
     return Spec(tuple(n for d, n in enumerate(shape) if d not in sumdim), i1._dtype)
 
 

@@ -21,8 +21,8 @@ def check_floating(kernel: str, self: Any) -> None:
 
 
 def loss(by_element: Meta, at: int = 0) -> Meta:
-    """A loss of ``self`` and ``target``: ``by_element`` describes it without its reduction, which is argument ``at`` of
-    those after the two.
+    """A loss of ``self`` and ``target``: ``by_element`` describes it without its reduction, which is argument
+    ``at`` of those after the two.
     """
 
     def meta(self: Any, target: Any, *rest: Any) -> Spec:
@@ -46,7 +46,8 @@ def huber(self: Any, target: Any, reduction: int = MEAN, delta: float = 1.0) -> 
 
 
 def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
-    check(target._dtype is not bool_, "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to "
+    check(target._dtype is not bool_, "Negation, the `-` operator, on a bool tensor is not supported. If you "
+          "are trying to "
                                       "invert a mask, use the `~` or `logical_not()` operator instead.")
     shape, dtype, stride = Pointwise("float", 2)(self, target)
     check(shape == target.shape or shape == self.shape,
@@ -57,7 +58,8 @@ def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
 
 def binary_cross_entropy(self: Any, target: Any, weight: Any = None, reduction: int = MEAN) -> Spec:
     check_floating("binary_cross_entropy", self)
-    check(target._dtype is self._dtype, f"Found dtype {NAMES[target._dtype.name]} but expected {NAMES[self._dtype.name]}")
+    check(target._dtype is self._dtype, f"Found dtype {NAMES[target._dtype.name]} but expected "
+          f"{NAMES[self._dtype.name]}")
     shape, dtype, stride = Pointwise("default", 2)(self, target)
     _check_fits(weight, shape)
     return Spec(shape, dtype, stride)
@@ -68,7 +70,8 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
     check_floating("log_sigmoid_cpu", self)
     shape, dtype, stride = Pointwise("default", 2)(self, target)
     check_cast(dtype, target._dtype)
-    check(shape == target.shape, f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape or ())}")
+    check(shape == target.shape, f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+          f"{list(shape or ())}")
     _check_fits(pos_weight, shape)
     _check_fits(weight, shape)
     return Spec(shape, target._dtype, stride)
@@ -77,24 +80,28 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
 def _check_fits(weight: Any, shape: Any) -> None:
     if weight is not None:
         wide = broadcast_shapes(shape, weight.shape)
-        check(wide == shape, f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")
+        check(wide == shape,
+              f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")
 
 
-# -- negative log likelihood -------------------------------------------------------------------------------------------
+# -- negative log likelihood ---------------------------------------------------------------------------------
 
 
 def _check_dtypes(kernel: str, self: Any, weight: Any) -> None:
     """What ATen's kernels by class demand of the dtypes."""
     check_floating(kernel, self)
     if weight is not None and weight._dtype is not self._dtype:
-        raise RuntimeError(f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[weight._dtype.name]}")
+        raise RuntimeError(f"expected scalar type {NAMES[self._dtype.name]} but found "
+                           f"{NAMES[weight._dtype.name]}")
 
 
 def _check_classes(target: Any) -> None:
-    check(target._dtype in (int64, uint8), f"expected target dtype to be Long or Byte, but got {NAMES[target._dtype.name]}")
+    check(target._dtype in (int64, uint8), f"expected target dtype to be Long or Byte, but got "
+          f"{NAMES[target._dtype.name]}")
 
 
-def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec, Spec]:
+def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec,
+                                                                                                      Spec]:
     check(self.ndim in (1, 2), "input tensor should be 1D or 2D")
     check(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported")
     if self.ndim == 1:
@@ -105,19 +112,23 @@ def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore
               f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
     classes = self.shape[-1]
     if weight is not None and weight.shape != (classes,):
-        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes but got weight "
-                           f"tensor of shape: {list(weight.shape)}")
+        raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes "
+                           f"but got weight tensor of shape: {list(weight.shape)}")
     _check_classes(target)
     _check_dtypes("nll_loss_out_frame", self, weight)
     batched = reduction == NONE and self.ndim == 2
     return Spec((self.shape[0],) if batched else (), self._dtype), Spec((), self._dtype)
 
 
-def nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec, Spec]:
+def nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec,
+                                                                                                        Spec]:
     check(target.ndim == 3,
-          f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}")
-    check(self.ndim == 4, f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.ndim}")
-    check(weight is None or weight.numel() == self.shape[1], "weight tensor should be defined either for all or no classes")
+          f"only batches of spatial targets supported (3D tensors) but got targets of dimension: "
+          f"{target.ndim}")
+    check(self.ndim == 4, f"only batches of spatial inputs supported (4D tensors), but got input of "
+          f"dimension: {self.ndim}")
+    check(weight is None or weight.numel() == self.shape[1], "weight tensor should be defined either for all "
+          "or no classes")
     check((self.shape[0], *self.shape[2:]) == target.shape,
           f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)}")
     _check_classes(target)
@@ -130,7 +141,7 @@ def like_self(grad_output: Any, self: Any, *rest: Any) -> Spec:
     return Spec(tuple(self.shape), self._dtype)
 
 
-# -- margins -----------------------------------------------------------------------------------------------------------
+# -- margins -------------------------------------------------------------------------------------------------
 
 
 def _check_batch(self: Any) -> None:
@@ -143,25 +154,29 @@ def _check_labels(target: Any) -> None:
     check(target._dtype is int64, f"expected scalar type Long but found {NAMES[target._dtype.name]}")
 
 
-def multi_margin_loss(self: Any, target: Any, p: Any = 1, margin: Any = 1, weight: Any = None, reduction: int = MEAN) -> Spec:
+def multi_margin_loss(self: Any, target: Any, p: Any = 1, margin: Any = 1, weight: Any = None,
+                      reduction: int = MEAN) -> Spec:
     _check_batch(self)
     samples = self.shape[0] if self.ndim == 2 else 1
     check(p in (1, 2), "only p == 1 and p == 2 supported", ValueError)
     check(target.ndim <= 1 and target.numel() == samples,
-          "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples (batch size). "
-          f"Expected target size [{samples}], but got {list(target.shape)}. Input has shape {list(self.shape)}.")
+          "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
+          f"(batch size). Expected target size [{samples}], but got {list(target.shape)}. Input has shape "
+          f"{list(self.shape)}.")
     _check_labels(target)
     if weight is not None:
         classes = self.shape[-1] if self.ndim else 1
         check(weight.ndim <= 1, "weight must be one-dimensional", ValueError)
-        check(weight.numel() == classes, f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
+        check(weight.numel() == classes, f"inconsistent weight size, expected {classes} but got "
+              f"{list(weight.shape)}")
     _check_dtypes("multi_margin_loss_cpu_kernel", self, weight)
     return Spec(tuple(target.shape) if reduction == NONE else (), self._dtype)
 
 
 def multilabel_margin_loss_forward(self: Any, target: Any, reduction: int) -> tuple[Spec, Spec]:
     _check_batch(self)
-    check(self.shape == target.shape, f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
+    check(self.shape == target.shape, f"inconsistent target size: {list(target.shape)} for input of size: "
+          f"{list(self.shape)}")
     _check_labels(target)
     check_floating("multilabel_margin_loss_forward_out_frame", self)
     samples = tuple(self.shape[:1]) if reduction == NONE and self.ndim == 2 else ()
