@@ -139,8 +139,8 @@ FACTORIZATIONS: dict[str, Callable[[Lib, Any], Any]] = {
     "qr": lambda lib, a: lib.linalg.qr(a), "qr complete": lambda lib, a: lib.linalg.qr(a, mode="complete"),
     "qr r": lambda lib, a: lib.linalg.qr(a, mode="r"), "svdvals": lambda lib, a: lib.linalg.svdvals(a),
     "geqrf": lambda lib, a: lib.geqrf(a), "pinv": lambda lib, a: lib.linalg.pinv(a),
-    "matrix_rank": lambda lib, a: lib.linalg.matrix_rank(a), "lstsq": lambda lib,
-    a: lib.linalg.lstsq(a, a).solution,
+    "matrix_rank": lambda lib, a: lib.linalg.matrix_rank(a),
+    "lstsq": lambda lib, a: lib.linalg.lstsq(a, a).solution,
 }
 
 

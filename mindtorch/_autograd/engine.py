@@ -183,6 +183,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                 results = node.apply(arrived)
                 if not keep_graph:
                     node.release_variables()
+            arrived = buffer = None  # what a node passes on is the next one's alone
     except Exception:
         if AnomalyMode.enabled and node is not task:
             explain_failure(node)
@@ -230,15 +231,15 @@ def fit(gradient: Any, output: tuple[Any, Any, Any], source: Node, position: int
     shape, dtype, device = output
     function = "" if source.__class__ is Task else f"Function {source.name()} returned an "
     where = f"{function}invalid gradient at index {position}"
+    if gradient._dtype.is_complex and not dtype.is_complex and not source._keeps_dtype:
+        gradient = registry["real"].call(gradient)
     if gradient.shape != shape:
         if not can_expand(shape, gradient.shape):
             raise RuntimeError(f"{where} - got {list(gradient.shape)} but expected shape compatible with {list(shape)}")
         gradient = reduce_grad(gradient, shape)
     if gradient._dtype is not dtype:
         if gradient._dtype.is_complex and not dtype.is_complex:
-            if source._keeps_dtype:
-                raise RuntimeError(f"{where} - got {gradient.dtype} but expected {dtype}, which is real")
-            gradient = registry["real"].call(gradient)
+            raise RuntimeError(f"{where} - got {gradient.dtype} but expected {dtype}, which is real")
         gradient = gradient.to(dtype)
     if gradient._device != device:
         if gradient.ndim:

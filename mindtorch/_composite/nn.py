@@ -143,7 +143,8 @@ def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEA
         check(ndim, f"Expected 1 or more dimensions (got {ndim})", ValueError)
         targets = target.shape[0] if target.ndim else 0
         if shape[0] != targets:
-            raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({targets}).")
+            raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size "
+                             f"({targets}).")
     if ndim <= 2:
         return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
     if ndim == 4:
@@ -158,9 +159,7 @@ def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEA
 
 def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
                        ignore_index: int = -100, label_smoothing: float = 0.0) -> Any:
-    """``torch.nn.functional.cross_entropy``: targets of the input's shape are probabilities, others
-    classes.
-    """
+    """``torch.nn.functional.cross_entropy``: targets of the input's shape are probabilities, else classes."""
     dim = 0 if self.ndim == 1 else 1
     if target.shape == self.shape:
         check(target._dtype.category == FLOATING,

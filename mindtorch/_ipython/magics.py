@@ -158,4 +158,5 @@ class MindtorchMagics(Magics):
         magic = next((table[name] for table in self.magics.values() if name in table), None)
         options = () if magic is None else (*magic.parser._option_string_actions, "--help")
         found = [option for option in options if option.startswith(context.token or "-")]
-        return {"completions": [SimpleCompletion(option, type="option") for option in found]}
+        completions = [SimpleCompletion(option, type="option") for option in found]
+        return {"completions": completions, "suppress": context.token.startswith("-") and bool(found)}

@@ -13,8 +13,8 @@ def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every tensor that a namespace reaches by a short name, with that name.
 
     Variables come first, then ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, ``model.0.weight`` of
-    modules, and ``w.grad`` of tensors named so far. IPython's own names, which begin with an underscore, and its
-    list of outputs are left out.
+    modules, and ``w.grad`` of tensors named so far. IPython's own names, which begin with an underscore, and
+    its list of outputs are left out.
     """
     outputs = namespace.get("_oh")
     visible = {

@@ -102,8 +102,8 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
 def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
     """Which part of each segment of a storage a tensor covers.
 
-    The elements are runs of equal length: first of one element, then, with the shortest stride taken in, of as
-    many as lie next to each other. Where there are too many runs still, one is what one more stride spans,
+    The elements are runs of equal length: first of one element, then, with the shortest stride taken in, of
+    as many as lie next to each other. Where there are too many runs still, one is what one more stride spans,
     evenly filled.
     """
     size = tensor._dtype.itemsize

@@ -20,8 +20,7 @@ HISTORY = 6  #: nodes at most that are named
 @dataclass(frozen=True)
 class Statistics:
     """``minimum``, ``maximum``, ``mean`` and ``std`` of the finite elements (None where there are none; of
-    absolute values if complex), and how many are zero, NaN or infinite. ``sampled`` of ``total`` elements were
-    looked at.
+    absolute values if complex), and how many are zero, NaN or infinite, in ``sampled`` of ``total`` elements.
     """
 
     minimum: Any
@@ -47,9 +46,9 @@ class Cell:
 
 @dataclass(frozen=True)
 class Pending:
-    """What a tensor without values waits for: an operator, recorded at a file and line, and those ``before`` it.
+    """What a tensor without values waits for: an operator, and those ``before`` it in its queue.
 
-    ``error`` says why the values will never come.
+    ``file`` and ``line`` recorded it; ``error`` says why the values will never come.
     """
 
     operator: str
@@ -63,9 +62,9 @@ class Pending:
 class TensorFacts:
     """A tensor's metadata. Strides and offset count elements, sizes with ``bytes`` in their name bytes.
 
-    ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it has
-    none in the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs, ``HISTORY``
-    at most.
+    ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it
+    has none in the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs,
+    ``HISTORY`` at most.
     """
 
     name: str

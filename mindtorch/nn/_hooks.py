@@ -24,9 +24,8 @@ Flags = OrderedDict[int, bool]  #: the ids of the hooks that were registered wit
 class HookHandle(RemovableHandle):
     """What registering a module's hook returns; removing the hook forgets its options, too."""
 
-    def __init__(self, hooks: Hooks, hook: Hook, prepend: bool = False, options: Mapping[str,
-                                                                                         bool] | None = None,
-                 flags: Mapping[str, Flags] | None = None):
+    def __init__(self, hooks: Hooks, hook: Hook, prepend: bool = False,
+                 options: Mapping[str, bool] | None = None, flags: Mapping[str, Flags] | None = None):
         super().__init__(hooks, hook)
         if prepend:
             hooks.move_to_end(self.id, last=False)
@@ -77,23 +76,17 @@ def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
 
 
 def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, name, buffer)`` called when a buffer is registered; what it returns replaces the
-    buffer.
-    """
+    """Have ``hook(module, name, buffer)`` called when a buffer is registered; its result replaces it."""
     return HookHandle(global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, name, submodule)`` called when a submodule is registered; what it returns replaces
-    it.
-    """
+    """Have ``hook(module, name, submodule)`` called when one is registered; its result replaces it."""
     return HookHandle(global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, name, param)`` called when a parameter is registered; what it returns replaces
-    it.
-    """
+    """Have ``hook(module, name, param)`` called when a parameter is registered; its result replaces it."""
     return HookHandle(global_parameter_registration_hooks, hook)
 
 
@@ -211,8 +204,8 @@ class BackwardHook:
                       "outputs since no inputs require gradients.", stacklevel=5)
         for hook in self.hooks:
             result = hook(self.module, (None,) * self.inputs.count, self.grad_outputs)
-            if result is not None and not (isinstance(result, tuple) and all(item is None
-                                                                             for item in result)):
+            nothing = isinstance(result, tuple) and all(item is None for item in result)
+            if result is not None and not nothing:
                 raise RuntimeError("Backward hook for Modules where no input requires gradient should always "
                                    "return None or None for all gradients.")
         self.grad_outputs = None
@@ -309,8 +302,8 @@ class HookedCall:
             for hooks, with_kwargs in self._forward_hook_tables():
                 for number, hook in list(hooks.items()):
                     called.add(number)
-                    changed = hook(self, args, kwargs, result) if number in with_kwargs else hook(self, args,
-                                                                                                  result)
+                    given = (args, kwargs, result) if number in with_kwargs else (args, result)
+                    changed = hook(self, *given)
                     if changed is not None:
                         result = changed
             if border is not None:
@@ -352,8 +345,10 @@ class HookedCall:
         """Attach the hooks of the old kind to the node of the (first) output."""
         output = result
         while not isinstance(output, Tensor):
-            output = next(v for v in output.values() if isinstance(v, Tensor)) if isinstance(output,
-                                                                                             dict) else output[0]
+            if isinstance(output, dict):
+                output = next(value for value in output.values() if isinstance(value, Tensor))
+            else:
+                output = output[0]
         if output.grad_fn is not None:
             for hook in self._backward_hooks.values():
                 output.grad_fn.register_hook(partial(hook, self))
@@ -365,8 +360,8 @@ class HookedCall:
                 if number not in always or number in called:
                     continue
                 try:
-                    changed = hook(self, args, kwargs, result) if number in with_kwargs else hook(self, args,
-                                                                                                  result)
+                    given = (args, kwargs, result) if number in with_kwargs else (args, result)
+                    changed = hook(self, *given)
                     result = result if changed is None else changed
                 except Exception as error:
                     warnings.warn("module forward hook with ``always_call=True`` raised an exception that "

@@ -1,6 +1,4 @@
-"""What a loss does with its values by element: ``'none'``, ``'mean'`` or ``'sum'``, and the older flags for
-it.
-"""
+"""What a loss does with its values by element: ``'none'``, ``'mean'`` or ``'sum'``; its older flags."""
 from __future__ import annotations
 
 import warnings

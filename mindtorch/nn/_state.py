@@ -69,9 +69,8 @@ class State:
         added to.
         """
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead. Refer to "
-                          "https://docs.pytorch.org/docs/main/generated/torch.nn.Module.html#torch.nn.Module.state_dict for "
-                          "details.", FutureWarning, stacklevel=2)
+            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning,
+                          stacklevel=2)
             given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             destination, prefix = given.get("destination", destination), given.get("prefix", prefix)
             keep_vars = given.get("keep_vars", keep_vars)
@@ -107,8 +106,7 @@ class State:
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True,
                         assign: bool = False) -> _IncompatibleKeys:
-        """Copy what a state dict holds into this module and those below it, or with ``assign`` take its
-        tensors.
+        """Copy what a state dict holds into this module and those below, or with ``assign`` take its tensors.
 
         Raises:
             TypeError: if it is no mapping.
@@ -130,8 +128,8 @@ class State:
                     names = ", ".join(f'"{key}"' for key in keys)
                     errors.insert(0, f"{what} key(s) in state_dict: {names}. ")
         if errors:
-            raise RuntimeError("Error(s) in loading state_dict for {}:\n\t{}".format(type(self).__name__,
-                                                                                     "\n\t".join(errors)))
+            listed = "\n\t".join(errors)
+            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
         return _IncompatibleKeys(missing, unexpected)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any],
@@ -226,15 +224,11 @@ class State:
 
     def _register_load_state_dict_pre_hook(self, hook: Callable[..., None],
                                            with_module: bool = False) -> RemovableHandle:
-        """The older form of ``register_load_state_dict_pre_hook``: the hook does not get the module unless
-        asked for.
-        """
+        """The older ``register_load_state_dict_pre_hook``: the hook gets the module only if asked for."""
         return HookHandle(self._load_state_dict_pre_hooks, _LoadHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Have ``hook(module, incompatible_keys)`` called after this module loaded; it may change the keys'
-        lists.
-        """
+        """Have ``hook(module, incompatible_keys)`` called after loading; it may change the lists."""
         return HookHandle(self._load_state_dict_post_hooks, hook)
 
 

@@ -266,7 +266,7 @@ def _deprecated(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
 
 
 uniform, normal, constant = _deprecated(uniform_), _deprecated(normal_), _deprecated(constant_)
-eye, dirac, sparse, orthogonal = map(_deprecated, (eye_, dirac_, sparse_,
-                                                   orthogonal_))  # type: ignore[arg-type]
+eye, dirac = _deprecated(eye_), _deprecated(dirac_)
+sparse, orthogonal = _deprecated(sparse_), _deprecated(orthogonal_)
 xavier_uniform, xavier_normal = _deprecated(xavier_uniform_), _deprecated(xavier_normal_)
 kaiming_uniform, kaiming_normal = _deprecated(kaiming_uniform_), _deprecated(kaiming_normal_)

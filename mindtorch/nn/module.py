@@ -64,7 +64,8 @@ class Module(HookedCall, State):
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
         """What the module computes; for subclasses to define."""
-        raise NotImplementedError(f'Module [{type(self).__name__}] is missing the required "forward" function')
+        name = type(self).__name__
+        raise NotImplementedError(f'Module [{name}] is missing the required "forward" function')
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
@@ -184,9 +185,7 @@ class Module(HookedCall, State):
             object.__setattr__(self, name, value)
 
     def _forget(self, name: str, *tables: str) -> None:
-        """Take a name out of the instance's attributes and tables: something else is to be registered under
-        it.
-        """
+        """Take a name out of the instance's attributes and tables: something else is to be registered so."""
         state = self.__dict__
         state.pop(name, None)
         for table in tables:
@@ -289,8 +288,8 @@ class Module(HookedCall, State):
             yield prefix, self
             for name, module in self._modules.items():
                 if module is not None:
-                    yield from module.named_modules(memo, f"{prefix}.{name}" if prefix else name,
-                                                    remove_duplicate)
+                    path = f"{prefix}.{name}" if prefix else name
+                    yield from module.named_modules(memo, path, remove_duplicate)
 
     def modules(self) -> Iterator[Any]:
         """This module and all below it, each once."""

@@ -102,8 +102,8 @@ class Adam(Optimizer):
             beta1, beta2 = group["betas"]
             adam(params, [param._grad for param in params], [state["exp_avg"] for state in states],
                  [state["exp_avg_sq"] for state in states],
-                 [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [], [state["step"]
-                                                                                             for state in states],
+                 [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [],
+                 [state["step"] for state in states],
                  capturable=group["capturable"], decoupled_weight_decay=group["decoupled_weight_decay"],
                  amsgrad=group["amsgrad"], beta1=beta1, beta2=beta2, lr=group["lr"],
                  weight_decay=group["weight_decay"], eps=group["eps"], maximize=group["maximize"])
@@ -129,8 +129,8 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
                              "['npu'].")
     if local.grad_enabled:
         peaks = max_exp_avg_sqs if amsgrad else exp_avg_sqs
-        for param, grad, average, squares, peak, step in zip(params, grads, exp_avgs, exp_avg_sqs, peaks,
-                                                             state_steps, strict=True):
+        tensors = zip(params, grads, exp_avgs, exp_avg_sqs, peaks, state_steps, strict=True)
+        for param, grad, average, squares, peak, step in tensors:
             _in_operators(param, grad, average, squares, peak, step, amsgrad, beta1, beta2, lr, weight_decay,
                           eps, maximize, decoupled_weight_decay)
         return

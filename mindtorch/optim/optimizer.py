@@ -116,7 +116,7 @@ class Optimizer:
         for table in _HOOK_TABLES:
             setattr(self, table, OrderedDict())
         if isinstance(params, Tensor):
-            raise TypeError(f"params argument given to the optimizer should be an iterable of Tensors or "
+            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or "
                             f"dicts, but got {typename(params)}")
         self.state = defaultdict(dict)
         self.param_groups = []
@@ -138,8 +138,8 @@ class Optimizer:
     def __repr__(self) -> str:
         lines = []
         for i, group in enumerate(self.param_groups):
-            lines += ["\n", f"Parameter Group {i}\n", *(f"    {key}: {group[key]}\n" for key in sorted(group)
-                                                        if key != "params")]
+            settings = (f"    {key}: {group[key]}\n" for key in sorted(group) if key != "params")
+            lines += ["\n", f"Parameter Group {i}\n", *settings]
         return f"{type(self).__name__} ({''.join(lines)})"
 
     # -- groups ----------------------------------------------------------------------------------------------
@@ -158,23 +158,25 @@ class Optimizer:
         given = param_group["params"]
         if isinstance(given, set):
             raise TypeError("optimizer parameters need to be organized in ordered collections, but the "
-                            "ordering of tensors in sets will change between runs. Please use a list instead.")
+                            "ordering of tensors in sets will change between runs. Please use a list "
+                            "instead.")
         listed = [given] if isinstance(given, Tensor) else list(given)
         names = [item[0] for item in listed if isinstance(item, tuple)]
         if names and len(names) != len(listed):
-            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
+            raise ValueError("all optimizer params should be with/without names. Some param names are "
+                             "missing")
         params = param_group["params"] = [item[1] if isinstance(item, tuple) else item for item in listed]
         if names:
             param_group["param_names"] = names
         for param in params:
             if not isinstance(param, Tensor):
-                raise TypeError(f"optimizer can only optimize Tensors, but one of the params is "
+                raise TypeError("optimizer can only optimize Tensors, but one of the params is "
                                 f"{typename(param)}")
             if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
                 raise ValueError("can't optimize a non-leaf Tensor")
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError(f"parameter group didn't specify a value of required optimization parameter "
+                raise ValueError("parameter group didn't specify a value of required optimization parameter "
                                  f"{name}")
             param_group.setdefault(name, default)
         self._check_disjoint(param_group)
@@ -229,8 +231,8 @@ class Optimizer:
             packed["params"] = [numbers[id(param)] for param in group["params"]]
             groups.append(packed)
             start += len(group["params"])
-        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key,
-                 value in self.state.items()}
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value
+                 for key, value in self.state.items()}
         result = {"state": state, "param_groups": groups}
         for post_hook in list(self._optimizer_state_dict_post_hooks.values()):
             changed = post_hook(self, result)
@@ -294,9 +296,7 @@ class Optimizer:
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any],
                                           prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another
-        one.
-        """
+        """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another."""
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None],
@@ -374,9 +374,7 @@ def check_fused(param: Tensor) -> None:
 
 
 def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:
-    """Lists of one tensor a parameter (or empty ones), in parts of one device each, as operators take
-    them.
-    """
+    """Lists of one tensor a parameter (or empty ones), in parts of one device each."""
     devices = [param._device for param in params]
     if devices and devices.count(devices[0]) == len(devices):
         yield [params, *lists]

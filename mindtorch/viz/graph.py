@@ -10,8 +10,8 @@ HEIGHT, PADDING = 38.0, 22.0
 FIRST, SECOND = 12.0, 10.5  #: font sizes of a box's two lines
 NARROW, WIDE = set("fijlrtI1.,:;'|()[]· "), set("mwMWADGOQ%@—⚠")
 ARROW = tag("defs", tag(
-    "marker", tag("path", d="M0,0 L8,4 L0,8 z"), id="mt-arrow", viewBox="0 0 8 8", refX="7", refY="4", markerWidth="7",
-    markerHeight="7", orient="auto",
+    "marker", tag("path", d="M0,0 L8,4 L0,8 z"), id="mt-arrow", viewBox="0 0 8 8", refX="7", refY="4",
+    markerWidth="7", markerHeight="7", orient="auto",
 ))  # fmt: skip
 
 
@@ -76,7 +76,8 @@ def _nodes(facts: GraphFacts) -> Markup:
         types = (f"{dtype}{shape_text(shape)}" for dtype, shape in zip(node.dtypes, node.shapes, strict=True))
         goals = (names[edge[0]] for edge in node.edges if edge is not None and edge[0] in names)
         kept = join(tag("div", mono(line)) for line in _kept(node))
-        rows.append(row(tag("b", names[node.identity]), mono(", ".join(types)), kept, node.hooks or "", ", ".join(goals)))
+        name, hooks = tag("b", names[node.identity]), node.hooks or ""
+        rows.append(row(name, mono(", ".join(types)), kept, hooks, ", ".join(goals)))
     head = ("node", "of", "kept for backward", "hooks", "gradients go to")
     listed = table(head, rows, count_text(len(rows), "node"))
     return tag("details", tag("summary", "the nodes as a table"), listed)
@@ -90,16 +91,19 @@ def _width(text: str, size: float) -> float:
 def graph_svg(facts: GraphFacts) -> Markup:
     """The graph as SVG."""
     lines = {node.identity: node_lines(node) for node in facts.nodes}
-    widths = {i: max(_width(first, FIRST * 1.08), _width(second, SECOND)) for i, (first, second) in lines.items()}
+    widths = {i: max(_width(a, FIRST * 1.08), _width(b, SECOND)) for i, (a, b) in lines.items()}
     goals = {node.identity: [edge[0] for edge in node.edges if edge is not None] for node in facts.nodes}
     edges = [(start, goal) for start, found in goals.items() for goal in found if goal in goals]
     placed = layout({i: (width + PADDING, HEIGHT) for i, width in widths.items()}, edges)
     drawn = [tag("path", d=_curve(points), marker_end="url(#mt-arrow)") for points in placed.paths.values()]
     for node in facts.nodes:
-        drawn.append(_box(node, placed.boxes[node.identity], node.identity == facts.root, *lines[node.identity]))
+        is_root = node.identity == facts.root
+        drawn.append(_box(node, placed.boxes[node.identity], is_root, *lines[node.identity]))
     width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
-    return tag("svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=f"autograd graph: {summary(facts)}",
-               width=width, height=height, viewBox=f"0 0 {width} {height}")
+    return tag(
+        "svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=f"autograd graph: {summary(facts)}",
+        width=width, height=height, viewBox=f"0 0 {width} {height}",
+    )  # fmt: skip
 
 
 def _box(node: NodeFacts, box: Placed, is_root: bool, first: str, second: str) -> Markup:
@@ -108,10 +112,11 @@ def _box(node: NodeFacts, box: Placed, is_root: bool, first: str, second: str) -
         "stale": any(saved.stale for saved in node.saved),
     }  # fmt: skip
     x, left, top = f"{box.x:.1f}", f"{box.x - box.width / 2:.1f}", f"{box.y - HEIGHT / 2:.1f}"
+    round_ = "14" if node.variable else "5"
     return tag(
         "g",
         tag("title", "\n".join([node.name, *_kept(node)])),
-        tag("rect", x=left, y=top, width=f"{box.width:.1f}", height=HEIGHT, rx="14" if node.variable else "5"),
+        tag("rect", x=left, y=top, width=f"{box.width:.1f}", height=HEIGHT, rx=round_),
         tag("text", first, x=x, y=f"{box.y - 3:.1f}"),
         tag("text", second, class_="soft", x=x, y=f"{box.y + 12:.1f}"),
         class_=" ".join(kind for kind, holds in kinds.items() if holds) or None,

@@ -48,9 +48,9 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
         rows = []
         for r in shown_indices(height, edge):
             side = tag("th", "⋮" if r is GAP else r, scope="row") if len(shape) > 1 else None
-            shown = (found.get((prefix, r, c)) for c in columns)
             gap = tag("td", "⋮" if r is GAP else "…", class_="gap")
-            rows.append(tag("tr", side, *(gap if cell is None else _cell(cell, write, scale) for cell in shown)))
+            line = (found.get((prefix, r, c)) for c in columns)
+            rows.append(tag("tr", side, *(_cell(cell, write, scale) if cell else gap for cell in line)))
         caption = tag("caption", f"[{', '.join(map(str, prefix))}, :, :]") if prefix else None
         top = tag("thead", head) if shape else None
         grids.append(tag("table", caption, top, tag("tbody", *rows), class_="mt-grid"))

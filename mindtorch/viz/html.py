@@ -37,7 +37,7 @@ def join(parts: Iterable[Any], separator: str = "") -> Markup:
 
 
 def tag(name: str, *children: Any, **attributes: Any) -> Markup:
-    """An element. Attribute names lose trailing underscores, inner ones become hyphens; None leaves it out."""
+    """An element. Attributes lose a trailing underscore, inner ones become hyphens; None leaves one out."""
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
         for key, value in attributes.items() if value is not None

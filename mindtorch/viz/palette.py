@@ -8,7 +8,7 @@ from .html import Markup, tag
 
 DEVICES = ("cpu", "meta", "npu")
 COLOURS = 8  #: storage colours in the style sheet; letters go on beyond
-HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10", aria_hidden="true")
+HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10")
 
 
 def storage_letter(number: int) -> str:
@@ -35,7 +35,8 @@ def storage_chip(number: int) -> Markup:
 
 def device_badge(device: str) -> Markup:
     """A device's name on its colour."""
-    return tag("span", device, class_=f"mt-chip mt-device mt-{device.partition(':')[0]}", title=f"device {device}")
+    kind = device.partition(":")[0]
+    return tag("span", device, class_=f"mt-chip mt-device mt-{kind}", title=f"device {device}")
 
 
 def chip(text: str, title: str | None = None) -> Markup:

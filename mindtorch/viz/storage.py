@@ -24,13 +24,16 @@ def strip(facts: StorageFacts, sharer: Sharer) -> Markup:
         covered += part * width / WIDTH
         if part:
             opacity = None if part == 1 else f"{0.25 + 0.75 * part:.2f}"
-            runs.append(tag("rect", class_="run", x=f"{x:.1f}", y="1", width=f"{width:.1f}", height="14", opacity=opacity))
+            size = {"x": f"{x:.1f}", "y": "1", "width": f"{width:.1f}", "height": "14"}
+            runs.append(tag("rect", class_="run", opacity=opacity, **size))
     marks = edges[1:-1] if facts.segments <= 64 else []
     ticks = [tag("line", class_="tick", x1=f"{x:.1f}", x2=f"{x:.1f}", y1="1", y2="15") for x in marks]
     bed = tag("rect", class_="bed", x="0", y="0.5", width=WIDTH, height="15")
     text = f"stride {tuple_text(sharer.stride)}, offset {sharer.offset}: covers {covered:.0%} of the storage"
-    box = {"viewBox": f"0 0 {WIDTH:.0f} 16", "preserveAspectRatio": "none"}
-    return tag("svg", tag("title", text), bed, *runs, *ticks, class_="mt-strip", role="img", aria_label=text, **box)
+    return tag(
+        "svg", tag("title", text), bed, *runs, *ticks, class_="mt-strip", role="img", aria_label=text,
+        viewBox=f"0 0 {WIDTH:.0f} 16", preserveAspectRatio="none",
+    )  # fmt: skip
 
 
 def strips(facts: StorageFacts) -> Markup | None:
@@ -42,7 +45,8 @@ def strips(facts: StorageFacts) -> Markup | None:
         name = "this tensor" if i == 0 and not sharer.name else _name(sharer)
         label = tag("span", name, class_="mt-mono mt-clip", title=name)
         shape = tag("span", shape_text(sharer.shape), class_="mt-soft mt-mono")
-        rows += [tag("span", label, shape, class_="mt-label" if i else "mt-label mt-me"), strip(facts, sharer)]
+        kind = "mt-label" if i else "mt-label mt-me"
+        rows += [tag("span", label, shape, class_=kind), strip(facts, sharer)]
     if facts.others:
         rows.append(tag("span", f"and {count_text(facts.others, 'more tensor')}", class_="mt-note"))
     unit = "one element" if facts.segment_bytes == facts.itemsize else size_text(facts.segment_bytes)
@@ -62,7 +66,9 @@ def storage_page(facts: StorageFacts) -> Markup:
         chip("shared between processes") if facts.shared_memory else None, class_="mt-head",
     )  # fmt: skip
     count = len(facts.sharers) + facts.others
-    seen = "one tensor sees it" if count == 1 else f"{count} tensors see it: a write through one is a write to all"
+    seen = "one tensor sees it"
+    if count > 1:
+        seen = f"{count} tensors see it: a write through one is a write to all"
     said = join([seen, f"at {facts.address:#x}" if facts.address else None], " · ")
     box = tag("div", head, tag("div", said, class_="mt-summary"), strips(facts), class_="mt-box")
     return page(box, kind="storage-page")

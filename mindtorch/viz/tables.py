@@ -8,8 +8,8 @@ from typing import Any
 from ..introspect import DispatchEvent, TensorFacts, TensorMeta
 from .html import Markup, join, page, row, table, tag
 from .palette import (
-    DEVICES, chip, count_text, device_badge, invalid_mark, mono, pending_mark, place_text, shape_text, size_text,
-    soft, storage_chip, tuple_text,
+    DEVICES, chip, count_text, device_badge, invalid_mark, mono, pending_mark, place_text, shape_text,
+    size_text, soft, storage_chip, tuple_text,
 )  # fmt: skip
 
 
@@ -19,7 +19,7 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
         return page(tag("div", "no tensors in this notebook yet", class_="mt-soft"), kind="tensors")
     sharing = Counter(facts.storage for facts in rows)
     total = sum({facts.storage: facts.storage_bytes for facts in rows}.values())
-    caption = f"{count_text(len(rows), 'tensor')} over {count_text(len(sharing), 'storage')}, {size_text(total)}"
+    counts = f"{count_text(len(rows), 'tensor')} over {count_text(len(sharing), 'storage')}"
     head = ("storage", "name", "type", "stride", "device", "view of", "version", "autograd")
     body, before = [], None
     for facts in rows:
@@ -36,7 +36,7 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
             _autograd(facts),
         ))  # fmt: skip
         before = facts.storage
-    return page(table(head, body, caption), kind="tensors")
+    return page(table(head, body, f"{counts}, {size_text(total)}"), kind="tensors")
 
 
 def tensors_text(rows: Sequence[TensorFacts]) -> str:
@@ -86,7 +86,8 @@ def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:
         width = max(1, round(60 * event.duration / longest))
         bar = tag("span", class_="mt-bar", style=f"width:{width}px")
         kernel = join([mono(event.kernel), soft(_place(event), f"{event.file}:{event.line}")], " ")
-        body.append(row(_operator(event), _keys(event), kernel, _outcome(event), join([bar, _time(event.duration)], " ")))
+        time = join([bar, _time(event.duration)], " ")
+        body.append(row(_operator(event), _keys(event), kernel, _outcome(event), time))
     return page(table(head, body, f"{count_text(len(events), 'operator')}, {_time(total)}"), kind="dispatch")
 
 

@@ -1,4 +1,4 @@
-// The texts below an element whose contrast with what is behind them is less than WCAG AA asks for: 4.5, large ones 3.
+// The texts below an element whose contrast with their ground is less than WCAG AA's: 4.5, large ones 3.
 root => {
   const canvas = document.createElement('canvas').getContext('2d', { willReadFrequently: true });
   const rgba = colour => {
@@ -37,7 +37,8 @@ root => {
     const size = parseFloat(style.fontSize);
     const large = size >= 24 || (size >= 18.66 && style.fontWeight >= 700);
     looked += 1;
-    if (ratio < (large ? 3 : 4.5)) found.push(`${ratio.toFixed(2)}: '${text}' in ${element.className.baseVal ?? element.className}`);
+    const name = element.className.baseVal ?? element.className;
+    if (ratio < (large ? 3 : 4.5)) found.push(`${ratio.toFixed(2)}: '${text}' in ${name}`);
   }
   return { looked, found };
 }

@@ -25,9 +25,13 @@ FLAGS = [
 ]  # fmt: skip
 SETTINGS = {
     "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are in the page too
-    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False, "doNotDisturbMode": True},
+    "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
 }
 ERROR = "[data-mime-type='application/vnd.jupyter.error'], [data-mime-type='application/vnd.jupyter.stderr']"
+PLACES = {
+    "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "runtime",
+    "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces", "IPYTHONDIR": "ipython",
+}  # fmt: skip
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 
 
@@ -40,7 +44,7 @@ def write_notebook(path: Path, sources: list[str]) -> None:
 
 @contextmanager
 def jupyterlab(folder: Path) -> Iterator[str]:
-    """JupyterLab serving ``folder``, with settings of its own; yields its address. It is gone when the block is left."""
+    """JupyterLab serving ``folder``, with settings of its own, while the block lasts; yields its address."""
     home = folder / ".jupyter"
     for name, content in SETTINGS.items():
         target = home / "settings" / "@jupyterlab" / f"{name}.jupyterlab-settings"
@@ -50,12 +54,13 @@ def jupyterlab(folder: Path) -> Iterator[str]:
         probe.bind(("127.0.0.1", 0))
         port = probe.getsockname()[1]
     token = secrets.token_hex()
-    places = {name: str(home / name.lower()) for name in ("JUPYTER_CONFIG_DIR", "JUPYTER_DATA_DIR", "JUPYTER_RUNTIME_DIR", "IPYTHONDIR")}
-    environment = {**os.environ, **places, "JUPYTERLAB_SETTINGS_DIR": str(home / "settings"),
-                   "JUPYTERLAB_WORKSPACES_DIR": str(home / "workspaces"), "PYTHONPATH": str(REPOSITORY)}
-    command = [sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1", f"--port={port}",
-               "--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}", f"--IdentityProvider.token={token}",
-               "--LabApp.expose_app_in_browser=True"]
+    places = {name: str(home / folder_name) for name, folder_name in PLACES.items()}
+    environment = {**os.environ, **places, "PYTHONPATH": str(REPOSITORY)}
+    command = [
+        sys.executable, "-m", "jupyterlab", "--no-browser", "--allow-root", "--ip=127.0.0.1",
+        f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}",
+        f"--IdentityProvider.token={token}", "--LabApp.expose_app_in_browser=True",
+    ]  # fmt: skip
     with open(folder / "jupyterlab.log", "wb") as log:
         server = subprocess.Popen(command, env=environment, stdout=log, stderr=log, cwd=folder)
         try:
@@ -101,11 +106,13 @@ def run_all(page: Any, address: str) -> None:
         AssertionError: if a cell fails.
     """
     page.goto(address)
-    page.wait_for_function("window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel?.connectionStatus === 'connected'")
+    kernel = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
+    page.wait_for_function(f"{kernel}?.connectionStatus === 'connected'")
     page.evaluate("() => void jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(
         """() => { const prompts = [...document.querySelectorAll('.jp-CodeCell .jp-InputPrompt')];
-          return document.querySelector(ERROR) || prompts.length && prompts.every(prompt => /\\d/.test(prompt.textContent)) }
+          const all = prompts.length && prompts.every(prompt => /\\d/.test(prompt.textContent));
+          return all || document.querySelector(ERROR) }
         """.replace("ERROR", json.dumps(ERROR))
     )
     errors = page.locator(ERROR).all_inner_texts()
@@ -114,5 +121,6 @@ def run_all(page: Any, address: str) -> None:
 
 def set_theme(page: Any, theme: str) -> None:
     """Switch JupyterLab to the light or the dark theme."""
-    page.evaluate("name => jupyterapp.commands.execute('apputils:change-theme', {theme: name})", THEMES[theme])
-    page.wait_for_function("light => document.body.dataset.jpThemeLight === light", arg=str(theme == "light").lower())
+    page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", THEMES[theme])
+    is_light = str(theme == "light").lower()
+    page.wait_for_function("is => document.body.dataset.jpThemeLight === is", arg=is_light)

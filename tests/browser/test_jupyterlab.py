@@ -1,4 +1,4 @@
-"""Cards and magics in a real JupyterLab in headless Chromium: there, visible, legible in both themes, harmless."""
+"""Cards and magics in a real JupyterLab in headless Chromium: visible, legible in both themes, harmless."""
 from __future__ import annotations
 
 import importlib.util

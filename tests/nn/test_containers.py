@@ -101,7 +101,8 @@ def test_sequential_of_named_modules():
     def program(t):
         model = t.nn.Sequential(OrderedDict(first=t.nn.Linear(2, 3), second=t.nn.ReLU()))
         model[0] = t.nn.Linear(2, 4)
-        return model, model.first is model[0], model[:1], list(model.state_dict()), t.nn.Sequential(), t.nn.Sequential()(7)
+        empty = t.nn.Sequential()
+        return model, model.first is model[0], model[:1], list(model.state_dict()), empty, empty(7)
 
     same(program)
 

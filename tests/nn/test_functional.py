@@ -19,8 +19,8 @@ PYTHON = [name for name, function in vars(torch.nn.functional).items()
 
 @pytest.mark.parametrize("name", PYTHON)
 def test_signatures(name):
-    theirs, ours = (inspect.signature(getattr(lib.nn.functional, name)).parameters.values() for lib in (torch,
-                                                                                                        mindtorch))
+    theirs, ours = (inspect.signature(getattr(lib.nn.functional, name)).parameters.values()
+                    for lib in (torch, mindtorch))
     assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs]
 
 
@@ -73,7 +73,8 @@ def test_gradients_of_weights_are_contiguous_and_nobodys_view():
         layer = t.nn.Linear(3, 5)
         layer(t.ones(4, 3)).sum().backward()
         gradient = layer.weight.grad
-        return gradient.stride(), gradient._is_view(), gradient._version, gradient.storage_offset(), gradient.untyped_storage().nbytes()
+        return (gradient.stride(), gradient._is_view(), gradient._version, gradient.storage_offset(),
+                gradient.untyped_storage().nbytes())
 
     same(program)
 
@@ -120,30 +121,33 @@ def classes(t, *shape, dtype=None, count=3):
     return t.randint(0, count, shape).to(dtype or t.int64)
 
 
+def three(t):
+    """Weights of three classes."""
+    return t.tensor([0.5, 1.0, 2.0])
+
+
 LOSSES = {
     "cross entropy": lambda t, F, x: F.cross_entropy(x(4, 3), classes(t, 4)),
     "cross entropy of one": lambda t, F, x: F.cross_entropy(x(3), classes(t)),
     "cross entropy of bytes": lambda t, F, x: F.cross_entropy(x(4, 3), classes(t, 4, dtype=t.uint8)),
-    "cross entropy of images": lambda t, F, x: F.cross_entropy(x(2, 3, 4, 5), classes(t, 2, 4, 5),
-                                                               reduction="none"),
-    "cross entropy of sequences": lambda t, F, x: F.cross_entropy(x(2, 3, 4), classes(t, 2, 4),
-                                                                  reduction="none"),
-    "cross entropy of volumes": lambda t, F, x: F.cross_entropy(x(2, 3, 2, 2, 2), classes(t, 2, 2, 2, 2),
-                                                                t.tensor([0.5, 1.0, 2.0])),
+    "cross entropy of images":
+        lambda t, F, x: F.cross_entropy(x(2, 3, 4, 5), classes(t, 2, 4, 5), reduction="none"),
+    "cross entropy of sequences":
+        lambda t, F, x: F.cross_entropy(x(2, 3, 4), classes(t, 2, 4), reduction="none"),
+    "cross entropy of volumes":
+        lambda t, F, x: F.cross_entropy(x(2, 3, 2, 2, 2), classes(t, 2, 2, 2, 2), three(t)),
     "cross entropy ignoring": lambda t, F, x: F.cross_entropy(x(6, 3), classes(t, 6), ignore_index=1),
     "cross entropy ignoring all": lambda t, F, x: F.cross_entropy(x(2, 3), t.tensor([-100, -100])),
     "cross entropy of nothing": lambda t, F, x: F.cross_entropy(x(0, 3), classes(t, 0)),
-    "cross entropy smoothed": lambda t, F, x: F.cross_entropy(x(6, 3), classes(t, 6),
-                                                              t.tensor([0.5, 1.0, 2.0]), ignore_index=0,
-                                                              label_smoothing=0.3),
-    "cross entropy smoothed sum": lambda t, F, x: F.cross_entropy(x(2, 3, 4), classes(t, 2, 4),
-                                                                  label_smoothing=0.3, reduction="sum"),
-    "cross entropy of probabilities": lambda t, F, x: F.cross_entropy(x(4, 3), t.rand(4, 3),
-                                                                      t.tensor([0.5, 1.0, 2.0]),
-                                                                      label_smoothing=0.1),
-    "cross entropy of one's probabilities": lambda t, F, x: F.cross_entropy(x(3), t.rand(3),
-                                                                            reduction="none"),
-    "nll": lambda t, F, x: F.nll_loss(x(4, 3), classes(t, 4), t.tensor([0.5, 1.0, 2.0]), reduction="sum"),
+    "cross entropy smoothed":
+        lambda t, F, x: F.cross_entropy(x(6, 3), classes(t, 6), three(t), None, 0, label_smoothing=0.3),
+    "cross entropy smoothed sum":
+        lambda t, F, x: F.cross_entropy(x(2, 3, 4), classes(t, 2, 4), label_smoothing=0.3, reduction="sum"),
+    "cross entropy of probabilities":
+        lambda t, F, x: F.cross_entropy(x(4, 3), t.rand(4, 3), three(t), label_smoothing=0.1),
+    "cross entropy of one's probabilities":
+        lambda t, F, x: F.cross_entropy(x(3), t.rand(3), reduction="none"),
+    "nll": lambda t, F, x: F.nll_loss(x(4, 3), classes(t, 4), three(t), reduction="sum"),
     "nll of images": lambda t, F, x: F.nll_loss(x(2, 3, 2, 2), classes(t, 2, 2, 2), ignore_index=2),
     "nll without rows of order": lambda t, F, x: F.nll_loss(x(3, 4).t(), classes(t, 4)),
     "mse": lambda t, F, x: F.mse_loss(x(4, 3), t.ones(4, 3)),
@@ -152,7 +156,7 @@ LOSSES = {
     "huber weighted": lambda t, F, x: F.huber_loss(x(4, 3), t.ones(4, 3), weight=t.rand(4, 3)),
     "smooth l1 without beta": lambda t, F, x: F.smooth_l1_loss(x(4, 3), t.ones(4, 3), beta=0),
     "kl by batch": lambda t, F, x: F.kl_div(x(4, 3), t.rand(4, 3), reduction="batchmean"),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("case", LOSSES)
@@ -221,10 +225,10 @@ REFUSED = {
     "cross entropy smoothed too much": lambda t, F: F.cross_entropy(z(t, 2, 3), i(t, 2), label_smoothing=2.0),
     "cross entropy of integer probabilities": lambda t, F: F.cross_entropy(z(t, 2, 3), i(t, 2, 3)),
     "cross entropy of probabilities of another shape": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 4)),
-    "cross entropy of probabilities, ignoring": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3),
-                                                                             ignore_index=2),
-    "cross entropy of probabilities with few weights": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3),
-                                                                                    z(t, 2)),
+    "cross entropy of probabilities, ignoring":
+        lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3), ignore_index=2),
+    "cross entropy of probabilities with few weights":
+        lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3), z(t, 2)),
     "mse of integers": lambda t, F: F.mse_loss(i(t, 2), i(t, 2)),
     "mse of complex numbers": lambda t, F: F.mse_loss(z(t, 2, dtype=t.complex64), z(t, 2, dtype=t.complex64)),
     "mse with a weight of another size": lambda t, F: F.mse_loss(z(t, 2), z(t, 2), weight=z(t, 1)),
@@ -236,8 +240,8 @@ REFUSED = {
     "bce of targets out of range": lambda t, F: F.binary_cross_entropy(z(t, 2), z(t, 2) + 2),
     "bce with logits of another size": lambda t, F: F.binary_cross_entropy_with_logits(z(t, 2), z(t, 1)),
     "kl of integers": lambda t, F: F.kl_div(i(t, 2), i(t, 2)),
-    "margin ranking of different dimensions": lambda t, F: F.margin_ranking_loss(z(t, 2), z(t, 2, 1),
-                                                                                 z(t, 2)),
+    "margin ranking of different dimensions":
+        lambda t, F: F.margin_ranking_loss(z(t, 2), z(t, 2, 1), z(t, 2)),
     "triplet margin": lambda t, F: F.triplet_margin_loss(z(t, 2), z(t, 2), z(t, 2), margin=0),
     "triplets of different dimensions": lambda t, F: F.triplet_margin_loss(z(t, 2), z(t, 2, 1), z(t, 2)),
     "dropout chance": lambda t, F: F.dropout(z(t, 2), 1.5),

@@ -209,12 +209,9 @@ def test_hooks_of_all_modules():
             m.register_module_forward_hook(recorded(seen, "post")),
             m.register_module_full_backward_hook(recorded(seen, "backward")),
             m.register_module_full_backward_pre_hook(recorded(seen, "backward pre")),
-            m.register_module_buffer_registration_hook(lambda module, name, value: seen.append(("buffer",
-                                                                                                name))),
-            m.register_module_parameter_registration_hook(lambda module, name,
-                                                          value: seen.append(("parameter", name))),
-            m.register_module_module_registration_hook(lambda module, name, value: seen.append(("module",
-                                                                                                name))),
+            m.register_module_buffer_registration_hook(lambda *args: seen.append(("buffer", args[1]))),
+            m.register_module_parameter_registration_hook(lambda *args: seen.append(("parameter", args[1]))),
+            m.register_module_module_registration_hook(lambda *args: seen.append(("module", args[1]))),
         ]  # fmt: skip
         try:
             model = t.nn.Sequential(t.nn.Linear(1, 1, bias=False))

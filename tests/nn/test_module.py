@@ -11,14 +11,12 @@ from tests.nn.both import same
 
 
 def net(t):
-    return t.nn.Sequential(t.nn.Linear(3, 4), t.nn.ReLU(), t.nn.Sequential(t.nn.Linear(4, 2),
-                                                                           t.nn.Dropout(0.3)))
+    inner = t.nn.Sequential(t.nn.Linear(4, 2), t.nn.Dropout(0.3))
+    return t.nn.Sequential(t.nn.Linear(3, 4), t.nn.ReLU(), inner)
 
 
 class Owner:
-    """A module with a parameter, a buffer of each kind, a missing one of each, and a child, in both
-    libraries.
-    """
+    """A module with a parameter, a buffer of each kind, a missing one of each, and a child."""
 
     def __new__(cls, t):
         class Model(t.nn.Module):
@@ -155,7 +153,8 @@ def test_looking_up_by_path():
         model = t.nn.Sequential(Owner(t))
         model.set_submodule("0.inner", t.nn.Identity())
         model.set_submodule("0.extra", t.nn.Tanh())
-        return model.get_submodule("0.inner"), model.get_parameter("0.weight"), model.get_buffer("0.cache"), model
+        return (model.get_submodule("0.inner"), model.get_parameter("0.weight"), model.get_buffer("0.cache"),
+                model)
 
     same(program)
 
@@ -205,8 +204,8 @@ CONVERSIONS = {
     "to both": lambda m, t: m.to("cpu", t.float64), "to another": lambda m,
     t: m.to(t.ones(1, dtype=t.float16)),
     "type": lambda m, t: m.type(t.float64), "type by name": lambda m, t: m.type("torch.DoubleTensor"),
-    "to meta": lambda m, t: m.to("meta"), "to empty": lambda m, t: m.to_empty(device="meta"), "cpu": lambda m,
-    t: m.cpu(),
+    "to meta": lambda m, t: m.to("meta"), "to empty": lambda m, t: m.to_empty(device="meta"),
+    "cpu": lambda m, t: m.cpu(),
 }  # fmt: skip
 
 
@@ -219,9 +218,8 @@ def test_converting_keeps_the_parameters_objects(name):
         weight, gradient, mean = model.weight, model.weight.grad, model.mean
         converted = CONVERSIONS[name](model, t)
         return (converted is model, model.weight is weight, model.weight.grad is gradient, model.mean is mean,
-                model.weight, model.weight.grad, model.mean, model.count, isinstance(model.weight,
-                                                                                     t.nn.Parameter),
-                model.weight.is_leaf)
+                model.weight, model.weight.grad, model.mean, model.count,
+                isinstance(model.weight, t.nn.Parameter), model.weight.is_leaf)
 
     same(program)
 
@@ -251,7 +249,8 @@ def test_deepcopy_is_independent_and_drops_gradients():
         other = copy.deepcopy(model)
         with t.no_grad():
             other.weight.add_(1)
-        return model.weight, other.weight, other.weight.grad, type(other.weight), list(other.state_dict()), other.plain is model.plain
+        return (model.weight, other.weight, other.weight.grad, type(other.weight), list(other.state_dict()),
+                other.plain is model.plain)
 
     same(program)
 
@@ -273,8 +272,8 @@ def test_repr():
 
         model = t.nn.Sequential(net(t), Named(), t.nn.Module(), t.nn.Linear(2, 2, bias=False))
         model.add_module("none", None)
-        return repr(model), repr(Named()), repr(t.nn.Parameter(t.ones(2))), repr(t.nn.Parameter(t.ones(2),
-                                                                                                requires_grad=False))
+        frozen = t.nn.Parameter(t.ones(2), requires_grad=False)
+        return repr(model), repr(Named()), repr(t.nn.Parameter(t.ones(2))), repr(frozen)
 
     same(program)
 
@@ -307,7 +306,7 @@ def test_parameter():
 def test_buffer_is_a_marked_tensor():
     def program(t):
         buffer = t.nn.Buffer(t.ones(2), persistent=False)
-        return type(buffer), isinstance(buffer, t.nn.Buffer), isinstance(t.ones(2),
-                                                                         t.nn.Buffer), buffer.persistent
+        return (type(buffer), isinstance(buffer, t.nn.Buffer), isinstance(t.ones(2), t.nn.Buffer),
+                buffer.persistent)
 
     same(program)

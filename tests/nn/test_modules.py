@@ -34,8 +34,8 @@ def built(sample, info):
     """The sample's module in PyTorch and in mindtorch, with the same state."""
     arguments = sample.constructor_input
     theirs = info.module_cls(*arguments.args, **arguments.kwargs)
-    ours = getattr(mindtorch.nn, info.module_cls.__name__)(*port(arguments.args, mindtorch),
-                                                           **port(arguments.kwargs, mindtorch))
+    args, kwargs = port((arguments.args, arguments.kwargs), mindtorch)
+    ours = getattr(mindtorch.nn, info.module_cls.__name__)(*args, **kwargs)
     ours.load_state_dict(port(dict(theirs.state_dict()), mindtorch))
     return ours, theirs
 
@@ -63,8 +63,8 @@ def test_outputs_and_gradients(name, training):
         assert result.grad_fn.name().rstrip("01") == expected.grad_fn.name().rstrip("01")
         result.sum().backward()
         expected.sum().backward()
-        for mine, other in zip([*given[0], *ours.parameters()], [*inputs.args, *theirs.parameters()],
-                               strict=True):
+        mines, others = [*given[0], *ours.parameters()], [*inputs.args, *theirs.parameters()]
+        for mine, other in zip(mines, others, strict=True):
             if isinstance(other, torch.Tensor) and other.requires_grad and other.is_leaf:
                 assert_same(mine.grad, other.grad)
 
@@ -80,8 +80,9 @@ def test_signatures(name):
 
 
 @pytest.mark.parametrize("bias", [True, False])
-@pytest.mark.parametrize("make", [lambda t, b: t.nn.Linear(17, 5, bias=b), lambda t, b: t.nn.Bilinear(3, 4, 5,
-                                                                                                      bias=b)])
+@pytest.mark.parametrize("make", [
+    lambda t, b: t.nn.Linear(17, 5, bias=b), lambda t, b: t.nn.Bilinear(3, 4, 5, bias=b),
+])  # fmt: skip
 def test_initial_values_are_those_of_the_seed(make, bias):
     torch.manual_seed(11)
     mindtorch.manual_seed(11)

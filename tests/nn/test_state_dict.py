@@ -79,8 +79,8 @@ def test_loading(name, strict, assign):
 def test_loading_extra_state():
     def program(t):
         model = stateful(t)
-        keys = [model.load_state_dict({"_extra_state": {"count": 9}}), model.load_state_dict({},
-                                                                                             strict=False)]
+        keys = [model.load_state_dict({"_extra_state": {"count": 9}}),
+                model.load_state_dict({}, strict=False)]
         return model.count, keys, t.nn.ReLU().load_state_dict({"_extra_state": 1}, strict=False)
 
     same(program)
@@ -117,10 +117,8 @@ def test_hooks_run_in_order_with_their_arguments():
     def program(t):
         seen = []
         model = t.nn.Sequential(t.nn.Linear(1, 1), t.nn.ReLU())
-        model.register_state_dict_pre_hook(lambda m, prefix, keep: seen.append(("pre", m is model, prefix,
-                                                                                keep)))
-        model.register_state_dict_post_hook(lambda m, state, prefix, meta: seen.append(("post", list(state),
-                                                                                        prefix, meta)))
+        model.register_state_dict_pre_hook(lambda m, *args: seen.append(("pre", m is model, *args)))
+        model.register_state_dict_post_hook(lambda m, state, *args: seen.append(("post", list(state), *args)))
         model[0]._register_state_dict_hook(lambda m, state, prefix, meta: state.pop(prefix + "bias"))
         state = model.state_dict(prefix="a.")
 

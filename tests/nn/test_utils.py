@@ -66,7 +66,8 @@ def test_parameters_as_a_vector_and_back():
         other = t.arange(9.0)
         t.nn.utils.vector_to_parameters(other, model.parameters())
         shared = model.weight.data_ptr() == other.data_ptr()
-        return vector, model.weight, model.bias, shared, t.nn.utils.parameters_to_vector(model.parameters()).grad_fn is not None
+        again = t.nn.utils.parameters_to_vector(model.parameters())
+        return vector, model.weight, model.bias, shared, again.grad_fn is not None
 
     same(program)
 

@@ -127,8 +127,8 @@ def test_storages_have_letters(number, letter):
 
 
 HOSTILE = st.text(min_size=1, max_size=30) | st.sampled_from([
-    "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='x", "</style><b>", "</title>", "&lt;", "]]>",
-    "\x00\x1b[31m", "\u202e", "{{7*7}}", "<!--",
+    "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='x", "</style><b>",
+    "</title>", "&lt;", "]]>", "\x00\x1b[31m", "\u202e", "{{7*7}}", "<!--",
 ])  # fmt: skip
 
 
@@ -149,7 +149,8 @@ def test_hostile_names_stay_text_in_every_picture(name):
 def _pictures(leaf, loss, names, namespace, trace):
     return "".join([
         viz.tensor_card(leaf, names), viz.storage_page(introspect.storage_facts(leaf, names)),
-        viz.tensors_page([introspect.tensor_facts(leaf, names)]), viz.graph_page(introspect.graph_facts(loss, {names[id(leaf)]: leaf, names[id(loss)] + "'": loss})),
+        viz.tensors_page([introspect.tensor_facts(leaf, names)]),
+        viz.graph_page(introspect.graph_facts(loss, {names[id(leaf)]: leaf, names[id(loss)] + "'": loss})),
         viz.dispatch_page(trace.events),
     ])  # fmt: skip
 

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import copy
 import importlib
-import itertools
 import pickle
 
 import pytest
@@ -14,21 +13,33 @@ from tests.nn.both import same
 from tests.support import assert_same, port
 
 SGD = [
-    {}, {"lr": 0.1}, {"momentum": 0.9}, {"momentum": 0.9, "dampening": 0.5}, {"momentum": 0.9,
-                                                                              "nesterov": True},
-    {"weight_decay": 0.3}, {"momentum": 0.5, "weight_decay": 0.3, "maximize": True}, {"weight_decay": 0.3,
-                                                                                      "maximize": True},
-    {"momentum": 0.9, "foreach": True}, {"momentum": 0.9, "fused": True}, {"momentum": 0.9,
-                                                                           "differentiable": True},
-    {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1, "differentiable": True, "maximize": True},
-]  # fmt: skip
+    {},
+    {"lr": 0.1},
+    {"momentum": 0.9},
+    {"momentum": 0.9, "dampening": 0.5},
+    {"momentum": 0.9, "nesterov": True},
+    {"weight_decay": 0.3},
+    {"weight_decay": 0.3, "maximize": True},
+    {"weight_decay": 0.3, "maximize": True, "momentum": 0.5},
+    {"momentum": 0.9, "foreach": True},
+    {"momentum": 0.9, "fused": True},
+    {"momentum": 0.9, "differentiable": True},
+    {"momentum": 0.9, "differentiable": True, "nesterov": True, "weight_decay": 0.1, "maximize": True},
+]
 ADAM = [
-    {}, {"lr": 0.1}, {"betas": (0.8, 0.9)}, {"eps": 0.1}, {"weight_decay": 0.3}, {"amsgrad": True},
+    {},
+    {"lr": 0.1},
+    {"betas": (0.8, 0.9)},
+    {"eps": 0.1},
+    {"weight_decay": 0.3},
+    {"amsgrad": True},
     {"maximize": True},
-    {"amsgrad": True, "weight_decay": 0.2, "maximize": True}, {"foreach": True}, {"fused": True},
-    {"differentiable": True, "weight_decay": 0.1}, {"differentiable": True, "amsgrad": True,
-                                                    "maximize": True},
-]  # fmt: skip
+    {"amsgrad": True, "weight_decay": 0.2, "maximize": True},
+    {"foreach": True},
+    {"fused": True},
+    {"differentiable": True, "weight_decay": 0.1},
+    {"differentiable": True, "amsgrad": True, "maximize": True},
+]
 CASES = [(name, kwargs) for name, all_kwargs in (("SGD", SGD), ("Adam", ADAM), ("AdamW", ADAM))
          for kwargs in all_kwargs]
 
@@ -64,15 +75,16 @@ def run(lib, name, kwargs, dtype=torch.float32):
     for number, step in enumerate(gradients):
         for i, (param, gradient) in enumerate(zip(params, step)):
             with lib.no_grad():
-                param.grad = None if late and i == 1 and not number else gradient if lib is torch else port(gradient, mindtorch)
+                param.grad = gradient if lib is torch else port(gradient, mindtorch)
+                if late and i == 1 and not number:
+                    param.grad = None
         optimizer.step()
         seen.append(([p.detach().clone() for p in params], copy.deepcopy(optimizer.state_dict())
                      if not differentiable else None))
     return seen
 
 
-@pytest.mark.parametrize(("name", "kwargs"), CASES, ids=[f"{n}-{'-'.join(map(str, k.items()))}" for n,
-                                                         k in CASES])
+@pytest.mark.parametrize(("name", "kwargs"), CASES, ids=[f"{name} {kwargs}" for name, kwargs in CASES])
 @pytest.mark.filterwarnings("ignore:The .grad attribute")
 def test_steps(name, kwargs):
     theirs, ours = run(torch, name, kwargs), run(mindtorch, name, kwargs)
@@ -269,23 +281,25 @@ def test_closures(name):
     same(program)
 
 
+def without_extra(state):
+    return {key: value for key, value in state.items() if key != "extra"}
+
+
 def test_hooks():
     def program(t):
         seen = []
         _, optimizer = trained(t, "SGD", {})
-        everywhere = [optimizer_module(t).register_optimizer_step_pre_hook(lambda *a: seen.append(("all pre",
-                                                                                                   len(a)))),
-                      optimizer_module(t).register_optimizer_step_post_hook(lambda *a: seen.append(("all post", len(a))))]
+        everywhere = optimizer_module(t)
         handles = [
+            everywhere.register_optimizer_step_pre_hook(lambda *args: seen.append(("all pre", len(args)))),
+            everywhere.register_optimizer_step_post_hook(lambda *args: seen.append(("all post", len(args)))),
             optimizer.register_step_pre_hook(lambda o, args, kwargs: seen.append(("pre", len(args), kwargs))),
             optimizer.register_step_pre_hook(lambda o, args, kwargs: (args, {"closure": lambda: 7})),
             optimizer.register_step_post_hook(lambda o, args, kwargs: seen.append(("post", list(kwargs)))),
             optimizer.register_state_dict_pre_hook(lambda o: seen.append("saving")),
             optimizer.register_state_dict_post_hook(lambda o, state: {**state, "extra": 1}),
-            optimizer.register_state_dict_post_hook(lambda o, state: seen.append(sorted(state)),
-                                                    prepend=True),
-            optimizer.register_load_state_dict_pre_hook(lambda o, state: {k: v for k, v in state.items()
-                                                                          if k != "extra"}),
+            optimizer.register_state_dict_post_hook(lambda o, s: seen.append(sorted(s)), prepend=True),
+            optimizer.register_load_state_dict_pre_hook(lambda o, state: without_extra(state)),
             optimizer.register_load_state_dict_post_hook(lambda o: seen.append("loaded")),
         ]  # fmt: skip
         try:
@@ -293,7 +307,7 @@ def test_hooks():
             state = optimizer.state_dict()
             optimizer.load_state_dict(state)
         finally:
-            for handle in itertools.chain(everywhere, handles):
+            for handle in handles:
                 handle.remove()
         count = len(seen)
         optimizer.step()
@@ -352,18 +366,18 @@ REFUSED = {
     "a non-leaf": lambda t: t.optim.SGD([param(t) * 2]),
     "a group that is a list": lambda t: t.optim.SGD([param(t)]).add_param_group([param(t)]),
     "some names missing": lambda t: t.optim.SGD([("a", param(t)), param(t)]),
-    "groups with and without names": lambda t: t.optim.SGD([("a",
-                                                             param(t))]).add_param_group({"params": [param(t)]}),
-    "a required setting missing": lambda t: t.optim.Optimizer([param(t)],
-                                                              {"lr": optimizer_module(t).required}),
+    "groups with and without names":
+        lambda t: t.optim.SGD([("a", param(t))]).add_param_group({"params": [param(t)]}),
+    "a required setting missing":
+        lambda t: t.optim.Optimizer([param(t)], {"lr": optimizer_module(t).required}),
     "step of the base": lambda t: t.optim.Optimizer([param(t)], {}).step(),
     "SGD lr": lambda t: t.optim.SGD([param(t)], lr=-1),
     "SGD lr of several": lambda t: t.optim.SGD([param(t)], lr=t.ones(2)),
     "SGD momentum": lambda t: t.optim.SGD([param(t)], momentum=-1),
     "SGD weight decay": lambda t: t.optim.SGD([param(t)], weight_decay=-1),
     "SGD nesterov": lambda t: t.optim.SGD([param(t)], nesterov=True),
-    "SGD nesterov and dampening": lambda t: t.optim.SGD([param(t)], momentum=0.9, dampening=0.1,
-                                                        nesterov=True),
+    "SGD nesterov and dampening":
+        lambda t: t.optim.SGD([param(t)], momentum=0.9, dampening=0.1, nesterov=True),
     "SGD fused and foreach": lambda t: t.optim.SGD([param(t)], fused=True, foreach=True),
     "SGD fused and differentiable": lambda t: t.optim.SGD([param(t)], fused=True, differentiable=True),
     "Adam lr": lambda t: t.optim.Adam([param(t)], lr=-1),
@@ -372,8 +386,8 @@ REFUSED = {
     "Adam second beta": lambda t: t.optim.Adam([param(t)], betas=(0.5, 1.0)),
     "Adam beta of int": lambda t: t.optim.Adam([param(t)], betas=(0, 0.5)),
     "Adam betas of two kinds": lambda t: t.optim.Adam([param(t)], betas=(t.tensor(0.5), 0.5)),
-    "Adam betas and foreach": lambda t: t.optim.Adam([param(t)], betas=(t.tensor(0.5), t.tensor(0.5)),
-                                                     foreach=True),
+    "Adam betas and foreach":
+        lambda t: t.optim.Adam([param(t)], betas=(t.tensor(0.5), t.tensor(0.5)), foreach=True),
     "Adam beta of several": lambda t: t.optim.Adam([param(t)], betas=(t.tensor(0.5), t.tensor([]))),
     "Adam weight decay": lambda t: t.optim.Adam([param(t)], weight_decay=-1),
     "Adam lr of several": lambda t: t.optim.Adam([param(t)], lr=t.ones(2)),

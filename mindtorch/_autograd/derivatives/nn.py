@@ -40,23 +40,23 @@ derivative("mse_loss",
            self=lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
            target=lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction))
 derivative("smooth_l1_loss", "SmoothL1LossBackward0",
-           self=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, self, target,
-                                                                                    reduction, beta),
-           target=lambda grad, self, target, reduction, beta: smooth_l1_loss_backward(grad, target, self,
-                                                                                      reduction, beta))
+           self=lambda grad, self, target, reduction, beta:
+               smooth_l1_loss_backward(grad, self, target, reduction, beta),
+           target=lambda grad, self, target, reduction, beta:
+               smooth_l1_loss_backward(grad, target, self, reduction, beta))
 derivative("huber_loss",
-           self=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, self, target,
-                                                                                 reduction, delta),
-           target=lambda grad, self, target, reduction, delta: huber_loss_backward(grad, target, self,
-                                                                                   reduction, delta))
+           self=lambda grad, self, target, reduction, delta:
+               huber_loss_backward(grad, self, target, reduction, delta),
+           target=lambda grad, self, target, reduction, delta:
+               huber_loss_backward(grad, target, self, reduction, delta))
 derivative("soft_margin_loss",
-           self=lambda grad, self, target, reduction: soft_margin_loss_backward(grad, self, target,
-                                                                                reduction))
+           self=lambda grad, self, target, reduction:
+               soft_margin_loss_backward(grad, self, target, reduction))
 derivative("binary_cross_entropy",
            self=lambda grad, self, target, weight, reduction:
                binary_cross_entropy_backward(grad, self, target, weight, reduction),
-           target=lambda grad, self, weight, reduction: by_element((1 - self).log() - self.log(), grad,
-                                                                   weight, reduction))
+           target=lambda grad, self, weight, reduction:
+               by_element((1 - self).log() - self.log(), grad, weight, reduction))
 derivative("binary_cross_entropy_with_logits", self=of_logits, target=of_target_of_logits)
 derivative("nll_loss_forward", "NllLossBackward0",
            self=lambda grad, self, target, weight, reduction, ignore_index, total_weight:

@@ -1,6 +1,4 @@
-"""Optimizer steps have no derivatives; an optimizer made ``differentiable`` is written in operators that
-have.
-"""
+"""Optimizer steps have none; an optimizer made ``differentiable`` is written in operators that have."""
 from __future__ import annotations
 
 from ..derivative import not_differentiable

@@ -1,4 +1,4 @@
-"""Steps of optimizers over all parameters at once. What ATen marks as written only to unscale gradients is only read here."""
+"""Steps of optimizers over all parameters at once. Gradients, which ATen writes to unscale them, are only read."""
 
 SCHEMAS = """
 f _foreach_add_.Scalar(Tensor(a!)[] self, Scalar scalar) -> ()

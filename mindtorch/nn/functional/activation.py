@@ -1,6 +1,4 @@
-"""Activation functions of ``torch.nn.functional``. Those with ``inplace`` write into their input if it is
-set.
-"""
+"""Activation functions of ``torch.nn.functional``. With ``inplace`` they write into their input."""
 from __future__ import annotations
 
 import warnings
@@ -10,17 +8,15 @@ from ..._creation import empty_like, zeros_like
 from ..._dispatch.binding import make_function
 from ..._tensor import Tensor
 
-celu_, elu_, gelu, glu, hardshrink, hardtanh_, leaky_relu_, logsigmoid, prelu, relu_, rrelu_, selu_, softplus, softshrink, \
-    threshold_ = map(make_function, (
-        "celu_", "elu_", "gelu", "glu", "hardshrink", "hardtanh_", "leaky_relu_", "log_sigmoid", "prelu",
-        "relu_", "rrelu_",
-        "selu_", "softplus", "softshrink", "threshold_"))
-_celu, _elu, _hardsigmoid, _hardsigmoid_, _hardswish, _hardswish_, _hardtanh, _leaky_relu, _log_softmax, _mish, _mish_, _relu, \
-    _relu6, _rrelu, _selu, _silu, _silu_, _softmax, _threshold = map(make_function, (
-        "celu", "elu", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "hardtanh", "leaky_relu",
-        "log_softmax", "mish",
-        "mish_", "relu", "relu6", "rrelu", "selu", "silu", "silu_", "softmax", "threshold"))
-sigmoid, tanh = make_function("sigmoid"), make_function("tanh")
+(celu_, elu_, gelu, glu, hardshrink, hardtanh_, leaky_relu_, logsigmoid, prelu, relu_, rrelu_, selu_, sigmoid,
+ softplus, softshrink, tanh, threshold_) = map(make_function, (
+     "celu_", "elu_", "gelu", "glu", "hardshrink", "hardtanh_", "leaky_relu_", "log_sigmoid", "prelu",
+     "relu_", "rrelu_", "selu_", "sigmoid", "softplus", "softshrink", "tanh", "threshold_"))
+(_celu, _elu, _hardsigmoid, _hardsigmoid_, _hardswish, _hardswish_, _hardtanh, _leaky_relu, _log_softmax,
+ _mish, _mish_, _relu, _relu6, _rrelu, _selu, _silu, _silu_, _softmax, _threshold) = map(make_function, (
+     "celu", "elu", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "hardtanh", "leaky_relu",
+     "log_softmax", "mish", "mish_", "relu", "relu6", "rrelu", "selu", "silu", "silu_", "softmax",
+     "threshold"))
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
@@ -139,9 +135,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10,
                    dim: int = -1) -> Tensor:
-    """A sample of the Gumbel-softmax distribution; if ``hard``, a one-hot vector with the soft sample's
-    gradient.
-    """
+    """A sample of the Gumbel-softmax distribution; if ``hard``, one-hot with the soft sample's gradient."""
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     noise = -empty_like(logits.detach().contiguous()).exponential_().log()

@@ -27,9 +27,7 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance after ``selu``: what it drops takes that function's negative
-    limit.
-    """
+    """Dropout that keeps mean and variance after ``selu``: what it drops takes its lower limit."""
     return _drop("alpha_dropout", input, p, training, inplace)
 
 

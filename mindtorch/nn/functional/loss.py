@@ -1,7 +1,6 @@
 """Loss functions of ``torch.nn.functional``.
 
-``reduction`` is ``'none'``, ``'mean'`` or ``'sum'``; ``size_average`` and ``reduce`` are its deprecated
-forms.
+``reduction`` is ``'none'``, ``'mean'`` or ``'sum'``; ``size_average`` and ``reduce`` are its older forms.
 """
 from __future__ import annotations
 
@@ -20,15 +19,14 @@ from .activation import logsigmoid
 from .linear import pairwise_distance
 
 Flag = bool | None
-_binary_cross_entropy, _binary_cross_entropy_with_logits, _cosine_embedding_loss, _cross_entropy_loss, _hinge_embedding_loss, \
-    _huber_loss, _kl_div, _l1_loss, _margin_ranking_loss, _mse_loss, _multi_margin_loss, _multilabel_margin_loss, _nll_loss_nd, \
-    _poisson_nll_loss, _smooth_l1_loss, _soft_margin_loss, _triplet_margin_loss = map(make_function, (
-        "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
-        "cross_entropy_loss",
-        "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
-        "multi_margin_loss",
-        "multilabel_margin_loss", "nll_loss_nd", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss",
-        "triplet_margin_loss"))
+(_binary_cross_entropy, _binary_cross_entropy_with_logits, _cosine_embedding_loss, _cross_entropy_loss,
+ _hinge_embedding_loss, _huber_loss, _kl_div, _l1_loss, _margin_ranking_loss, _mse_loss, _multi_margin_loss,
+ _multilabel_margin_loss, _nll_loss_nd, _poisson_nll_loss, _smooth_l1_loss, _soft_margin_loss,
+ _triplet_margin_loss) = map(make_function, (
+     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss",
+     "cross_entropy_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
+     "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "nll_loss_nd", "poisson_nll_loss",
+     "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss"))
 
 
 def _number(reduction: str, size_average: Flag, reduce: Flag) -> int:
@@ -55,9 +53,7 @@ def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, s
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
              ignore_index: int = -100, reduce: Flag = None, reduction: str = "mean") -> Tensor:
-    """The negative log likelihood of class indices, given log probabilities with classes along dimension
-    1.
-    """
+    """The negative log likelihood of class indices, given log probabilities, classes along dimension 1."""
     return _nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
 
 
@@ -227,9 +223,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Fla
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
                      size_average: Flag = None, eps: float = 1e-8, reduce: Flag = None,
                      reduction: str = "mean") -> Tensor:
-    """The negative log likelihood of counts, given (the logarithm of) the Poisson distribution's
-    expectation.
-    """
+    """The negative log likelihood of counts, given (the logarithm of) their Poisson distribution's mean."""
     return _poisson_nll_loss(input, target, log_input, full, eps, _number(reduction, size_average, reduce))
 
 
@@ -341,7 +335,8 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
     dims = anchor.dim(), positive.dim(), negative.dim()
     if len(set(dims)) > 1:
         raise RuntimeError("The anchor, positive, and negative tensors are expected to have the same number "
-                           "of dimensions, but got: anchor {}D, positive {}D, and negative {}D inputs".format(*dims))
+                           f"of dimensions, but got: anchor {dims[0]}D, positive {dims[1]}D, and negative "
+                           f"{dims[2]}D inputs")
     distance: Callable[..., Any] = distance_function or pairwise_distance
     near, far = distance(anchor, positive), distance(anchor, negative)
     if swap:

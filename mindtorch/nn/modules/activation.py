@@ -1,6 +1,4 @@
-"""Activation modules; mirrors ``torch.nn.modules.activation``. Each wraps the function of ``functional`` of
-its name.
-"""
+"""Activation modules, as ``torch.nn.modules.activation``. Each wraps the function of its name."""
 from __future__ import annotations
 
 import warnings
@@ -16,9 +14,7 @@ from ..parameter import Parameter
 
 
 class _Activation(Module):
-    """A module that calls one function with its settings, whose names ``__constants__`` lists in the
-    function's order.
-    """
+    """A module that calls one function with its settings, which ``__constants__`` names in that order."""
 
     function: Callable[..., Tensor]
 

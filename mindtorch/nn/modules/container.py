@@ -62,8 +62,10 @@ class Sequential(_Sequence):
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
-        named = args[0] if len(args) == 1 and isinstance(args[0], OrderedDict) else dict(zip(map(str,
-                                                                                                 range(len(args))), args, strict=True))
+        if len(args) == 1 and isinstance(args[0], OrderedDict):
+            named = args[0]
+        else:
+            named = OrderedDict((str(i), module) for i, module in enumerate(args))
         for name, module in named.items():
             self.add_module(name, module)
 
@@ -181,8 +183,7 @@ class ModuleList(_Sequence):
 
 
 def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[tuple[str, Any]]:
-    """The key-value pairs of a mapping (sorted, unless its type is among the ordered ones), or of a sequence
-    of pairs.
+    """The pairs of a mapping (sorted, unless its type is among the ordered ones), or of a sequence of pairs.
 
     Raises:
         TypeError: if it is not iterable, or one of its elements is not.
@@ -200,9 +201,11 @@ def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[
             if not isinstance(pair, Iterable):
                 raise TypeError(f"{kind} update sequence element #{i} should be Iterable; "
                                 f"is{type(pair).__name__}")
-            if len(pair) != 2:  # type: ignore[arg-type]
-                raise ValueError(f"{kind} update sequence element #{i} has length {len(pair)}; 2 is required")  # type: ignore[arg-type]
-            yield pair[0], pair[1]  # type: ignore[index]
+            found: Any = pair
+            if len(found) != 2:
+                raise ValueError(f"{kind} update sequence element #{i} has length {len(found)}; 2 is "
+                                 "required")
+            yield found[0], found[1]
 
 
 class ModuleDict(Module):
@@ -270,13 +273,12 @@ def _described(name: Any, value: Any, kind: str) -> str:
         return f"  ({name}): Object of type: {type(value).__name__}"
     size = "x".join(map(str, value.size()))
     device = f" ({value.device})" if value.device.type not in ("cpu", "meta") else ""
-    return f"  ({name}): {'Parameter' if isinstance(value, Parameter) else 'Tensor'} containing: [{kind} of size {size}{device}]"
+    what = "Parameter" if isinstance(value, Parameter) else "Tensor"
+    return f"  ({name}): {what} containing: [{kind} of size {size}{device}]"
 
 
 class ParameterList(Module):
-    """A list of parameters, which are registered; tensors become parameters, anything else stays what it
-    is.
-    """
+    """A list of parameters, which are registered; tensors become parameters."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -329,9 +331,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters, which are registered; tensors become parameters, anything else stays what
-    it is.
-    """
+    """A dictionary of parameters, which are registered; tensors become parameters."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()

@@ -41,7 +41,8 @@ class Unflatten(Module):
     @staticmethod
     def _check(sizes: Any) -> None:
         if not isinstance(sizes, (tuple, list)):
-            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {type(sizes).__name__}")
+            kind = type(sizes).__name__
+            raise TypeError(f"unflattened_size must be a tuple of ints, but found type {kind}")
         for position, size in enumerate(sizes):
             if not isinstance(size, int):
                 raise TypeError("unflattened_size must be tuple of ints, but found element of type "

@@ -1,7 +1,6 @@
 """Loss modules; mirrors ``torch.nn.modules.loss``. Each wraps the function of ``functional`` of its name.
 
-``reduction`` is ``'none'``, ``'mean'`` or ``'sum'``; ``size_average`` and ``reduce`` are its deprecated
-forms.
+``reduction`` is ``'none'``, ``'mean'`` or ``'sum'``; ``size_average`` and ``reduce`` are its older forms.
 """
 from __future__ import annotations
 
@@ -44,9 +43,7 @@ class _WeightedLoss(_Loss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """The cross entropy between logits (N, C, ...) and class indices (N, ...) or probabilities (N, C,
-    ...).
-    """
+    """The cross entropy between logits (N, C, ...) and classes (N, ...) or probabilities (N, C, ...)."""
 
     __constants__ = ("ignore_index", "reduction", "label_smoothing")
 
@@ -200,9 +197,7 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """The negative log likelihood of counts, given (the logarithm of) the Poisson distribution's
-    expectation.
-    """
+    """The negative log likelihood of counts, given (the logarithm of) their Poisson distribution's mean."""
 
     __constants__ = ("log_input", "full", "eps", "reduction")
 
@@ -321,7 +316,6 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.margin, self.swap = margin, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(anchor, positive, negative,
-                                                   distance_function=self.distance_function,
-                                                   margin=self.margin, swap=self.swap,
-                                                   reduction=self.reduction)
+        return F.triplet_margin_with_distance_loss(
+            anchor, positive, negative, distance_function=self.distance_function, margin=self.margin,
+            swap=self.swap, reduction=self.reduction)

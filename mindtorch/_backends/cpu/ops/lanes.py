@@ -147,13 +147,14 @@ def addmm_lane(general: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def nll_loss_lane(general: Callable[..., Any]) -> Callable[..., Any]:
-    """The mean over a batch without weights, if no class is to be ignored. An index out of range is NumPy's to find."""
+    """The mean over a batch without weights, if no class is ignored. NumPy finds what is out of range."""
     lowest, add, arange = np.minimum.reduce, np.add.reduce, np.arange
 
     def lane(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
         logs, chosen, dtype = self._array, target._array, self._dtype
-        if (weight is not None or reduction != 1 or ignore_index >= 0 or dtype not in BLAS or target._dtype is not int64
-                or logs.ndim != 2 or chosen.shape != logs.shape[:1] or not chosen.size or lowest(chosen) < 0):
+        if (weight is not None or reduction != 1 or ignore_index >= 0 or dtype not in BLAS
+                or target._dtype is not int64 or logs.ndim != 2 or chosen.shape != logs.shape[:1]
+                or not chosen.size or lowest(chosen) < 0):
             return general(self, target, weight, reduction, ignore_index)
         count = len(chosen)
         try:
@@ -174,17 +175,18 @@ def nll_loss_backward_lane(general: Callable[..., Any]) -> Callable[..., Any]:
     """The gradient in the same case: all classes were counted in ``total_weight``."""
     lowest, arange, zeros = np.minimum.reduce, np.arange, np.zeros
 
-    def lane(grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignore_index: int, total_weight: Any) -> Any:
+    def lane(grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignored: int,
+             total_weight: Any) -> Any:
         chosen, shape, dtype = target._array, self._array.shape, self._dtype
         count = len(chosen) if chosen.ndim else 0
-        if (weight is not None or reduction != 1 or dtype not in BLAS or grad_output._dtype is not dtype or len(shape) != 2
-                or not count or total_weight._array != count or lowest(chosen) < 0):
-            return general(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+        if (weight is not None or reduction != 1 or dtype not in BLAS or grad_output._dtype is not dtype
+                or len(shape) != 2 or not count or total_weight._array != count or lowest(chosen) < 0):
+            return general(grad_output, self, target, weight, reduction, ignored, total_weight)
         array = zeros(shape, dtype.np)
         try:
             array[arange(count), chosen] = grad_output._array / -count
         except IndexError:
-            return general(grad_output, self, target, weight, reduction, ignore_index, total_weight)
+            return general(grad_output, self, target, weight, reduction, ignored, total_weight)
         out = new(Tensor)
         out._array, out._dtype, out._keys = array, dtype, CPU
         return out

@@ -21,11 +21,9 @@ def reduced(values: array, reduction: int) -> Any:
 
 
 def loss(by_element: Callable[..., array], at: int = 0, widen: bool = True) -> Callable[..., Any]:
-    """The kernel of a loss from its value by element; ``reduction`` is argument ``at`` of those after the
-    tensors.
+    """The kernel of a loss from its value by element; ``reduction`` is argument ``at`` after the tensors.
 
-    The value is computed in float32 for half-precision inputs, unless ATen composes it of operators, which
-    round.
+    The value is computed in float32 for half-precision inputs, unless ATen composes it of operators.
     """
 
     def kernel(self: array, target: array, *rest: Any) -> Any:
@@ -119,8 +117,7 @@ def nll_loss_backward(grad_output: array, self: array, target: array, weight: ar
 
 
 def multi_margin(self: array, target: array, margin: Any, weight: array | None) -> tuple[array, array, array]:
-    """By sample and class: the distance to the margin (0 for the target's class) and the factor of its power;
-    the target.
+    """The distance to the margin by sample and class (0 for the target's), its power's factor, the targets.
 
     Raises:
         RuntimeError: if a target is no class.
@@ -170,8 +167,8 @@ def multilabel_margin(self: array, target: array) -> tuple[array, array]:
     is_target = np.zeros(x.shape, bool)
     samples, _ = np.nonzero(listed)
     is_target[samples, labels[listed]] = True
-    distance = np.maximum(1 - np.take_along_axis(x, np.where(listed, labels, 0), 1)[:, :, None] + x[:, None,
-                                                                                                    :], 0)
+    own = np.take_along_axis(x, np.where(listed, labels, 0), 1)
+    distance = np.maximum(1 - own[:, :, None] + x[:, None, :], 0)
     return np.where(listed[:, :, None] & ~is_target[:, None, :], distance, 0), is_target
 
 

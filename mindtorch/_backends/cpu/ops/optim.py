@@ -1,6 +1,4 @@
-"""CPU kernels of optimizer steps: arithmetic in place, block by block so that all of a block's passes hit the
-cache.
-"""
+"""CPU kernels of optimizer steps: arithmetic in place, by blocks whose passes all hit the cache."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -13,9 +11,7 @@ BLOCK = 16384  #: elements; temporaries of this size stay below what malloc maps
 
 
 def blocks(*arrays: array) -> Iterator[tuple[array, ...]]:
-    """The arrays, which have one shape, in parts of equal elements: views, in which a write reaches the
-    array.
-    """
+    """The arrays, which have one shape, in parts: views, so that writes reach the arrays."""
     size = arrays[0].size
     if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
         yield arrays if arrays[0].ndim else tuple([a.reshape(1) for a in arrays])
@@ -66,8 +62,8 @@ def fused_adam(decoupled: bool) -> Callable[..., None]:
         if found_inf is not None and found_inf.item():
             return
         maxima = max_exp_avg_sqs if amsgrad else exp_avg_sqs
-        for *whole, step in zip(self, unscaled(grads, grad_scale), exp_avgs, exp_avg_sqs, maxima, state_steps,
-                                strict=True):
+        lists = self, unscaled(grads, grad_scale), exp_avgs, exp_avg_sqs, maxima, state_steps
+        for *whole, step in zip(*lists, strict=True):
             count = step.item()
             correction = (1 - beta2**count) ** 0.5
             # the second correction, too, instead of in the denominator

@@ -153,8 +153,8 @@ def triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = Fa
     _check_system("triangular_solve", self, A)
     check_lapack("triangular_solve_cpu", A._dtype)
     batch = broadcast_batches(self, A)
-    return column_major((*batch, *self.shape[-2:]), self._dtype), column_major((*batch, *A.shape[-2:]),
-                                                                               A._dtype)
+    solution = column_major((*batch, *self.shape[-2:]), self._dtype)
+    return solution, column_major((*batch, *A.shape[-2:]), A._dtype)
 
 
 def _check_system(function: str, B: Any, A: Any) -> None:
@@ -201,8 +201,8 @@ def ldl_factor_ex(self: Any, hermitian: bool = False, check_errors: bool = False
     check_square("torch.linalg.ldl_factor_ex", self)
     check_floating("torch.linalg.ldl_factor_ex", self)
     check_lapack("ldl_factor_kernel_cpu", self._dtype)
-    return column_major(self.shape, self._dtype), Spec(tuple(self.shape[:-1]), int32), Spec(batch_of(self),
-                                                                                            int32)
+    factor, pivots = column_major(self.shape, self._dtype), Spec(tuple(self.shape[:-1]), int32)
+    return factor, pivots, Spec(batch_of(self), int32)
 
 
 def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:
@@ -234,8 +234,8 @@ def linalg_qr(A: Any, mode: str = "reduced") -> Specs:
     check_lapack("geqrf_cpu", A._dtype)
     (n, m), batch, dtype = A.shape[-2:], batch_of(A), A._dtype
     k = n if mode == "complete" else min(n, m)
-    return Spec((0,), dtype) if mode == "r" else column_major((*batch, n, k),
-                                                              dtype), column_major((*batch, k, m), dtype)
+    q = Spec((0,), dtype) if mode == "r" else column_major((*batch, n, k), dtype)
+    return q, column_major((*batch, k, m), dtype)
 
 
 def geqrf(self: Any) -> Specs:

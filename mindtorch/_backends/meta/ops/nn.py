@@ -100,8 +100,8 @@ def _check_classes(target: Any) -> None:
           f"{NAMES[target._dtype.name]}")
 
 
-def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec,
-                                                                                                      Spec]:
+def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int,
+                     ignore_index: int) -> tuple[Spec, Spec]:
     check(self.ndim in (1, 2), "input tensor should be 1D or 2D")
     check(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported")
     if self.ndim == 1:
@@ -120,8 +120,8 @@ def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore
     return Spec((self.shape[0],) if batched else (), self._dtype), Spec((), self._dtype)
 
 
-def nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec,
-                                                                                                        Spec]:
+def nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int,
+                       ignore_index: int) -> tuple[Spec, Spec]:
     check(target.ndim == 3,
           f"only batches of spatial targets supported (3D tensors) but got targets of dimension: "
           f"{target.ndim}")
