@@ -6,6 +6,7 @@ import weakref
 from sys import getrefcount
 from typing import Any
 
+from .._device import CPU
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, STRIDED
 from .._dispatch.local import local
@@ -30,24 +31,7 @@ class AccumulateGrad(Node):
         return "torch::autograd::AccumulateGrad"
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        variable = self.variable
-        if not variable._keys & AUTOGRAD:
-            return []
-        gradient = grads.pop()
-        if gradient is not None:
-            with _lock:
-                have = variable._grad
-                if have is None:
-                    alone = getrefcount(gradient) == ALONE
-                    variable._grad = first_grad(variable, gradient, alone)
-                elif local.grad_enabled:
-                    variable._grad = add(have, gradient)
-                else:
-                    add_(have, gradient)
-        if variable._post_accumulate_hooks:
-            for hook in list(variable._post_accumulate_hooks.values()):
-                if hook(variable) is not None:
-                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
+        accumulate(self.variable, grads)
         return []
 
     def run_tensor_hooks(self, grads: list[Any]) -> None:
@@ -74,9 +58,32 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
         node = new(AccumulateGrad)
         node.variable = tensor
         array = tensor._array
-        node._outputs = ((tuple(tensor.shape) if array is None else array.shape, tensor._dtype, tensor._device),)
+        if array is None or tensor._device is not CPU:
+            node._outputs = ((tuple(tensor.shape), tensor._dtype, tensor._device),)
+        else:
+            node._out_shape, node._out_dtype = array.shape, tensor._dtype
         tensor._accumulator = weakref.ref(node)
     return node
+
+
+def accumulate(variable: Any, grads: list[Any]) -> None:
+    """Add the gradient in a list, from which it is taken, to a leaf's ``grad``, and run the hooks that wait for that."""
+    if variable._keys & AUTOGRAD:
+        gradient = grads.pop()
+        if gradient is not None:
+            with _lock:
+                have = variable._grad
+                if have is None:
+                    alone = getrefcount(gradient) == ALONE
+                    variable._grad = first_grad(variable, gradient, alone)
+                elif local.grad_enabled:
+                    variable._grad = add(have, gradient)
+                else:
+                    add_(have, gradient)
+        if variable._post_accumulate_hooks:
+            for hook in list(variable._post_accumulate_hooks.values()):
+                if hook(variable) is not None:
+                    raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
 def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:

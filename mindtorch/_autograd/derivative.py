@@ -20,14 +20,15 @@ from operator import itemgetter
 from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import AUTOGRAD
+from .._dispatch.keys import AUTOGRAD, INFERENCE
+from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schema import REQUIRED
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
-from .saved import FREED, Saved, SavedTensor, save
+from .saved import FREED, Saved, SavedTensor, modified, save, unwritten
 
 Formula = Callable[..., Any]
 clone = registry["clone"].call
@@ -79,8 +80,8 @@ class Plan:
     """What to keep and what to compute, given which inputs require grad.
 
     A formula finds what it needs in a list: the gradient of the first output, the kept values in the order of ``names``,
-    last the list of all gradients. ``only`` is the one formula there is, if it takes just that without the last.
-    ``template`` holds the kept values that do not depend on the call.
+    last the list of all gradients. ``only`` is the one formula there is, if it takes just that without the last (and no
+    list of tensors). ``template`` holds the kept values that do not depend on the call.
     """
 
     __slots__ = ("mask", "formulas", "only", "names", "template", "input_saves", "output_saves", "keeps_tensors", "keeps_first")
@@ -97,13 +98,34 @@ class Plan:
         self.keeps_first = False  #: whether the first input is kept, which an in-place operator overwrites
 
 
-def keep(value: Any, fact: Callable[[Any], Any] | None) -> Any:
-    """What is kept of an argument: the fact, each of several tensors, or itself."""
+def keep_inputs(plan: Plan, args: tuple[Any, ...]) -> list[Any]:
+    """What a node keeps, without the outputs.
+
+    A tensor that was never written in place is kept as it is; any other as a ``Saved``, with its version.
+    """
+    kept, count = plan.template.copy(), len(args)
+    for i, position, fact in plan.input_saves:
+        if position < count:
+            value = args[position]
+            if value.__class__ in TENSOR_TYPES:
+                if fact is not None:
+                    kept[i] = fact(value)
+                elif value._cell is None and not value._keys & INFERENCE and not local.saved_tensor_hooks:
+                    kept[i] = value
+                else:
+                    kept[i] = save(value)
+            else:
+                kept[i] = _keep(value, fact)
+    return kept
+
+
+def _keep(value: Any, fact: Callable[[Any], Any] | None) -> Any:
+    """What is kept of an argument that is no tensor: a list's tensors, or a fact of each; itself."""
+    if not isinstance(value, (list, tuple)):
+        return value if fact is None else None
     if fact is not None:
-        if value.__class__ in TENSOR_TYPES:
-            return fact(value)
-        return [fact(item) for item in value] if isinstance(value, (list, tuple)) else None
-    if value.__class__ in (list, tuple) and any(item.__class__ in TENSOR_TYPES for item in value):
+        return [fact(item) for item in value]
+    if any(item.__class__ in TENSOR_TYPES for item in value):
         return [save(item) if item.__class__ in TENSOR_TYPES else item for item in value]
     return value
 
@@ -126,7 +148,8 @@ class Derivative:
         name = (row.node if row is not None else None) or node_name(functional)
         name = name if row is not None else "NotImplemented"
         own = {"name": lambda node: name} if "::" in name else {}  # one of PyTorch's written in C++ by hand
-        self.node_class: type[OperatorNode] = type(name.rpartition("::")[2], (OperatorNode,), own)
+        base = OperatorNode if row is not None else NotImplementedNode
+        self.node_class: type[OperatorNode] = type(name.rpartition("::")[2], (base,), own)
         self.node_class.derivative = self
         keys = {} if row is None else {part.strip(): key for key in row.formulas for part in key.split(",")}
         unknown = [key for key in keys if key not in schema.positions]
@@ -138,6 +161,7 @@ class Derivative:
         self.names = names
         self.inputs = [(1 << i, schema.positions[n]) for i, n in enumerate(names)]
         self.has_lists = any(schema.parameters[position].is_list for _, position in self.inputs)
+        self.node_class._width = len(self.inputs)
         self.plans: dict[int, Plan] = {}
 
     def plan(self, mask: int) -> Plan:
@@ -171,7 +195,7 @@ class Derivative:
             plan.formulas.append((where, formula, picker(needs)))
             if len(parts) == 1 and needs == list(range(len(needs))):
                 plan.only = i, formula
-        if len(plan.formulas) != 1:
+        if len(plan.formulas) != 1 or self.has_lists or any(self.schema.parameters[at].is_list for _, at, fact in plan.input_saves if not fact):
             plan.only = None
         return plan
 
@@ -206,40 +230,38 @@ class Derivative:
         """A node for a call, its edges set and its inputs saved; None if no differentiable input requires grad, unless
         there is to be one ``always``.
         """
-        mask = 0
+        mask = width = 0
         count = len(args)
-        edges: list[Any] = []
+        links: list[Any] = []
         for bit, position in self.inputs:
             arg: Any = args[position] if position < count else None
-            kind = arg.__class__
-            if kind in TENSOR_TYPES:
+            if arg.__class__ in TENSOR_TYPES:
                 if arg._keys & AUTOGRAD:
                     mask |= bit
-                    source = arg._grad_fn if arg._base is None else arg.grad_fn
-                    edges.append(arg._leaf_edge() if source is None else (source, arg._output_nr))
-                else:
-                    edges.append(None)
-            elif kind is list or kind is tuple:
+                    edge = arg._grad_edge()
+                    if edge is not None:
+                        links.append((width, *edge))
+            elif arg.__class__ is list or arg.__class__ is tuple:
+                width -= 1
                 for tensor in arg:
+                    width += 1
                     if tensor is not None and tensor._keys & AUTOGRAD:
                         mask |= bit
-                        edges.append(tensor._grad_edge())
-                    else:
-                        edges.append(None)
-            else:
-                edges.append(None)
+                        edge = tensor._grad_edge()
+                        if edge is not None:
+                            links.append((width, *edge))
+            width += 1
         if not mask:
             if not always:
                 return None
             mask = 1
         node = new(self.node_class)
         node._order = next_sequence_nr()
-        node._edges = tuple(edges)
-        node.plan = plan = self.plans.get(mask) or self.plan(mask)
-        node.saved = plan.template.copy()
-        if plan.input_saves:
-            node.save_inputs((clone(args[0]), *args[1:]) if inplace and plan.keeps_first else args)
+        node._links = tuple(links)
+        node.plan = plan = self.plan(mask)
+        node.saved = keep_inputs(plan, (clone(args[0]), *args[1:]) if inplace and plan.keeps_first else args)
         if self.has_lists:
+            node._width = width
             node.lengths = [len(args[p]) if isinstance(args[p], (list, tuple)) else None for _, p in self.inputs]
         if AnomalyMode.enabled:
             remember_call(node)
@@ -248,13 +270,11 @@ class Derivative:
     def finish(self, node: OperatorNode, result: Any) -> Any:
         """Tie a call's outputs to its node."""
         if result.__class__ in TENSOR_TYPES:
-            array, dtype = result._array, result._dtype
-            node._outputs = ((tuple(result.shape) if array is None else array.shape, dtype, result._device),)
-            if dtype.category >= FLOATING:
+            node._outputs = ((tuple(result.shape), result._dtype, result._device),)
+            if result._dtype.category >= FLOATING:
                 result._grad_fn = node
                 result._keys |= AUTOGRAD
-            if node.plan.output_saves:
-                node.save_outputs((result,))
+            node.save_outputs((result,))
         else:
             node._outputs = tuple([None if t is None else (tuple(t.shape), t._dtype, t._device) for t in result])  # type: ignore[misc]
             differentiable = None if self.row is None else self.row.outputs
@@ -286,6 +306,7 @@ class Derivative:
         """The hot path of ``record`` for one differentiable input, which comes first, and one output."""
         node_class, plan, finish = self.node_class, self.plan(1), self.finish
         template, input_saves, output_saves = plan.template, plan.input_saves, plan.output_saves
+        node_class.plan = plan
 
         def record_one(self: Any, *args: Any) -> Any:
             if not self._keys & AUTOGRAD or AnomalyMode.enabled:
@@ -293,16 +314,17 @@ class Derivative:
             node = new(node_class)
             node._order = next_sequence_nr()
             source = self._grad_fn if self._base is None else self.grad_fn
-            node._edges = (self._leaf_edge() if source is None else (source, self._output_nr),)
-            node.plan = plan
-            node.saved = template.copy()
-            if input_saves:
-                node.save_inputs((self, *args))
+            if source is not None:
+                node._links = ((0, source, self._output_nr),)
+            elif (edge := self._leaf_edge()) is not None:
+                node._links = ((0, *edge),)
+            node.saved = keep_inputs(plan, (self, *args)) if input_saves else template.copy()
             result = inner(self, *args)
             array, dtype = result._array, result._dtype
             if array is None or dtype.category < FLOATING:
                 return finish(node, result)
-            node._outputs = ((array.shape, dtype, result._device),)
+            node._out_shape = array.shape
+            node._out_dtype = dtype
             result._grad_fn = node
             result._keys |= AUTOGRAD
             if output_saves:
@@ -314,7 +336,7 @@ class Derivative:
     def _recording_two(self, inner: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
         """The hot path of ``record`` for two differentiable inputs, which come first, and one output."""
         node_class, finish = self.node_class, self.finish
-        plans = [None, self.plan(1), self.plan(2), self.plan(3)]
+        plans = (None, self.plan(1), self.plan(2), self.plan(3))
 
         def record_two(self: Any, other: Any, *args: Any) -> Any:
             if AnomalyMode.enabled:
@@ -326,23 +348,28 @@ class Derivative:
                 source = self._grad_fn if self._base is None else self.grad_fn
                 first = self._leaf_edge() if source is None else (source, self._output_nr)
             if other.__class__ in TENSOR_TYPES and other._keys & AUTOGRAD:
-                mask |= 2
+                mask += 2
                 source = other._grad_fn if other._base is None else other.grad_fn
                 second = other._leaf_edge() if source is None else (source, other._output_nr)
             if not mask:
                 return inner(self, other, *args)
             node = new(node_class)
             node._order = next_sequence_nr()
-            node._edges = (first, second)
+            if second is None:
+                if first is not None:
+                    node._links = ((0, *first),)
+            elif first is None:
+                node._links = ((1, *second),)
+            else:
+                node._links = ((0, *first), (1, *second))
             node.plan = plan = plans[mask]
-            node.saved = plan.template.copy()
-            if plan.input_saves:
-                node.save_inputs((self, other, *args))
+            node.saved = keep_inputs(plan, (self, other, *args)) if plan.input_saves else plan.template.copy()
             result = inner(self, other, *args)
             array, dtype = result._array, result._dtype
             if array is None or dtype.category < FLOATING:
                 return finish(node, result)
-            node._outputs = ((array.shape, dtype, result._device),)
+            node._out_shape = array.shape
+            node._out_dtype = dtype
             result._grad_fn = node
             result._keys |= AUTOGRAD
             if plan.output_saves:
@@ -361,34 +388,43 @@ class OperatorNode(Node):
     lengths: list[int | None] | None = None
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        saved = self.saved
+        saved, plan = self.saved, self.plan
         if saved is None:
             raise RuntimeError(FREED)
-        if self.derivative.row is None:
-            raise RuntimeError(f"derivative for aten::{self.derivative.op.name} is not implemented")
+        gradient = grads[0]
+        if plan.only is None or gradient is None:
+            return self._apply_all(grads, saved)
+        where, formula = plan.only
+        if saved:
+            values = [gradient]
+            for value in saved:
+                if value.__class__ is Saved:
+                    value = value.unpack(self)
+                elif value.__class__ in TENSOR_TYPES and value._cell is not None and value._cell[0]:
+                    raise modified(value, 0, self)
+                values.append(value)
+            gradient = formula(*values)
+        else:
+            gradient = formula(gradient)
+        if self._width == 1:
+            return [gradient]
+        results: list[Any] = [None] * self._width
+        results[where] = gradient
+        return results
+
+    def _apply_all(self, grads: list[Any], saved: list[Any]) -> list[Any]:
+        """Run all formulas, unless no gradient arrived."""
         plan = self.plan
         results: list[Any] = [None] * len(self.derivative.inputs)
-        if grads[0] is not None or any(g is not None for g in grads):
-            values = [grads[0]]
-            for value in saved:
-                kind = value.__class__
-                if kind is Saved:
-                    value = value.unpack(self)
-                elif kind is list:
-                    value = [item.unpack(self) if item.__class__ is Saved else item for item in value]
-                values.append(value)
-            if plan.only is not None:
-                where, formula = plan.only
-                results[where] = formula(*values)
-            else:
-                values.append(grads)
-                for where, formula, needs in plan.formulas:
-                    if where.__class__ is int:
-                        results[where] = formula(*needs(values))
-                        continue
-                    for position, part in zip(where, formula(*needs(values)), strict=True):
-                        if plan.mask >> position & 1:
-                            results[position] = part
+        if any(g is not None for g in grads):
+            values = [grads[0], *[self._unpacked(value) for value in saved], grads]
+            for where, formula, needs in plan.formulas:
+                if where.__class__ is int:
+                    results[where] = formula(*needs(values))
+                    continue
+                for position, part in zip(where, formula(*needs(values)), strict=True):
+                    if plan.mask >> position & 1:
+                        results[position] = part
         if self.lengths is None:
             return results
         flat: list[Any] = []
@@ -396,20 +432,19 @@ class OperatorNode(Node):
             flat.extend([result] if length is None else [None] * length if result is None else result)
         return flat
 
+    def _unpacked(self, value: Any) -> Any:
+        """A kept value as a formula takes it."""
+        if value.__class__ is Saved:
+            return value.unpack(self)
+        if value.__class__ is list:
+            return [self._unpacked(item) for item in value]
+        if value.__class__ in TENSOR_TYPES and value._cell is not None and value._cell[0]:
+            raise modified(value, 0, self)
+        return value
+
     def release_variables(self) -> None:
         if self.plan.keeps_tensors:
             self.saved = None
-
-    def save_inputs(self, args: tuple[Any, ...]) -> None:
-        """Keep what the formulas need of the arguments."""
-        saved, count = self.saved, len(args)
-        for i, position, fact in self.plan.input_saves:
-            if position < count:
-                value = args[position]
-                if fact is None and value.__class__ in TENSOR_TYPES:
-                    saved[i] = save(value)  # type: ignore[index]
-                else:
-                    saved[i] = keep(value, fact)  # type: ignore[index]
 
     def save_outputs(self, outputs: Any) -> None:
         """Keep what the formulas need of the outputs."""
@@ -446,16 +481,28 @@ class OperatorNode(Node):
         value = self._saved_value(name)
         if isinstance(value, list):
             items = [SavedTensor(self, partial(self._saved_item, name, i)) for i in range(len(value))]
-            return tuple(item if raw else item.unpack() for item in items)
-        if raw:
-            return SavedTensor(self, lambda: self._saved_value(name))
-        return value.unpack(self) if value.__class__ is Saved else value
+            return tuple(items if raw else [item.unpack() for item in items])
+        return SavedTensor(self, partial(self._saved_item, name)) if raw else self._unpacked(value)
 
-    def _saved_item(self, name: str, i: int) -> Any:
-        return self._saved_value(name)[i]
+    def _saved_item(self, name: str, i: int | None = None) -> Saved | None:
+        """The tensor kept under a name, or the i-th of several, as a ``Saved`` that hooks can be registered with."""
+        value = self._saved_value(name)
+        if i is not None:
+            return value[i]
+        if value.__class__ in TENSOR_TYPES:
+            at = next(i for i, kept in enumerate(self.plan.names) if _attribute(kept, self.derivative.schema.positions) == name)
+            value = self.saved[at] = unwritten(value)  # type: ignore[index]
+        return value
 
     def __dir__(self) -> list[str]:
         return [*super().__dir__(), *(f"_saved_{name}" for name in self._saved_names())]
+
+
+class NotImplementedNode(OperatorNode):
+    """The node of an operator without a derivative: recording it is no error, going through it is."""
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        raise RuntimeError(f"derivative for aten::{self.derivative.op.name} is not implemented")
 
 
 def _attribute(name: str, positions: dict[str, int]) -> str:

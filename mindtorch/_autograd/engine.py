@@ -14,7 +14,7 @@ from .._dispatch.local import local, set_grad_enabled, set_local
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .._size import Size
-from .accumulate import ALONE, AccumulateGrad, may_take_more
+from .accumulate import ALONE, AccumulateGrad, accumulate, may_take_more
 from .anomaly import AnomalyMode, check_nan, explain_failure
 from .node import Edge, GradientEdge, Node, new
 from .utils import can_expand, reduce_grad
@@ -50,14 +50,12 @@ class Task(Node):
         joins: dict[Node, int] = {}
         nodes: list[Node] = [self]
         for node in nodes:
-            for edge in node._edges:
-                if edge is not None:
-                    target = edge[0]
-                    if target in seen:
-                        joins[target] = joins.get(target, 1) + 1
-                    else:
-                        seen.add(target)
-                        nodes.append(target)
+            for _, target, _ in node._links:
+                if target in seen:
+                    joins[target] = joins.get(target, 1) + 1
+                else:
+                    seen.add(target)
+                    nodes.append(target)
         self.nodes, self.joins = seen, joins
 
     def will_run(self, node: Node) -> bool:
@@ -72,7 +70,7 @@ def nodes_above(root: Node, targets: set[Node]) -> set[Node]:
     stack = [root]
     while stack:
         node = stack[-1]
-        below = [edge[0] for edge in node._edges if edge is not None]
+        below = [target for _, target, _ in node._links]
         ahead = [target for target in below if target not in finished]
         if node in finished or not ahead:
             stack.pop()
@@ -100,7 +98,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
         finally:
             set_local("pipeline", active)
     task = new(Task)
-    task._edges = tuple(roots)
+    task._links = ((0, *roots[0]),) if len(roots) == 1 else tuple([(i, *root) for i, root in enumerate(roots)])
     task.count()
     if keep_graph:
         task.keep_graph = True
@@ -116,36 +114,22 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
         results: Any = list(gradients)
         buffers: dict[Node, list[Any]] = {}  # what has arrived at nodes that are not ready
         ready: list[tuple[int, Node, list[Any]]] = []  # a heap, but for the first node that a node makes ready
+        following: Node | None = None
         while True:
-            following = None
-            position = -1
-            for edge in node._edges if results is not None else ():
-                position += 1
-                if edge is None:
-                    continue
-                target, number = edge
+            for position, target, number in node._links:
                 if needed is not None and target not in needed and target not in captures and (
                         node is not task or len(roots) > 1):  # the hooks of a single root run in any case
                     continue
-                outputs = target._outputs
                 gradient = results[position]
                 if gradient is not None:
                     results[position] = None
-                    shape, dtype, device = outputs[number]
                     array = gradient._array
-                    if ((gradient.shape if array is None else array.shape) != shape or gradient._dtype is not dtype
-                            or gradient._device is not device):
-                        gradient = fit(gradient, outputs[number], node, position)
-                if target not in joins:
-                    if len(outputs) == 1:
-                        buffer = [gradient]
-                    else:
-                        buffer = [None] * len(outputs)
-                        buffer[number] = gradient
-                else:
+                    if array is None or array.shape != target._out_shape or gradient._dtype is not target._out_dtype:
+                        gradient = fit(gradient, target._outputs[number], node, position)
+                if target in joins:
                     buffer = buffers.get(target)
                     if buffer is None:
-                        buffer = buffers[target] = [None] * len(outputs)
+                        buffer = buffers[target] = [None] * len(target._outputs)
                     have = buffer[number]
                     if have is None:
                         buffer[number] = gradient
@@ -159,31 +143,41 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                     if joins[target]:
                         continue
                     del buffers[target]
+                elif target._out_shape is not None:
+                    buffer = [gradient]
+                else:
+                    buffer = [None] * len(target._outputs)
+                    buffer[number] = gradient
                 gradient = None  # a leaf sees whether its buffer is all that refers to its gradient
                 if target.__class__ is AccumulateGrad:
-                    if captures or target._hooks is not None or target.variable._hooks:
+                    variable = target.variable
+                    if watched or target._hooks is not None or variable._hooks:
                         run_watched(target, buffer, task, create_graph)
                     else:
-                        target.apply(buffer)
+                        accumulate(variable, buffer)
                 elif following is None:
                     following, arrived = target, buffer
                 else:
                     heappush(ready, (-target._order, target, buffer))
-            if ready:
-                if following is None:
-                    _, following, arrived = heappop(ready)
-                elif ready[0][0] < -following._order:
-                    _, following, arrived = heapreplace(ready, (-following._order, following, arrived))
-            elif following is None:
-                return task.found
-            node = following
-            if watched or node._hooks is not None:
-                results = run_watched(node, arrived, task, create_graph)
-            else:
-                results = node.apply(arrived)
-                if not keep_graph:
-                    node.release_variables()
-            arrived = buffer = None  # what a node passes on is the next one's alone
+            while True:
+                if ready:
+                    if following is None:
+                        _, following, arrived = heappop(ready)
+                    elif ready[0][0] < -following._order:
+                        _, following, arrived = heapreplace(ready, (-following._order, following, arrived))
+                elif following is None:
+                    return task.found
+                node, following = following, None  # type: ignore[assignment]
+                if watched or node._hooks is not None:
+                    results = run_watched(node, arrived, task, create_graph)
+                    if results is None:
+                        continue
+                else:
+                    results = node.apply(arrived)
+                    if not keep_graph:
+                        node.release_variables()
+                arrived = buffer = None  # what a node passes on is the next one's alone
+                break
     except Exception:
         if AnomalyMode.enabled and node is not task:
             explain_failure(node)
@@ -210,9 +204,9 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
     arrived = tuple(gradients) if hooks is not None and hooks.post else ()
     results = node.apply(gradients)
     if hooks is not None and hooks.post:
-        for position, edge in enumerate(node._edges):
-            if edge is not None and results[position] is not None:
-                results[position] = fit(results[position], edge[0]._outputs[edge[1]], node, position)
+        for position, target, number in node._links:
+            if results[position] is not None:
+                results[position] = fit(results[position], target._outputs[number], node, position)
         results = hooks.run_post_hooks(results, arrived)
     if AnomalyMode.enabled and AnomalyMode.check_nan:
         check_nan(node, results)
@@ -229,23 +223,26 @@ def fit(gradient: Any, output: tuple[Any, Any, Any], source: Node, position: int
         RuntimeError: PyTorch's, if that cannot be.
     """
     shape, dtype, device = output
-    function = "" if source.__class__ is Task else f"Function {source.name()} returned an "
-    where = f"{function}invalid gradient at index {position}"
     if gradient._dtype.is_complex and not dtype.is_complex and not source._keeps_dtype:
         gradient = registry["real"].call(gradient)
     if gradient.shape != shape:
         if not can_expand(shape, gradient.shape):
-            raise RuntimeError(f"{where} - got {list(gradient.shape)} but expected shape compatible with {list(shape)}")
+            raise _invalid(source, position, f"got {list(gradient.shape)} but expected shape compatible with {list(shape)}")
         gradient = reduce_grad(gradient, shape)
     if gradient._dtype is not dtype:
         if gradient._dtype.is_complex and not dtype.is_complex:
-            raise RuntimeError(f"{where} - got {gradient.dtype} but expected {dtype}, which is real")
+            raise _invalid(source, position, f"got {gradient.dtype} but expected {dtype}, which is real")
         gradient = gradient.to(dtype)
     if gradient._device != device:
         if gradient.ndim:
-            raise RuntimeError(f"{where} - expected device {device} but got {gradient.device}")
+            raise _invalid(source, position, f"expected device {device} but got {gradient.device}")
         gradient = gradient.to(device)
     return gradient
+
+
+def _invalid(source: Node, position: int, reason: str) -> RuntimeError:
+    function = "" if source.__class__ is Task else f"Function {source.name()} returned an "
+    return RuntimeError(f"{function}invalid gradient at index {position} - {reason}")
 
 
 # -- torch.autograd.backward and torch.autograd.grad -------------------------------------------------------------------
@@ -260,6 +257,12 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     Raises:
         RuntimeError: if a tensor has no graph, the graph was freed, or a gradient is needed and not given.
     """
+    keep_graph = create_graph if retain_graph is None else retain_graph
+    if grad_tensors is grad_variables is inputs is None and tensors.__class__ in TENSOR_TYPES and tensors._keys & AUTOGRAD:
+        gradient, edge = _one(tensors), tensors._grad_edge()
+        if edge is not None:
+            execute((edge,), (gradient,), keep_graph, create_graph)
+            return
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
@@ -272,7 +275,6 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         if not wanted:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots, gradients = _roots(tensors, grad_tensors)
-    keep_graph = create_graph if retain_graph is None else retain_graph
     execute(roots, gradients, keep_graph, create_graph, None if wanted is None else [_input_edge(t, True) for t in wanted])
 
 

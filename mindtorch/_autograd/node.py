@@ -4,10 +4,11 @@ from __future__ import annotations
 import itertools
 import re
 import weakref
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import Any, NamedTuple
 
+from .._device import CPU
 from .hooks import HookDict, NodeHooks, RemovableHandle
 
 new: Callable[..., Any] = object.__new__
@@ -29,17 +30,45 @@ class Node:
     """A node of the graph (``torch.autograd.graph.Node``).
 
     What belongs to the engine has an underscore, since users put attributes of their own on the nodes of their
-    ``autograd.Function``: ``_edges`` is where the gradient of each differentiable input goes (None where none is
-    needed), ``_outputs`` the (shape, dtype, device) of each output of the forward operator, whose gradients come in,
-    ``_order`` grows from node to node: an edge always leads to a node made earlier.
+    ``autograd.Function``. ``_order`` grows from node to node: an edge always leads to a node made earlier.
     """
 
-    _edges: tuple[Edge | None, ...] = ()
-    _outputs: tuple[tuple[Any, Any, Any], ...] = ()
+    #: For each input that needs a gradient: which input, the node that its gradient goes to, and the output number there.
+    _links: tuple[tuple[int, Node, int], ...] = ()
+    _width = 0  #: how many differentiable inputs there are
+    #: The shape and the dtype of the forward operator's output, whose gradient comes in, if that is one CPU tensor;
+    #: of other outputs, (shape, dtype, device) of each, None for one that is no tensor.
+    _out_shape: tuple[int, ...] | None = None
+    _out_dtype: Any = None
+    _several: tuple[tuple[Any, Any, Any] | None, ...] = ()
     _order: int = 0
     _hooks: NodeHooks | None = None
     _metadata: dict[Any, Any] | None = None
     _keeps_dtype = False  #: whether a complex gradient for a real input is an error, or its real part is meant
+
+    @property
+    def _edges(self) -> tuple[Edge | None, ...]:
+        """Where the gradient of each differentiable input goes, None where none is needed."""
+        edges: list[Edge | None] = [None] * self._width
+        for position, node, number in self._links:
+            edges[position] = (node, number)
+        return tuple(edges)
+
+    @_edges.setter
+    def _edges(self, edges: Sequence[Edge | None]) -> None:
+        self._width = len(edges)
+        self._links = tuple([(i, *edge) for i, edge in enumerate(edges) if edge is not None])
+
+    @property
+    def _outputs(self) -> tuple[tuple[Any, Any, Any] | None, ...]:
+        """The (shape, dtype, device) of each output of the forward operator."""
+        return self._several if self._out_shape is None else ((self._out_shape, self._out_dtype, CPU),)
+
+    @_outputs.setter
+    def _outputs(self, outputs: tuple[tuple[Any, Any, Any] | None, ...]) -> None:
+        self._several, self._out_shape = outputs, None
+        if len(outputs) == 1 and outputs[0] is not None and outputs[0][2] is CPU:
+            self._out_shape, self._out_dtype = outputs[0][:2]
 
     def apply(self, grads: list[Any]) -> list[Any]:
         """The gradients of the inputs, one an edge, in a new list, from those of the outputs."""

@@ -45,7 +45,7 @@ class Saved:
             return self.packed.restore(node, self.output_nr)  # type: ignore[union-attr]
         cell = tensor._cell
         if cell is not None and cell[0] != self.version:
-            raise self._modified(node)
+            raise modified(tensor, self.version, node, self.output_nr)
         if self.output_nr is not None and local.grad_enabled:
             return attached(tensor, node, self.output_nr)
         return tensor
@@ -71,25 +71,26 @@ class Saved:
         self.packed = Packed(value, unpack, edge, tensor._grad_fn is None)
         self.tensor = None
 
-    def _modified(self, node: Any) -> RuntimeError:
-        """PyTorch's error for a saved tensor that was written in place."""
-        tensor, origin = self.tensor, ""
-        if self.output_nr is not None:
-            origin = f", which is output {self.output_nr} of {node.forward_name()},"
-        elif tensor.grad_fn is not None:
-            origin = f", which is output {tensor._output_nr} of {tensor._grad_fn.forward_name()},"
-        hint = (
-            "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
-            "was changed in there or anywhere later. Good luck!"
-        ) if AnomalyMode.enabled else (
-            "enable anomaly detection to find the operation that failed to compute its gradient, with "
-            "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-        )  # fmt: skip
-        return RuntimeError(
-            "one of the variables needed for gradient computation has been modified by an inplace operation: "
-            f"[{type_string(tensor)} {list(tensor.shape)}]{origin} is at version {tensor._version}; expected version "
-            f"{self.version} instead. Hint: {hint}"
-        )
+
+def modified(tensor: Any, version: int, node: Any, output_nr: int | None = None) -> RuntimeError:
+    """PyTorch's error for a tensor kept by ``node`` at a version, as its output or as an input, that was written since."""
+    origin = ""
+    if output_nr is not None:
+        origin = f", which is output {output_nr} of {node.forward_name()},"
+    elif tensor.grad_fn is not None:
+        origin = f", which is output {tensor._output_nr} of {tensor._grad_fn.forward_name()},"
+    hint = (
+        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
+        "was changed in there or anywhere later. Good luck!"
+    ) if AnomalyMode.enabled else (
+        "enable anomaly detection to find the operation that failed to compute its gradient, with "
+        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
+    )  # fmt: skip
+    return RuntimeError(
+        "one of the variables needed for gradient computation has been modified by an inplace operation: "
+        f"[{type_string(tensor)} {list(tensor.shape)}]{origin} is at version {tensor._version}; expected version "
+        f"{version} instead. Hint: {hint}"
+    )
 
 
 class Packed:
@@ -149,6 +150,13 @@ def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
     saved.packed = None
     if local.saved_tensor_hooks:
         saved.pack(*local.saved_tensor_hooks[-1], node)
+    return saved
+
+
+def unwritten(tensor: Any) -> Saved:
+    """A tensor that was kept as it is, before anybody wrote to it, as a ``Saved``."""
+    saved = new(Saved)
+    saved.tensor, saved.version, saved.output_nr, saved.packed = tensor, 0, None, None
     return saved
 
 

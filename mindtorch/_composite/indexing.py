@@ -77,6 +77,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
         IndexError: if an index is out of range.
     """
     check(weight.dim() == 2, "'weight' must be 2-D")
+    check(not sparse, "embedding(): sparse gradients need the sparse layout, which mindtorch does not have")
     check(indices._dtype.name in ("int32", "int64"),
           "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
           f"torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding)")

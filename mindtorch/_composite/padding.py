@@ -12,8 +12,8 @@ from .core import fresh, new_empty_strided
 from .shape import arange
 
 Row = Callable[..., Any]
-clone, copy_, index_add_, index_select, narrow, slice_, _unsafe_view = (registry[name].call for name in (
-    "clone", "copy_", "index_add_", "index_select", "narrow", "slice.Tensor", "_unsafe_view"))
+clone, copy_, flatten, index_add_, index_select, narrow, slice_, _unsafe_view = (registry[name].call for name in (
+    "clone", "copy_", "flatten.using_ints", "index_add_", "index_select", "narrow", "slice.Tensor", "_unsafe_view"))
 
 
 def like_format(self: Any, shape: Ints) -> Any:
@@ -93,16 +93,26 @@ def check_padding(self: Any, padding: Ints, reflects: bool) -> None:
               f"input ({'WHD'[d]}: {size}) is too small. Calculated output {'WHD'[d]}: {size + before + after}")
 
 
+def padded_places(places: Callable[..., Any], self: Any, padding: Ints) -> tuple[Ints, Any]:
+    """The padded shape, and for each of its places (of the padded dimensions, flat) the place in the input."""
+    shape, flat = list(self.shape), None
+    for d, (before, after) in reversed(list(enumerate(pairs_of(padding)))):  # the outermost dimension first
+        dim = len(shape) - 1 - d
+        size = shape[dim]
+        at = places(self, size, before, after)
+        flat = at if flat is None else (flat.unsqueeze(-1) * size + at).reshape(-1)
+        shape[dim] = size + before + after
+    return tuple(shape), flat
+
+
 def indexed_pad(places: Callable[..., Any], reflects: bool) -> Row:
     """A padding that repeats elements: ``places`` says which one stands where."""
 
     def row(self: Any, padding: Ints) -> Any:
         check_padding(self, padding, reflects)
-        out = self
-        for d, (before, after) in enumerate(pairs_of(padding)):
-            dim = self.dim() - 1 - d
-            out = index_select(out, dim, places(self, self.shape[dim], before, after))
-        return fresh(copy_(like_format(self, tuple(out.shape)), out))
+        shape, at = padded_places(places, self, padding)
+        chosen = index_select(flatten(self, -(len(padding) // 2), -1), -1, at)
+        return fresh(copy_(like_format(self, shape), chosen.view(shape)))
 
     return row
 
@@ -111,14 +121,11 @@ def indexed_pad_backward(places: Callable[..., Any]) -> Row:
     """The gradient of such a padding: an element gets that of all its copies."""
 
     def row(grad_output: Any, self: Any, padding: Ints) -> Any:
-        grad = grad_output
-        for d, (before, after) in enumerate(pairs_of(padding)):
-            dim = self.dim() - 1 - d
-            shape = list(grad.shape)
-            shape[dim] = self.shape[dim]
-            at = places(self, self.shape[dim], before, after)
-            grad = index_add_(grad.new_zeros(shape), dim, at, grad)
-        return fresh(grad)
+        _, at = padded_places(places, self, padding)
+        inner = -(len(padding) // 2)
+        grad = flatten(grad_output, inner, -1)
+        out = flatten(grad_output.new_zeros(self.shape), inner, -1)
+        return fresh(_unsafe_view(index_add_(out, out.dim() - 1, at, grad), tuple(self.shape)))
 
     return row
 

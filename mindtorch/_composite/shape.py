@@ -11,7 +11,7 @@ from .._backends.common.layout import (
 from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.schemas import registry
-from .._dtype import bool_, float16, int64
+from .._dtype import bool_, int64
 from .core import fresh
 
 Row = Callable[..., Any]
@@ -256,7 +256,7 @@ def trace(self: Any) -> Any:
         RuntimeError: unless the tensor is a matrix.
     """
     check(self.dim() == 2, f"trace: expected a matrix, but got tensor with dim {self.dim()}")
-    if self._dtype in (bool_, float16):
+    if self._dtype is bool_:
         raise not_implemented_for("trace", self._dtype)
     return self.diagonal().sum()
 

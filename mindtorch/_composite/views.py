@@ -301,6 +301,12 @@ def copy_of(name: str) -> Row:
     return row
 
 
+def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
+    """``torch.narrow_copy``: ``narrow``, copied."""
+    check(dim < max(self.dim(), 1), f"narrow_copy(): dim {dim} is out of range for {self.dim()} dimensions")
+    return clone(narrow(self, dim, start, length), "contiguous_format")
+
+
 def clone_preserve_strides(self: Any) -> Any:
     """A copy of a tensor with all of its storage, so that strides and offset stay; if it overlaps itself, a plain one."""
     shape, stride = self.shape, self._strides()
@@ -342,7 +348,7 @@ def unfold_backward(grad_in: Any, input_sizes: Ints, dim: int, size: int, step: 
     """The gradient of ``unfold``: windows may overlap, and their elements add up."""
     out = grad_in.new_zeros(input_sizes)
     windows = registry["unfold"].call(out, dim, size, step)
-    for i in range(size):
+    for i in reversed(range(size)):  # which adds up an element's windows in their order
         registry["add_.Tensor"].call(select(windows, -1, i), select(grad_in, -1, i))
     return fresh(out)
 
@@ -422,7 +428,7 @@ ROWS: dict[str, Row] = {
     "slice_scatter": scatter("slice.Tensor"),
     "diagonal_scatter": scatter("diagonal"),
     "as_strided_scatter": scatter("as_strided"),
-    "narrow_copy": copy_of("narrow"),
+    "narrow_copy": narrow_copy,
     **{name: copy_of(name.replace("_copy", "", 1)) for name in
        (line.split()[1].partition("(")[0] for line in COPIES.splitlines())},
 }

@@ -42,7 +42,7 @@ def with_help(magic: Callable[..., Any]) -> Callable[..., Any]:
     @wraps(magic)
     def helpful(self: Magics, line: str, cell: str | None = None) -> Any:
         if line.strip() in HELP:
-            print(magic.__doc__)
+            print(magic.parser.format_help().removeprefix("::").strip())  # type: ignore[attr-defined]
             return None
         return magic(self, line) if cell is None else magic(self, line, cell)
 

@@ -1,21 +1,24 @@
 """The autograd graph behind a tensor, as plain data."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+import reprlib
+from collections.abc import Iterator, Mapping
 from dataclasses import dataclass
 from typing import Any
 
 from .._autograd.accumulate import AccumulateGrad
 from .._autograd.derivative import OperatorNode
+from .._autograd.function import FunctionNode
 from .._autograd.node import Node
-from .._autograd.saved import Saved as SavedTensor
+from .._autograd.saved import Saved as SavedTensor, unwritten
 from .._autograd.views import CopySlices
+from .._tensor import Tensor
 
 
 @dataclass(frozen=True)
 class Saved:
     """What a node keeps for backward. Of a tensor: its type, its name if it has one, the version that it had,
-    and whether it was written in place since (``stale``); of anything else its repr.
+    and whether it was written in place since (``stale``); of anything else its repr, shortened.
     """
 
     name: str
@@ -108,7 +111,7 @@ def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int 
 
 
 def _node_facts(node: Node, names: _Names) -> NodeFacts:
-    outputs = [output[:2] for output in node._outputs if output]
+    outputs, kept = [output[:2] for output in node._outputs if output], _kept(node)
     variable, leaf, hooks = None, "", 0
     if isinstance(node, AccumulateGrad):
         variable = node.variable
@@ -123,38 +126,39 @@ def _node_facts(node: Node, names: _Names) -> NodeFacts:
         shapes=tuple(tuple(shape) for shape, _ in outputs),
         dtypes=tuple(dtype.name for _, dtype in outputs),
         edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in node._edges),
-        saved=_saved(node, names),
+        saved=tuple(_saved(kept or [], names)),
         hooks=hooks,
-        freed=_is_freed(node),
+        freed=kept is None,
         has_grad=variable is not None and variable._grad is not None,
         outputs=tuple(names.of_outputs.get(id(node), ())),
         sequence=-1 if variable is not None else node._order,
     )
 
 
-def _is_freed(node: Node) -> bool:
+def _kept(node: Node) -> list[tuple[str, Any]] | None:
+    """What a node keeps for backward, by name; None if it was freed."""
     if isinstance(node, CopySlices):
-        return node.inner is None
-    return isinstance(node, OperatorNode) and node.saved is None
+        return None if node.inner is None else _kept(node.inner)
+    if isinstance(node, FunctionNode):
+        return None if node._saved is None else [("saved_tensors", list(node._saved))]
+    if isinstance(node, OperatorNode):
+        return None if node.saved is None else list(zip(node.plan.names, node.saved, strict=True))
+    return []
 
 
-def _saved(node: Node | None, names: _Names) -> tuple[Saved, ...]:
-    if isinstance(node, CopySlices):
-        node = node.inner
-    if not isinstance(node, OperatorNode) or node.saved is None:
-        return ()
-    rows: list[Saved] = []
-    for name, value in zip(node.plan.names, node.saved, strict=True):
+def _saved(kept: list[tuple[str, Any]], names: _Names) -> Iterator[Saved]:
+    for name, value in kept:
         if isinstance(value, list):
-            rows.extend(_saved_value(f"{name}[{i}]", item, names) for i, item in enumerate(value))
+            yield from _saved([(f"{name}[{i}]", item) for i, item in enumerate(value)], names)
         else:
-            rows.append(_saved_value(name, value, names))
-    return tuple(rows)
+            yield _saved_value(name, value, names)
 
 
 def _saved_value(name: str, value: Any, names: _Names) -> Saved:
+    if isinstance(value, Tensor):
+        value = unwritten(value)
     if not isinstance(value, SavedTensor):
-        return Saved(name, repr(value))
+        return Saved(name, reprlib.repr(value))
     tensor = value.tensor
     if tensor is None:
         return Saved(name, "packed by a hook", True)

@@ -7,6 +7,7 @@ from typing import Any
 from .._dispatch.dispatcher import TENSOR_TYPES
 
 MAX_ITEMS = 64  #: of a container, so that a large list does not take long
+MAX_KEY = 80  #: characters of a dictionary's key
 
 
 def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
@@ -52,8 +53,9 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
             yield f"{name}.{field}", getattr(value, field)
     elif isinstance(value, dict):
         for key, item in list(value.items())[:MAX_ITEMS]:
-            if item.__class__ in TENSOR_TYPES:
-                yield f"{name}[{key!r}]", item
+            if item.__class__ in TENSOR_TYPES and isinstance(key, (str, bytes, int, float)):
+                text = repr(key)
+                yield f"{name}[{text if len(text) <= MAX_KEY else text[:MAX_KEY] + '…'}]", item
     elif hasattr(type(value), "named_parameters") and hasattr(type(value), "named_buffers"):
         for found in (value.named_parameters, value.named_buffers):
             for path, item in found():

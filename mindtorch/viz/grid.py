@@ -28,7 +28,7 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
         return tag("div", "no elements", class_="mt-soft")
     shape = facts.shape
     leading = [shown_indices(n, 1 if len(shape) > 3 else 2) for n in shape[:-2]]
-    prefixes = [p for p in itertools.product(*leading) if GAP not in p][:SLICES]
+    prefixes = list(itertools.islice((p for p in itertools.product(*leading) if GAP not in p), SLICES))
     edge = 6 if not leading else 4 if len(prefixes) <= 2 else 3
     height, width = (1, 1, *shape)[-2:]
     indices = {

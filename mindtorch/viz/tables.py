@@ -1,6 +1,7 @@
 """Tables: all tensors of a namespace, and what the dispatcher did."""
 from __future__ import annotations
 
+import reprlib
 from collections import Counter
 from collections.abc import Sequence
 from typing import Any
@@ -142,7 +143,7 @@ def _outputs(event: DispatchEvent) -> str:
 def _value(value: Any) -> str:
     if isinstance(value, tuple):
         return f"({', '.join(map(_value, value))})"
-    return str(value) if isinstance(value, TensorMeta) else repr(value)
+    return str(value) if isinstance(value, TensorMeta) else reprlib.repr(value)
 
 
 def _time(nanoseconds: int) -> str:

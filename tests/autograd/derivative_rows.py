@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
+from math import prod
 from typing import Any
 
 import mindtorch
@@ -18,6 +20,11 @@ FIRST = {
     "chalf": "computes in too low a precision",
     "cov": "weights whose normaliser is a rounding error",
     "linalg.norm.subgradients_at_zero": "not differentiable at zero",
+    **{
+        f"masked.{name}": "PyTorch masks its results with torch.masked's private functions before it compares"
+        for name in ("amax", "amin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
+                     "softmax", "softmin", "std", "var")
+    },
     "normal": "the derivative is zero by definition, although the numbers drawn move with the mean",
     "normal.number_mean": "the derivative is zero by definition, although the numbers drawn move with the mean",
 }
@@ -55,6 +62,17 @@ def indices(*values: int) -> Any:
     return mindtorch.tensor(values)
 
 
+def grid(*shape: int) -> Any:
+    """A tensor of distinct numbers that requires grad."""
+    return mindtorch.arange(prod(shape), dtype=mindtorch.float64).mul(0.7).sin().view(shape).requires_grad_()
+
+
+SOME_ROWS = mindtorch.tensor([0, 2, 2])
+#: By number of dimensions: the shape of an image, its padding, the shape of the padded image.
+PADDINGS = {
+    1: ((1, 2, 4), (1, 2), (1, 2, 7)), 2: ((1, 1, 3, 4), (1,) * 4, (1, 1, 5, 6)), 3: ((1, 1, 2, 3, 3), (1,) * 6, (1, 1, 4, 5, 5)),
+}  # fmt: skip
+
 # Rows of the table of derivatives that no sample reaches: the operator's arguments.
 # An operator that writes in place gets a copy of the first.
 CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
@@ -62,6 +80,21 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "_euclidean_dist": lambda: (matrix(), matrix().detach().add(0.3).requires_grad_()),
     "_reshape_alias_copy": lambda: (matrix(), (3, 2), (2, 1)),
     "as_strided_": lambda: (matrix(), (2, 2), (3, 1), 0),
+    **{f"{kind}_pad{n}d": partial(lambda image, padding, padded: (grid(*image), padding), *PADDINGS[n])
+       for kind in ("reflection", "replication") for n in PADDINGS},
+    **{f"{kind}_pad{n}d_backward": partial(lambda image, padding, padded: (grid(*padded), grid(*image).detach(), padding), *PADDINGS[n])
+       for kind in ("reflection", "replication") for n in PADDINGS},
+    "aminmax": lambda: (grid(2, 3),),
+    "channel_shuffle": lambda: (grid(1, 4, 2, 2), 2),
+    "col2im": lambda: (grid(1, 4, 9), (4, 4), (2, 2), (1, 1), (0, 0), (1, 1)),
+    "embedding": lambda: (grid(4, 3), SOME_ROWS),
+    "embedding_dense_backward": lambda: (grid(3, 3), SOME_ROWS, 4, -1, False),
+    "im2col": lambda: (grid(1, 1, 4, 4), (2, 2), (1, 1), (0, 0), (1, 1)),
+    "narrow_copy": lambda: (grid(2, 3), 1, 0, 2),
+    "pixel_shuffle": lambda: (grid(1, 4, 2, 2), 2),
+    "pixel_unshuffle": lambda: (grid(1, 1, 4, 4), 2),
+    "split_with_sizes_copy": lambda: (grid(2, 3), (1, 1), 0),
+    "unbind_copy.int": lambda: (grid(2, 3), 0),
     "bernoulli_.Tensor": lambda: (signs(), vector(0.2, 0.5, 0.8)),
     "bernoulli_.float": lambda: (signs(), 0.5),
     "cauchy_": lambda: (signs(),),

@@ -46,6 +46,15 @@ def test_a_storage_has_one_number_for_as_long_as_it_lives_and_no_other_gets_it()
         seen.add(other)
 
 
+def test_the_names_of_a_dictionary_s_items_are_short_and_run_nothing():
+    class Key:
+        def __repr__(self):
+            raise AssertionError("a key of an unknown type was printed")
+
+    d = {"k" * 1000: torch.ones(1), Key(): torch.ones(1), 3: torch.ones(1)}
+    assert [name for name, _ in introspect.named_tensors({"d": d})] == [f"d['{'k' * 79}…]", "d[3]"]
+
+
 def test_facts_of_a_view_name_its_base_and_its_layout():
     base = torch.arange(12.0)
     view = base.view(3, 4).t()
@@ -152,6 +161,36 @@ def test_the_graph_names_what_a_node_keeps_of_its_own_output():
     node = introspect.graph_facts(y.sum(), {"y": y}).nodes[1]
     assert (node.name, node.outputs) == ("ExpBackward0", ("y",))
     assert [(saved.name, saved.tensor) for saved in node.saved] == [("result", "y")]
+
+
+def test_the_graph_knows_what_a_function_of_the_user_keeps():
+    class Square(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.save_for_backward(x)
+            return x * x
+
+        @staticmethod
+        def backward(ctx, grad):
+            return 2 * grad * ctx.saved_tensors[0]
+
+    w = torch.ones(2, requires_grad=True)
+    loss = Square.apply(w).sum()
+    before = introspect.graph_facts(loss, {"w": w}).nodes[1]
+    loss.backward()
+    after = introspect.graph_facts(loss, {"w": w}).nodes[1]
+    assert before.name == "SquareBackward" and not before.freed and after.freed and after.saved == ()
+    kept = before.saved[0]
+    assert (len(before.saved), kept.name, kept.tensor, kept.version) == (1, "saved_tensors[0]", "w", 0)
+
+
+def test_the_graph_looks_into_a_write_to_a_view():
+    w = torch.ones(4, requires_grad=True)
+    base = w * 1
+    base[1:3].mul_(w[:2])
+    node = introspect.graph_facts(base.sum(), {"base": base}).nodes[1]
+    assert node.name == "torch::autograd::CopySlices"
+    assert {saved.name for saved in node.saved} >= {"self", "other"}
 
 
 def test_a_tensor_without_a_graph_says_so():

@@ -66,6 +66,7 @@ TENSORS = {
     "with history": lambda: torch.ones(2, requires_grad=True) * 2,
     "10 million elements": lambda: torch.zeros(10_000_000),
     "10 million elements, 2-d": lambda: torch.zeros(1000, 10_000),
+    "20-d": lambda: torch.zeros((2,) * 20),
     "wide": lambda: torch.zeros(3, 100_000)[:, ::7],
 }
 

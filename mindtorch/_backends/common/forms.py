@@ -257,6 +257,8 @@ def _out(op: Operator, backend: int) -> Kernel | None:
         for target in out:
             check_writable(target, inputs)
         written = [write_out(op, part, target, keep_strides) for part, target in zip(result, out, strict=True)]
+        if functional.schema.returns_list:
+            return None
         return type(result)(*written) if hasattr(result, "_fields") else type(result)(written)
 
     return Kernel(call, kernel.origin)

@@ -12,7 +12,7 @@ from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import STRIDED
 from ..._dtype import DTYPES, FLOATING, DType, bool_, dtype_of_number, get_default_dtype, promote_types
 from .errors import not_implemented_for
-from .layout import Ints, Spec, broadcast_shapes, iterator_strides, like_strides
+from .layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
 
 
 def result_type(operands: Any) -> DType:
@@ -125,23 +125,28 @@ class Pointwise:
         promoted = result_type(typed)
         if self.check is not None:
             self.check(promoted, *args)
-        shape, stride = self.layout(operands)
+        shape, stride = self.layout(operands, self.compute(promoted))
         if CLASSES[promoted] not in self.takes:
             raise not_implemented_for(self.kernel, promoted)
         dtype = self.compute(promoted)
         output = self.output(dtype)
-        if dtype.is_complex and output.is_floating_point and stride is None:
+        if dtype.is_complex and output.is_floating_point:
             stride = like_strides(shape, operands[0]._strides())  # ATen's is of empty_like, which keeps odd strides
         return Spec(shape, output, stride), dtype
 
-    def layout(self, operands: tuple[Any, ...]) -> tuple[Ints, Ints | None]:
-        """The broadcast shape, and the strides (None for contiguous)."""
+    def layout(self, operands: tuple[Any, ...], dtype: DType | None = None) -> tuple[Ints, Ints | None]:
+        """The broadcast shape, and the strides (None for contiguous). Operands of another dtype than that of the
+        computation count with the strides of their conversion.
+        """
         tensors = [o for o in operands if o.__class__ in TENSOR_TYPES]
         numbers = self.iterates_numbers and any(o is not None and o.__class__ not in TENSOR_TYPES for o in operands)
         shapes = [tuple(t.shape) for t in tensors]
         shape = shapes[0] if len(shapes) == 1 else broadcast_shapes(*shapes)
         if 0 in shape or any(t._keys & STRIDED for t in tensors):
-            layouts = [(s, t._strides()) for s, t in zip(shapes, tensors, strict=True)]
+            converted = [dtype is not None and t._dtype is not dtype and i not in self.untyped
+                         for i, t in enumerate(operands) if t.__class__ in TENSOR_TYPES]
+            layouts = [(s, like_strides(s, t._strides()) or contiguous_strides(s) if c else t._strides())
+                       for s, t, c in zip(shapes, tensors, converted, strict=True)]
             return shape, iterator_strides(shape, layouts, numbers)
         return shape, None
 

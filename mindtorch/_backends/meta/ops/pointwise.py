@@ -121,8 +121,8 @@ def frexp(self: Any) -> tuple[Spec, Spec]:
 class Contiguous(Pointwise):
     """A pointwise operator whose output is contiguous whatever its operands' strides are."""
 
-    def layout(self, operands: Any) -> Any:
-        return super().layout(operands)[0], None
+    def layout(self, operands: Any, dtype: DType | None = None) -> Any:
+        return super().layout(operands, dtype)[0], None
 
 
 FREXP = Pointwise()

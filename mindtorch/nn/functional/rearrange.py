@@ -1,0 +1,59 @@
+"""Padding, windows, pixels and indices: the functions of ``torch.nn.functional`` that move elements."""
+from __future__ import annotations
+
+from typing import Any
+
+from ..._autograd.grad_mode import no_grad
+from ..._dispatch.binding import make_function
+from ..._dispatch.schemas import registry
+from ..._tensor import Tensor
+
+channel_shuffle, one_hot, pad, pixel_shuffle, pixel_unshuffle = map(make_function, (
+    "channel_shuffle", "one_hot", "pad", "pixel_shuffle", "pixel_unshuffle"))
+_embedding, _embedding_renorm_, _fold, _unfold = (
+    registry[name].call for name in ("embedding", "embedding_renorm_", "col2im", "im2col"))
+
+
+def _pair(value: Any) -> tuple[int, int]:
+    return (value, value) if isinstance(value, int) else tuple(value)  # type: ignore[return-value]
+
+
+def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """The sliding windows of images as columns: (N, C, H, W) to (N, C * kh * kw, L).
+
+    Raises:
+        RuntimeError: if no window fits.
+    """
+    return _unfold(input, _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
+
+
+def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
+    """The columns of ``unfold`` added up in their places in images: (N, C * kh * kw, L) to (N, C, H, W).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _fold(input, _pair(output_size), _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
+
+
+def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
+              norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
+    """Rows of ``weight``, by the integers in ``input``. The row ``padding_idx`` gets no gradient; with ``max_norm``,
+    rows of a larger norm are scaled down in place first.
+
+    Raises:
+        AssertionError: if ``padding_idx`` is out of range.
+        IndexError: if an index is.
+        RuntimeError: for ``sparse``.
+    """
+    if padding_idx is None:
+        padding_idx = -1
+    else:
+        count = weight.shape[0]
+        assert -count <= padding_idx < count, "Padding_idx must be within num_embeddings"
+        padding_idx %= count
+    if max_norm is not None:
+        input = input.contiguous()  # type: ignore[attr-defined]
+        with no_grad():
+            _embedding_renorm_(weight, input, max_norm, norm_type)
+    return _embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
