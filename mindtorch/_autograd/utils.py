@@ -23,6 +23,8 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
         return registry["sum"].call(grad)
     extra = len(have) - len(shape)
     dims = (*range(extra), *(d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1))
+    if len(dims) == extra and not local.grad_enabled and not dispatcher.mode & OBSERVED:  # nobody sees the view
+        return registry["sum.dim_IntList"].call(grad, dims)
     grad = registry["sum.dim_IntList"].call(grad, dims, True) if dims else grad
     return registry["view"].call(grad, shape) if extra else grad
 

@@ -75,7 +75,7 @@ def refresh(view: Any) -> None:
         if node is None:
             raise RuntimeError("the base of this view of real or imaginary parts has left the graph")
     else:
-        node = start_node("as_strided", (base, view.shape, view._strides(), view._offset))
+        node = start_node("as_strided", (base, view.shape, view._strides(), view._offset))  # noqa: F821 (put here later)
         describe(node, view)
     before, number = view._grad_fn, view._output_nr
     view._grad_fn, view._output_nr, view._attr_version = node, 0, version

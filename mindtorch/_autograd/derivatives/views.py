@@ -9,7 +9,7 @@ from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.views import COPIES
 from ..._dtype import int64
 from ..derivative import derivative, node_name, not_differentiable
-from ..utils import reduce_grad
+from ..utils import reduce_grad, transposed
 
 (copy_, index_add_, new_empty_strided, reshape, select_backward, slice_, slice_backward, transpose, view_as_complex, view_as_real,
  zero_, zeros_like) = (registry[name].call for name in (
@@ -123,7 +123,7 @@ derivative("expand", self=lambda grad, self_shape: reduce_grad(grad, self_shape)
 derivative("alias", self=lambda grad: grad)
 derivative("permute", self=lambda grad, dims: unpermute(grad, dims))
 derivative("transpose.int", self=lambda grad, dim0, dim1: transpose(grad, dim0, dim1))
-derivative("t", self=lambda grad: grad.t())
+derivative("t", self=lambda grad: transposed(grad))
 derivative("unsqueeze", self=lambda grad, dim: grad.squeeze(dim))
 derivative("squeeze", self=lambda grad, self_shape: unsqueeze_to(grad, self_shape))
 derivative("squeeze.dim", "SqueezeBackward1", self=lambda grad, self_shape, dim: unsqueeze_to(grad, self_shape, (dim,)))
