@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import argparse
 import importlib
+import os
 import statistics
 import subprocess
 import sys
@@ -43,7 +44,8 @@ def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) 
 def import_seconds(module: str) -> float:
     """The time that ``import module`` takes in a fresh interpreter, byte-compiled."""
     code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
-    times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True).stdout)
+    environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
+    times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment).stdout)
              for _ in range(4)]
     return statistics.median(times[1:])
 
