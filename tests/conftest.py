@@ -10,8 +10,12 @@ import random
 
 import numpy as np
 import pytest
+from hypothesis import settings
 
 import mindtorch
+
+settings.register_profile("same every time", derandomize=True, deadline=None)
+settings.load_profile("same every time")
 
 REQUIRE_ALL = os.environ.get("MINDTORCH_REQUIRE_ALL") == "1"
 torch = None
