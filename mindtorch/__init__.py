@@ -6,12 +6,15 @@ from typing import Any
 from . import _composite as _composite, library as library
 from ._api import FUNCTIONS as _FUNCTIONS, result_type as result_type
 from ._autograd import derivatives as _derivatives, recording as _recording
+from ._autograd.anomaly import (
+    is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
+)  # fmt: skip
 from ._autograd.engine import backward as backward
 from ._autograd.grad_mode import (
     enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
 )  # fmt: skip
-from ._backends import cpu as _cpu, meta as _meta
+from ._backends import cpu as _cpu, meta as _meta, npu as _npu
 from ._backends.common import convert as _convert, forms as _forms, mixed as _mixed, view as _view
 from . import _conversion as _conversion_methods, _indexing as _indexing
 from ._creation import (
@@ -39,7 +42,7 @@ from .functional import (
     chain_matmul as chain_matmul, einsum as einsum, lu as lu, tensordot as tensordot,
     atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
     broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
-    meshgrid as meshgrid, split as split, tril_indices as tril_indices, triu_indices as triu_indices,
+    meshgrid as meshgrid, split as split, tril_indices as tril_indices, triu_indices as triu_indices, unravel_index as unravel_index,
 )  # fmt: skip
 from ._random import (
     Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
@@ -50,7 +53,8 @@ from ._random.factories import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
     randn as randn, randn_like as randn_like, randperm as randperm,
 )  # fmt: skip
-from . import autograd as autograd, fft as fft, functional as functional, linalg as linalg, masked as masked, nn as nn, optim as optim, random as random, special as special
+from ._backends.npu.allocator import OutOfMemoryError as OutOfMemoryError
+from . import _C as _C, autograd as autograd, fft as fft, functional as functional, linalg as linalg, masked as masked, nn as nn, npu as npu, optim as optim, random as random, special as special
 from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
 from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage

@@ -54,7 +54,7 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
         flags[name] = value
     if dtype is not None and not isinstance(dtype, DType):
         raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    return (None if device is None else _device.device(device)), dtype, flags["non_blocking"], flags["copy"], memory_format
+    return (None if device is None else _device.resolve_device(device)), dtype, flags["non_blocking"], flags["copy"], memory_format
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:

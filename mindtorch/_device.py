@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 import threading
+from collections.abc import Callable
 from typing import Any
 
 KINDS = ("cpu", "meta", "npu")
@@ -74,6 +75,8 @@ class _LocalStack(threading.local):
 
 
 _local = _LocalStack()
+#: The index that a device without one means, by device type; set by backends of several devices.
+current_index: dict[str, Callable[[], int]] = {}
 CPU = device("cpu")
 META = device("meta")
 _default: device = CPU
@@ -93,5 +96,9 @@ def set_default_device(device_: device | str | None) -> None:
 def resolve_device(spec: device | str | int | None) -> device:
     """The device that a ``device=`` argument means; the default device for None."""
     if spec is None:
-        return _local.stack[-1] if _local.stack else _default
-    return spec if spec.__class__ is device else device(spec)  # type: ignore[return-value, arg-type]
+        found = _local.stack[-1] if _local.stack else _default
+    else:
+        found = spec if spec.__class__ is device else device(spec)  # type: ignore[assignment, arg-type]
+    if found.index is None and found.type in current_index:
+        return device(found.type, current_index[found.type]())
+    return found

@@ -1,7 +1,7 @@
 """``tensor[index]`` and ``tensor[index] = value``, with everything that can index.
 
-Ints, slices, None and ``...`` make views, one operator after the other; tensors, lists and arrays are collected and
-indexed with at the end. Mirrors PyTorch's ``python_variable_indexing``.
+Ints, slices, None and ``...`` make views, one operator after the other; tensors, lists and arrays are
+collected and indexed with at the end. Mirrors PyTorch's ``python_variable_indexing``.
 """
 from __future__ import annotations
 
@@ -22,18 +22,20 @@ from ._dispatch.schemas import registry
 from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
 from ._tensor import Tensor
 
-alias, copy_, expand, fill_scalar_, fill_tensor_, index_put_, index_tensor, select, slice_, unsqueeze, view = (
+(alias, copy_, expand, fill_scalar_, fill_tensor_, index_put_, index_tensor, select, slice_, unsqueeze,
+ view) = (
     registry[name].call for name in (
-        "alias", "copy_", "expand", "fill_.Scalar", "fill_.Tensor", "index_put_", "index.Tensor", "select.int", "slice.Tensor",
-        "unsqueeze", "view"))
+        "alias", "copy_", "expand", "fill_.Scalar", "fill_.Tensor", "index_put_", "index.Tensor",
+        "select.int", "slice.Tensor", "unsqueeze", "view"))
 PLAIN = CPU | STRIDED
 LONG = range(-(2**63), 2**63)
 
 
-# -- the hot paths ------------------------------------------------------------------------------------------------------
+# -- the hot paths -------------------------------------------------------------------------------------------
 
 def getitem(self: Tensor, index: Any) -> Tensor:
-    """``self[index]``: a view for ints, slices, None and ``...``; a copy as soon as a tensor, list or array indexes.
+    """``self[index]``: a view for ints, slices, None and ``...``; a copy as soon as a tensor, list or array
+    indexes.
 
     Raises:
         IndexError: if an index is out of range, there are too many, or an object cannot index.
@@ -41,12 +43,16 @@ def getitem(self: Tensor, index: Any) -> Tensor:
     """
     kind = index.__class__
     if kind is int:
-        try:
-            return select(self, 0, index)
-        except IndexError:
-            return apply_select(self, 0, index, 0)
+        if not self._keys & AUTOGRAD:
+            try:
+                return select(self, 0, index)
+            except IndexError:
+                pass  # which is said in other words here
+        return apply_select(self, 0, index, 0)
     if kind is slice:
         return apply_slice(self, 0, index)
+    if kind in TENSOR_TYPES and index.ndim:
+        return index_tensor(self, [index])
     if kind is tuple and not dispatcher.mode and self._keys | STRIDED == PLAIN:
         part = basic_view(self, index)
         if part is not None:
@@ -118,10 +124,11 @@ def is_safe(value: Any, dtype: DType) -> bool:
     kind = value.__class__
     if kind is float:
         return dtype.category == FLOATING and dtype.itemsize >= 4 and -3e38 < value < 3e38
-    return kind is int and (dtype.category == INTEGER or dtype.category == FLOATING and -65000 < value < 65000)
+    return kind is int and (dtype.category == INTEGER or dtype.category == FLOATING
+                            and -65000 < value < 65000)
 
 
-# -- the general path ---------------------------------------------------------------------------------------------------
+# -- the general path ----------------------------------------------------------------------------------------
 
 def get_general(self: Tensor, index: Any) -> Tensor:
     """Reading, in PyTorch's order of cases."""
@@ -172,19 +179,26 @@ def as_value(self: Tensor, value: Any) -> Any:
     if isinstance(value, (bool, int, float, complex, np.integer)):
         number = value.item() if isinstance(value, np.generic) else value
         dtype = self._dtype
-        if is_half := dtype.category == FLOATING and dtype.itemsize == 2:  # where what is too large becomes infinite
+        is_half = dtype.category == FLOATING and dtype.itemsize == 2
+        if is_half:  # where what is too large becomes infinite
             number = float(number)  # type: ignore[arg-type]
         else:
             check_number(dtype, number)
-        return make_tensor(number, dtype=dtype, device=self._device) if is_half or self._keys & AUTOGRAD else number
-    name = type(value).__name__ if type(value).__module__ == "builtins" else f"{type(value).__module__}.{type(value).__name__}"
-    raise TypeError(f"can't assign a {name} to a {self.type()}")  # type: ignore[attr-defined]
+        return make_tensor(number, dtype=dtype, device
+                           =self._device) if is_half or self._keys & AUTOGRAD else number
+    raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")  # type: ignore[attr-defined]
+
+
+def type_name(value: Any) -> str:
+    """A value's type as Python's C functions name it."""
+    kind = type(value)
+    return f"numpy.{kind.__name__}" if kind.__module__ == "numpy" else kind.__name__
 
 
 def copy_to(part: Tensor, value: Any) -> None:
     """Write a value into a view."""
     if value.__class__ not in TENSOR_TYPES:
-        if part._keys & STRIDED:  # which fill_ with a tensor refuses if it overlaps itself, and with a number does not
+        if part._keys & STRIDED:  # which a number may fill, though it overlap itself
             fill_tensor_(part, make_tensor(value, dtype=part._dtype, device=part._device))
         else:
             fill_scalar_(part, value)
@@ -208,18 +222,23 @@ def is_int(index: Any) -> bool:
 
 
 def as_tuple(index: Any) -> tuple[Any, ...]:
-    """An index as one item a dimension. A list that holds tensors, sequences, slices, None or ``...`` counts as a tuple."""
+    """An index as one item a dimension. A list that holds tensors, sequences, slices, None or ``...`` counts
+    as a tuple.
+    """
     if isinstance(index, tuple):
         return index
     if index.__class__ in TENSOR_TYPES or isinstance(index, np.ndarray) or not isinstance(index, Sequence):
         return (index,)
     if len(index) >= 32 or not any(
-            item is None or item is Ellipsis or isinstance(item, (slice, Sequence, np.ndarray)) or item.__class__ in TENSOR_TYPES
+            item is None or item is Ellipsis or isinstance(item, (slice, Sequence, np.ndarray))
+        or item.__class__ in TENSOR_TYPES
             for item in index):
         return (index,)
     warnings.warn(
-        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; use "
-        "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, x[torch.tensor(seq)], which "
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
+        "pytorch 2.9; use "
+        "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+        "x[torch.tensor(seq)], which "
         "will result either in an error or a different result", stacklevel=4,
     )  # fmt: skip
     return tuple(index)
@@ -235,7 +254,9 @@ def dims_of(item: Any) -> int:
 
 
 def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
-    """The view that ints, slices, None and ``...`` make, and the tensors that are still to index it, one a dimension."""
+    """The view that ints, slices, None and ``...`` make, and the tensors that are still to index it, one a
+    dimension.
+    """
     specified = sum(map(dims_of, items))
     if specified > self.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
@@ -277,14 +298,15 @@ def index_of(self: Tensor, item: Any) -> Tensor:
         return make_tensor(item)
     if isinstance(item, (Sequence, np.ndarray)):
         found = make_tensor(item if isinstance(item, (list, tuple, str, bytes, np.ndarray)) else list(item))
-        return found if found._dtype in (bool_, uint8) and found.numel() else found.to(int64)  # type: ignore[attr-defined]
+        is_mask = found._dtype in (bool_, uint8) and found.numel()
+        return found if is_mask else found.to(int64)  # type: ignore[attr-defined]
     try:
         return make_tensor(operator.index(item))
     except TypeError:
-        name = type(item).__name__ if type(item).__module__ != "numpy" else f"numpy.{type(item).__name__}"
         raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-            f"(got {name})"
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
+            "indices "
+            f"(got {type_name(item)})"
         ) from None
 
 
@@ -300,7 +322,8 @@ def apply_select(part: Tensor, dim: int, index: int, position: int) -> Tensor:
     shape = part.shape
     if not shape and not index and not dim:
         raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a 0-dim "
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
+            "convert a 0-dim "
             "tensor to a number"
         )
     size = shape[dim] if dim < len(shape) else 0

@@ -4,7 +4,8 @@ from __future__ import annotations
 import mmap
 import weakref
 from math import prod
-from typing import TYPE_CHECKING, Any
+from collections.abc import Callable
+from typing import TYPE_CHECKING, Any, Protocol
 
 import numpy as np
 
@@ -31,10 +32,30 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 _BYTE = np.dtype(np.uint8)
 
 
+class DeviceMemory(Protocol):
+    """Memory that is not the host's, under a storage; it is given back when nothing refers to it."""
+
+    address: int
+
+    def grown(self, nbytes: int) -> DeviceMemory:
+        """Other memory of this size, with as many of these bytes as fit, the rest zero."""
+
+    def copy_from(self, source: DeviceMemory | np.ndarray, nbytes: int) -> None:
+        """Copy bytes of other memory, or of the host's, to the start of this."""
+
+    def read(self, nbytes: int) -> np.ndarray:
+        """The first bytes as a host array; waits for what is pending."""
+
+
+#: Makes the memory of a storage on devices whose memory is not the host's, by device type; set by their backends.
+device_memory: dict[str, Callable[[int, _device.device], DeviceMemory]] = {}
+
+
 class UntypedStorage:
     """A number of bytes on a device, PyTorch's ``torch.UntypedStorage``.
 
-    A CPU storage owns host memory (``_bytes``, a flat uint8 array), a meta storage has a size and no data.
+    A CPU storage owns host memory (``_bytes``, a flat uint8 array), an NPU storage device memory (``_memory``) and nothing
+    on the host, a meta storage has a size and no data.
     ``aliases`` holds weak references to the tensors that see this storage.
     """
 
@@ -42,14 +63,19 @@ class UntypedStorage:
     resizable = True
     _prune_at = 16
     _memory_map: mmap.mmap | None = None
+    _memory: DeviceMemory | None = None
+    _pinned: Any = None  #: what owns page-locked host memory
 
     def __init__(self, size: int = 0, *, device: _device.device | str | None = None, data: np.ndarray | None = None):
         if device is not None:
-            self.device = _device.device(device)
+            self.device = _device.resolve_device(device)
         if size < 0:
             raise RuntimeError(f"Storage size must not be negative, got {size}")
         self._nbytes = size if data is None else data.nbytes
         self._bytes = allocate((size,), _BYTE) if data is None and self.device.type == "cpu" else data
+        make = device_memory.get(self.device.type) if device is not None else None
+        if make is not None:
+            self._memory = make(size, self.device)
         self._aliases: list[weakref.ref[Tensor]] = []
         self._typed: dict[DType, TypedStorage] = {}
 
@@ -74,6 +100,8 @@ class UntypedStorage:
 
     def data_ptr(self) -> int:
         """The address of the first byte; 0 where there is no memory."""
+        if self._memory is not None:
+            return self._memory.address
         return 0 if self._bytes is None or not self._nbytes else self._bytes.ctypes.data
 
     def element_size(self) -> int:
@@ -92,6 +120,13 @@ class UntypedStorage:
         for tensor in self.aliases():
             tensor._refresh_array()
 
+    def _take_over(self, other: UntypedStorage) -> None:
+        """Have another storage's memory from now on, and every tensor that sees this storage with it."""
+        if other._memory is not None:
+            self._memory, self._nbytes = other._memory, other._nbytes
+        else:
+            self._rebind(other._host_bytes())
+
     def resize_(self, size: int) -> UntypedStorage:
         """Change the size in bytes, keeping what fits; tensors that see it go on seeing it.
 
@@ -101,6 +136,8 @@ class UntypedStorage:
         if not self.resizable:
             raise RuntimeError("Trying to resize storage that is not resizable")
         if self._bytes is None:
+            if self._memory is not None:
+                self._memory = self._memory.grown(size)
             self._nbytes = size
             return self
         data = np.zeros(size, np.uint8)
@@ -111,22 +148,34 @@ class UntypedStorage:
 
     def copy_(self, source: UntypedStorage) -> UntypedStorage:
         """Copy another storage's bytes into this one of the same size."""
-        if self._bytes is None or source._bytes is None:
+        if "meta" in (self.device.type, source.device.type):
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         if source._nbytes != self._nbytes:
             raise RuntimeError(f"size mismatch: this storage has {self._nbytes} bytes, the source {source._nbytes}")
-        self._bytes[:] = source._bytes
+        if self._memory is not None:
+            self._memory.copy_from(source._host_bytes() if source._memory is None else source._memory, self._nbytes)
+        else:
+            self._host_bytes()[:] = source._host_bytes() if source._memory is None else source._memory.read(self._nbytes)
         return self
 
+    def cpu(self) -> UntypedStorage:
+        """The bytes in host memory: itself if they are there."""
+        return self if self._memory is None else UntypedStorage(data=self._memory.read(self._nbytes))
+
     def fill_(self, value: int) -> UntypedStorage:
-        self._host_bytes()[:] = value
+        if self._memory is not None:
+            self._memory.copy_from(np.full(self._nbytes, value, np.uint8), self._nbytes)
+        else:
+            self._host_bytes()[:] = value
         return self
 
     def clone(self) -> UntypedStorage:
+        if self._memory is not None:
+            return UntypedStorage(self._nbytes, device=self.device).copy_(self)
         return UntypedStorage(device=self.device, data=self._host_bytes().copy())
 
     def tolist(self) -> list[int]:
-        return self._host_bytes().tolist()
+        return self.cpu()._host_bytes().tolist()
 
     def _host_bytes(self) -> np.ndarray:
         if self._bytes is None:
@@ -146,6 +195,10 @@ class UntypedStorage:
     def is_shared(self) -> bool:
         """Whether the bytes lie in memory that other processes can see."""
         return self._memory_map is not None
+
+    def is_pinned(self) -> bool:
+        """Whether the bytes lie in page-locked host memory, from which devices copy without the host's help."""
+        return self._pinned is not None
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:

@@ -28,6 +28,8 @@ from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
 
 new: Callable[..., Any] = object.__new__
+#: The values of a tensor on a device as a fresh array, by device type: waits for them. Set by backends.
+host_readers: dict[str, Callable[[Any], np.ndarray]] = {}
 
 
 class _TensorType(type):
@@ -53,7 +55,7 @@ class Tensor(metaclass=_TensorType):
     _stride: Ints | None = None  #: None: contiguous
     _offset: int = 0
     _storage: UntypedStorage | None = None  #: None: the array's memory, nobody asked yet
-    _cell: list[Any] | None = None  #: [version, storage], shared with views and twins; None stands for [0, None]
+    _cell: list[Any] | None = None  #: [version, storage(, whole array)], shared with views and twins; None: [0, None]
     _grad_fn: Node | None = None
     _output_nr: int = 0
     _grad: Tensor | None = None
@@ -221,9 +223,9 @@ class Tensor(metaclass=_TensorType):
             if cell is None:
                 cell = self._cell = [0, None]
             storage = cell[1]
-            if storage is None:  # a twin may be transposed
+            if storage is None:  # a twin may be repeated, or transposed
                 array = self._array.T if self._keys & STRIDED else self._array  # type: ignore[union-attr]
-                storage = cell[1] = storage_of_array(array)  # type: ignore[arg-type]
+                storage = cell[1] = storage_of_array(cell[2] if len(cell) > 2 else array)
             self._storage = storage
             storage.add_alias(self)
         return storage
@@ -249,7 +251,20 @@ class Tensor(metaclass=_TensorType):
         return self
 
     def is_pinned(self, device: Any = None) -> bool:
-        return False
+        """Whether the elements lie in page-locked host memory."""
+        return self._device.type == "cpu" and self.untyped_storage().is_pinned()
+
+    def record_stream(self, stream: Any) -> None:
+        """Say that a stream uses this tensor's memory, which was allocated on another: it is not reused before that stream
+        has done with it (``torch.Tensor.record_stream``).
+
+        Raises:
+            RuntimeError: if the tensor is not on an NPU.
+        """
+        memory: Any = self.untyped_storage()._memory
+        if memory is None:
+            raise RuntimeError(f"record_stream is for tensors on an NPU, but this one is on {self.device}")
+        memory.record_stream(stream)
 
     def _refresh_array(self) -> None:
         """Make the array anew from the storage and the layout, after either changed."""
@@ -277,15 +292,18 @@ class Tensor(metaclass=_TensorType):
             self._cell = [0, storage]
         dtype = dtype or self._dtype
         keys = self._keys & ~(AUTOGRAD | STRIDED)
-        if stride is not None and stride != contiguous_strides(shape):
-            keys |= STRIDED
-        out._dtype, out._keys, out._device = dtype, keys, self._device
-        out._shape, out._stride, out._offset, out._storage = Size(shape), stride, offset, storage
-        out._cell = self._cell
+        if stride is None:
+            stride = contiguous_strides(shape)
         if storage._bytes is not None:
-            out._array = view_of_bytes(storage._bytes, shape, dtype, offset, out._strides(), dtype.itemsize)
-        elif keys & PIPELINE:
-            out._pending = self._pending
+            array = out._array = view_of_bytes(storage._bytes, shape, dtype, offset, stride, dtype.itemsize)
+            canonical = array.flags.c_contiguous and stride == contiguous_strides(shape)
+        else:
+            out._shape = Size(shape)
+            canonical = stride == contiguous_strides(shape)
+            if keys & PIPELINE:
+                out._pending = self._pending
+        out._dtype, out._keys, out._device = dtype, keys if canonical else keys | STRIDED, self._device
+        out._stride, out._offset, out._storage, out._cell = stride, offset, storage, self._cell
         storage.add_alias(out)
         return out
 
@@ -297,7 +315,15 @@ class Tensor(metaclass=_TensorType):
 
     def _shallow(self) -> Tensor:
         """An alias with the same layout that is no view: what ``detach`` returns and what saved outputs are."""
-        return self._alias(self.shape, self._strides(), self._offset)
+        out = new(Tensor)
+        storage = self._storage or self.untyped_storage()
+        if self._cell is None:
+            self._cell = [0, storage]
+        out._array, out._dtype, out._keys, out._device = self._array, self._dtype, self._keys & ~AUTOGRAD, self._device
+        out._shape, out._stride, out._offset = self._shape, self._stride, self._offset
+        out._storage, out._cell, out._pending = storage, self._cell, self._pending
+        storage.add_alias(out)
+        return out
 
     def _lane_view(self, array: np.ndarray, offset: int, stride: Ints | None = None) -> Tensor:
         """The fast lane of views: of this CPU tensor, with ``array``, a part of its array at ``offset``, contiguous or of
@@ -330,10 +356,8 @@ class Tensor(metaclass=_TensorType):
         if self._cell is None:
             self._cell = [0, self._storage]
         out._cell = self._cell
-        out._offset = self._offset
-        if self._shape is not None:
-            out._shape, out._stride = self._shape, self._stride
-            out._device, out._storage = self._device, self._storage
+        out._shape, out._stride, out._offset = self._shape, self._stride, self._offset
+        out._device, out._storage = self._device, self._storage
         return out
 
     def _transposed_twin(self) -> Tensor:
@@ -345,6 +369,22 @@ class Tensor(metaclass=_TensorType):
         out._array, out._shape, out._stride = array.T, None, (second, first)  # type: ignore[union-attr]
         contiguous = first == 1 and second == rows
         out._keys = out._keys & ~STRIDED if contiguous else out._keys | STRIDED
+        return out
+
+    def _repeated_twin(self, shape: Ints) -> Tensor:
+        """A twin of this CPU tensor of no dimensions, expanded to a shape: likewise."""
+        out, stride, array = new(Tensor), (0,) * len(shape), self._array
+        cell = self._cell
+        if cell is None:
+            cell = self._cell = [0, None]
+        if len(cell) == 2:
+            cell.append(array)
+        try:
+            out._array = np.ndarray(shape, array.dtype, array, 0, stride)  # type: ignore[union-attr, arg-type]
+        except ValueError:  # bfloat16 has no buffers
+            out._array = np.broadcast_to(array, shape)  # type: ignore[arg-type]
+        out._dtype, out._keys, out._stride = self._dtype, self._keys & ~AUTOGRAD | STRIDED, stride
+        out._cell, out._offset = cell, self._offset
         return out
 
     def _is_view(self) -> bool:
@@ -466,7 +506,7 @@ class Tensor(metaclass=_TensorType):
         Raises:
             RuntimeError: if no graph leads here, it was freed, or a gradient is needed and not given.
         """
-        engine.backward(self, gradient, retain_graph, create_graph, inputs=inputs)
+        engine.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
         """Have ``hook(grad)`` called when this tensor's gradient is computed; what it returns replaces it."""
@@ -516,7 +556,7 @@ class Tensor(metaclass=_TensorType):
                 if operation == "item":
                     raise RuntimeError("Tensor.item() cannot be called on meta tensors")
                 raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-            return self.to("cpu")._host(operation)  # type: ignore[attr-defined]
+            return host_readers[self._device.type](self)
         return self._array
 
     def item(self) -> Any:

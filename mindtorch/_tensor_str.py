@@ -214,7 +214,7 @@ def _grad_fn_name(tensor: Tensor) -> str | None:
     except RuntimeError:
         return "Invalid"  # a view made, then written to, under no_grad: its history cannot be rebuilt
     # Some nodes carry a C++ namespace: torch::autograd::CopySlices.
-    return None if node is None else node.name().rsplit("::", 1)[-1]
+    return None if node is None else type(node).__name__
 
 
 def _append(text: str, suffixes: list[str], indent: int) -> str:

@@ -5,11 +5,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._backends.common.layout import Ints
+from ._backends.common.layout import Ints, contiguous_strides
 from ._device import resolve_device
 from ._dispatch.dispatcher import call_on
 from ._dispatch.schemas import registry
-from ._dtype import DType
+from ._dtype import FLOATING, DType, bool_, int64
 from ._size import Size
 from ._tensor import Tensor
 
@@ -103,6 +103,29 @@ def atleast_3d(*tensors: Any) -> Any:
 def split(tensor: Tensor, split_size_or_sections: int | Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """A dimension cut into pieces of one size, or of these sizes (``torch.split``)."""
     return tensor.split(split_size_or_sections, dim)  # type: ignore[attr-defined]
+
+
+def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
+    """Flat positions in a tensor of a shape as one index for each dimension (``torch.unravel_index``).
+
+    Raises:
+        TypeError: unless the positions are integers and the shape is made of ints.
+        ValueError: for a negative size.
+    """
+    if indices._dtype.category >= FLOATING or indices._dtype is bool_:
+        raise TypeError(f"expected 'indices' to be integer dtype, but got {indices.dtype}")
+    if not isinstance(shape, (int, tuple, list)):
+        raise TypeError(f"expected 'shape' to be int or sequence of ints, but got {type(shape)}")
+    sizes = (shape,) if isinstance(shape, int) else tuple(shape)
+    for size in sizes:
+        if not isinstance(size, int):
+            raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
+    if any(size < 0 for size in sizes):
+        raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
+    steps = indices.new_tensor(contiguous_strides(sizes), dtype=int64)  # type: ignore[attr-defined]
+    quotients = indices.unsqueeze(-1).floor_divide(steps)  # type: ignore[attr-defined]
+    found = quotients.remainder(indices.new_tensor(sizes, dtype=int64))  # type: ignore[attr-defined]
+    return found.unbind(-1)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,

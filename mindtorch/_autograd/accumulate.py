@@ -12,7 +12,7 @@ from .._dispatch.keys import AUTOGRAD, STRIDED
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._formats import contiguous_format
-from .hooks import run_tensor_hooks
+from .hooks import checked, run_tensor_hooks
 from .node import Node, new
 
 add, add_, clone, copy_ = (registry[name].call for name in ("add.Tensor", "add_.Tensor", "clone", "copy_"))
@@ -82,7 +82,9 @@ def accumulate(variable: Any, grads: list[Any]) -> None:
                     add_(have, gradient)
         if variable._post_accumulate_hooks:
             for hook in list(variable._post_accumulate_hooks.values()):
-                if hook(variable) is not None:
+                result = hook(variable)
+                if result is not None:
+                    checked(hook, result, variable)
                     raise RuntimeError("Tensor post accumulate grad hooks should return None.")
 
 
@@ -116,9 +118,13 @@ def memory_is_own(tensor: Any) -> bool:
 
 
 def _has_strides_for(gradient: Any, variable: Any) -> bool:
-    if not variable._keys & STRIDED or not variable._is_dense():
-        return not gradient._keys & STRIDED
-    return gradient._strides() == variable._strides()
+    """Whether a gradient's strides are the leaf's, if that is dense, but for those of dimensions of size 1, which may be
+    any but 0; for another leaf, whether it is contiguous (ATen's ``obeys_layout_contract``).
+    """
+    if not variable._is_dense():
+        return gradient.is_contiguous()
+    return all(step == wanted if size != 1 else step != 0 for size, step, wanted in
+               zip(gradient.shape, gradient._strides(), variable._strides(), strict=True))
 
 
 def check_assigned_grad(tensor: Any, value: Any) -> None:

@@ -459,43 +459,45 @@ class OperatorNode(Node):
 
     # -- node._saved_self and its like -----------------------------------------------------------------------------
 
-    def _saved_value(self, name: str) -> Any:
-        """The value kept under PyTorch's name for it, None if this node does not need it."""
-        for i, kept in enumerate(self.plan.names):
-            if _attribute(kept, self.derivative.schema.positions) == name:
-                if self.saved is None:
-                    raise RuntimeError(FREED)
-                return self.saved[i]
-        return None
+    def _kept_at(self, name: str) -> int | None:
+        """Where the value is that PyTorch has under this name; None if this node does not need it."""
+        positions = self.derivative.schema.positions
+        return next((i for i, kept in enumerate(self.plan.names) if _attribute(kept, positions) == name), None)
 
-    def _saved_names(self) -> list[str]:
+    def _kept_tensor(self, at: int, i: int | None = None) -> Saved | None:
+        """The tensor kept there, or the i-th of several, as a ``Saved`` that hooks can be registered with."""
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        if i is not None:
+            return self.saved[at][i]
+        value = self.saved[at]
+        if value.__class__ in TENSOR_TYPES:
+            value = self.saved[at] = unwritten(value)
+        return value
+
+    def _kept_names(self) -> list[str]:
         """The names of all that a node of this operator may keep."""
         plan = self.derivative.plan((1 << len(self.derivative.inputs)) - 1)
-        return [_attribute(kept, self.derivative.schema.positions) for kept in plan.names if kept != "output_mask"]
+        return [_attribute(name, self.derivative.schema.positions) for name in plan.names if name != "output_mask"]
 
     def __getattr__(self, attribute: str) -> Any:
         raw = attribute.startswith("_raw_saved_")
         name = attribute[11 if raw else 7:]
-        if not (raw or attribute.startswith("_saved_")) or name not in self._saved_names():
+        if not (raw or attribute.startswith("_saved_")) or name not in self._kept_names():
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
-        value = self._saved_value(name)
-        if isinstance(value, list):
-            items = [SavedTensor(self, partial(self._saved_item, name, i)) for i in range(len(value))]
+        at = self._kept_at(name)
+        if self.saved is None:
+            raise RuntimeError(FREED)
+        value = None if at is None else self.saved[at]
+        if isinstance(value, list) and value and value[0].__class__ is Saved:
+            items = [SavedTensor(self, partial(self._kept_tensor, at, i)) for i in range(len(value))]
             return tuple(items if raw else [item.unpack() for item in items])
-        return SavedTensor(self, partial(self._saved_item, name)) if raw else self._unpacked(value)
-
-    def _saved_item(self, name: str, i: int | None = None) -> Saved | None:
-        """The tensor kept under a name, or the i-th of several, as a ``Saved`` that hooks can be registered with."""
-        value = self._saved_value(name)
-        if i is not None:
-            return value[i]
-        if value.__class__ in TENSOR_TYPES:
-            at = next(i for i, kept in enumerate(self.plan.names) if _attribute(kept, self.derivative.schema.positions) == name)
-            value = self.saved[at] = unwritten(value)  # type: ignore[index]
-        return value
+        if raw:
+            return SavedTensor(self, lambda: None if at is None else self._kept_tensor(at))
+        return value.unpack(self, True) if value.__class__ is Saved else self._unpacked(value)
 
     def __dir__(self) -> list[str]:
-        return [*super().__dir__(), *(f"_saved_{name}" for name in self._saved_names())]
+        return [*super().__dir__(), *(f"_saved_{name}" for name in self._kept_names())]
 
 
 class NotImplementedNode(OperatorNode):

@@ -30,8 +30,6 @@ class Task(Node):
     captures: dict[Node, list[tuple[int, int]]] = {}  #: node -> [(number of output, position among the inputs)]
     found: list[Any] = []  #: the gradients of the inputs
     node: Node | None = None  #: the one that is running, known in anomaly mode only
-    nodes: set[Node]  #: all there are
-    joins: dict[Node, int]  #: those into which several edges lead, and how many of them gradients have yet to come through
 
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
         """Run only what is needed for the gradients of these inputs; hand them out if ``capture``."""
@@ -44,8 +42,8 @@ class Task(Node):
         else:
             self.needed |= targets
 
-    def count(self) -> None:
-        """Find the nodes of the graph, and those into which several edges lead."""
+    def count(self) -> tuple[set[Node], dict[Node, int]]:
+        """The nodes of the graph; and those into which several edges lead, with how many those are."""
         seen: set[Node] = set()
         joins: dict[Node, int] = {}
         nodes: list[Node] = [self]
@@ -56,11 +54,14 @@ class Task(Node):
                 else:
                     seen.add(target)
                     nodes.append(target)
-        self.nodes, self.joins = seen, joins
+        return seen, joins
 
-    def will_run(self, node: Node) -> bool:
-        """Whether a node gets its gradients in this pass."""
-        return node in self.nodes and (self.needed is None or node in self.needed or node in self.captures)
+    def run_of(self, nodes: Sequence[Node]) -> int:
+        """How many of these nodes get their gradients in this pass."""
+        reached, _ = self.count()
+        if self.needed is not None:
+            reached &= self.needed | set(self.captures)
+        return sum(node in reached for node in nodes)
 
 
 def nodes_above(root: Node, targets: set[Node]) -> set[Node]:
@@ -99,12 +100,11 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
             set_local("pipeline", active)
     task = new(Task)
     task._links = ((0, *roots[0]),) if len(roots) == 1 else tuple([(i, *root) for i, root in enumerate(roots)])
-    task.count()
     if keep_graph:
         task.keep_graph = True
     if inputs is not None:
         task.look_for(inputs, capture)
-    joins, needed, captures = task.joins, task.needed, task.captures
+    needed, captures = task.needed, task.captures
     watched = bool(captures) or AnomalyMode.enabled
     outer, before = local.task, local.grad_enabled
     local.task = task
@@ -112,6 +112,9 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     try:
         node: Node = task
         results: Any = list(gradients)
+        #: Into which nodes several edges lead, and how many of those gradients have yet to come through. Nobody counts
+        #: before a node turns up to which more than one edge refers.
+        joins = None if len(roots) == 1 else task.count()[1]
         buffers: dict[Node, list[Any]] = {}  # what has arrived at nodes that are not ready
         ready: list[tuple[int, Node, list[Any]]] = []  # a heap, but for the first node that a node makes ready
         following: Node | None = None
@@ -126,7 +129,9 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                     array = gradient._array
                     if array is None or array.shape != target._out_shape or gradient._dtype is not target._out_dtype:
                         gradient = fit(gradient, target._outputs[number], node, position)
-                if target in joins:
+                if joins is None and node is not task and getrefcount(target) > ALONE + 1:
+                    joins = task.count()[1]
+                if joins and target in joins:
                     buffer = buffers.get(target)
                     if buffer is None:
                         buffer = buffers[target] = [None] * len(target._outputs)
@@ -379,7 +384,8 @@ def _one(output: Any) -> Any:
     if is_tensor:
         if not output._keys & AUTOGRAD:
             return None
-        count, dtype = output.numel(), output._dtype
+        array, dtype = output._array, output._dtype
+        count = output.numel() if array is None else array.size
     else:
         shape, dtype, device = _facts(output)
         count = prod(shape)

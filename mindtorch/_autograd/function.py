@@ -1,64 +1,62 @@
-"""``autograd.Function``: operators whose backward is written by hand.
-
-What PyTorch calls ``ctx`` is the graph's node itself, of a class of its own for every function: users hang attributes
-on it in forward and find them in backward.
-"""
+"""``torch.autograd.Function``: operators with a derivative of one's own, written as two static methods."""
 from __future__ import annotations
 
 import functools
+import inspect
 import warnings
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES, call_on
 from .._dispatch.keys import AUTOGRAD
-from .._dispatch.local import local
+from .._dispatch.local import local, set_grad_enabled
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from . import views
 from .anomaly import AnomalyMode, remember_call
-from .grad_mode import no_grad
-from .node import Node, next_sequence_nr
-from .saved import FREED, Saved, SavedTensor, save
+from .node import Node, new, next_sequence_nr
+from .saved import FREED, SavedTensor, attached, save
 
 
 class FunctionCtx:
-    """What ``forward`` and ``setup_context`` may say about a call (``torch.autograd.function.FunctionCtx``)."""
+    """What ``forward`` and ``backward`` of a Function are given as ``ctx``: a place for attributes, and these methods."""
 
-    needs_input_grad: tuple[bool, ...] = ()  #: which arguments of ``forward`` need a gradient
-    materialize_grads = True
-    to_save: tuple[Any, ...] = ()
-    dirty_tensors: tuple[Any, ...] = ()
-    non_differentiable: tuple[Any, ...] = ()
+    to_save: tuple[Any, ...] | None = None
+    dirty_tensors: tuple[Any, ...] | None = None
+    non_differentiable: tuple[Any, ...] | None = None
+    _materializes = True
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors (or None) for backward, where ``saved_tensors`` has them again."""
+        """Keep tensors (or None) for backward, which finds them in ``ctx.saved_tensors``."""
         self.to_save = tensors
 
+    def save_for_forward(self, *tensors: Any) -> None:
+        """Keep tensors for forward mode (``jvp``), which mindtorch does not run."""
+        self.saved_for_forward = tensors
+
     def mark_dirty(self, *args: Any) -> None:
-        """Say which inputs forward wrote in place; they must be among its outputs."""
+        """Say which inputs forward wrote in place; it must return them."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Any) -> None:
-        """Say which outputs have no derivative."""
+        """Say which outputs have no gradient."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward gets zeros, or None, for outputs through which no gradient came."""
-        self.materialize_grads = value
+        """Whether backward gets zeros (the default) or None for outputs to which no gradient came."""
+        self._materializes = bool(value)
 
 
-class FunctionNode(Node, FunctionCtx):
-    """A node of a ``Function``: its context, too."""
+class BackwardCFunction(Node, FunctionCtx):
+    """The node of a Function's call, which is its ``ctx``, too. Each Function has a class of its own, ``<Name>Backward``."""
 
-    _function: type[Function]
-    _positions: tuple[int, ...] = ()  #: of the tensors among the arguments
-    _saved: tuple[Saved | None, ...] | None = ()
-    _arguments: int = 0
-
-    def name(self) -> str:
-        return type(self).__name__
+    _forward_cls: type[Function]
+    _keeps_dtype = True
+    _saved: list[Any] | tuple[Any, ...] = ()
+    _taken = False  #: whether ``saved_tensors`` was read, where it can be once only
+    _is_input: tuple[bool, ...] = ()  #: which arguments were tensors
+    _freed = False
+    needs_input_grad: tuple[bool, ...] = ()
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
@@ -67,64 +65,204 @@ class FunctionNode(Node, FunctionCtx):
         Raises:
             RuntimeError: if it was freed, or written in place since.
         """
-        if self._saved is None:
+        if self._freed:
             raise RuntimeError(FREED)
-        return tuple(None if s is None else s.unpack(self) for s in self._saved)
+        if self._taken:
+            raise RuntimeError(
+                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
+                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
+            )
+        tensors = tuple(None if saved is None else saved.unpack(self, True) for saved in self._saved)
+        if self._forward_cls.clear_saved_tensors_on_access:
+            self._saved, self._taken = (), True
+        return tensors
+
+    saved_variables = saved_tensors
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
-        if self._saved is None:
+        if self._freed:
             raise RuntimeError(FREED)
-        return tuple(SavedTensor(self, partial(_itself, saved)) for saved in self._saved)
+        return tuple(SavedTensor(self, functools.partial(self._saved_at, i)) for i in range(len(self._saved)))
+
+    def __repr__(self) -> str:
+        return f"<torch.autograd.function.{type(self).__name__} object at {id(self):#x}>"
+
+    def _saved_at(self, i: int) -> Any:
+        if self._freed:
+            raise RuntimeError(FREED)
+        return self._saved[i]
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        if self.materialize_grads:
-            grads = [_zeros(output) if g is None and output is not None else g
-                     for g, output in zip(grads, self._outputs, strict=True)]
-        results = self._function._backward_of()(self, *grads)
-        if not isinstance(results, tuple):
-            results = tuple(results) if isinstance(results, list) else (results,)
-        if len(results) > self._arguments and all(r is None for r in results[self._arguments:]):
-            results = results[: self._arguments]
-        if len(results) != self._arguments:
-            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected "
-                               f"{self._arguments}, got {len(results)})")
-        for i, result in enumerate(results):
-            if result is not None and i not in self._positions:
-                raise RuntimeError(f"function {self.name()} returned a gradient different than None at position {i + 1}, but "
-                                   "the corresponding forward input was not a Variable")
+        if self._materializes:
+            for i, output in enumerate(self._outputs):
+                if grads[i] is None and output is not None:
+                    shape, dtype, device = output
+                    grads[i] = call_on(registry["full"], device.type, tuple(shape), 0, dtype, device)
+        user = self._forward_cls
+        if user.vjp is not Function.vjp and user.backward is not Function.backward:
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
+                               "implement one of them.")
+        backward = user.vjp if user.vjp is not Function.vjp else user.backward
+        mode = local.grad_enabled
+        try:
+            results = backward(self, grads) if user.boxed_grads_call else backward(self, *grads)
+        finally:
+            set_grad_enabled(mode)
+        return self._checked(results if isinstance(results, tuple) else (results,))
+
+    def _checked(self, results: tuple[Any, ...]) -> list[Any]:
+        """The gradients of the arguments that are tensors.
+
+        Raises:
+            RuntimeError: PyTorch's, if backward did not return one result an argument, a tensor or None.
+        """
+        count = len(self._is_input)
+        if len(results) > count and all(result is None for result in results[count:]):
+            results = results[:count]
+        if len(results) != count:
+            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
+                               f"{len(results)})")
+        gradients = []
+        for i, (result, is_input) in enumerate(zip(results, self._is_input, strict=True)):
+            if not is_input:
+                if result is not None:
+                    raise RuntimeError(f"function {self.name()} returned a gradient different than None at position {i + 1}, "
+                                       "but the corresponding forward input was not a Variable")
+                continue
             if result is not None and result.__class__ not in TENSOR_TYPES:
-                raise TypeError(f"expected Variable or None (got {type(result).__name__})")
-        return [results[i] for i in self._positions]
+                raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
+            gradients.append(result)
+        return gradients
 
     def release_variables(self) -> None:
-        if self._saved:
-            self._saved = None
+        self._saved, self._freed = (), True
+
+    # -- after forward ---------------------------------------------------------------------------------------------
+
+    def _wrap(self, raw: Any, inputs: list[Any], records: bool) -> Any:
+        """Forward's outputs, with this node as their history if ``records``."""
+        outputs = list(raw) if isinstance(raw, tuple) else [raw]
+        dirty = self._marked(self.dirty_tensors, "mark_dirty can only accept variables, but argument {} is of type {}")
+        without = self._marked(self.non_differentiable,
+                               "mark_non_differentiable only accepts variable arguments, but got {} of type {}")
+        for tensor in dirty:
+            if not _among(tensor, outputs):
+                raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The "
+                                   "inputs that are modified inplace must all be outputs of the Function.")
+            if not _among(tensor, inputs):
+                warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
+                              "mutated should be passed to ctx.mark_dirty().", stacklevel=4)
+            tensor._bump()
+        tensors = sum(output.__class__ in TENSOR_TYPES for output in outputs)
+        done: dict[int, Any] = {}
+        for number, output in enumerate(outputs):
+            if output.__class__ not in TENSOR_TYPES:
+                continue
+            if id(output) in done:
+                outputs[number] = done[id(output)]
+            elif not records or output._dtype.category < FLOATING or _among(output, without):
+                outputs[number] = self._without_history(output, _among(output, inputs), _among(output, dirty))
+            elif _among(output, dirty):
+                self._write_history(output, number, tensors)
+            else:
+                outputs[number] = self._with_history(output, _among(output, inputs))
+            if outputs[number]._grad_fn is self:
+                outputs[number]._output_nr = number
+            done[id(output)] = outputs[number]
+        self._outputs = tuple((tuple(t.shape), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None for t in outputs)
+        if sum(t.__class__ in TENSOR_TYPES and bool(t._keys & AUTOGRAD) for t in outputs) > 1:
+            for output in outputs:
+                if output.__class__ in TENSOR_TYPES and output._base is not None:
+                    output._creation = views.MULTIPLE
+        if records:
+            self._save()
+        else:
+            self.to_save = self.non_differentiable = None
+        return tuple(outputs) if isinstance(raw, tuple) else outputs[0]
+
+    def _marked(self, tensors: tuple[Any, ...] | None, message: str) -> tuple[Any, ...]:
+        for i, tensor in enumerate(tensors or ()):
+            if tensor.__class__ not in TENSOR_TYPES:
+                raise RuntimeError(message.format(i, type(tensor).__name__))
+        return tensors or ()
+
+    def _without_history(self, output: Any, is_input: bool, is_dirty: bool) -> Any:
+        if not output._keys & AUTOGRAD:
+            return _as_is(output) if is_input and not is_dirty else output
+        if is_input or output._base is not None:
+            return output.detach() if is_input else output
+        return output.detach_()
+
+    def _with_history(self, output: Any, is_input: bool) -> Any:
+        if is_input:
+            output = _as_is(output)
+        output._grad_fn = self
+        output._keys |= AUTOGRAD
+        if output._base is not None:
+            output._creation = views.IN_FUNCTION
+        return output
+
+    def _write_history(self, output: Any, number: int, count: int) -> None:
+        """Make this node the history of an input that forward wrote in place."""
+        if output._keys & AUTOGRAD and output.grad_fn is None:
+            raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
+        if output._base is not None and count > 1:
+            raise RuntimeError(
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
+                "more than one Tensor. This is not supported by the current autograd engine. You should either make sure the "
+                "input is not a view (using .clone() for example) or make your Function only return one Tensor (potentially "
+                "splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that "
+                "does the other operations)."
+            )
+        self._outputs = (None,) * number + ((tuple(output.shape), output._dtype, output._device),)
+        views.rebase(output, self)
+
+    def _save(self) -> None:
+        """Keep what forward asked for. An output is kept as a twin, so that this node does not refer to it."""
+        kept: list[Any] = []
+        for i, tensor in enumerate(self.to_save or ()):
+            if tensor is None:
+                kept.append(None)
+            elif tensor.__class__ not in TENSOR_TYPES:
+                raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type "
+                                f"{type(tensor).__name__}")
+            elif tensor._grad_fn is self:
+                kept.append(save(tensor._twin(), tensor._output_nr, self))
+            else:
+                kept.append(save(tensor))
+        self._saved, self.to_save = kept, None
 
 
-def _itself(saved: Saved | None) -> Saved | None:
-    return saved
+def _among(tensor: Any, tensors: Any) -> bool:
+    return any(tensor is other for other in tensors)
 
 
-def _zeros(output: tuple[Any, Any, Any]) -> Any:
-    shape, dtype, device = output
-    return call_on(registry["full"], device.type, tuple(shape), 0, dtype, device)
+def _as_is(tensor: Any) -> Any:
+    """A view with the same layout, which stands for an input that forward returned as it is."""
+    return tensor._view(tensor.shape, tensor._strides(), tensor._offset)
 
 
-class _FunctionType(type):
+class FunctionMeta(type):
+    """Makes the node's class of each Function."""
+
+    _backward_cls: type[BackwardCFunction]
+
     def __init__(cls, name: str, bases: tuple[type, ...], attributes: dict[str, Any]):
         super().__init__(name, bases, attributes)
-        cls._node_class = type(f"{name}Backward", (FunctionNode,), {"_function": cls})
+        cls._backward_cls = type(f"{name}Backward", (BackwardCFunction,),
+                                 {"_forward_cls": cls, "__module__": "torch.autograd.function"})
 
 
-class Function(metaclass=_FunctionType):
-    """A differentiable function with a backward of its own (``torch.autograd.Function``).
+class Function(FunctionCtx, metaclass=FunctionMeta):
+    """The base of operators with a derivative of one's own (``torch.autograd.Function``).
 
-    Subclasses define static methods: ``forward(ctx, *args)``, or ``forward(*args)`` with ``setup_context(ctx, inputs,
-    output)``; and ``backward(ctx, *grads)`` (or ``vjp``), which returns a gradient for each argument. Call ``apply``.
+    A subclass defines the static methods ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)``, or ``forward(*args)``
+    with ``setup_context(ctx, inputs, output)``; it is called as ``Subclass.apply(*args)``.
     """
 
-    _node_class: type[FunctionNode]
+    clear_saved_tensors_on_access = False
+    boxed_grads_call = False
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any):
@@ -133,146 +271,101 @@ class Function(metaclass=_FunctionType):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """What the function computes. Subclasses define it."""
+        """Compute the outputs."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """What to keep for backward, where ``forward`` does not take a context."""
+        """Keep what backward needs, where forward takes no ctx."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments from those of the outputs. Subclasses define it."""
-        raise NotImplementedError(
-            "You must implement either the backward or vjp method for your custom autograd.Function to use it with backward "
-            "mode AD."
-        )
+        """The gradients of the arguments (None for those that are no tensors) from those of the outputs."""
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to "
+                                  "use it with backward mode AD.")
 
     vjp = backward
 
-    @classmethod
-    def _backward_of(cls) -> Callable[..., Any]:
-        has_backward, has_vjp = cls.backward is not Function.backward, cls.vjp is not Function.vjp
-        if has_backward and has_vjp:
-            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-                               "implement one of them.")
-        return cls.vjp if has_vjp else cls.backward
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style "
+                           "autograd function with static forward method.")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run ``forward`` without recording, and record this function's node for what it returns."""
-        ctx = cls._node_class()
-        ctx._arguments = len(args)
-        tensors = [(i, a) for i, a in enumerate(args) if a.__class__ in TENSOR_TYPES]
-        ctx._positions = tuple(i for i, _ in tensors)
-        ctx.needs_input_grad = tuple(a.__class__ in TENSOR_TYPES and a.requires_grad for a in args)
-        records = local.grad_enabled and any(ctx.needs_input_grad)
+        """Run forward, and record this Function as the history of its outputs."""
+        has_setup = cls.setup_context is not Function.setup_context
+        if has_setup or kwargs:
+            args, kwargs = _bound(cls.forward, args, kwargs, has_setup)
+        ctx = new(cls._backward_cls)
+        ctx._is_input = tuple([arg.__class__ in TENSOR_TYPES for arg in args])
+        inputs = [arg for arg in args if arg.__class__ in TENSOR_TYPES]
+        ctx.needs_input_grad = tuple([arg.__class__ in TENSOR_TYPES and bool(arg._keys & AUTOGRAD) for arg in args])
+        records, mode = local.grad_enabled and any(ctx.needs_input_grad), local.grad_enabled
         if records:
             ctx._order = next_sequence_nr()
-            ctx._edges = tuple(t._grad_edge() if t._keys & AUTOGRAD else None for _, t in tensors)
+            ctx._edges = tuple([tensor._grad_edge() if tensor._keys & AUTOGRAD else None for tensor in inputs])
             if AnomalyMode.enabled:
                 remember_call(ctx)
-        with no_grad():
-            if cls.setup_context is Function.setup_context:
-                output = cls.forward(ctx, *args, **kwargs)
-            else:
+        set_grad_enabled(False)
+        try:
+            if has_setup:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
-        single = not isinstance(output, (tuple, list))
-        outputs = [output] if single else list(output)
-        if single and output.__class__ not in TENSOR_TYPES:
-            raise TypeError(f"{ctx.name()}.forward: expected to return None, a tensor or a tuple of tensors, not "
-                            f"{type(output).__name__}" if output is not None else f"{ctx.name()}.forward returned None")
-        ctx._outputs = tuple(
-            (tuple(o.shape), o._dtype, o._device) if o.__class__ in TENSOR_TYPES else None for o in outputs
-        )  # type: ignore[assignment]
-        inputs = [t for _, t in tensors]
-        wrapped = [_wrap(ctx, o, i, inputs, records, len(outputs)) for i, o in enumerate(outputs)]
-        if records:
-            ctx._saved = tuple(_save(ctx, i, value, outputs, wrapped) for i, value in enumerate(ctx.to_save))
-        ctx.to_save = ctx.dirty_tensors = ctx.non_differentiable = ()
-        return wrapped[0] if single else tuple(wrapped)
+            else:
+                output = cls.forward(ctx, *args, **kwargs)
+            return ctx._wrap(output, inputs, records)
+        finally:
+            set_grad_enabled(mode)
 
 
-def _is_one_of(tensor: Any, tensors: Any) -> bool:
-    return any(tensor is other for other in tensors)
+def _bound(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+           has_setup: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Arguments in the order of forward's parameters; with defaults filled in if forward takes no ctx."""
+    bound = inspect.signature(forward).bind(*args, **kwargs) if has_setup else inspect.signature(forward).bind(None, *args, **kwargs)
+    if has_setup:
+        bound.apply_defaults()
+    return (bound.args if has_setup else bound.args[1:]), bound.kwargs
 
 
-def _wrap(ctx: FunctionNode, output: Any, number: int, inputs: list[Any], records: bool, count: int) -> Any:
-    """An output of forward, at its place in the graph."""
-    if output.__class__ not in TENSOR_TYPES:
-        return output
-    is_input, is_dirty = _is_one_of(output, inputs), _is_one_of(output, ctx.dirty_tensors)
-    if is_dirty and not is_input:
-        raise RuntimeError(f"{ctx.name()}: a tensor was marked as dirty that is not an input of forward")
-    if not records:
-        return output if is_dirty or not is_input else output._shallow()
-    if _is_one_of(output, ctx.non_differentiable) or output._dtype.category < FLOATING:
-        return output._shallow() if is_input else output
-    if is_dirty:
-        views.check_inplace(output)
-        output._bump()
-        if output._base is not None and count > 1:
-            raise RuntimeError("If your Function modifies Variables inplace and some of the modified Variables are views, you "
-                               "must have only one output Variable.")
-        views.rebase(output, ctx)
-        if output._base is None:
-            output._output_nr = number
-        return output
-    if is_input:
-        with no_grad():
-            output = output.view_as(output)
-    if output._base is not None:
-        output._creation = views.IN_FUNCTION
-    output._grad_fn, output._output_nr = ctx, number
-    output._keys |= AUTOGRAD
-    return output
+class Error(Node):
+    """The node of gradients that must not be differentiated."""
 
+    def __init__(self, message: str, outputs: list[Any]):
+        self._message = message
+        self._order = next_sequence_nr()
+        self._outputs = tuple((tuple(t.shape), t._dtype, t._device) if t is not None else None for t in outputs)
 
-def _save(ctx: FunctionNode, i: int, value: Any, outputs: list[Any], wrapped: list[Any]) -> Saved | None:
-    if value is None:
-        return None
-    if value.__class__ not in TENSOR_TYPES:
-        raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type {type(value).__name__}")
-    for number, (output, result) in enumerate(zip(outputs, wrapped, strict=True)):
-        if value is output and result._keys & AUTOGRAD and result._grad_fn is ctx:
-            return save(result._twin(), number, ctx)
-    return save(value)
+    def name(self) -> str:
+        return "torch::autograd::Error"
+
+    def apply(self, grads: list[Any]) -> list[Any]:
+        raise RuntimeError(self._message)
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """For a ``backward`` that is not made of differentiable operators: differentiating through it is an error
-    (``torch.autograd.function.once_differentiable``).
-    """
+    """Decorates a backward that must not be differentiated again: doing so raises an error."""
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
-        with no_grad():
-            outputs = fn(ctx, *args)
-        if not local.grad_enabled or not any(a.__class__ in TENSOR_TYPES and a.requires_grad for a in args):
-            return outputs
-        single = not isinstance(outputs, tuple)
-        results = []
-        for output in (outputs,) if single else outputs:
-            if output.__class__ in TENSOR_TYPES:
-                output = output._shallow()
-                node = _Twice()
-                node._order = next_sequence_nr()
-                views.describe(node, output)
-                output._grad_fn = node
-                output._keys |= AUTOGRAD
-            results.append(output)
-        return results[0] if single else tuple(results)
+        mode = local.grad_enabled
+        set_grad_enabled(False)
+        try:
+            results = fn(ctx, *args)
+        finally:
+            set_grad_enabled(mode)
+        if not mode or not any(arg.__class__ in TENSOR_TYPES and arg._keys & AUTOGRAD for arg in args):
+            return results
+        flat = list(results) if isinstance(results, tuple) else [results]
+        node = Error("trying to differentiate twice a function that was marked with @once_differentiable", flat)
+        tied = tuple(None if t is None else attached(t, node, i) for i, t in enumerate(flat))
+        return tied if isinstance(results, tuple) else tied[0]
 
     return wrapper
 
 
-class _Twice(Node):
-    """What stands behind the results of a ``once_differentiable`` backward."""
+class InplaceFunction(Function):
+    """The old base of Functions that write in place; ``Function`` serves as well."""
 
-    def name(self) -> str:
-        return "DelayedError"
-
-    def apply(self, grads: list[Any]) -> list[Any]:
-        raise RuntimeError("trying to differentiate twice a function that was marked with @once_differentiable")
+    def __init__(self, inplace: bool = False):
+        self.inplace = inplace

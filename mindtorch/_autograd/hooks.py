@@ -104,7 +104,7 @@ def run_tensor_hooks(hooks: HookDict, gradient: Any) -> Any:
     for hook in list(hooks.values()):
         result = hook(gradient)
         if result is not None:
-            gradient = _checked(hook, result, gradient)
+            gradient = checked(hook, result, gradient)
     return gradient
 
 
@@ -116,10 +116,10 @@ def _checked_tuple(hook: Any, results: Any, gradients: list[Any]) -> list[Any]:
             f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(results)}, but expected "
             f"{len(gradients)})"
         )
-    return [None if r is None else _checked(hook, r, g) for r, g in zip(results, gradients, strict=True)]
+    return [None if r is None else checked(hook, r, g) for r, g in zip(results, gradients, strict=True)]
 
 
-def _checked(hook: Any, result: Any, gradient: Any) -> Any:
+def checked(hook: Any, result: Any, gradient: Any) -> Any:
     """What a hook returned in place of a gradient.
 
     Raises:

@@ -110,7 +110,7 @@ class Node:
 
     @property
     def _input_metadata(self) -> tuple[InputMetadata, ...]:
-        return tuple(InputMetadata(*output) for output in self._outputs)
+        return tuple(InputMetadata(*(output or ((), None, None))) for output in self._outputs)
 
     def _sequence_nr(self) -> int:
         return self._order
@@ -146,6 +146,9 @@ class Node:
     def forget_retained(self, number: int) -> bool:
         """No longer keep the gradient of an output. Returns whether it was kept."""
         return self._hooks is not None and self._hooks.retained.pop(number, None) is not None
+
+    def __reduce__(self) -> Any:
+        raise TypeError(f"cannot pickle '{type(self).__name__}' object")
 
     def __repr__(self) -> str:
         return f"<{type(self).__name__} object at {id(self):#x}>"

@@ -34,8 +34,9 @@ class Saved:
     output_nr: int | None
     packed: Packed | None
 
-    def unpack(self, node: Any) -> Any:
-        """The tensor, as ``node`` needs it.
+    def unpack(self, node: Any, attach: bool = False) -> Any:
+        """The tensor, as ``node`` needs it: an output has its history only where something is recorded, or if asked to
+        ``attach`` it.
 
         Raises:
             RuntimeError: PyTorch's, if it was written in place since.
@@ -46,7 +47,7 @@ class Saved:
         cell = tensor._cell
         if cell is not None and cell[0] != self.version:
             raise modified(tensor, self.version, node, self.output_nr)
-        if self.output_nr is not None and local.grad_enabled:
+        if self.output_nr is not None and (attach or local.grad_enabled):
             return attached(tensor, node, self.output_nr)
         return tensor
 
@@ -181,7 +182,7 @@ class SavedTensor:
     def unpack(self) -> Any:
         """The tensor."""
         saved = self._find()
-        return None if saved is None else saved.unpack(self._node)
+        return None if saved is None else saved.unpack(self._node, True)
 
     def register_hooks(self, pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
         """Keep ``pack_hook(tensor)`` in the tensor's place; ``unpack_hook`` gets it back.

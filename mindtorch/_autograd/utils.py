@@ -11,6 +11,14 @@ from .._dispatch.keys import AUTOGRAD, CPU, OBSERVED, STRIDED
 from .._dispatch.local import local
 
 
+def nobody_sees() -> bool:
+    """Whether it does not show which operators compute a gradient, nor whether it is a view: nobody records or observes
+    them, nor gets the gradient itself.
+    """
+    task = local.task
+    return not local.grad_enabled and not dispatcher.mode & OBSERVED and (task is None or not task.captures)
+
+
 def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
     """Sum a gradient back to the shape of an input that was broadcast (ATen's ``sum_to``): a view, where that had fewer
     dimensions.
@@ -23,19 +31,28 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
         return registry["sum"].call(grad)
     extra = len(have) - len(shape)
     dims = (*range(extra), *(d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1))
-    if len(dims) == extra and not local.grad_enabled and not dispatcher.mode & OBSERVED:  # nobody sees the view
+    if len(dims) == extra and nobody_sees():
         return registry["sum.dim_IntList"].call(grad, dims)
     grad = registry["sum.dim_IntList"].call(grad, dims, True) if dims else grad
     return registry["view"].call(grad, shape) if extra else grad
 
 
 def transposed(matrix: Any) -> Any:
-    """A matrix transposed, for a formula; without a call of the operator where nobody records or observes it."""
+    """A matrix transposed, for a formula; without a call of the operator where nobody would see it."""
     array = matrix._array
-    if (local.grad_enabled or array is None or matrix._keys & ~(CPU | AUTOGRAD | STRIDED) or dispatcher.mode & OBSERVED
+    if (not nobody_sees() or array is None or matrix._keys & ~(CPU | AUTOGRAD | STRIDED)
             or array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2):
         return registry["t"].call(matrix)
     return matrix._transposed_twin()
+
+
+def repeated(scalar: Any, shape: Any) -> Any:
+    """A gradient expanded, for a formula; likewise, where it is a tensor of no dimensions."""
+    array = scalar._array
+    if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD) or dispatcher.mode & OBSERVED
+            or not shape or min(shape) < 2):
+        return registry["expand"].call(scalar, shape)
+    return scalar._repeated_twin(shape)
 
 
 def can_expand(shape: Sequence[int], to: Sequence[int]) -> bool:

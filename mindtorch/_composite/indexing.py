@@ -12,7 +12,8 @@ from .core import fresh
 
 Row = Callable[..., Any]
 clone, expand, gather, index_add_, index_select, masked_scatter_ = (
-    registry[name].call for name in ("clone", "expand", "gather", "index_add_", "index_select", "masked_scatter_"))
+    registry[name].call for name in ("clone", "expand", "gather", "index_add_", "index_select",
+                                     "masked_scatter_"))
 
 
 def written(name: str, memory_format: str) -> Row:
@@ -45,6 +46,23 @@ def masked_scatter_backward(grad_output: Any, mask: Any, sizes: Ints) -> Any:
     return fresh(out)
 
 
+def within(self: Any, indices: list[Any]) -> list[Any]:
+    """Indices brought into the range of their dimensions."""
+    return [None if index is None else index.clamp(-self.shape[d], self.shape[d] - 1)
+            for d, index in enumerate(indices)]
+
+
+def _unsafe_masked_index(self: Any, mask: Any, indices: list[Any], fill: Any) -> Any:
+    """What indices choose where a mask holds, and a number elsewhere, where they may be out of range."""
+    return registry["index.Tensor"].call(self, within(self, indices)).masked_fill(mask.logical_not(), fill)
+
+
+def _unsafe_masked_index_put_accumulate(self: Any, mask: Any, indices: list[Any], values: Any) -> Any:
+    """A copy to which values are added at the indices where a mask holds."""
+    kept = values.masked_fill(mask.logical_not(), 0)
+    return registry["index_put"].call(self, within(self, indices), kept, True)
+
+
 def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
     """``torch.take_along_dim``: ``gather`` of tensors broadcast but for ``dim``.
 
@@ -56,7 +74,8 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
     if dim is None:
         return gather(self.view(-1) if self.is_contiguous() else self.reshape(-1), 0, indices.view(-1))
     check(self.dim() == indices.dim(),
-          f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.dim()} "
+          f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+          f"{self.dim()} "
           f"dimensions for input, and {indices.dim()} dimensions for indices")
     size = self.size(dim)  # which checks dim
     dim %= max(self.dim(), 1)
@@ -69,7 +88,8 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
     return gather(expand(self, wide), dim, expand(indices, common).remainder(max(size, 1)))
 
 
-def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False, sparse: bool = False) -> Any:
+def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+              sparse: bool = False) -> Any:
     """ATen's ``embedding``: rows of a matrix.
 
     Raises:
@@ -79,7 +99,8 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
     check(weight.dim() == 2, "'weight' must be 2-D")
     check(not sparse, "embedding(): sparse gradients need the sparse layout, which mindtorch does not have")
     check(indices._dtype.name in ("int32", "int64"),
-          "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
+          "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
+          "but got "
           f"torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding)")
     if indices.dim() == 1:
         return index_select(weight, 0, indices)
@@ -87,8 +108,11 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
     return registry["_unsafe_view"].call(rows, (*indices.shape, weight.shape[1]))
 
 
-def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, padding_idx: int, scale_grad_by_freq: bool) -> Any:
-    """The gradient of ``embedding``: rows added up, none for ``padding_idx``; divided by how often each is used."""
+def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, padding_idx: int,
+                             scale_grad_by_freq: bool) -> Any:
+    """The gradient of ``embedding``: rows added up, none for ``padding_idx``; divided by how often each is
+    used.
+    """
     flat = indices.reshape(-1)
     rows = grad_output.reshape(flat.numel(), grad_output.shape[-1])
     if scale_grad_by_freq:
@@ -137,6 +161,8 @@ ROWS: dict[str, Row] = {
     "masked_scatter": masked_scatter,
     "masked_scatter_backward": masked_scatter_backward,
     "index_select_backward": index_select_backward,
+    "_unsafe_masked_index": _unsafe_masked_index,
+    "_unsafe_masked_index_put_accumulate": _unsafe_masked_index_put_accumulate,
     "take_along_dim": take_along_dim,
     "embedding": embedding,
     "embedding_dense_backward": embedding_dense_backward,

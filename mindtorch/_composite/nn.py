@@ -11,7 +11,7 @@ from .._dtype import FLOATING
 
 NONE, MEAN, SUM = 0, 1, 2
 log_softmax, multilabel_margin_loss_forward, nll_loss_forward, nll_loss2d_forward, pairwise_distance = (
-    registry[name].call for name in ("log_softmax.int", "multilabel_margin_loss_forward", "nll_loss_forward",
+    registry[name].call for name in ("_log_softmax", "multilabel_margin_loss_forward", "nll_loss_forward",
                                      "nll_loss2d_forward", "pairwise_distance")
 )
 
@@ -138,7 +138,8 @@ def nll_loss2d(self: Any, target: Any, weight: Any = None, reduction: int = MEAN
 def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
                 ignore_index: int = -100) -> Any:
     """``nll_loss`` for any number of dimensions behind the classes'."""
-    ndim, shape = self.ndim, self.shape
+    shape = self.shape
+    ndim = len(shape)
     if ndim != 1:
         check(ndim, f"Expected 1 or more dimensions (got {ndim})", ValueError)
         targets = target.shape[0] if target.ndim else 0
@@ -160,18 +161,20 @@ def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEA
 def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
                        ignore_index: int = -100, label_smoothing: float = 0.0) -> Any:
     """``torch.nn.functional.cross_entropy``: targets of the input's shape are probabilities, else classes."""
-    dim = 0 if self.ndim == 1 else 1
-    if target.shape == self.shape:
+    shape = self.shape
+    dim = 0 if len(shape) == 1 else 1
+    if target.shape == shape:
         check(target._dtype.category == FLOATING,
               f"Expected floating point type for target with class probabilities, got "
               f"{NAMES[target._dtype.name]}")
         check(ignore_index < 0, "ignore_index is not supported for floating point target")
-        return _of_probabilities(log_softmax(self, dim), dim, target, weight, reduction, label_smoothing)
+        return _of_probabilities(log_softmax(self, dim, False), dim, target, weight, reduction,
+                                 label_smoothing)
     if label_smoothing > 0:
         check(label_smoothing <= 1, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-        return _smoothed(log_softmax(self, dim), dim, target, weight, reduction, ignore_index,
+        return _smoothed(log_softmax(self, dim, False), dim, target, weight, reduction, ignore_index,
                          label_smoothing)
-    return nll_loss_nd(log_softmax(self, dim), target, weight, reduction, ignore_index)
+    return nll_loss_nd(log_softmax(self, dim, False), target, weight, reduction, ignore_index)
 
 
 def _as_classes(weight: Any, like: Any, dim: int) -> Any:

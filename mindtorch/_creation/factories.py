@@ -134,7 +134,7 @@ def fresh(out: Tensor) -> Tensor:
 def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
     """An uninitialised tensor like another one, its strides kept if dense (``torch.empty_like``)."""
-    where = input._device if device is None else _device.device(device)
+    where = input._device if device is None else _device.resolve_device(device)
     shape = tuple(input.shape)
     strides = strides_for(input, memory_format) or contiguous_strides(shape)
     out = call_on(_empty_strided, where.type, shape, strides, dtype or input._dtype, None, where)

@@ -290,7 +290,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
             kinds = (*[a.__class__ for a in given], *kwargs)
         else:
             given = args
-            kinds = tuple([a.__class__ for a in args])
+            kinds = tuple(map(type, args))
         found = settled.get(kinds)
         if found is not None:
             call, shortcut, has_lists = found

@@ -182,7 +182,11 @@ def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[
         result = kernel(*args)
         for i in written:
             for tensor in args[i]:
-                tensor._bump()
+                cell = tensor._cell
+                if cell is None:
+                    tensor._bump()
+                else:
+                    cell[0] += 1
         return result
 
     return call

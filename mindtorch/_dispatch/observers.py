@@ -66,7 +66,30 @@ class DispatchEvent:
     pending: bool = False
 
 
+@dataclass(slots=True)
+class ActivityEvent:
+    """What happened on a device or for its sake, in nanoseconds of ``perf_counter_ns``.
+
+    ``kind`` is ``run`` or ``copy`` (by the device, in a stream), ``wait`` (of a stream for another one), ``sync`` (the host
+    waits) or ``free`` (memory whose last use has passed). ``number`` counts the operators of the stream.
+    """
+
+    kind: str
+    name: str
+    device: str
+    stream: int
+    start: int
+    duration: int
+    thread: int
+    number: int = 0
+
+
 Observer = Callable[[DispatchEvent], None]
+ActivityObserver = Callable[[ActivityEvent], None]
+#: Who is told of activities; devices look here before they take any trouble.
+activity_observers: tuple[ActivityObserver, ...] = ()
+#: What names the calling thread's current stream on a device, by device type; set by backends that have streams.
+current_streams: dict[int, Callable[[tuple[Any, ...]], Any]] = {}
 _observers: tuple[Observer, ...] = ()
 _lock = threading.Lock()
 
@@ -83,6 +106,20 @@ def subscribe(observer: Observer) -> Callable[[], None]:
         with _lock:
             _observers = tuple(o for o in _observers if o is not observer)
             set_mode(OBSERVED, bool(_observers))
+
+    return unsubscribe
+
+
+def subscribe_activities(observer: ActivityObserver) -> Callable[[], None]:
+    """Have ``observer(activity)`` called for what devices do, when it is known: at synchronisations. Returns what ends it."""
+    global activity_observers
+    with _lock:
+        activity_observers = (*activity_observers, observer)
+
+    def unsubscribe() -> None:
+        global activity_observers
+        with _lock:
+            activity_observers = tuple(o for o in activity_observers if o is not observer)
 
     return unsubscribe
 
@@ -174,10 +211,12 @@ def _event(op: Operator, keys: int, sequence: int, depth: int, inputs: tuple[Any
     current = threading.current_thread()
     key_set = DispatchKeySet(keys)
     composite = kernel is not None and kernel.composite
+    stream_of = current_streams.get(keys & BACKENDS)
+    stream = None if stream_of is None else stream_of(outputs or inputs)
     path = tuple(str(key.name) for key in key_set if not composite or key & BACKENDS)
     return DispatchEvent(
         sequence, op.name, key_set, path, name, file, line, composite, inputs, outputs, start, duration, current.ident or 0,
-        current.name, None, depth, call_site(), error, local.pipeline is not None,
+        current.name, stream, depth, call_site(), error, local.pipeline is not None,
     )  # fmt: skip
 
 

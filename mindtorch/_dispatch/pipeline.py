@@ -203,7 +203,7 @@ class Pipeline:
                 tensor._keys = keys
         entry.args = ()
         for storage, value in zip(entry.storages, _tensors((result,)), strict=bool(entry.storages)):
-            storage._rebind(value.untyped_storage()._host_bytes())
+            storage._take_over(value.untyped_storage())
             for tensor in storage.aliases():
                 _settle(tensor)
 
@@ -234,6 +234,7 @@ def _as_meta(value: Any) -> Any:
     """A tensor as one on the meta device, with the same layout."""
     if value.__class__ in TENSOR_TYPES:
         twin = value._alias(value.shape, value._strides(), value._offset)
+        twin._shape = value.shape
         twin._array = twin._pending = None
         twin._device = _device.META
         twin._keys = META | twin._keys & STRIDED

@@ -27,7 +27,8 @@ class Kernel:
 
     ``fn`` takes the operator's canonical arguments; ``fast``, where given, does the same for inputs without
     the ``Strided`` key; ``origin`` is the function that a reader wants to see; ``composite`` says that it is
-    written in other operators, which record their own derivatives; ``makes_view``, that it only makes a layout.
+    written in other operators, which record their own derivatives; ``makes_view``, that it only makes a layout;
+    ``fallback``, that another backend's kernel does the work.
     """
 
     fn: Callable[..., Any]
@@ -35,6 +36,7 @@ class Kernel:
     fast: Callable[..., Any] | None = None
     composite: bool = False
     makes_view: bool = False
+    fallback: bool = False
 
     @property
     def location(self) -> tuple[str, int]:
@@ -99,7 +101,7 @@ class Operator:
 
     def backends(self) -> list[str]:
         """The names of the backends that have a kernel."""
-        return [BACKEND_NAMES[b] for b in (1, 2, 4) if self.kernel(b) is not None]
+        return [BACKEND_NAMES[b] for b in (1, 2, 4) if (kernel := self.kernel(b)) is not None and not kernel.fallback]
 
     def meta(self, *args: Any) -> Any:
         """The output specification (shape, dtype, stride) for these arguments, from the meta kernel's row."""
@@ -122,6 +124,7 @@ class OpRegistry:
         self.meta_rows: dict[str, Callable[..., Any]] = {}
         self.derivatives: dict[str, Any] = {}
         self._finders: list[Finder] = []
+        self.fallback: Finder | None = None  #: asked when no finder has a kernel
         self.on_define: list[Callable[[str], None]] = []
 
     def define(self, text: str, flags: str = "f") -> Operator:
@@ -182,7 +185,7 @@ class OpRegistry:
             kernel = finder(op, backend)
             if kernel is not None:
                 return kernel
-        return None
+        return None if self.fallback is None else self.fallback(op, backend)
 
     def register(self, name: str, device: str, fn: Callable[..., Any], meta: Callable[..., Any] | None = None) -> Operator:
         """Register ``fn`` (tensors in, tensors out) as the kernel of ``name`` on ``device``.

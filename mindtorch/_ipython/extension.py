@@ -3,9 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..introspect import names_of
+from ..introspect import module_facts, module_name, names_of
 from .._tensor import Tensor
-from ..viz import tensor_card
+from ..nn import Module
+from ..viz import module_page, tensor_card
 from .magics import MindtorchMagics
 
 
@@ -23,8 +24,12 @@ def load(ip: Any) -> None:
         except RuntimeError as error:  # the pipeline failed: the card says so too
             return {"text/html": card(tensor), "text/plain": f"<no values: {error}>"}
 
+    def tree(module: Module) -> str:
+        return str(module_page(module_facts(module, module_name(module, ip.user_ns))))
+
     unload(ip)
     ip.display_formatter.mimebundle_formatter.for_type(Tensor, both)
+    ip.display_formatter.formatters["text/html"].for_type(Module, tree)
     magics = MindtorchMagics(ip)
     ip.register_magics(magics)
     ip.Completer.custom_matchers.append(magics.complete)
@@ -33,6 +38,7 @@ def load(ip: Any) -> None:
 def unload(ip: Any) -> None:
     """``%unload_ext mindtorch``."""
     ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
+    ip.display_formatter.formatters["text/html"].pop(Module, None)
     magics = ip.magics_manager.registry.pop(MindtorchMagics.__name__, None)
     if magics is None:
         return

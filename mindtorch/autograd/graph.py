@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import threading
+import weakref
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
@@ -28,11 +29,10 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Count a write to a tensor, or to several, that autograd could not see."""
+    """Count a write to a tensor, or to several, that autograd could not see. Tensors made in inference mode count none."""
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
-        if t._keys & INFERENCE:
-            raise RuntimeError("increment_version expects tensors that were not made in inference mode")
-        t._bump()
+        if not t._keys & INFERENCE:
+            t._bump()
 
 
 class saved_tensors_hooks:
@@ -75,9 +75,16 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
         local.saved_tensor_hooks_disabled = before
 
 
+@contextmanager
+def allow_mutation_on_saved_tensors() -> Iterator[None]:
+    """A block in which tensors that are kept for backward may be written in place: copies of them are kept."""
+    with saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda tensor: tensor):  # type: ignore[attr-defined]
+        yield
+
+
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> Any:
-    """Have ``fn`` called once the gradients of all ``tensors`` are there (with their sequence, None where none came), or,
-    with ``mode='any'``, with the first that is.
+    """Have ``fn`` called once a backward pass has computed the gradients of all ``tensors`` that it reaches, with their
+    sequence (None where none came); or, with ``mode='any'``, with the first gradient.
 
     Raises:
         ValueError: for another mode.
@@ -85,23 +92,23 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")
     lock = threading.Lock()
-    arrived: dict[int, dict[int, Tensor]] = {}
+    nodes = [get_gradient_edge(tensor).node for tensor in tensors] if mode == "all" else []
+    passes: weakref.WeakKeyDictionary[Any, dict[int, Tensor | None]] = weakref.WeakKeyDictionary()
 
-    def hook_of(i: int) -> Callable[[Tensor], None]:
-        def hook(gradient: Tensor) -> None:
-            task = id(local.task)
+    def hook_of(i: int) -> Callable[[Tensor | None], None]:
+        def hook(gradient: Tensor | None) -> None:
             with lock:
-                have = arrived.setdefault(task, {})
-                have[i] = gradient
-                complete = len(have) == (len(tensors) if mode == "all" else 1)
-                if complete and mode == "all":
-                    del arrived[task]
-            if complete:
-                fn(gradient) if mode == "any" else fn([have.get(j) for j in range(len(tensors))])
+                arrived = passes.setdefault(local.task, {})
+                arrived[i] = gradient
+            if mode == "any":
+                if len(arrived) == 1:
+                    fn(gradient)
+            elif len(arrived) == local.task.run_of(nodes):
+                fn([arrived.get(j) for j in range(len(nodes))])
 
         return hook
 
-    return _Handles([tensor.register_hook(hook_of(i)) for i, tensor in enumerate(tensors)])
+    return _Handles([tensor.register_hook(hook_of(i)) for i, tensor in enumerate(tensors) if nodes or tensor.requires_grad])
 
 
 class _Handles:

@@ -2,13 +2,18 @@
 from .._dispatch.observers import DispatchEvent, TensorMeta, Trace, observe
 from .graph import GraphFacts, NodeFacts, Saved, graph_facts
 from .identity import storage_number
-from .names import named_tensors, names_of
+from .module import MemberFacts, ModuleFacts, module_facts
+from .names import module_name, named_tensors, names_of
+from .repeats import repeats, span
 from .storage import Sharer, StorageFacts, storage_facts
-from .tensor import Cell, Pending, Statistics, TensorFacts, cells, tensor_facts
+from .tensor import (
+    Cell, Pending, Source, Statistics, TensorFacts, cells, pending_of, sources, tensor_facts, values_without_waiting,
+)  # fmt: skip
 from .tensors import tensors_facts
 
 __all__ = [
-    "Cell", "DispatchEvent", "GraphFacts", "NodeFacts", "Pending", "Saved", "Sharer", "Statistics",
-    "StorageFacts", "TensorFacts", "TensorMeta", "Trace", "cells", "graph_facts", "named_tensors", "names_of",
-    "observe", "storage_facts", "storage_number", "tensor_facts", "tensors_facts",
+    "Cell", "DispatchEvent", "GraphFacts", "MemberFacts", "ModuleFacts", "NodeFacts", "Pending", "Saved", "Sharer",
+    "Source", "Statistics", "StorageFacts", "TensorFacts", "TensorMeta", "Trace", "cells", "graph_facts",
+    "module_facts", "module_name", "named_tensors", "names_of", "observe", "pending_of", "repeats", "sources", "span",
+    "storage_facts", "storage_number", "tensor_facts", "tensors_facts", "values_without_waiting",
 ]  # fmt: skip

@@ -8,7 +8,7 @@ from typing import Any
 
 from .._autograd.accumulate import AccumulateGrad
 from .._autograd.derivative import OperatorNode
-from .._autograd.function import FunctionNode
+from .._autograd.function import BackwardCFunction
 from .._autograd.node import Node
 from .._autograd.saved import Saved as SavedTensor, unwritten
 from .._autograd.views import CopySlices
@@ -139,8 +139,8 @@ def _kept(node: Node) -> list[tuple[str, Any]] | None:
     """What a node keeps for backward, by name; None if it was freed."""
     if isinstance(node, CopySlices):
         return None if node.inner is None else _kept(node.inner)
-    if isinstance(node, FunctionNode):
-        return None if node._saved is None else [("saved_tensors", list(node._saved))]
+    if isinstance(node, BackwardCFunction):
+        return None if node._freed else [("saved_tensors", list(node._saved))]
     if isinstance(node, OperatorNode):
         return None if node.saved is None else list(zip(node.plan.names, node.saved, strict=True))
     return []

@@ -14,14 +14,10 @@ def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every tensor that a namespace reaches by a short name, with that name.
 
     Variables come first, then ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, ``model.0.weight`` of
-    modules, and ``w.grad`` of tensors named so far. IPython's own names, which begin with an underscore, and
-    its list of outputs are left out.
+    modules, also of those in lists, tuples and dicts, and ``w.grad`` of tensors named so far. IPython's own names,
+    which begin with an underscore, and its list of outputs are left out.
     """
-    outputs = namespace.get("_oh")
-    visible = {
-        name: value for name, value in namespace.items()
-        if isinstance(name, str) and not name.startswith("_") and value is not outputs
-    }  # fmt: skip
+    visible = _visible(namespace)
     seen: set[int] = set()
 
     def new(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -42,25 +38,65 @@ def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             yield from new(f"{name}.grad", value._grad)
 
 
+def _visible(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    outputs = namespace.get("_oh")
+    return {
+        name: value for name, value in namespace.items()
+        if isinstance(name, str) and not name.startswith("_") and value is not outputs
+    }  # fmt: skip
+
+
 def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """The tensors one level inside a container or anywhere inside a module."""
-    if isinstance(value, (list, tuple)) and type(value).__module__ != "torch.return_types":
-        for i, item in enumerate(value[:MAX_ITEMS]):
-            if item.__class__ in TENSOR_TYPES:
-                yield f"{name}[{i}]", item
-    elif isinstance(value, tuple):
+    if _is_module(value):
+        yield from _of_module(name, value)
+    elif isinstance(value, tuple) and type(value).__module__ == "torch.return_types":
         for field in getattr(value, "_fields", ()):
             yield f"{name}.{field}", getattr(value, field)
+    else:
+        for path, item in _items(name, value):
+            if item.__class__ in TENSOR_TYPES:
+                yield path, item
+            elif _is_module(item):
+                yield from _of_module(path, item)
+
+
+def _items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
+    """What a list, tuple or dictionary holds, with names."""
+    if isinstance(value, (list, tuple)):
+        for i, item in enumerate(value[:MAX_ITEMS]):
+            yield f"{name}[{i}]", item
     elif isinstance(value, dict):
         for key, item in list(value.items())[:MAX_ITEMS]:
-            if item.__class__ in TENSOR_TYPES and isinstance(key, (str, bytes, int, float)):
+            if isinstance(key, (str, bytes, int, float)):
                 text = repr(key)
                 yield f"{name}[{text if len(text) <= MAX_KEY else text[:MAX_KEY] + '…'}]", item
-    elif hasattr(type(value), "named_parameters") and hasattr(type(value), "named_buffers"):
-        for found in (value.named_parameters, value.named_buffers):
-            for path, item in found():
-                if item.__class__ in TENSOR_TYPES:
-                    yield f"{name}.{path}", item
+
+
+def _is_module(value: Any) -> bool:
+    return hasattr(type(value), "named_parameters") and hasattr(type(value), "named_buffers")
+
+
+def _of_module(name: str, module: Any) -> Iterator[tuple[str, Any]]:
+    for found in (module.named_parameters, module.named_buffers):
+        for path, item in found():
+            if item.__class__ in TENSOR_TYPES:
+                yield f"{name}.{path}", item
+
+
+def module_name(module: Any, namespace: Mapping[str, Any]) -> str:
+    """What a module is called: a variable's name, or a path such as ``model.0``; '' if nothing leads to it."""
+    visible = _visible(namespace)
+    found = next((name for name, value in visible.items() if value is module), "")
+    if found:
+        return found
+    outer = [(name, value) for name, value in visible.items() if _is_module(value)]
+    outer += [item for name, value in visible.items() for item in _items(name, value) if _is_module(item[1])]
+    for name, value in outer:
+        for path, inner in value.named_modules():
+            if inner is module:
+                return f"{name}.{path}" if path else name
+    return ""
 
 
 def names_of(namespace: Mapping[str, Any] | None) -> dict[int, str]:

@@ -8,8 +8,8 @@ from typing import Any
 
 import numpy as np
 
-from .._dispatch.keys import PIPELINE
 from .identity import known_storage, storage_number
+from .tensor import address_of
 
 SEGMENTS = 96  #: pieces at most that a storage is described in
 SHARERS = 8  #: tensors at most that are described
@@ -68,16 +68,13 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
     itemsize = tensor._dtype.itemsize
     nbytes = tensor.numel() * itemsize if storage is None else storage.nbytes()
     segment_bytes = max(1, -(-nbytes // itemsize // segments)) * itemsize
-    array = tensor._array
-    address = 0
-    if array is not None and array.size and not tensor._keys & PIPELINE:
-        address = array.__array_interface__["data"][0] - tensor._offset * itemsize
+    first = address_of(tensor)
     return StorageFacts(
         number=storage_number(tensor),
         device=str(tensor._device),
         bytes=nbytes,
         itemsize=itemsize,
-        address=address,
+        address=first - tensor._offset * itemsize if first else 0,
         segments=-(-nbytes // segment_bytes),
         segment_bytes=segment_bytes,
         shared_memory=storage is not None and storage.is_shared(),

@@ -4,12 +4,12 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, Protocol
 
 import numpy as np
 
 from .._autograd.accumulate import AccumulateGrad
-from .._dispatch.keys import INFERENCE, META, PIPELINE
+from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE
 from .._dtype import COMPLEX, FLOATING, DType
 from .identity import known_storage, storage_number
 
@@ -48,7 +48,8 @@ class Cell:
 class Pending:
     """What a tensor without values waits for: an operator, and those ``before`` it in its queue.
 
-    ``file`` and ``line`` recorded it; ``error`` says why the values will never come.
+    ``queue`` says whose queue that is: "the pipeline", or a stream such as "npu:0 stream 3". ``file`` and ``line``
+    recorded it ('' and 0 if that is not known); ``error`` says why the values will never come.
     """
 
     operator: str
@@ -56,6 +57,20 @@ class Pending:
     line: int
     before: tuple[str, ...]
     error: str | None = None
+    queue: str = "the pipeline"
+
+
+class Source(Protocol):
+    """How tensors of a device that keeps their values off the host are looked at, without waiting for the device."""
+
+    def pending(self, tensor: Any) -> Pending | None:
+        """What the values wait for on a stream; None if they are there."""
+
+    def values(self, tensor: Any) -> np.ndarray | None:
+        """The values as an array of the tensor's shape, which nobody keeps; None if they are not there yet."""
+
+
+sources: dict[str, Source] = {}  #: by device type; a device whose values NumPy can read needs none
 
 
 @dataclass(frozen=True)
@@ -101,7 +116,8 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None) -> TensorF
     """
     names = names or {}
     shape, stride = tuple(tensor.shape), tensor._strides()
-    storage, array = known_storage(tensor), readable_array(tensor)
+    storage, values = known_storage(tensor), values_without_waiting(tensor)
+    history = _history(tensor, names)
     elements = math.prod(shape)
     nbytes = elements * tensor._dtype.itemsize
     return TensorFacts(
@@ -118,24 +134,28 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None) -> TensorF
         overlapping=bool(elements) and _may_overlap(shape, stride),
         storage=storage_number(tensor),
         storage_bytes=nbytes if storage is None else storage.nbytes(),
-        address=0 if array is None or not elements else array.__array_interface__["data"][0],
+        address=address_of(tensor),
         is_view=tensor._base is not None,
         base="" if tensor._base is None else names.get(id(tensor._base), ""),
         version=None if tensor._keys & INFERENCE else 0 if tensor._cell is None else tensor._cell[0],
         requires_grad=tensor.requires_grad,
-        is_leaf=tensor._grad_fn is None,
-        history=_history(tensor, names),
+        is_leaf=not history,
+        history=history,
         has_grad=tensor._grad is not None,
         inference=bool(tensor._keys & INFERENCE),
         kind=type(tensor).__name__,
         pending=pending_of(tensor),
-        statistics=None if array is None else statistics(array, tensor._dtype),
+        statistics=None if values is None else statistics(values, tensor._dtype),
     )
 
 
 def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
     found: list[str] = []
     node = tensor._grad_fn
+    base = tensor._base
+    if base is not None and base._keys & AUTOGRAD and tensor._creation is None and tensor._replay is None:
+        if tensor._attr_version != tensor._cell[0]:  # written through its base: asking for grad_fn makes this node
+            found, node = ["AsStridedBackward0"], base._grad_fn
     while node is not None and len(found) < HISTORY:
         leaf = names.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
         found.append(leaf or node.name())
@@ -154,19 +174,32 @@ def _may_overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
 
 
 def pending_of(tensor: Any) -> Pending | None:
-    """What the tensor's values wait for, or None if they are there."""
+    """What the tensor's values wait for, or None if they are there or, on the meta device, never will be."""
     entry = tensor._pending
     if not tensor._keys & PIPELINE or entry is None:
-        return None
+        source = sources.get(tensor._device.type)
+        return None if source is None else source.pending(tensor)
     queue = entry.pipeline.pending
     before = queue[: queue.index(entry)] if entry in queue else ()
     file, line, _ = entry.site
     return Pending(entry.op.name, file, line, tuple(other.op.name for other in before), entry.error)
 
 
-def readable_array(tensor: Any) -> np.ndarray | None:
-    """The values if they can be read now, without waiting for anything."""
-    return None if tensor._keys & (PIPELINE | META) else tensor._array
+def values_without_waiting(tensor: Any) -> np.ndarray | None:
+    """The values, if they can be read now. They may be the tensor's memory: neither to be written nor to be kept."""
+    if tensor._keys & (PIPELINE | META):
+        return None
+    source = sources.get(tensor._device.type)
+    return tensor._array if source is None else source.values(tensor)
+
+
+def address_of(tensor: Any) -> int:
+    """Where the first element lies; 0 where there is no memory."""
+    array, storage = tensor._array, known_storage(tensor)
+    if array is not None:
+        return array.__array_interface__["data"][0] if array.size else 0
+    start = 0 if storage is None else storage.data_ptr()
+    return start + tensor._offset * tensor._dtype.itemsize if start and tensor.numel() else 0
 
 
 def sample(array: np.ndarray) -> np.ndarray:
@@ -182,19 +215,20 @@ def sample(array: np.ndarray) -> np.ndarray:
 def statistics(array: np.ndarray, dtype: DType) -> Statistics:
     """Statistics of the values, or of an even sample of ``SAMPLE`` of them."""
     values = sample(array).ravel()
-    if dtype.name == "bfloat16":
-        values = values.astype(np.float32)
-    elif dtype.category == COMPLEX:
-        values = np.abs(values)
-    finite, nans = values, 0
-    if dtype.category >= FLOATING and not (is_finite := np.isfinite(values)).all():
-        finite, nans = values[is_finite], int(np.isnan(values).sum())
-    wide = finite.astype(np.float64)
+    with np.errstate(all="ignore"):
+        if dtype.name == "bfloat16":
+            values = values.astype(np.float32)
+        elif dtype.category == COMPLEX:
+            values = np.abs(values.astype(np.complex128))
+        finite, nans = values, 0
+        if dtype.category >= FLOATING and not (is_finite := np.isfinite(values)).all():
+            finite, nans = values[is_finite], int(np.isnan(values).sum())
+        mean, std = _mean_and_std(finite.astype(np.float64))
     return Statistics(
         minimum=finite.min().item() if finite.size else None,
         maximum=finite.max().item() if finite.size else None,
-        mean=float(wide.mean()) if finite.size else None,
-        std=float(wide.std(ddof=1)) if finite.size > 1 else None,
+        mean=mean,
+        std=std,
         zeros=int(values.size - np.count_nonzero(values)),
         nans=nans,
         infinities=values.size - finite.size - nans,
@@ -203,13 +237,24 @@ def statistics(array: np.ndarray, dtype: DType) -> Statistics:
     )
 
 
+def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:
+    """Of finite values, also where their sum or their squares are not finite."""
+    if not values.size:
+        return None, None
+    largest = max(abs(values.min()), abs(values.max()))
+    scale = 1.0 if 1e-150 < largest < 1e150 else largest or 1.0
+    values = values / scale
+    return float(values.mean() * scale), float(values.std(ddof=1) * scale) if values.size > 1 else None
+
+
 def cells(tensor: Any, indices: list[tuple[int, ...]]) -> list[Cell]:
     """The elements at these indices, with where they lie. Values are None where they cannot be read now."""
-    array, stride, size = readable_array(tensor), tensor._strides(), tensor._dtype.itemsize
-    start = 0 if array is None or not array.size else array.__array_interface__["data"][0]
+    values, stride, size = values_without_waiting(tensor), tensor._strides(), tensor._dtype.itemsize
+    start = address_of(tensor)
     found = []
     for index in indices:
-        position = tensor._offset + sum(i * st for i, st in zip(index, stride, strict=True))
-        address = start + (position - tensor._offset) * size if start else 0
-        found.append(Cell(index, position, address, None if array is None else array[index].item()))
+        steps = sum(i * st for i, st in zip(index, stride, strict=True))
+        address = start + steps * size if start else 0
+        value = None if values is None else values[index].item()
+        found.append(Cell(index, tensor._offset + steps, address, value))
     return found

@@ -7,6 +7,7 @@ from pathlib import PurePath
 from .html import Markup, tag
 
 DEVICES = ("cpu", "meta", "npu")
+NPUS = 4  #: colours of NPUs in the style sheet; their numbers go on beyond
 COLOURS = 8  #: storage colours in the style sheet; letters go on beyond
 HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10")
 
@@ -33,10 +34,15 @@ def storage_chip(number: int) -> Markup:
     return tag("span", f"storage {storage_letter(number)}", class_=class_, title=title)
 
 
+def device_class(device: str) -> str:
+    """The style sheet's classes with the look of a device: of ``npu:1``, that of NPUs and its own colour."""
+    kind, _, index = device.partition(":")
+    return f"mt-{kind} mt-d{int(index) % NPUS}" if kind == "npu" and index.isdecimal() else f"mt-{kind}"
+
+
 def device_badge(device: str) -> Markup:
     """A device's name on its colour."""
-    kind = device.partition(":")[0]
-    return tag("span", device, class_=f"mt-chip mt-device mt-{kind}", title=f"device {device}")
+    return tag("span", device, class_=f"mt-chip mt-device {device_class(device)}", title=f"device {device}")
 
 
 def chip(text: str, title: str | None = None) -> Markup:
@@ -54,6 +60,16 @@ def invalid_mark() -> Markup:
     return tag("span", "⚠ invalid", class_="mt-chip mt-invalid")
 
 
+def tensor_name(name: str, title: str | None = None) -> Markup:
+    """What a tensor, or a module, is called."""
+    return tag("span", name_text(name), class_="mt-name mt-clip", title=title or name)
+
+
+def name_text(name: str) -> str:
+    """The same as text."""
+    return name or "(no name)"
+
+
 def mono(text: object, title: str | None = None) -> Markup:
     """Text as in a program."""
     return tag("span", text, class_="mt-mono", title=title)
@@ -67,6 +83,11 @@ def soft(text: object, title: str | None = None) -> Markup:
 def shape_text(shape: Sequence[int]) -> str:
     """A shape: ``[2, 3]``."""
     return f"[{', '.join(map(str, shape))}]"
+
+
+def type_text(dtype: str, shape: Sequence[int]) -> str:
+    """A tensor's type: ``float32[2, 3]``."""
+    return f"{dtype}{shape_text(shape)}"
 
 
 def tuple_text(values: Sequence[int]) -> str:

@@ -58,6 +58,21 @@ def test_linear(case, bias):
     assert results[0][1] == results[1][1]
 
 
+@pytest.mark.parametrize("dtype", ["float32", "float64"])
+@pytest.mark.parametrize(("rows", "size_in", "size_out"),
+                         [(15, 64, 64), (16, 64, 80), (32, 80, 64), (33, 64, 64)])
+def test_linear_of_few_rows_and_a_larger_matrix(rows, size_in, size_out, dtype):
+    results = []
+    for lib in (mindtorch, torch):
+        lib.manual_seed(2)
+        layer = lib.nn.Linear(size_in, size_out, dtype=getattr(lib, dtype))
+        out = layer(lib.randn(rows, size_in, dtype=getattr(lib, dtype)))
+        out.square().sum().backward()
+        assert out.is_contiguous()
+        results.append([out, layer.weight.grad, layer.bias.grad])
+    assert_same(*results, rtol=1e-4, atol=1e-4)
+
+
 def test_linear_saves_what_pytorch_saves():
     def program(t):
         node = t.nn.Linear(3, 5)(t.ones(4, 3, requires_grad=True)).grad_fn

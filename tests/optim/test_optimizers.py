@@ -438,6 +438,19 @@ def test_capturable_refuses_the_cpu():
     same(program, message=False)
 
 
+@pytest.mark.parametrize(("grads", "buffers"), [(0, 0), (1, 2), (2, 1)])
+def test_fused_operators_refuse_lists_that_do_not_go_together(grads, buffers):
+    def program(t):
+        x = t.ones(2)
+        try:
+            t._fused_sgd_([x], [x] * grads, [x] * buffers, weight_decay=0.0, momentum=0.9, lr=0.1,
+                          dampening=0.0, nesterov=False, maximize=False, is_first_step=False)
+        finally:
+            assert x.tolist() == [1, 1]
+
+    same(program, message=False)
+
+
 def test_fused_operators_refuse_leaves_in_grad_mode():
     def program(t):
         p = param(t)

@@ -7,6 +7,7 @@ from typing import Any
 from ..._backends.common.layout import wrap_dims
 from ..._dispatch.schemas import registry
 from ..derivative import derivative, not_differentiable
+from ..utils import repeated
 
 expand, reshape, vector_norm = (registry[name].call for name in ("expand", "reshape", "linalg_vector_norm"))
 
@@ -21,7 +22,7 @@ def restored(x: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
 
 def spread(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The gradient of a sum: the same for all elements (ATen's ``sum_backward``)."""
-    return expand(restored(grad, shape, dim, keepdim), shape)
+    return repeated(restored(grad, shape, dim, keepdim), shape)
 
 
 def mean_grad(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -102,7 +103,7 @@ def norm_grad(grad: Any, self: Any, p: Any, norm: Any, dim: Any = None, keepdim:
     return (self.sgn() * size.pow(p - 1) if p < 2 else self * size.pow(p - 2)) * scale
 
 
-derivative("sum", self=lambda grad, self_shape: expand(grad, self_shape))
+derivative("sum", self=lambda grad, self_shape: repeated(grad, self_shape))
 derivative("sum.dim_IntList", "SumBackward1",
            self=lambda grad, self_shape, dim, keepdim: spread(grad, self_shape, dim, keepdim))
 derivative("nansum", self=lambda grad, self, dim, keepdim: (

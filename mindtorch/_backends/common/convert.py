@@ -2,18 +2,24 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ... import _device
 from ..._dispatch.dispatcher import registry
-from ..._dispatch.keys import CPU, META, PIPELINE, STRIDED
+from ..._dispatch.keys import PIPELINE, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import DType
 from ..._tensor import Tensor, empty_tensor
 from .forms import check_writable
 from .layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
+
+
+#: Writes a tensor's values into one of the same, or a broadcast, shape on a device whose memory is not the host's, by the
+#: device's type: ``write(target, source, non_blocking)``. Set by backends.
+writers: dict[str, Callable[[Tensor, Tensor, bool], None]] = {}
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -30,7 +36,10 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     check_writable(self, (src,))
     if src._dtype.is_complex and not self._dtype.is_complex:
         warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
-    if self._array is not None:
+    write = writers.get(self._device.type)
+    if write is not None:
+        write(self, src, non_blocking)
+    elif self._array is not None:
         values = src._host("copy")
         with np.errstate(all="ignore"):
             np.copyto(self._array, values.real if values.dtype.kind == "c" and not self._dtype.is_complex else values,
@@ -101,7 +110,7 @@ ROWS: dict[str, Any] = {"copy_": copy_, "clone": clone, "_to_copy": _to_copy}
 
 
 def find(op: Operator, backend: int) -> Kernel | None:
-    row = ROWS.get(op.name) if backend in (CPU, META) else None
+    row = ROWS.get(op.name)
     return None if row is None else Kernel(row, row)
 
 

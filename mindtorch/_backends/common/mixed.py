@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._dispatch.dispatcher import TENSOR_TYPES, registry, resolve, wrappers
+from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, registry, resolve, wrappers
 from ..._dispatch.keys import BACKENDS, CPU
 from ..._dispatch.registry import Operator
 from .pointwise import Pointwise
@@ -21,6 +21,9 @@ def _devices(args: tuple[Any, ...]) -> list[Any]:
 def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
     """The function for a key set with several backends."""
     functional = op.functional or op
+    kernel = op.kernel(BACKENDS & -BACKENDS)
+    if kernel is not None and kernel.composite and not has_derivative(op):
+        return kernel.fn  # what it calls looks at the devices, or is only interested in sizes
 
     def call(*args: Any) -> Any:
         devices = _devices(args)

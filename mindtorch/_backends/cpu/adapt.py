@@ -37,10 +37,11 @@ def find(op: Operator, backend: int) -> Kernel | None:
         return Kernel(general if lane is None else strided_lane(general, lane), row, fast=lane)
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
-    if op.is_inplace:
-        return Kernel(writing_kernel(meta, on_arrays(row)), row)
-    general = general_kernel(op, row, meta)
     lane = ops.LANES.get(op.name)
+    if op.is_inplace:
+        general = writing_kernel(meta, on_arrays(row))
+        return Kernel(general, row, fast=None if lane is None else lane(general))
+    general = general_kernel(op, row, meta)
     fast = None if lane is None else lane(general)
     return Kernel(fast if fast and op.name in ops.STRIDED_LANES else general, row, fast=fast)
 
@@ -238,6 +239,19 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
         out._array, out._dtype, out._keys = array, result, CPU
         return out
 
+    def two_tensors(self: Any, other: Any, *rest: Any) -> Any:
+        dtype = self._dtype
+        if other.__class__ is Tensor and other._dtype is dtype and not rest and dtype in dtypes:
+            try:
+                array = function(self._array, other._array)
+            except REFUSALS:
+                return general(self, other)
+            if array.__class__ is ndarray and array.size:
+                out = new(Tensor)
+                out._array, out._dtype, out._keys = array, dtype, CPU
+                return out
+        return binary(self, other, *rest)
+
     def several(*args: Any) -> Any:
         arrays: list[Any] = []
         dtype, number = None, BOOL  # the category of the numbers
@@ -270,4 +284,6 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
         return out
 
     leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
-    return (unary if count == 1 else binary) if count < 3 and leading and not untyped else several
+    if count > 2 or not leading or untyped:
+        return several
+    return unary if count == 1 else two_tensors if is_ufunc and not always_bool else binary

@@ -22,6 +22,8 @@ fmi   put(Tensor self, Tensor index, Tensor source, bool accumulate=False) -> Te
 fmox  take_along_dim(Tensor self, Tensor indices, int? dim=None) -> Tensor
 fmox  masked_select(Tensor self, Tensor mask) -> Tensor
 fmi   masked_scatter(Tensor self, Tensor mask, Tensor source) -> Tensor
+f     _unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor
+f     _unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor
 -     masked_scatter_backward(Tensor grad_output, Tensor mask, int[] sizes) -> Tensor
 f     embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor
 -     embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor

@@ -10,6 +10,7 @@ fot   vstack(Tensor[] tensors) -> Tensor
 fot   row_stack(Tensor[] tensors) -> Tensor
 fot   dstack(Tensor[] tensors) -> Tensor
 fot   column_stack(Tensor[] tensors) -> Tensor
+fot   _chunk_cat(Tensor[] tensors, int dim, int num_chunks) -> Tensor
 -     block_diag(Tensor[] tensors) -> Tensor
 -     cartesian_prod(Tensor[] tensors) -> Tensor
 f     combinations(Tensor self, int r=2, bool with_replacement=False) -> Tensor

@@ -6,7 +6,7 @@ m   view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
 -   _reshape_alias(Tensor(a) self, int[] size, int[] stride) -> Tensor(a)
 fm  as_strided(Tensor(a) self, int[] size, int[] stride, int? storage_offset=None) -> Tensor(a)
 m   expand(Tensor(a) self, int[] size, *, bool implicit=False) -> Tensor(a)
-f   alias(Tensor(a) self) -> Tensor(a)
+-   alias(Tensor(a) self) -> Tensor(a)
 fm  detach(Tensor(a) self) -> Tensor(a)
 fm  permute(Tensor(a) self, int[] dims) -> Tensor(a)
 fm  transpose.int(Tensor(a) self, int dim0, int dim1) -> Tensor(a)
@@ -88,6 +88,9 @@ m   contiguous(Tensor(a) self, *, MemoryFormat memory_format=contiguous_format) 
 #: What writes or reads back what a view sees, as an operator of its own.
 SCATTER = """
 -   _unsafe_view(Tensor self, int[] size) -> Tensor
+fm  unsafe_split.Tensor(Tensor self, int split_size, int dim=0) -> Tensor[]
+fm  unsafe_split_with_sizes(Tensor self, int[] split_sizes, int dim=0) -> Tensor[]
+fm  unsafe_chunk(Tensor self, int chunks, int dim=0) -> Tensor[]
 -   select_backward(Tensor grad_output, int[] input_sizes, int dim, int index) -> Tensor
 -   slice_backward(Tensor grad_output, int[] input_sizes, int dim, int start, int end, int step) -> Tensor
 -   diagonal_backward(Tensor grad_output, int[] input_sizes, int offset, int dim1, int dim2) -> Tensor

@@ -1,7 +1,7 @@
 """View operators: new layouts over the same storage, on every device alike.
 
-A row is a layout function; the family makes of it the view, the in-place form that gives a tensor itself the layout,
-or the list of views that a split returns.
+A row is a layout function; the family makes of it the view, the in-place form that gives a tensor itself the
+layout, or the list of views that a split returns.
 """
 from __future__ import annotations
 
@@ -71,6 +71,24 @@ def _unsafe_view(self: Tensor, size: Any) -> Tensor:
     return self._alias(*layouts.view(self, size))
 
 
+def pieces_apart(pieces_of: Row) -> Row:
+    """The pieces of a split as tensors of their own, though they share memory: the caller promises not to
+    look.
+    """
+
+    def row(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
+        return tuple([fresh(self._alias(*layout)) for layout in pieces_of(self, *args)])
+
+    row.__wrapped__ = pieces_of  # type: ignore[attr-defined]
+    return row
+
+
+def fresh(alias: Tensor) -> Tensor:
+    """An alias with a version counter of its own."""
+    alias._cell = None
+    return alias
+
+
 def detach(self: Tensor) -> Tensor:
     """``Tensor.detach``: an alias outside the graph, on the same version counter."""
     return self._shallow()
@@ -83,6 +101,8 @@ ROWS: dict[str, Row] = {
     "view_as_real": view_as_real,
     "view_as_complex": view_as_complex,
     "_unsafe_view": _unsafe_view,
+    "unsafe_split.Tensor": pieces_apart(pieces.split),
+    "unsafe_split_with_sizes": pieces_apart(pieces.split_with_sizes),
     "detach": detach,
     "as_strided_": in_place(layouts.as_strided),
     "squeeze_": in_place(layouts.squeeze),

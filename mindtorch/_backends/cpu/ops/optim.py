@@ -1,7 +1,7 @@
 """CPU kernels of optimizer steps: arithmetic in place, by blocks whose passes all hit the cache."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
@@ -10,15 +10,20 @@ array = np.ndarray
 BLOCK = 16384  #: elements; temporaries of this size stay below what malloc maps anew each time
 
 
-def blocks(*arrays: array) -> Iterator[tuple[array, ...]]:
+def blocks(*arrays: array) -> Iterable[Sequence[array]]:
     """The arrays, which have one shape, in parts: views, so that writes reach the arrays."""
     size = arrays[0].size
+    if not arrays[0].ndim:
+        return ([a.reshape(1) for a in arrays],)
     if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
-        yield arrays if arrays[0].ndim else tuple([a.reshape(1) for a in arrays])
-        return
+        return (arrays,)
     flat = [a.reshape(-1) for a in arrays]
-    for start in range(0, size, BLOCK):
-        yield tuple([a[start:start + BLOCK] for a in flat])
+    return ([a[start:start + BLOCK] for a in flat] for start in range(0, size, BLOCK))
+
+
+def numbers(dtype: np.dtype[Any], *values: float) -> list[Any]:
+    """Numbers as arithmetic with arrays of a dtype takes them, ready-made where that gives the same."""
+    return [np.asarray(value, dtype) if dtype.kind == "f" else value for value in values]
 
 
 def unscaled(grads: list[array], grad_scale: array | None) -> list[array]:
@@ -36,20 +41,24 @@ def fused_sgd(self: list[array], grads: list[array], momentum_buffer_list: list[
     if found_inf is not None and found_inf.item():
         return
     buffers = momentum_buffer_list or self  # not touched without momentum
+    dtype = None
     for whole in zip(self, unscaled(grads, grad_scale), buffers, strict=True):
+        if whole[0].dtype is not dtype:
+            dtype = whole[0].dtype
+            rate, decay, inertia, weight = numbers(dtype, lr, weight_decay, momentum, 1 - dampening)
         for param, grad, buffer in blocks(*whole):
             if maximize:
                 grad = -grad
             if weight_decay:
-                grad = grad + param * weight_decay
+                grad = grad + param * decay
             if momentum:
                 if is_first_step:
                     np.copyto(buffer, grad)
                 else:
-                    np.multiply(buffer, momentum, out=buffer)
-                    np.add(buffer, grad if dampening == 0 else grad * (1 - dampening), out=buffer)
-                grad = grad + buffer * momentum if nesterov else buffer
-            np.subtract(param, grad * lr, out=param)
+                    np.multiply(buffer, inertia, buffer)
+                    np.add(buffer, grad * weight if dampening else grad, buffer)
+                grad = grad + buffer * inertia if nesterov else buffer
+            np.subtract(param, np.multiply(grad, rate), param)
 
 
 def fused_adam(decoupled: bool) -> Callable[..., None]:
@@ -97,9 +106,33 @@ def fused_adam(decoupled: bool) -> Callable[..., None]:
     return kernel
 
 
+def lists_lane(row: Callable[..., None], count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+    """The hot path of an operator whose first ``count`` arguments are lists of tensors, some of them perhaps
+    empty, and the others settings. The dispatcher has seen that all are contiguous: no need to look at memory.
+    """
+
+    def make(general: Callable[..., Any]) -> Callable[..., Any]:
+        def lane(*args: Any) -> Any:
+            lists = [[tensor._array for tensor in tensors] for tensors in args[:count]]
+            length = len(lists[0])
+            for arrays in lists:
+                if len(arrays) != length and (arrays or arrays is lists[1]):
+                    return general(*args)
+            if args[-1] is not None or args[-2] is not None:  # tensors, too
+                return general(*args)
+            row(*lists, *args[count:])
+            return args[0]
+
+        return lane
+
+    return make
+
+
 ROWS: dict[str, Callable[..., Any]] = {
     "_foreach_add_.Scalar": foreach_add,
     "_fused_sgd_": fused_sgd,
     "_fused_adam_": fused_adam(decoupled=False),
     "_fused_adamw_": fused_adam(decoupled=True),
 }
+LANES = {name: lists_lane(ROWS[name], count) for name, count in (
+    ("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6))}

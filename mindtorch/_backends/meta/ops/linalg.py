@@ -98,7 +98,8 @@ def dot(self: Any, tensor: Any) -> Spec:
     n, m = self.shape[0], tensor.shape[0]
     check(n == m, f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
                   f"elements, but got {n} and {m} elements respectively")
-    _refuse_bool("dot", self)
+    if self._dtype is bool_:
+        raise not_implemented_for("dot", bool_)
     return Spec((), self._dtype)
 
 

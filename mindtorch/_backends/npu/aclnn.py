@@ -1,0 +1,297 @@
+"""Calling ACLNN operators: prototypes from the binding table, handles, and the two phases.
+
+``launch(name, values, queue)`` is the whole of it. The first phase plans and says how much workspace it needs, the second
+puts the operator into the stream. Handles live from just before the first phase until just after the second; device memory
+that the operator needs is kept by whoever owns it, in the order of the stream.
+"""
+from __future__ import annotations
+
+import ctypes
+import threading
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+from ..._dispatch import observers
+from ..._dtype import DType
+from ..._tensor import Tensor
+from . import activities, provider, runtime
+from .allocator import allocator_of
+from .bindings import Parameter, binding
+from .constants import ACL_FORMAT_ND, DATA_TYPES
+from .runtime import Queue, check
+
+#: How the C types of the table are passed. Pointers are addresses.
+C_TYPES: dict[str, Any] = {
+    "void*": ctypes.c_void_p, "char*": ctypes.c_char_p, "bool": ctypes.c_bool, "float": ctypes.c_float,
+    "double": ctypes.c_double, "int8_t": ctypes.c_int8, "int": ctypes.c_int, "int32_t": ctypes.c_int32,
+    "int64_t": ctypes.c_int64,
+    "uint64_t": ctypes.c_uint64, "aclDataType": ctypes.c_int32, "aclFormat": ctypes.c_int32, "aclnnStatus": ctypes.c_int32,
+}  # fmt: skip
+
+#: The functions that make and destroy handles, as ``acl_meta.h`` declares them: what they return, what they take.
+HANDLE_FUNCTIONS: dict[str, tuple[str, list[str]]] = {
+    "aclCreateTensor": ("aclTensor*", ["int64_t*", "uint64_t", "aclDataType", "int64_t*", "int64_t", "aclFormat", "int64_t*",
+                                       "uint64_t", "void*"]),
+    "aclCreateScalar": ("aclScalar*", ["void*", "aclDataType"]),
+    "aclCreateIntArray": ("aclIntArray*", ["int64_t*", "uint64_t"]),
+    "aclCreateBoolArray": ("aclBoolArray*", ["bool*", "uint64_t"]),
+    "aclCreateFloatArray": ("aclFloatArray*", ["float*", "uint64_t"]),
+    "aclCreateTensorList": ("aclTensorList*", ["aclTensor**", "uint64_t"]),
+    "aclCreateScalarList": ("aclScalarList*", ["aclScalar**", "uint64_t"]),
+    "aclDestroyTensor": ("aclnnStatus", ["aclTensor*"]),
+    "aclDestroyScalar": ("aclnnStatus", ["aclScalar*"]),
+    "aclDestroyIntArray": ("aclnnStatus", ["aclIntArray*"]),
+    "aclDestroyBoolArray": ("aclnnStatus", ["aclBoolArray*"]),
+    "aclDestroyFloatArray": ("aclnnStatus", ["aclFloatArray*"]),
+    "aclDestroyTensorList": ("aclnnStatus", ["aclTensorList*"]),
+    "aclDestroyScalarList": ("aclnnStatus", ["aclScalarList*"]),
+    "aclDestroyAclOpExecutor": ("aclnnStatus", ["aclOpExecutor*"]),
+}
+#: The second phase of every operator.
+PHASE_TWO = ["void*", "uint64_t", "aclOpExecutor*", "aclrtStream"]
+
+
+def c_type(name: str) -> Any:
+    """The ctypes type for a C type; handles and all other pointers are addresses."""
+    return C_TYPES.get(name, ctypes.c_void_p)
+
+
+def prototype(address: int, returns: str, takes: list[str], short: bool = False) -> Callable[..., Any]:
+    """A C function at an address. ``short`` ones keep the GIL: giving it up would cost more than they do."""
+    make = ctypes.PYFUNCTYPE if short else ctypes.CFUNCTYPE
+    return make(c_type(returns), *map(c_type, takes))(address)
+
+
+class _Functions(dict[str, Callable[..., Any]]):
+    """The handle functions, found on first use."""
+
+    def __missing__(self, name: str) -> Callable[..., Any]:
+        returns, takes = HANDLE_FUNCTIONS[name]
+        function = self[name] = prototype(address_of(name), returns, takes, short=True)
+        return function
+
+
+def address_of(name: str) -> int:
+    """The address of a C function.
+
+    Raises:
+        RuntimeError: if no library exports it.
+    """
+    address = provider.load().find(name)
+    if not address:
+        raise RuntimeError(f"{name} is in none of CANN's operator libraries: this release of CANN does not have it")
+    return address
+
+
+functions = _Functions()
+Handles = list[tuple[Callable[[int], int], int]]
+
+
+@lru_cache(4096)
+def int_array(values: tuple[int, ...]) -> tuple[int, Any]:
+    """The address of a C array of int64, and the array, which has to live as long."""
+    array = (ctypes.c_int64 * max(len(values), 1))(*values)
+    return ctypes.addressof(array), array
+
+
+def keep(handles: Handles, kind: str, handle: int | None) -> int:
+    """Remember a new handle, so that it is destroyed once.
+
+    Raises:
+        RuntimeError: if it was not made.
+    """
+    if not handle:
+        raise RuntimeError(f"aclCreate{kind} failed: {runtime.recent_message() or 'no message'}")
+    handles.append((functions["aclDestroy" + kind], handle))
+    return handle
+
+
+def tensor_handle(tensor: Tensor, handles: Handles) -> int:
+    """An ``aclTensor`` that describes a tensor: its sizes, strides and offset in the storage as they are."""
+    shape, storage, dtype = tuple(tensor.shape), tensor.untyped_storage(), tensor._dtype
+    room = int_array((storage._nbytes // dtype.itemsize,))
+    return keep(handles, "Tensor", functions["aclCreateTensor"](
+        int_array(shape)[0], len(shape), DATA_TYPES[dtype.name], int_array(tensor._strides())[0], tensor._offset,
+        ACL_FORMAT_ND, room[0], 1, storage.data_ptr() or None,
+    ))  # fmt: skip
+
+
+def scalar_handle(number: Any, handles: Handles) -> int:
+    """An ``aclScalar``: of a Python number, in the widest dtype of its category."""
+    if isinstance(number, Tensor):
+        number = number.item()
+    value: Any
+    if isinstance(number, bool):
+        value, dtype = ctypes.c_bool(number), "bool"
+    elif isinstance(number, int):
+        value, dtype = ctypes.c_int64(number), "int64"
+    elif isinstance(number, complex):
+        value, dtype = (ctypes.c_double * 2)(number.real, number.imag), "complex128"
+    else:
+        value, dtype = ctypes.c_double(number), "float64"
+    return keep(handles, "Scalar", functions["aclCreateScalar"](ctypes.addressof(value), DATA_TYPES[dtype]))
+
+
+def ints_handle(values: Any, handles: Handles) -> int:
+    values = (values,) if isinstance(values, int) else tuple(values)
+    return keep(handles, "IntArray", functions["aclCreateIntArray"](int_array(values)[0], len(values)))
+
+
+def _array_handle(kind: str, c_item: Any) -> Callable[[Any, Handles], int]:
+    def make(values: Any, handles: Handles) -> int:
+        array = (c_item * max(len(values), 1))(*values)
+        return keep(handles, kind, functions["aclCreate" + kind](ctypes.addressof(array), len(values)))
+
+    return make
+
+
+def _list_handle(kind: str, item_handle: Callable[[Any, Handles], int]) -> Callable[[Any, Handles], int]:
+    """Lists own their items: destroying the list destroys them."""
+
+    def make(values: Any, handles: Handles) -> int:
+        own: Handles = []
+        try:
+            items = [0 if value is None else item_handle(value, own) for value in values]
+            array = (ctypes.c_void_p * max(len(items), 1))(*[item or None for item in items])
+            handle = keep(handles, kind, functions["aclCreate" + kind](ctypes.addressof(array), len(items)))
+        except BaseException:
+            destroy(own)
+            raise
+        return handle
+
+    return make
+
+
+def _plain(value: Any, handles: Handles) -> Any:
+    return value
+
+
+#: From a value to what the C function takes, by the kind of the table.
+CONVERTERS: dict[str, Callable[[Any, Handles], Any]] = {
+    "tensor": tensor_handle, "out": tensor_handle, "ref": tensor_handle,
+    "tensors": _list_handle("TensorList", tensor_handle), "outs": _list_handle("TensorList", tensor_handle),
+    "scalar": scalar_handle, "scalars": _list_handle("ScalarList", scalar_handle),
+    "ints": ints_handle, "bools": _array_handle("BoolArray", ctypes.c_bool),
+    "floats": _array_handle("FloatArray", ctypes.c_float),
+    "bool": _plain, "int": _plain, "int8": _plain, "int32": _plain, "int64": _plain, "uint64": _plain,
+    "float": _plain, "double": _plain,
+    "dtype": lambda dtype, handles: DATA_TYPES[dtype.name] if isinstance(dtype, DType) else dtype,
+    "chars": lambda text, handles: text.encode(),
+}  # fmt: skip
+
+
+def _or_null(convert: Callable[[Any, Handles], Any]) -> Callable[[Any, Handles], Any]:
+    return lambda value, handles: None if value is None else convert(value, handles)
+
+
+class Function:
+    """An ACLNN operator, ready to be called: both phases, and a converter for each parameter."""
+
+    def __init__(self, name: str):
+        row = binding(name)
+        self.name = name
+        self.converters = [converter(parameter) for parameter in row.parameters]
+        self.plan = prototype(address_of(f"{name}GetWorkspaceSize"), "aclnnStatus", row.phase_one)
+        self.run = prototype(address_of(name), "aclnnStatus", PHASE_TWO)
+        self.writes = row.writes
+
+
+def converter(parameter: Parameter) -> Callable[[Any, Handles], Any]:
+    convert = CONVERTERS[parameter.kind]
+    return _or_null(convert) if parameter.optional else convert
+
+
+_functions: dict[str, Function] = {}
+_lock = threading.Lock()
+
+
+def function(name: str) -> Function:
+    """An operator of the table, found on first use.
+
+    Raises:
+        RuntimeError: if no library exports it.
+    """
+    found = _functions.get(name)
+    if found is None:
+        with _lock:
+            found = _functions.setdefault(name, Function(name))
+    return found
+
+
+def destroy(handles: Handles) -> None:
+    """Destroy handles, the last one first."""
+    while handles:
+        free, handle = handles.pop()
+        free(handle)
+
+
+def launch(name: str, values: Any, queue: Queue) -> None:
+    """Put an operator into a stream; ``values`` are those of its row's parameters. Returns before it has run.
+
+    Raises:
+        AclError: if a phase refuses.
+        OutOfMemoryError: if there is no memory for the workspace.
+    """
+    call = _functions.get(name) or function(name)
+    handles: Handles = []
+    try:
+        args = [convert(value, handles) for convert, value in zip(call.converters, values, strict=True)]
+        size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+        code = call.plan(*args, ctypes.addressof(size), ctypes.addressof(executor))
+        if code:
+            check(code, f"{name}GetWorkspaceSize", queue.runtime.name)
+        if observers.activity_observers:
+            with activities.timed("run", name, queue):
+                _enqueue(call, size.value, executor.value, queue)
+        else:
+            _enqueue(call, size.value, executor.value, queue)
+    finally:
+        destroy(handles)
+    number = queue.note(name)
+    for position in call.writes:
+        written = values[position]
+        for tensor in written if isinstance(written, (list, tuple)) else (written,):
+            if tensor is not None:
+                tensor._storage._memory.written(queue, number)
+    if queue.runtime.blocking:
+        queue.synchronize()
+
+
+def _enqueue(call: Function, size: int, executor: int | None, queue: Queue) -> None:
+    """The second phase, with a workspace if it needs one, which is freed in the order of the stream."""
+    if not size:
+        check(call.run(None, 0, executor, queue.handle), call.name, queue.runtime.name)
+        return
+    allocator = allocator_of(queue.runtime)
+    try:
+        workspace = allocator.allocate(size, queue)
+    except BaseException:
+        functions["aclDestroyAclOpExecutor"](executor)
+        raise
+    try:
+        check(call.run(workspace.ptr, size, executor, queue.handle), call.name, queue.runtime.name)
+    finally:
+        allocator.release(workspace)
+
+
+def is_available() -> bool:
+    """Whether the operator libraries are there (``torch._C._npu_aclnn_available``)."""
+    try:
+        return bool(provider.load().find("aclCreateTensor"))
+    except RuntimeError:
+        return False
+
+
+def missing_symbols() -> list[str]:
+    """The functions of the binding table that the libraries do not export."""
+    from .bindings import names
+
+    find = provider.load().find
+    wanted = [*HANDLE_FUNCTIONS, *(part for name in names() for part in (f"{name}GetWorkspaceSize", name))]
+    return [name for name in wanted if not find(name)]
+
+
+def symbols_ok() -> bool:
+    """Whether every function of the binding table is exported (``torch._C._npu_aclnn_symbols_ok``)."""
+    return is_available() and not missing_symbols()

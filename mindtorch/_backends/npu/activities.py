@@ -1,0 +1,96 @@
+"""What streams do, told to whoever observes: runs and copies with the device's own times, waits, synchronisations, frees.
+
+A device knows when an operator ran only by events around it. They are recorded while somebody observes, and read when the
+stream is synchronised; with nobody observing, nothing of this is paid.
+"""
+from __future__ import annotations
+
+import threading
+from collections.abc import Iterator
+from contextlib import contextmanager
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, NamedTuple
+
+from ..._dispatch import observers
+from ..._dispatch.observers import ActivityEvent
+from . import runtime
+
+if TYPE_CHECKING:
+    from .runtime import Queue
+
+
+class Mark(NamedTuple):
+    """The events before and after an operator or a copy."""
+
+    kind: str
+    name: str
+    number: int
+    begin: int
+    end: int
+    thread: int
+
+
+def publish(event: ActivityEvent) -> None:
+    for observer in observers.activity_observers:
+        observer(event)
+
+
+def note(kind: str, name: str, queue: Queue) -> None:
+    """Something that takes no time."""
+    if observers.activity_observers:
+        publish(ActivityEvent(kind, name, queue.runtime.name, queue.number, perf_counter_ns(), 0, threading.get_ident()))
+
+
+@contextmanager
+def host(kind: str, name: str, queue: Queue) -> Iterator[None]:
+    """A block in which the host does something for a stream's sake, such as to wait for it."""
+    start = perf_counter_ns()
+    try:
+        yield
+    finally:
+        if observers.activity_observers:
+            duration = perf_counter_ns() - start
+            publish(ActivityEvent(kind, name, queue.runtime.name, queue.number, start, duration, threading.get_ident()))
+
+
+def event_in(queue: Queue) -> int:
+    """A new event, recorded in a stream."""
+    event, code = runtime.acl.rt.create_event()
+    runtime.check(code, "aclrtCreateEvent", queue.runtime.name)
+    runtime.check(runtime.acl.rt.record_event(event, queue.handle), "aclrtRecordEvent", queue.runtime.name)
+    return event
+
+
+@contextmanager
+def timed(kind: str, name: str, queue: Queue) -> Iterator[None]:
+    """A block that puts an operator or a copy into a stream, between two events."""
+    begin = event_in(queue)
+    try:
+        yield
+    finally:
+        queue.marks.append(Mark(kind, name, queue.enqueued, begin, event_in(queue), threading.get_ident()))
+
+
+def resolve(queue: Queue) -> None:
+    """After a synchronisation: read the times of what ran, and give the events back."""
+    rt = runtime.acl.rt
+    offset = _device_clock(queue)
+    for _ in range(len(queue.marks)):
+        mark = queue.marks.popleft()
+        begin, failed = rt.event_get_timestamp(mark.begin)
+        end, also_failed = rt.event_get_timestamp(mark.end)
+        rt.destroy_event(mark.begin)
+        rt.destroy_event(mark.end)
+        if not failed and not also_failed:
+            publish(ActivityEvent(mark.kind, mark.name, queue.runtime.name, queue.number, begin * 1000 + offset,
+                                  (end - begin) * 1000, mark.thread, mark.number))
+
+
+def _device_clock(queue: Queue) -> int:
+    """What has to be added to the device's time, in nanoseconds, to get the host's: by an event on the idle stream."""
+    event = event_in(queue)
+    runtime.acl.rt.synchronize_event(event)
+    now = perf_counter_ns()
+    stamp, failed = runtime.acl.rt.event_get_timestamp(event)
+    runtime.acl.rt.destroy_event(event)
+    return 0 if failed else now - stamp * 1000

@@ -1,0 +1,351 @@
+"""The caching allocator of a device, stream-aware, with PyTorch's statistics and PyTorch's words when memory runs out.
+
+Memory is taken from CANN in segments and handed out in blocks. A block that is freed goes back to the pool of the stream
+that it was allocated on: what that stream is given next runs after all that used it before, so it may be reused at once.
+A block that other streams used as well (``record_stream``) waits for events that were recorded there. Only whole free
+segments go back to CANN, and only after a synchronisation (``empty_cache``).
+"""
+from __future__ import annotations
+
+import threading
+from collections import deque
+from dataclasses import dataclass
+from typing import Any
+
+from . import runtime
+from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM, ACL_MEM_MALLOC_HUGE_FIRST
+from .runtime import Queue, _Runtime
+
+#: Bytes. Sizes are rounded up to ``ROUND``; blocks up to ``SMALL`` come from segments of ``SMALL_SEGMENT``; those below
+#: ``LARGE`` from segments of ``LARGE_SEGMENT``; larger ones from segments of their own, rounded up to ``SMALL_SEGMENT``.
+ROUND, SMALL, SMALL_SEGMENT = 512, 1 << 20, 2 << 20
+LARGE, LARGE_SEGMENT = 10 << 20, 20 << 20
+MIB = 1 << 20
+
+
+class OutOfMemoryError(RuntimeError):
+    """The device has no memory left, PyTorch's ``torch.OutOfMemoryError``."""
+
+
+OutOfMemoryError.__module__ = "torch"
+
+
+@dataclass(eq=False, slots=True)
+class Block:
+    """A piece of a segment: ``size`` bytes at ``ptr``, of which ``requested`` were asked for."""
+
+    ptr: int
+    size: int
+    queue: Queue
+    segment: int  #: the address of the segment
+    small: bool
+    before: Block | None = None
+    after: Block | None = None
+    requested: int = 0
+    free: bool = True
+    users: set[Queue] | None = None  #: other streams that use it, from ``record_stream``
+    writer: tuple[Queue, int] | None = None  #: the operator that wrote it last, by its number in its stream
+
+
+class Allocator:
+    """The memory of one device. Thread-safe; blocks may be given back from any thread, even by the garbage collector."""
+
+    def __init__(self, device: _Runtime):
+        self.device = device
+        self.lock = threading.RLock()
+        self._returned: deque[Block] = deque()
+        self._pools: dict[tuple[Queue, bool], list[Block]] = {}
+        self._waiting: list[tuple[Block, list[int]]] = []  #: freed blocks, and events of the other streams that used them
+        self._segments: dict[int, Block] = {}  #: the first block of each
+        self.live: dict[int, Block] = {}
+        self._now: dict[str, int] = {}
+        self._peak: dict[str, int] = {}
+        self._total: dict[str, int] = {}
+        device.at_finalize.append(self.release_all)
+
+    # -- what callers do ---------------------------------------------------------------------------------------------
+
+    def allocate(self, nbytes: int, queue: Queue) -> Block:
+        """A block for work on a stream.
+
+        Raises:
+            OutOfMemoryError: PyTorch's, if there is none even after everything cached was given back.
+        """
+        size = -(-max(nbytes, 1) // ROUND) * ROUND
+        with self.lock:
+            self._take_back()
+            block = self._cached(size, queue) or self._new_segment(size, queue)
+            if block is None:
+                self._count("num_alloc_retries", 1)
+                self.empty_cache()
+                block = self._cached(size, queue) or self._new_segment(size, queue)
+            if block is None:
+                self._count("num_ooms", 1)
+                raise OutOfMemoryError(self._out_of_memory(nbytes))
+            self._split(block, size)
+            block.free, block.requested = False, nbytes
+            self.live[block.ptr] = block
+            self._count("allocation", 1)
+            self._count("allocated_bytes", block.size)
+            self._count("requested_bytes", nbytes)
+            return block
+
+    def release(self, block: Block) -> None:
+        """Give a block back, from any thread and at any moment: it is taken in at the next allocation."""
+        self._returned.append(block)
+
+    def record_stream(self, block: Block, queue: Queue) -> None:
+        """Say that a stream uses a block that was allocated on another one (``Tensor.record_stream``)."""
+        if queue is not block.queue:
+            with self.lock:
+                block.users = {*(block.users or ()), queue}
+
+    def empty_cache(self) -> None:
+        """Wait for the device, then give every segment in which nothing is allocated back to CANN.
+
+        Raises:
+            AclError: if something that was pending failed; the memory is given back all the same.
+        """
+        try:
+            self.device.synchronize_device()
+        finally:
+            with self.lock:
+                self._take_back()
+                self._settle_events(wait=True)
+                for first in [b for b in self._segments.values() if b.free and b.after is None]:
+                    self._pools[first.queue, first.small].remove(first)
+                    self._return_segment(first)
+
+    def release_all(self) -> None:
+        """Give every segment back, used or not: the device goes."""
+        with self.lock:
+            self._settle_events(wait=True)
+            for first in list(self._segments.values()):
+                self._return_segment(first)
+            self._pools.clear()
+            self.live.clear()
+
+    def statistics(self) -> dict[str, int]:
+        """``torch.npu.memory_stats``: current, peak, allocated (in all) and freed (in all) of every count.
+
+        Bytes: ``allocated_bytes`` are those of blocks in use, ``requested_bytes`` what was asked for,
+        ``reserved_bytes`` those of segments, ``active_bytes`` those in use or still needed by another stream.
+        """
+        with self.lock:
+            self._take_back()
+            self._settle_events()
+            waiting = sum(block.size for block, _ in self._waiting)
+            stats: dict[str, int] = {}
+            for name in ("allocation", "segment", "allocated_bytes", "requested_bytes", "reserved_bytes"):
+                now, total = self._now.get(name, 0), self._total.get(name, 0)
+                stats[f"{name}.all.current"], stats[f"{name}.all.peak"] = now, self._peak.get(name, 0)
+                stats[f"{name}.all.allocated"], stats[f"{name}.all.freed"] = total, total - now
+            stats["active_bytes.all.current"] = stats["allocated_bytes.all.current"] + waiting
+            stats["inactive_bytes.all.current"] = stats["reserved_bytes.all.current"] - stats["active_bytes.all.current"]
+            stats["num_alloc_retries"] = self._now.get("num_alloc_retries", 0)
+            stats["num_ooms"] = self._now.get("num_ooms", 0)
+            return stats
+
+    def reset_peaks(self) -> None:
+        """Have peaks start from what is now (``torch.npu.reset_peak_memory_stats``)."""
+        with self.lock:
+            self._take_back()
+            self._peak = dict(self._now)
+
+    def segments(self) -> list[list[Block]]:
+        """The blocks of each segment, in the order of their addresses: the allocator's whole memory."""
+        with self.lock:
+            self._take_back()
+            found: list[list[Block]] = []
+            for first in sorted(self._segments.values(), key=lambda b: b.ptr):
+                blocks = [first]
+                while (after := blocks[-1].after) is not None:
+                    blocks.append(after)
+                found.append(blocks)
+            return found
+
+    def block_at(self, address: int) -> Block | None:
+        """The block in use that holds an address."""
+        with self.lock:
+            for ptr, block in self.live.items():
+                if ptr <= address < ptr + block.size:
+                    return block
+        return None
+
+    # -- pools -------------------------------------------------------------------------------------------------------
+
+    def _cached(self, size: int, queue: Queue) -> Block | None:
+        """The smallest free block of the stream's pool that fits."""
+        if self._waiting:
+            self._settle_events()
+        small = size <= SMALL
+        pool = self._pools.get((queue, small))
+        if not pool:
+            return None
+        fitting = [block for block in pool if block.size >= size]
+        if not fitting:
+            return None
+        best = min(fitting, key=lambda block: (block.size, block.ptr))
+        if not small and best.size - size >= LARGE_SEGMENT and size < LARGE:
+            return None  # a huge block is not broken up for little
+        pool.remove(best)
+        return best
+
+    def _new_segment(self, size: int, queue: Queue) -> Block | None:
+        small = size <= SMALL
+        length = SMALL_SEGMENT if small else LARGE_SEGMENT if size < LARGE else -(-size // SMALL_SEGMENT) * SMALL_SEGMENT
+        self.device.activate()
+        ptr, code = runtime.acl.rt.malloc(length, ACL_MEM_MALLOC_HUGE_FIRST)
+        if code and length != size:  # the bare size may still fit
+            length = size
+            ptr, code = runtime.acl.rt.malloc(length, ACL_MEM_MALLOC_HUGE_FIRST)
+        if code:
+            return None
+        block = self._segments[ptr] = Block(ptr, length, queue, ptr, small)
+        self._count("segment", 1)
+        self._count("reserved_bytes", length)
+        return block
+
+    def _split(self, block: Block, size: int) -> None:
+        """Cut a block to size; the rest stays free."""
+        rest = block.size - size
+        if rest < (ROUND if block.small else SMALL):
+            return
+        tail = Block(block.ptr + size, rest, block.queue, block.segment, block.small, block, block.after)
+        if block.after is not None:
+            block.after.before = tail
+        block.size, block.after = size, tail
+        self._pool(tail).append(tail)
+
+    def _pool(self, block: Block) -> list[Block]:
+        return self._pools.setdefault((block.queue, block.small), [])
+
+    def _take_back(self) -> None:
+        """Take in what was given back."""
+        while self._returned:
+            block = self._returned.popleft()
+            if self.live.pop(block.ptr, None) is None:
+                continue  # of a device that was finalized meanwhile
+            self._count("allocation", -1)
+            self._count("allocated_bytes", -block.size)
+            self._count("requested_bytes", -block.requested)
+            if block.users:
+                self._waiting.append((block, [self._event(queue) for queue in block.users]))
+                block.users = None
+                continue
+            queue = block.queue
+            if queue.enqueued > queue.finished:
+                queue.note_free(block.ptr, block.size)
+            self._merge(block)
+
+    def _merge(self, block: Block) -> None:
+        """Put a block into its pool, as one with its free neighbours."""
+        block.free, block.writer = True, None
+        if (before := block.before) is not None and before.free:
+            self._pool(before).remove(before)
+            before.size, before.after = before.size + block.size, block.after
+            if block.after is not None:
+                block.after.before = before
+            block = before
+        if (after := block.after) is not None and after.free:
+            self._pool(after).remove(after)
+            block.size, block.after = block.size + after.size, after.after
+            if after.after is not None:
+                after.after.before = block
+        self._pool(block).append(block)
+
+    def _return_segment(self, first: Block) -> None:
+        del self._segments[first.segment]
+        block: Block | None = first
+        length = 0
+        while block is not None:
+            length, block = length + block.size, block.after
+        self.device.activate()
+        runtime.check(runtime.acl.rt.free(first.segment), "aclrtFree", self.device.name)
+        self._count("segment", -1)
+        self._count("reserved_bytes", -length)
+
+    # -- other streams -----------------------------------------------------------------------------------------------
+
+    def _event(self, queue: Queue) -> int:
+        self.device.activate()
+        event, code = runtime.acl.rt.create_event()
+        runtime.check(code, "aclrtCreateEvent", self.device.name)
+        runtime.check(runtime.acl.rt.record_event(event, queue.handle), "aclrtRecordEvent", self.device.name)
+        return event
+
+    def _settle_events(self, wait: bool = False) -> None:
+        """Put freed blocks that other streams have done with into their pools."""
+        if not self._waiting:
+            return
+        self.device.activate()
+        rt, still = runtime.acl.rt, []
+        for block, events in self._waiting:
+            left = []
+            for event in events:
+                if wait:
+                    rt.synchronize_event(event)
+                elif rt.query_event_status(event)[0] != ACL_EVENT_RECORDED_STATUS_COMPLETE:
+                    left.append(event)
+                    continue
+                rt.destroy_event(event)
+            if left:
+                still.append((block, left))
+            else:
+                self._merge(block)
+        self._waiting = still
+
+    # -- counting ----------------------------------------------------------------------------------------------------
+
+    def _count(self, name: str, step: int) -> None:
+        now = self._now[name] = self._now.get(name, 0) + step
+        if step > 0:
+            self._total[name] = self._total.get(name, 0) + step
+            if now > self._peak.get(name, 0):
+                self._peak[name] = now
+
+    def _out_of_memory(self, nbytes: int) -> str:
+        self.device.activate()
+        free, total, code = runtime.acl.rt.get_mem_info(ACL_HBM_MEM)
+        allocated, reserved = self._now.get("allocated_bytes", 0), self._now.get("reserved_bytes", 0)
+        capacity = "" if code else (f"NPU {self.device.device_id} has a total capacity of {readable(total)} of which "
+                                    f"{readable(free)} is free. ")
+        return (f"NPU out of memory. Tried to allocate {readable(nbytes)}. {capacity}Of the allocated memory "
+                f"{readable(allocated)} is allocated by mindtorch in {self._now.get('allocation', 0)} blocks, and "
+                f"{readable(reserved - allocated)} is reserved by mindtorch but unallocated.")
+
+
+def readable(nbytes: int) -> str:
+    """Bytes as PyTorch's messages write them."""
+    for unit, size in (("GiB", 1 << 30), ("MiB", MIB), ("KiB", 1 << 10)):
+        if nbytes >= size:
+            return f"{nbytes / size:.2f} {unit}"
+    return f"{nbytes} bytes"
+
+
+_allocators: dict[_Runtime, Allocator] = {}
+_lock = threading.Lock()
+
+
+def allocator_of(device: _Runtime) -> Allocator:
+    """The allocator of a device."""
+    found = _allocators.get(device)
+    if found is None:
+        with _lock:
+            found = _allocators.setdefault(device, Allocator(device)) if device not in _allocators else _allocators[device]
+            for gone in [old for old in _allocators if not old.initialized]:
+                del _allocators[gone]
+    return found
+
+
+def memory_info(device: _Runtime) -> tuple[int, int]:
+    """Free and total bytes of a device (``aclrtGetMemInfo``)."""
+    device.activate()
+    free, total, code = runtime.acl.rt.get_mem_info(ACL_HBM_MEM)
+    runtime.check(code, "aclrtGetMemInfo", device.name)
+    return free, total
+
+
+def current_block(address: int, device: _Runtime) -> Any:
+    """The block in use at an address of a device."""
+    return allocator_of(device).block_at(address)

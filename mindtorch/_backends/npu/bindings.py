@@ -1,0 +1,126 @@
+"""The binding table: what every ACLNN operator takes. Rows are text, read when an operator is first used.
+
+A row is the operator's name, the dtypes that an Ascend 910B takes, and the parameters of its first phase in the
+header's order and with the header's names, without the last two (workspaceSize and executor), which all have::
+
+    aclnnGather  bihfd  tensor self, int64 dim, tensor:48 index, out out
+    aclnnStd     hf     tensor self, ints? dim, int64 correction, bool keepdim, out out
+
+``?`` after the kind: the pointer may be null. Letters after ``:`` are the dtypes of a tensor that differ from the
+row's. A row may go on in lines that begin with a space.
+"""
+from __future__ import annotations
+
+from functools import cache
+from typing import NamedTuple
+
+from .rows import TABLE
+
+#: C type of a parameter's kind. Tensors are read (``tensor``), written (``out``) or both (``ref``).
+KINDS = {
+    "tensor": "aclTensor*",
+    "out": "aclTensor*",
+    "ref": "aclTensor*",
+    "tensors": "aclTensorList*",
+    "outs": "aclTensorList*",
+    "scalar": "aclScalar*",
+    "scalars": "aclScalarList*",
+    "ints": "aclIntArray*",
+    "bools": "aclBoolArray*",
+    "floats": "aclFloatArray*",
+    "bool": "bool",
+    "int": "int",
+    "int8": "int8_t",
+    "int32": "int32_t",
+    "int64": "int64_t",
+    "uint64": "uint64_t",
+    "float": "float",
+    "double": "double",
+    "dtype": "aclDataType",
+    "chars": "char*",
+}
+READ = frozenset({"tensor", "tensors", "ref"})
+WRITTEN = frozenset({"out", "outs", "ref"})
+
+#: The dtypes of a letter; digits are the bytes of signed integers.
+LETTERS = {
+    "b": ("bool",),
+    "i": ("uint8", "int8", "int16", "int32", "int64"),
+    "u": ("uint8",),
+    "1": ("int8",),
+    "2": ("int16",),
+    "4": ("int32",),
+    "8": ("int64",),
+    "h": ("float16", "bfloat16"),
+    "H": ("float16",),
+    "f": ("float32",),
+    "d": ("float64",),
+    "c": ("complex64", "complex128"),
+    "C": ("complex64",),
+}
+
+
+class Parameter(NamedTuple):
+    """A parameter of an operator's first phase."""
+
+    kind: str
+    name: str
+    optional: bool
+    #: Letters of the dtypes that a tensor may have.
+    takes: str
+
+
+class Binding:
+    """A row that has been read.
+
+    ``takes`` are the letters of the operator's dtypes, ``parameters`` those of its first phase but the last two,
+    ``phase_one`` the C types of all of them. ``reads`` and ``writes`` are positions of tensors and lists of tensors.
+    """
+
+    def __init__(self, name: str, takes: str, parameters: tuple[Parameter, ...]):
+        self.name, self.takes, self.parameters = name, takes, parameters
+        self.phase_one = [KINDS[parameter.kind] for parameter in parameters] + ["uint64_t*", "aclOpExecutor**"]
+        self.reads = tuple(i for i, parameter in enumerate(parameters) if parameter.kind in READ)
+        self.writes = tuple(i for i, parameter in enumerate(parameters) if parameter.kind in WRITTEN)
+
+    def __repr__(self) -> str:
+        return f"<Binding {self.name}>"
+
+
+_LINES: dict[str, str] = {
+    line.split(None, 1)[0]: line for line in TABLE.replace("\n ", " ").splitlines() if line
+}
+
+
+@cache
+def dtypes(takes: str) -> frozenset[str]:
+    """The names of the dtypes that some letters stand for."""
+    return frozenset(name for letter in takes for name in LETTERS[letter])
+
+
+def names() -> list[str]:
+    """The operators of the table, in its order."""
+    return list(_LINES)
+
+
+@cache
+def binding(name: str) -> Binding:
+    """The row of an operator.
+
+    Raises:
+        KeyError: if the table has no such operator.
+    """
+    if name not in _LINES:
+        raise KeyError(f"the NPU backend has no binding for {name!r}")
+    return read(_LINES[name])
+
+
+def read(line: str) -> Binding:
+    """A binding from the text of a row."""
+    name, takes, text = line.split(None, 2)
+    parameters = []
+    for part in text.split(","):
+        form, parameter = part.split()
+        kind, _, own = form.partition(":")
+        parameters.append(Parameter(kind.rstrip("?"), parameter, kind.endswith("?"), own or takes))
+    return Binding(name, takes, tuple(parameters))

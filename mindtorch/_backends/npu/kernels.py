@@ -1,0 +1,227 @@
+"""From ATen operators to ACLNN: the kernels of the NPU backend, made from its rows, and the fallback to the CPU.
+
+The meta kernel says what the outputs are; a row (``ops``) says which ACLNN operator computes them and with which values.
+What ACLNN does not take, a dtype or a number of dimensions, goes to the CPU and back, visibly: with a warning, once an
+operator, and in every trace.
+"""
+from __future__ import annotations
+
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+from ... import _device
+from ..._dispatch.dispatcher import TENSOR_TYPES, call_on, registry
+from ..._dispatch.keys import CPU, NPU, STRIDED
+from ..._dispatch.registry import Kernel, Operator
+from ..._dispatch.schema import REQUIRED
+from ..._tensor import Tensor, empty_tensor
+from ..common.forms import check_writable
+from ..common.layout import Spec
+from ..common.pointwise import Pointwise
+from ..common.results import pack
+from . import ops
+from .aclnn import launch
+from .bindings import binding, dtypes
+from .constants import ACLNN_MAX_SHAPE_RANK
+from .ops.row import Aclnn
+from .runtime import current_queue
+
+
+def takes(name: str, values: Any) -> bool:
+    """Whether an ACLNN operator takes these values: their dtypes and numbers of dimensions."""
+    for position, allowed in _tensor_dtypes(name):
+        value = values[position]
+        for tensor in value if isinstance(value, (list, tuple)) else (value,):
+            if tensor is not None and (tensor._dtype.name not in allowed or len(tensor.shape) > ACLNN_MAX_SHAPE_RANK):
+                return False
+    return True
+
+
+_allowed: dict[str, list[tuple[int, frozenset[str]]]] = {}
+
+
+def _tensor_dtypes(name: str) -> list[tuple[int, frozenset[str]]]:
+    found = _allowed.get(name)
+    if found is None:
+        row = binding(name)
+        tensors = sorted({*row.reads, *row.writes})
+        found = _allowed[name] = [(i, dtypes(row.parameters[i].takes)) for i in tensors]
+    return found
+
+
+def defaults_of(op: Operator) -> tuple[Any, ...]:
+    """The defaults of an operator's parameters, None for those without."""
+    return tuple(None if p.default is REQUIRED else p.default for p in op.schema.parameters)
+
+
+def device_of(args: Any) -> _device.device:
+    """The device that canonical arguments name, or that their first NPU tensor is on."""
+    for arg in args:
+        for item in arg if isinstance(arg, (list, tuple)) else (arg,):
+            if item.__class__ in TENSOR_TYPES and item._keys & NPU:
+                return item._device
+            if item.__class__ is _device.device and item.type == "npu":
+                return _device.resolve_device(item)
+    return _device.resolve_device("npu")
+
+
+def kernel_of(op: Operator, row: Aclnn, meta: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of a functional operator: describe the outputs, make them, have ACLNN fill them."""
+    defaults, count = defaults_of(op), len(op.schema.parameters)
+    on_cpu = fallback_of(op)
+
+    def kernel(*args: Any) -> Any:
+        specs = meta(*args)
+        if len(args) < count:
+            args = (*args, *defaults[len(args):])
+        if row.when is not None and not row.when(*args):
+            return on_cpu(*args)
+        device = device_of(args)
+        outs = [empty_tensor(spec, device) for spec in ((specs,) if specs.__class__ is Spec else specs)]
+        if any(out.numel() for out in outs):
+            name, values = row.call(args, outs)
+            if not takes(name, values):
+                return on_cpu(*args)
+            launch(name, values, current_queue(device.index or 0))
+        return outs[0] if specs.__class__ is Spec else pack(op, outs)
+
+    return kernel
+
+
+def inplace_kernel(op: Operator, row: Aclnn, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of a pointwise operator's in-place form: ACLNN writes into the tensor itself, where the result has its
+    shape and dtype and nothing else lies in its memory in another order; ``general`` does everything else.
+    """
+    defaults, count = defaults_of(op), len(op.schema.parameters)
+
+    def kernel(self: Tensor, *args: Any) -> Tensor:
+        spec = meta(self, *args)
+        args = (self, *args, *defaults[1 + len(args):]) if 1 + len(args) < count else (self, *args)
+        if spec.shape != tuple(self.shape) or spec.dtype is not self._dtype or row.when is not None and not row.when(*args):
+            return general(*args)
+        check_writable(self, args[1:])
+        if self.numel():
+            name, values = row.call(args, [self])
+            if not takes(name, values):
+                return general(*args)
+            launch(name, values, current_queue(self._device.index or 0))
+        return self
+
+    return kernel
+
+
+def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Callable[..., Any]:
+    """The kernel of an operator that exists in place only: ACLNN writes into its first argument."""
+    defaults, count = defaults_of(op), len(op.schema.parameters)
+    on_cpu = fallback_of(op)
+
+    def kernel(*args: Any) -> Any:
+        check(*args)
+        if len(args) < count:
+            args = (*args, *defaults[len(args):])
+        if row.when is not None and not row.when(*args):
+            return on_cpu(*args)
+        target = args[0]
+        if target.__class__ in TENSOR_TYPES:
+            check_writable(target, args[1:])
+            if not target.numel():
+                return target
+        for name, values in row.calls(args):
+            if not takes(name, values):
+                return on_cpu(*args)
+            launch(name, values, current_queue(device_of(args).index or 0))
+        return target
+
+    return kernel
+
+
+def find(op: Operator, backend: int) -> Kernel | None:
+    """The kernel of an operator that has a row."""
+    if backend != NPU:
+        return None
+    direct = ops.KERNELS.get(op.name)
+    if direct is not None:
+        return Kernel(direct, direct)
+    row = ops.ROWS.get(op.name)
+    meta = registry.meta_rows.get(op.name)
+    if row is not None and meta is not None:
+        make = writing_kernel if op.is_inplace else kernel_of
+        return Kernel(make(op, row, meta), row.origin)
+    if op.functional is not None and op.is_inplace:
+        row, meta = ops.ROWS.get(op.functional.name), registry.meta_rows.get(op.functional.name)
+        if row is not None and isinstance(meta, Pointwise):
+            return Kernel(inplace_kernel(op, row, meta, _general_form(op)), row.origin)
+    return None
+
+
+def _general_form(op: Operator) -> Callable[..., Any]:
+    """The kernel that the functional operator's gives: compute, then copy."""
+    from ..common import forms
+
+    kernel = forms.find(op, NPU)
+    assert kernel is not None
+    return kernel.fn
+
+
+# -- the CPU --------------------------------------------------------------------------------------------------------------
+
+_warned: set[str] = set()
+
+
+def fallback_of(op: Operator) -> Callable[..., Any]:
+    """Run an operator on the CPU: copy what it reads there, and what it returns or wrote back."""
+
+    def cpu_fallback(*args: Any) -> Any:
+        if op.name not in _warned:
+            _warned.add(op.name)
+            warnings.warn(f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and its operands are "
+                          "copied there and back", stacklevel=4)
+        device = device_of(args)
+        moved: dict[int, Tensor] = {}
+        result = call_on(op, "cpu", *[_to_host(arg, moved) for arg in args])
+        for position, parameter in enumerate(op.schema.parameters):
+            if position < len(args) and (parameter.writes or op.is_inplace and not position):
+                _write_back(args[position], moved)
+        return args[0] if op.is_inplace else _to_npu(result, device)
+
+    return cpu_fallback
+
+
+def _to_host(value: Any, moved: dict[int, Tensor]) -> Any:
+    if value.__class__ in TENSOR_TYPES:
+        if value._keys & NPU:
+            moved[id(value)] = host = value.detach().to("cpu")
+            return host
+        return value.detach()
+    if isinstance(value, (list, tuple)):
+        items = [_to_host(item, moved) for item in value]
+        return items if isinstance(value, list) else tuple(items)
+    if value.__class__ is _device.device and value.type == "npu":
+        return _device.CPU
+    return value
+
+
+def _write_back(value: Any, moved: dict[int, Tensor]) -> None:
+    for tensor in value if isinstance(value, (list, tuple)) else (value,):
+        host = moved.get(id(tensor))
+        if host is not None:
+            tensor.detach().copy_(host)
+
+
+def _to_npu(value: Any, device: _device.device) -> Any:
+    if value.__class__ in TENSOR_TYPES:
+        out = empty_tensor(Spec(tuple(value.shape), value._dtype, value._strides() if value._keys & STRIDED else None), device)
+        return out.copy_(value)
+    if isinstance(value, (list, tuple)):
+        items = [_to_npu(item, device) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
+
+
+def find_fallback(op: Operator, backend: int) -> Kernel | None:
+    """The CPU's kernel for an operator without a row."""
+    if backend != NPU or op.kernel(CPU) is None:
+        return None
+    function = fallback_of(op)
+    return Kernel(function, function, fallback=True)

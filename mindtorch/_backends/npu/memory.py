@@ -1,0 +1,257 @@
+"""Device memory under storages, and copies: host to device, back, and between devices.
+
+Copies run in the order of the current stream. From and to pageable host memory they wait: CANN's synchronous copy knows
+nothing of streams. With page-locked memory and ``non_blocking`` they are put into the stream.
+"""
+from __future__ import annotations
+
+import ctypes
+import weakref
+from functools import partial
+from typing import Any
+
+import numpy as np
+
+from ..._device import device as Device
+from ..._dispatch import observers
+from ..._storage import UntypedStorage
+from ..._tensor import Tensor, empty_tensor, from_array
+from ..common.layout import Spec
+from . import activities, runtime
+from .aclnn import launch
+from .allocator import Block, allocator_of
+from .constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
+from .runtime import Queue, check, current_queue, get_runtime
+
+KIND_NAMES = {ACL_MEMCPY_DEVICE_TO_DEVICE: "device to device", ACL_MEMCPY_DEVICE_TO_HOST: "device to host",
+              ACL_MEMCPY_HOST_TO_DEVICE: "host to device"}  # fmt: skip
+
+
+class Memory:
+    """A block of the caching allocator, for as long as something refers to this object.
+
+    ``writer`` is the stream and number of the operator that wrote it last.
+    """
+
+    __slots__ = ("address", "block", "device", "nbytes", "writer")
+
+    def __init__(self, nbytes: int, device: Device):
+        self.device, self.nbytes = get_runtime(device.index or 0), nbytes
+        self.block: Block | None = None
+        self.writer: tuple[Queue, int] | None = None
+        self.address = 0
+        if nbytes:
+            self.block = allocator_of(self.device).allocate(nbytes, current_queue(self.device.device_id))
+            self.address = self.block.ptr
+
+    def __del__(self) -> None:
+        block = getattr(self, "block", None)
+        if block is not None:
+            allocator_of(self.device).release(block)
+
+    def written(self, queue: Queue, number: int) -> None:
+        """Note who writes. A stream other than that of the allocation keeps the block from being reused too early only if
+        the user says so, with ``record_stream``, as in PyTorch.
+        """
+        self.writer = queue, number
+
+    def record_stream(self, stream: Any) -> None:
+        if self.block is not None:
+            allocator_of(self.device).record_stream(self.block, stream.queue)
+
+    def pending(self) -> tuple[Queue, list[str]] | None:
+        """The stream, and the operators in it up to the one that writes this memory, if it has not run yet. Never waits."""
+        if self.writer is None:
+            return None
+        queue, number = self.writer
+        names = queue.pending(number)
+        return (queue, names) if names else None
+
+    def grown(self, nbytes: int) -> Memory:
+        other = Memory(nbytes, self.device.device)
+        kept = min(nbytes, self.nbytes)
+        if nbytes > kept:
+            queue = current_queue(self.device.device_id)
+            check(runtime.acl.rt.memset_async(other.address, nbytes, 0, nbytes, queue.handle), "aclrtMemsetAsync", queue.runtime.name)
+            other.written(queue, queue.note("memset"))
+        if kept:
+            other.copy_from(self, kept)
+        return other
+
+    def copy_from(self, source: Memory | np.ndarray, nbytes: int) -> None:
+        if nbytes and isinstance(source, Memory):
+            between_devices(self, source, nbytes)
+        elif nbytes:
+            to_device(self, self.address, np.ascontiguousarray(source))
+
+    def read(self, nbytes: int) -> np.ndarray:
+        out = np.empty(nbytes, np.uint8)
+        to_host(out, self.address, self.device.device_id)
+        return out
+
+
+def copy_in_stream(target: int, source: int, nbytes: int, kind: int, queue: Queue) -> int:
+    """Put a copy into a stream (``aclrtMemcpyAsync``). Returns its number there."""
+    if observers.activity_observers:
+        with activities.timed("copy", KIND_NAMES[kind], queue):
+            code = runtime.acl.rt.memcpy_async(target, nbytes, source, nbytes, kind, queue.handle)
+    else:
+        code = runtime.acl.rt.memcpy_async(target, nbytes, source, nbytes, kind, queue.handle)
+    check(code, "aclrtMemcpyAsync", queue.runtime.name)
+    number = queue.note(f"copy {KIND_NAMES[kind]}")
+    if queue.runtime.blocking:
+        queue.synchronize()
+    return number
+
+
+def to_device(memory: Memory, address: int, array: np.ndarray, in_stream: bool = False) -> None:
+    """Copy a contiguous host array to a device address in ``memory``. With ``in_stream`` it returns before that has happened,
+    and keeps the array until it has.
+    """
+    queue = current_queue(memory.device.device_id)
+    if in_stream:
+        memory.written(queue, copy_in_stream(address, array.ctypes.data, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE, queue))
+        queue.defer(partial(id, array))  # it lives as long
+        return
+    queue.synchronize()
+    with activities.host("copy", KIND_NAMES[ACL_MEMCPY_HOST_TO_DEVICE], queue):
+        code = runtime.acl.rt.memcpy(address, array.nbytes, array.ctypes.data, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE)
+    check(code, "aclrtMemcpy", queue.runtime.name)
+
+
+def to_host(array: np.ndarray, address: int, device_id: int, in_stream: bool = False) -> None:
+    """Fill a contiguous host array from a device address, after what is in the current stream."""
+    if not array.nbytes:
+        return
+    queue = current_queue(device_id)
+    if in_stream:
+        copy_in_stream(array.ctypes.data, address, array.nbytes, ACL_MEMCPY_DEVICE_TO_HOST, queue)
+        queue.defer(partial(id, array))  # it lives as long
+        return
+    queue.synchronize()
+    with activities.host("copy", KIND_NAMES[ACL_MEMCPY_DEVICE_TO_HOST], queue):
+        code = runtime.acl.rt.memcpy(array.ctypes.data, array.nbytes, address, array.nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
+    check(code, "aclrtMemcpy", queue.runtime.name)
+
+
+def between_devices(target: Memory, source: Memory, nbytes: int) -> None:
+    """Copy bytes between two pieces of device memory, in the target's stream; another device's stream is waited for."""
+    queue = current_queue(target.device.device_id)
+    if source.device is not target.device:
+        current_queue(source.device.device_id).synchronize()
+        queue.runtime.activate()
+    number = copy_in_stream(target.address, source.address, nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, queue)
+    target.written(queue, number)
+    if source.device is not target.device:
+        queue.synchronize()
+
+
+def memory_of(tensor: Tensor) -> Memory:
+    """The device memory under an NPU tensor."""
+    memory = tensor.untyped_storage()._memory
+    assert isinstance(memory, Memory)
+    return memory
+
+
+def write(target: Tensor, source: Tensor, non_blocking: bool) -> None:
+    """``copy_`` into an NPU tensor from a tensor anywhere: broadcast and converted."""
+    if not target.numel():
+        return
+    if source._device.type == "npu":
+        if source._device != target._device:
+            source = _moved(source, target._device)
+        launch("aclnnInplaceCopy", (target, source), current_queue(target._device.index or 0))
+        return
+    values = source._host("copy")
+    with np.errstate(all="ignore"):
+        real = values.real if values.dtype.kind == "c" and not target._dtype.is_complex else values
+        array = np.ascontiguousarray(np.broadcast_to(real.astype(target._dtype.np, copy=False), tuple(target.shape)))
+    in_stream = non_blocking and source.is_pinned()
+    if target.is_contiguous():
+        address = memory_of(target).address + target._offset * target._dtype.itemsize
+        to_device(memory_of(target), address, array, in_stream)
+        return
+    staged = empty_tensor(Spec(tuple(target.shape), target._dtype), target._device)
+    to_device(memory_of(staged), memory_of(staged).address, array, in_stream)
+    launch("aclnnInplaceCopy", (target, staged), current_queue(target._device.index or 0))
+
+
+def _moved(source: Tensor, device: Device) -> Tensor:
+    """A contiguous copy of an NPU tensor on another NPU."""
+    dense = contiguous(source)
+    out = empty_tensor(Spec(tuple(source.shape), source._dtype), device)
+    between_devices(memory_of(out), memory_of(dense), dense.nbytes)
+    return out
+
+
+def contiguous(tensor: Tensor) -> Tensor:
+    """An NPU tensor of the same values that covers its storage from the start, without gaps: itself if it does."""
+    if tensor.is_contiguous() and not tensor._offset:
+        return tensor
+    out = empty_tensor(Spec(tuple(tensor.shape), tensor._dtype), tensor._device)
+    if out.numel():
+        launch("aclnnInplaceCopy", (out, tensor), current_queue(tensor._device.index or 0))
+    return out
+
+
+def read(tensor: Tensor) -> np.ndarray:
+    """The values of an NPU tensor as a fresh host array. Waits for the current stream."""
+    out = np.empty(tuple(tensor.shape), tensor._dtype.np)
+    dense = contiguous(tensor)
+    to_host(out, memory_of(dense).address if out.size else 0, tensor._device.index or 0)
+    return out
+
+
+def read_in_stream(tensor: Tensor) -> Tensor:
+    """The values of an NPU tensor in page-locked host memory, which holds them once the stream has got there."""
+    dense = contiguous(tensor)
+    out = pinned_empty(tuple(tensor.shape), tensor)
+    assert out._array is not None
+    to_host(out._array, memory_of(dense).address if out.numel() else 0, tensor._device.index or 0, in_stream=True)
+    return out
+
+
+# -- page-locked host memory ----------------------------------------------------------------------------------------------
+
+
+def _pinned_storage(nbytes: int) -> UntypedStorage:
+    """A CPU storage in page-locked memory (``aclrtMallocHost``), given back with it."""
+    device = get_runtime(runtime.thread.device)
+    device.activate()
+    pointer, code = runtime.acl.rt.malloc_host(max(nbytes, 1))
+    check(code, "aclrtMallocHost", device.name)
+    data = np.ctypeslib.as_array((ctypes.c_uint8 * max(nbytes, 1)).from_address(pointer))[:nbytes]
+    storage = UntypedStorage(data=data)
+    storage._pinned = weakref.finalize(data, _free_host, runtime.acl, pointer)
+    storage._pinned.atexit = False  # the runtime is gone by then, and its memory with it
+    storage.resizable = False
+    return storage
+
+
+def _free_host(acl: Any, pointer: int) -> None:
+    acl.rt.free_host(pointer)
+
+
+def pinned_empty(shape: tuple[int, ...], like: Tensor) -> Tensor:
+    """An uninitialised CPU tensor in page-locked memory, of the dtype of ``like``."""
+    storage = _pinned_storage(int(np.prod(shape)) * like._dtype.itemsize)
+    assert storage._bytes is not None
+    out = from_array(storage._bytes.view(like._dtype.np).reshape(shape), like._dtype)
+    out._storage, out._cell = storage, [0, storage]
+    storage.add_alias(out)
+    return out
+
+
+def pin_memory(tensor: Tensor) -> Tensor:
+    """A CPU tensor's copy in page-locked memory: itself if it lies there.
+
+    Raises:
+        RuntimeError: if it is not a CPU tensor.
+    """
+    if tensor._device.type != "cpu":
+        raise RuntimeError(f"cannot pin '{tensor._device}' tensor: only dense CPU tensors can be pinned")
+    if tensor.is_pinned():
+        return tensor
+    out = pinned_empty(tuple(tensor.shape), tensor)
+    np.copyto(out._array, tensor._host("pin_memory"))  # type: ignore[arg-type]
+    return out

@@ -1,0 +1,93 @@
+"""Which NPU there is: CANN's, where it loads, or the simulator behind the same interface.
+
+``MINDTORCH_NPU`` chooses: ``cann``, ``sim``, ``off``, or ``auto`` (the default: CANN where it loads, else the simulator).
+"""
+from __future__ import annotations
+
+import importlib.util
+import os
+import threading
+import warnings
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+from . import acl_loader
+from .libraries import Libraries
+
+MODES = ("auto", "sim", "cann", "off")
+
+
+@dataclass(frozen=True)
+class Provider:
+    """Where the two halves of CANN's interface come from: ``acl``, pyACL's module, and ``find(name)``, the address of a C
+    function of the operator libraries.
+    """
+
+    acl: Any
+    find: Callable[[str], int | None]
+    simulated: bool
+
+
+_lock = threading.Lock()
+_loaded: Provider | None = None
+
+
+def mode() -> str:
+    """What ``MINDTORCH_NPU`` says.
+
+    Raises:
+        RuntimeError: if it is none of the four.
+    """
+    chosen = os.environ.get("MINDTORCH_NPU", "auto").lower() or "auto"
+    if chosen not in MODES:
+        raise RuntimeError(f"MINDTORCH_NPU={chosen!r} is not one of {', '.join(MODES)}")
+    return chosen
+
+
+def is_installed() -> bool:
+    """Whether there is any sign of CANN on this machine: worth the attempt to load it."""
+    return bool(acl_loader._existing_dirs(acl_loader.library_dirs())) or importlib.util.find_spec("acl") is not None
+
+
+def load() -> Provider:
+    """The provider, chosen once. A failed attempt is not remembered.
+
+    Raises:
+        RuntimeError: if the NPU is switched off, or CANN is asked for and does not load; it says what was looked for.
+    """
+    global _loaded
+    if _loaded is None:
+        with _lock:
+            if _loaded is None:
+                _loaded = _choose(mode())
+    return _loaded
+
+
+def _choose(chosen: str) -> Provider:
+    if chosen == "off":
+        raise RuntimeError("the NPU is switched off: MINDTORCH_NPU=off. Unset it, or set it to auto, sim or cann.")
+    if chosen == "cann":
+        try:
+            return cann()
+        except (ImportError, OSError) as error:
+            raise RuntimeError(f"MINDTORCH_NPU=cann, but CANN does not load: {error}") from error
+    if chosen == "auto" and is_installed():
+        try:
+            return cann()
+        except (ImportError, OSError) as error:
+            warnings.warn(f"CANN seems to be installed, but does not load; the NPU is simulated: {error}", stacklevel=4)
+    from . import simulator  # not paid for where there is CANN
+
+    return Provider(simulator.acl, simulator.find, True)
+
+
+def cann() -> Provider:
+    """CANN itself.
+
+    Raises:
+        ImportError: if pyACL does not load.
+        OSError: if the operator libraries do not.
+    """
+    acl = acl_loader.ensure_acl()
+    return Provider(acl, Libraries().find, False)

@@ -1,0 +1,15 @@
+"""The ACLNN operators that mindtorch calls, one row an operator, by family. `bindings.py` says how a row reads.
+
+Dtypes are those of the Atlas A2 (Ascend 910B) in CANN's operator documentation and, where that names only what all
+products have in common, in the checks of the operators' sources (the ops-math and ops-nn repositories).
+"""
+from __future__ import annotations
+
+from . import activation, comparison, creation, indexing, linalg, nn, pointwise, reduction, shape, sorting
+
+TABLE = "".join(
+    family.ROWS
+    for family in (
+        pointwise, comparison, activation, reduction, sorting, linalg, shape, indexing, creation, nn
+    )
+)  # fmt: skip

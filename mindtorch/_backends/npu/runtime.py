@@ -1,0 +1,336 @@
+"""The runtime of one device: its context, its streams' queues, what their pending work still needs, and CANN's errors.
+
+All calls go to ``acl``, pyACL's module or whatever stands in for it.
+"""
+from __future__ import annotations
+
+import atexit
+import ctypes
+import os
+import threading
+from collections import deque
+from collections.abc import Callable
+from itertools import count
+from typing import Any
+
+from ..._device import device as Device
+from . import activities, provider
+from .constants import ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_REPEATED_INIT, ACL_STREAM_STATUS_COMPLETE, ERROR_NAMES
+
+acl: Any = None  #: pyACL's module; None until the first use, or what a test puts here
+_lock = threading.RLock()
+_runtimes: dict[int, _Runtime] = {}
+
+
+class AclError(RuntimeError):
+    """A call into CANN returned another code than 0: ``call``, ``code``, ``name`` of the code, and the device's words."""
+
+    def __init__(self, call: str, code: int, device: str, message: str):
+        self.call, self.code, self.name = call, code, ERROR_NAMES.get(code, "unknown error")
+        detail = f": {message}" if message else ""
+        super().__init__(f"{call} failed on {device} with {self.name} ({code}){detail}")
+
+
+def module() -> Any:
+    """pyACL, loaded on first use.
+
+    Raises:
+        RuntimeError: if there is no NPU; it says why.
+    """
+    global acl
+    if acl is None:
+        with _lock:
+            if acl is None:
+                acl = provider.load().acl
+    return acl
+
+
+def recent_message() -> str:
+    """What the device said about the last error of this thread, CANN's ``aclGetRecentErrMsg``; '' if nothing."""
+    try:
+        address = provider.load().find("aclGetRecentErrMsg")
+    except RuntimeError:
+        return ""
+    if not address:
+        return ""
+    text = ctypes.CFUNCTYPE(ctypes.c_char_p)(address)()
+    return text.decode(errors="replace").strip() if text else ""
+
+
+def check(code: int, call: str, device: str = "npu") -> None:
+    """Raise what a return code other than 0 means.
+
+    Raises:
+        AclError: naming the call, the code and the device's own message.
+    """
+    if code:
+        raise AclError(call, code, device, recent_message())
+
+
+class Queue:
+    """A stream of a device: what was put into it and is not known to be finished, and what is freed after that.
+
+    ``enqueued`` counts operators, ``finished`` how many of them are known to be done.
+    """
+
+    def __init__(self, runtime: _Runtime, handle: int, number: int):
+        self.runtime, self.handle, self.number = runtime, handle, number
+        self.enqueued = self.finished = 0
+        self.log: deque[tuple[int, str]] = deque(maxlen=4096)
+        self.deferred: deque[Callable[[], Any]] = deque()
+        self.freed: dict[int, tuple[int, int]] = {}  #: cached memory that pending work may still use: number, bytes
+        self.marks: deque[Any] = deque()  #: events around operators, while somebody observes
+        self._next = count(1).__next__
+
+    def __repr__(self) -> str:
+        return f"<stream {self.number} of {self.runtime.name}, {self.enqueued - self.finished} pending>"
+
+    def note(self, name: str) -> int:
+        """Remember that an operator was put into the stream. Returns its number."""
+        number = self.enqueued = self._next()
+        self.log.append((number, name))
+        return number
+
+    def is_idle(self) -> bool:
+        """Whether all that was put into the stream has run, as far as is known without waiting (``stream_query``)."""
+        if self.enqueued == self.finished:
+            return True
+        self.runtime.activate()
+        status, code = acl.rt.stream_query(self.handle)
+        return not code and status == ACL_STREAM_STATUS_COMPLETE
+
+    def pending(self, until: int | None = None) -> list[str]:
+        """The operators that wait or run, oldest first, up to number ``until``. Never waits."""
+        last = self.enqueued if until is None else until
+        if self.finished >= last or self.is_idle():
+            return []
+        return [name for number, name in tuple(self.log) if self.finished < number <= last]
+
+    def defer(self, release: Callable[[], Any]) -> None:
+        """Have ``release()`` called after the work that is in the stream now."""
+        self.deferred.append(release)
+
+    def note_free(self, ptr: int, nbytes: int) -> None:
+        """Remember that memory went back to the stream's pool while work that may use it was pending."""
+        self.freed[ptr] = self.enqueued, nbytes
+
+    def deferred_frees(self) -> int:
+        """How many pieces of memory wait for the stream before anybody else may have them."""
+        return len(self.deferred) + len(self.freed)
+
+    def synchronize(self) -> None:
+        """Wait for the stream, then free what was deferred, in order.
+
+        Raises:
+            AclError: if something in the stream failed; what was deferred is freed all the same.
+        """
+        last, releases = self.enqueued, len(self.deferred)
+        self.runtime.activate()
+        with activities.host("sync", "synchronize", self):
+            code = acl.rt.synchronize_stream(self.handle)
+        self.settle(last, releases)
+        check(code, "aclrtSynchronizeStream", self.runtime.name)
+
+    def settle(self, last: int, releases: int) -> None:
+        """Note that all up to number ``last`` has run, and free the first ``releases`` of what was deferred."""
+        self.finished = max(self.finished, last)
+        log = self.log
+        while log and log[0][0] <= last:
+            log.popleft()
+        for ptr, (number, nbytes) in list(self.freed.items()):
+            if number <= last:
+                self.freed.pop(ptr, None)
+                activities.note("free", f"{nbytes} bytes at {ptr:#x}", self)
+        for _ in range(releases):
+            try:
+                release = self.deferred.popleft()
+            except IndexError:  # another thread drained it
+                break
+            release()
+        if self.marks:
+            activities.resolve(self)
+
+
+class _Thread(threading.local):
+    """What a thread has chosen: its device, and its stream on each device."""
+
+    device = 0
+    active: _Runtime | None = None
+
+    def __init__(self) -> None:
+        self.queues: dict[int, Queue] = {}
+
+
+thread = _Thread()
+
+
+class _Runtime:
+    """One device. ``context`` and ``stream`` are pyACL's handles; ``queue`` is the default stream's."""
+
+    def __init__(self, device_id: int = 0):
+        self.device_id = device_id
+        self.name = f"npu:{device_id}"
+        self.device = Device("npu", device_id)
+        self.initialized = False
+        self.context: int | None = None
+        self.queues: list[Queue] = []
+        self.blocking = False  #: ``ACL_LAUNCH_BLOCKING=1``: wait after every operator
+        self.at_finalize: list[Callable[[], None]] = []
+        self._lock = threading.RLock()
+        self._numbers = count().__next__
+
+    @property
+    def queue(self) -> Queue:
+        """The default stream's queue."""
+        return self.queues[0]
+
+    @property
+    def stream(self) -> int | None:
+        """The default stream's handle."""
+        return self.queues[0].handle if self.queues else None
+
+    def init(self) -> _Runtime:
+        """Start ACL if nobody did, and make the device's context and default stream.
+
+        Raises:
+            RuntimeError: if there is no NPU, or no such device.
+        """
+        with self._lock:
+            if self.initialized:
+                return self
+            rt = module().rt
+            code = acl.init()
+            if code not in (ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_REPEATED_INIT):
+                check(code, "aclInit", self.name)
+            devices, code = rt.get_device_count()
+            check(code, "aclrtGetDeviceCount", self.name)
+            if self.device_id >= devices:
+                raise RuntimeError(f"invalid device ordinal: npu:{self.device_id}, but there are {devices} NPU devices")
+            check(rt.set_device(self.device_id), "aclrtSetDevice", self.name)
+            self.context, code = rt.create_context(self.device_id)
+            check(code, "aclrtCreateContext", self.name)
+            self.initialized = True
+            self.activate()
+            self.blocking = os.environ.get("ACL_LAUNCH_BLOCKING") == "1"
+            self.new_queue()
+        return self
+
+    def new_queue(self, priority: int = 0) -> Queue:
+        """A new stream (``aclrtCreateStream``)."""
+        self.activate()
+        handle, code = acl.rt.create_stream_with_config(priority, 0) if priority else acl.rt.create_stream()
+        check(code, "aclrtCreateStream", self.name)
+        queue = Queue(self, handle, self._numbers())
+        self.queues.append(queue)
+        return queue
+
+    def drop_queue(self, queue: Queue) -> None:
+        """Destroy a stream, after what is in it (``aclrtDestroyStream``)."""
+        if queue not in self.queues:
+            return
+        self.queues.remove(queue)
+        try:
+            queue.synchronize()
+        finally:
+            check(acl.rt.destroy_stream(queue.handle), "aclrtDestroyStream", self.name)
+
+    def activate(self) -> None:
+        """Make this device's context the calling thread's."""
+        if thread.active is not self:
+            check(acl.rt.set_context(self.context), "aclrtSetCurrentContext", self.name)
+            thread.active = self
+
+    def defer_free(self, ptr: int) -> None:
+        """Give memory of ``acl.rt.malloc`` back after the work that is in the default stream now."""
+
+        def release() -> None:
+            self.activate()
+            check(acl.rt.free(ptr), "aclrtFree", self.name)
+
+        self.queue.defer(release)
+
+    def synchronize(self) -> None:
+        """Wait for the default stream, then free what was deferred, in order.
+
+        Raises:
+            AclError: if something in the stream failed.
+        """
+        self.queue.synchronize()
+
+    def synchronize_device(self) -> None:
+        """Wait for all streams of the device; each frees what was deferred in it.
+
+        Raises:
+            AclError: of the first stream that failed, after all were waited for.
+        """
+        failed: AclError | None = None
+        for queue in list(self.queues):
+            try:
+                queue.synchronize()
+            except AclError as error:
+                failed = failed or error
+        if failed is not None:
+            raise failed
+
+    def finalize(self) -> None:
+        """Give everything back: wait, free, destroy the streams and the context, reset the device."""
+        with self._lock:
+            if not self.initialized:
+                return
+            self.activate()
+            for queue in self.queues:
+                acl.rt.synchronize_stream(queue.handle)  # what failed was, or will never be, reported to somebody else
+                queue.settle(queue.enqueued, len(queue.deferred))
+            for release in self.at_finalize:
+                release()
+            for queue in reversed(self.queues):
+                acl.rt.destroy_stream(queue.handle)
+            self.queues.clear()
+            acl.rt.destroy_context(self.context)
+            acl.rt.reset_device(self.device_id)
+            self.initialized, self.context = False, None
+            thread.active = None
+
+
+def get_runtime(device_id: int = 0) -> _Runtime:
+    """The runtime of a device, started on first use.
+
+    Raises:
+        RuntimeError: if there is no NPU, or no such device.
+    """
+    found = _runtimes.get(device_id)
+    if found is None or not found.initialized:
+        with _lock:
+            found = _runtimes.get(device_id)
+            if found is None or not found.initialized:
+                found = _runtimes[device_id] = _Runtime(device_id).init()
+    return found
+
+
+def runtimes() -> list[_Runtime]:
+    """The devices that were started."""
+    return [runtime for runtime in _runtimes.values() if runtime.initialized]
+
+
+def finalize() -> None:
+    """Give back all devices and ACL itself; the next use starts anew. Called at exit."""
+    with _lock:
+        started = runtimes()
+        for runtime in started:
+            runtime.finalize()
+        _runtimes.clear()
+        if started:
+            acl.finalize()
+
+
+atexit.register(finalize)
+
+
+def current_queue(device_id: int) -> Queue:
+    """The calling thread's current stream on a device, whose context is made the thread's."""
+    queue = thread.queues.get(device_id)
+    if queue is None or not queue.runtime.initialized:
+        queue = thread.queues[device_id] = get_runtime(device_id).queue
+    if thread.active is not queue.runtime:
+        queue.runtime.activate()
+    return queue

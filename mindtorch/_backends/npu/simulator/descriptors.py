@@ -1,0 +1,294 @@
+"""ACLNN's descriptors (acl/acl_meta.h): tensors, scalars, arrays and lists, and the C functions that make them.
+
+Each function carries its C declaration; ``library.py`` makes C function pointers from these.
+"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from math import prod
+from typing import Any, TypeVar
+
+import numpy as np
+
+from ...._dtype import DTYPES
+from ..constants import ACL_ERROR_INVALID_PARAM, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, DTYPE_NAMES
+from . import errors, handles
+from .errors import Fault
+from .memory import Memory
+
+F = TypeVar("F", bound=Callable[..., Any])
+
+#: C functions of the operator libraries that are not operators: the declaration, and the function.
+FUNCTIONS: dict[str, tuple[str, Callable[..., Any]]] = {}
+
+
+def declared(declaration: str) -> Callable[[F], F]:
+    """Export a function under its C declaration."""
+
+    def export(function: F) -> F:
+        FUNCTIONS[declaration.split("(")[0].split()[-1]] = declaration, function
+        return function
+
+    return export
+
+
+class _NumpyTypes(dict[int, np.dtype]):
+    """NumPy's dtype of an aclDataType, looked up when first used: bfloat16 needs ml_dtypes."""
+
+    def __missing__(self, code: int) -> np.dtype:
+        if code not in DTYPE_NAMES:
+            raise Fault(ACLNN_ERR_PARAM_INVALID, f"aclDataType {code} is not supported")
+        found = self[code] = DTYPES[DTYPE_NAMES[code]].np
+        return found
+
+
+NUMPY = _NumpyTypes()
+
+
+class AclTensor:
+    """An aclTensor: a view of memory. ``stride`` and ``offset`` count elements, ``strides`` bytes; ``data`` is an address."""
+
+    __slots__ = ("code", "data", "dtype", "format", "offset", "shape", "storage", "stride", "strides", "__dict__")
+    label = "aclTensor"
+
+    def __init__(self, shape: tuple[int, ...], code: int, stride: tuple[int, ...], offset: int, format: int,
+                 storage: tuple[int, ...], data: int | None):
+        self.shape, self.code, self.stride, self.offset, self.format = shape, code, stride, offset, format
+        self.storage, self.data = storage, data or 0
+        self.dtype = dtype = NUMPY[code]
+        size = dtype.itemsize
+        self.strides = tuple([step * size for step in stride])
+
+    @property
+    def address(self) -> int:
+        """Where the first element is."""
+        return self.data + self.offset * self.dtype.itemsize
+
+    @property
+    def numel(self) -> int:
+        return prod(self.shape)
+
+    def extent(self) -> tuple[int, int]:
+        """The first byte, and the one after the last, that the elements lie in."""
+        low = high = self.address
+        for size, step in zip(self.shape, self.strides):
+            if step < 0:
+                low += (size - 1) * step
+            else:
+                high += (size - 1) * step
+        return low, high + self.dtype.itemsize
+
+    def view(self, memory: Memory, buffer: Any) -> np.ndarray:
+        """The elements, as an array over one of the buffers of the device's memory.
+
+        Raises:
+            ValueError: if they do not lie in the memory.
+        """
+        try:
+            return np.ndarray(
+                self.shape, self.dtype, buffer, self.data + self.offset * self.dtype.itemsize - memory.base, self.strides
+            )
+        except (TypeError, ValueError):
+            if 0 in self.shape:
+                return np.empty(self.shape, self.dtype)
+            low, high = self.extent()
+            raise ValueError(f"{low:#x} to {high:#x} is not in the device's memory") from None
+
+
+class AclScalar:
+    """An aclScalar: a NumPy scalar."""
+
+    __slots__ = ("value",)
+    label = "aclScalar"
+
+    def __init__(self, value: Any):
+        self.value = value
+
+
+class AclIntArray:
+    """An aclIntArray, aclBoolArray or aclFloatArray: a tuple of numbers."""
+
+    __slots__ = ("value",)
+    label = "aclIntArray"
+
+    def __init__(self, value: tuple[Any, ...]):
+        self.value = value
+
+
+class AclBoolArray(AclIntArray):
+    __slots__ = ()
+    label = "aclBoolArray"
+
+
+class AclFloatArray(AclIntArray):
+    __slots__ = ()
+    label = "aclFloatArray"
+
+
+class AclTensorList:
+    """An aclTensorList; it owns its tensors: they are destroyed with it. ``members`` are their handles."""
+
+    __slots__ = ("members", "value")
+    label = "aclTensorList"
+    of: type = AclTensor
+
+    def __init__(self, members: list[int]):
+        self.members = members
+        self.value = [handles.get(member, self.of, ACL_ERROR_INVALID_PARAM) for member in members]
+
+
+class AclScalarList(AclTensorList):
+    __slots__ = ()
+    label = "aclScalarList"
+    of = AclScalar
+
+
+# -- making and destroying -------------------------------------------------------------------------------------------
+
+
+@declared("aclTensor* aclCreateTensor(int64_t*, uint64_t, aclDataType, int64_t*, int64_t, aclFormat, int64_t*, uint64_t, "
+          "void*)")
+def create_tensor(dims: Any, rank: int, code: int, stride: Any, offset: int, format: int, storage: Any, storage_rank: int,
+                  data: int | None) -> int:
+    return handles.add(read_tensor(dims, rank, code, stride, offset, format, storage, storage_rank, data))
+
+
+def read_tensor(dims: Any, rank: int, code: int, stride: Any, offset: int, format: int, storage: Any, storage_rank: int,
+                data: int | None) -> AclTensor:
+    """A descriptor from its C arguments. No stride: a contiguous one."""
+    shape = tuple(dims[:rank])
+    steps = tuple(stride[:rank]) if stride else contiguous(shape)
+    return AclTensor(shape, code, steps, offset, format, tuple(storage[:storage_rank]), data)
+
+
+def contiguous(shape: tuple[int, ...]) -> tuple[int, ...]:
+    """The strides of a contiguous tensor."""
+    return tuple(prod(shape[i + 1 :]) for i in range(len(shape)))
+
+
+@declared("aclScalar* aclCreateScalar(void*, aclDataType)")
+def create_scalar(value: int | None, code: int) -> int:
+    if value is None:
+        raise Fault(ACLNN_ERR_PARAM_NULLPTR, "aclCreateScalar: value is null")
+    dtype = NUMPY[code]
+    return handles.add(AclScalar(np.frombuffer(ctypes.string_at(value, dtype.itemsize), dtype)[0]))
+
+
+def _arrays(kind: type[AclIntArray], convert: Callable[[Any], Any]) -> Callable[[Any, int], int]:
+    def create(values: Any, size: int) -> int:
+        return handles.add(kind(tuple([convert(value) for value in values[:size]])))
+
+    return create
+
+
+declared("aclIntArray* aclCreateIntArray(int64_t*, uint64_t)")(_arrays(AclIntArray, int))
+declared("aclBoolArray* aclCreateBoolArray(bool*, uint64_t)")(_arrays(AclBoolArray, bool))
+declared("aclFloatArray* aclCreateFloatArray(float*, uint64_t)")(_arrays(AclFloatArray, float))
+
+
+@declared("aclTensorList* aclCreateTensorList(aclTensor**, uint64_t)")
+def create_tensor_list(members: Any, size: int) -> int:
+    return handles.add(AclTensorList(members[:size]))
+
+
+@declared("aclScalarList* aclCreateScalarList(aclScalar**, uint64_t)")
+def create_scalar_list(members: Any, size: int) -> int:
+    return handles.add(AclScalarList(members[:size]))
+
+
+def _destroyer(kind: type) -> Callable[[int | None], int]:
+    def destroy(handle: int | None) -> int:
+        thing = handles.remove(handle, kind, ACLNN_ERR_PARAM_INVALID)
+        for member in getattr(thing, "members", ()):
+            handles.remove(member, kind.of, ACLNN_ERR_PARAM_INVALID)
+        return 0
+
+    return destroy
+
+
+for kind in (AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList):
+    declared(f"aclnnStatus aclDestroy{kind.__name__[3:]}({kind.label}*)")(_destroyer(kind))
+
+
+# -- asking ----------------------------------------------------------------------------------------------------------
+
+
+def _asked(handle: int | None, kind: type) -> Any:
+    if handle is None:
+        raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"a null pointer where a {kind.label} belongs")
+    return handles.get(handle, kind, ACLNN_ERR_PARAM_INVALID)
+
+
+def _numbers(attribute: str) -> Callable[[int | None, Any, Any], int]:
+    """A function that gives some of a tensor's numbers: an array, which lives as long as the tensor, and its length."""
+
+    def ask(handle: int | None, numbers: Any, size: Any) -> int:
+        tensor = _asked(handle, AclTensor)
+        values = getattr(tensor, attribute)
+        array = tensor.__dict__[f"{attribute} in C"] = (ctypes.c_int64 * max(len(values), 1))(*values)
+        numbers[0], size[0] = ctypes.addressof(array), len(values)
+        return 0
+
+    return ask
+
+
+declared("aclnnStatus aclGetViewShape(aclTensor*, int64_t**, uint64_t*)")(_numbers("shape"))
+declared("aclnnStatus aclGetViewStrides(aclTensor*, int64_t**, uint64_t*)")(_numbers("stride"))
+declared("aclnnStatus aclGetStorageShape(aclTensor*, int64_t**, uint64_t*)")(_numbers("storage"))
+
+
+def _attribute(kind: type, attribute: str) -> Callable[[int | None, Any], int]:
+    def ask(handle: int | None, result: Any) -> int:
+        result[0] = getattr(_asked(handle, kind), attribute)
+        return 0
+
+    return ask
+
+
+declared("aclnnStatus aclGetViewOffset(aclTensor*, int64_t*)")(_attribute(AclTensor, "offset"))
+declared("aclnnStatus aclGetDataType(aclTensor*, aclDataType*)")(_attribute(AclTensor, "code"))
+declared("aclnnStatus aclGetFormat(aclTensor*, aclFormat*)")(_attribute(AclTensor, "format"))
+declared("aclnnStatus aclGetRawTensorAddr(aclTensor*, void**)")(_attribute(AclTensor, "data"))
+
+
+@declared("aclnnStatus aclSetRawTensorAddr(aclTensor*, void*)")
+def set_raw_tensor_addr(handle: int | None, address: int | None) -> int:
+    _asked(handle, AclTensor).data = address or 0
+    return 0
+
+
+def _size(kind: type) -> Callable[[int | None, Any], int]:
+    def ask(handle: int | None, size: Any) -> int:
+        size[0] = len(_asked(handle, kind).value)
+        return 0
+
+    return ask
+
+
+for kind, name in ((AclIntArray, "array"), (AclBoolArray, "array"), (AclFloatArray, "array"),
+                   (AclTensorList, "list"), (AclScalarList, "list")):
+    declared(f"aclnnStatus aclGet{kind.__name__[3:]}Size({kind.label}*, uint64_t*)")(_size(kind))
+
+
+# -- the library -----------------------------------------------------------------------------------------------------
+
+
+@declared("aclnnStatus aclnnInit(char*)")
+def aclnn_init(config: int | None) -> int:
+    return 0
+
+
+@declared("aclnnStatus aclnnFinalize()")
+def aclnn_finalize() -> int:
+    return 0
+
+
+@declared("char* aclGetRecentErrMsg()")
+def recent_error_message() -> int | None:
+    return errors.recent_message()
+
+
+@declared("size_t aclDataTypeSize(aclDataType)")
+def data_type_size(code: int) -> int:
+    return NUMPY[code].itemsize if code in DTYPE_NAMES else 0

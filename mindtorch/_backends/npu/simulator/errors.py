@@ -1,0 +1,50 @@
+"""Return codes: what goes wrong inside is raised as a ``Fault``, and turned into CANN's code at the interface."""
+from __future__ import annotations
+
+import ctypes
+import threading
+from typing import Any
+
+
+class Fault(Exception):
+    """Something that CANN reports by a return code: ``code`` and, for ``aclGetRecentErrMsg``, ``message``."""
+
+    def __init__(self, code: int, message: str):
+        super().__init__(message)
+        self.code, self.message = code, message
+
+
+class _Thread(threading.local):
+    """The last error of a thread."""
+
+    code = 0
+    message: str | None = None
+    buffer: Any = None
+
+
+_thread = _Thread()
+
+
+def remember(code: int, message: str) -> None:
+    """Make this the calling thread's last error."""
+    _thread.code, _thread.message = code, message
+
+
+def last_code(clear: bool) -> int:
+    """The code of the calling thread's last error, 0 if there was none (``aclrtGetLastError``, ``aclrtPeekAtLastError``)."""
+    code = _thread.code
+    if clear:
+        _thread.code = 0
+    return code
+
+
+def recent_message() -> int | None:
+    """The address of the calling thread's last message, which is forgotten by that, or None (``aclGetRecentErrMsg``).
+
+    The text stays valid until the thread asks again.
+    """
+    message, _thread.message = _thread.message, None
+    if message is None:
+        return None
+    _thread.buffer = ctypes.create_string_buffer(message.encode())
+    return ctypes.addressof(_thread.buffer)

@@ -1,0 +1,237 @@
+"""ACLNN operators in two phases: the first reads descriptors and makes an executor, the second queues a launch."""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...._dtype import DTYPES
+from ..bindings import WRITTEN, Binding, Parameter, dtypes
+from ..constants import (
+    ACL_DT_UNDEFINED,
+    ACLNN_ERR_PARAM_INVALID,
+    ACLNN_ERR_PARAM_NULLPTR,
+    ACLNN_MAX_SHAPE_RANK,
+    DATA_TYPES,
+    DTYPE_NAMES,
+)
+from . import faults, handles, watch
+from .descriptors import (
+    AclBoolArray,
+    AclFloatArray,
+    AclIntArray,
+    AclScalar,
+    AclScalarList,
+    AclTensor,
+    AclTensorList,
+    declared,
+)
+from .devices import machine, stream_of
+from .errors import Fault
+from .memory import ALIGNMENT
+from .streams import Stream, Task
+
+#: Bytes of workspace that an operator asks for; others need none.
+WORKSPACES = dict.fromkeys(("aclnnMatmul", "aclnnMm", "aclnnBatchMatMul", "aclnnAddmm", "aclnnBaddbmm", "aclnnReduceSum", "aclnnMean", "aclnnConvolution", "aclnnConvolutionBackward", "aclnnSort", "aclnnTopk", "aclnnCumsum"), 16 * ALIGNMENT)
+
+
+class AclOpExecutor:
+    """An aclOpExecutor: what an operator was asked to do."""
+
+    __slots__ = ("operator", "repeatable", "values")
+    label = "aclOpExecutor"
+
+    def __init__(self, operator: Operator, values: list[Any]):
+        self.operator, self.values, self.repeatable = operator, values, False
+
+
+@declared("aclnnStatus aclDestroyAclOpExecutor(aclOpExecutor*)")
+def destroy_executor(handle: int | None) -> int:
+    handles.remove(handle, AclOpExecutor, ACLNN_ERR_PARAM_INVALID)
+    return 0
+
+
+@declared("aclnnStatus aclSetAclOpExecutorRepeatable(aclOpExecutor*)")
+def set_executor_repeatable(handle: int | None) -> int:
+    handles.get(handle, AclOpExecutor, ACLNN_ERR_PARAM_INVALID).repeatable = True
+    return 0
+
+
+class Operator:
+    """An operator of the table with its kernel. ``phase_one`` and ``phase_two`` are the bodies of its two C functions."""
+
+    def __init__(self, binding: Binding, kernel: Callable[..., Any]):
+        self.name, self.kernel, self.parameters = binding.name, kernel, binding.parameters
+        self.writes = tuple(parameter.kind in WRITTEN for parameter in binding.parameters)
+        self.workspace = WORKSPACES.get(binding.name, 0)
+        self._readers = [reader(binding.name, parameter) for parameter in binding.parameters]
+
+    def __repr__(self) -> str:
+        return self.name
+
+    def phase_one(self, *arguments: Any) -> int:
+        """aclnnXxxGetWorkspaceSize."""
+        if faults.armed and (fault := faults.strike(self.name, 1)):
+            raise fault
+        size, executor = arguments[-2:]
+        if not size or not executor:
+            raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{self.name}: workspaceSize or executor is null")
+        values = [read(argument) for read, argument in zip(self._readers, arguments)]
+        size[0] = self.workspace
+        executor[0] = handles.add(AclOpExecutor(self, values))
+        return 0
+
+    def phase_two(self, workspace: int | None, size: int, executor: int | None, stream: int | None) -> int:
+        """aclnnXxx. The executor is used up, and everything is read: the descriptors may be destroyed after this."""
+        found = handles.get(executor, AclOpExecutor, ACLNN_ERR_PARAM_INVALID)
+        if not found.repeatable:
+            handles.remove(executor, AclOpExecutor, ACLNN_ERR_PARAM_INVALID)
+        queue = stream_of(stream)
+        launch = Launch(found.operator, found.values)
+        if faults.armed:
+            if fault := faults.strike(self.name, 2):
+                raise fault
+            launch.fault = faults.strike(self.name, "async")
+        if found.operator.workspace:
+            launch.workspace = self._workspace(queue, workspace, size)
+        sanitizer = watch.active
+        if sanitizer is not None:
+            sanitizer.launch(queue, launch)
+        queue.submit(launch)
+        return 0
+
+    def _workspace(self, stream: Stream, address: int | None, size: int) -> tuple[int, int]:
+        if address is None or size < self.workspace:
+            raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{self.name} needs a workspace of {self.workspace} bytes, got {size}")
+        if not stream.device.memory.holds(address):
+            if watch.active is not None:
+                watch.active.host_pointer(self.name, address, "workspace")
+            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{self.name}: the workspace {address:#x} is not in {stream.device}")
+        return address, self.workspace
+
+
+class Launch(Task):
+    """A kernel in a stream's queue, with what it works on."""
+
+    __slots__ = ("fault", "operator", "values", "workspace")
+
+    def __init__(self, operator: Operator, values: list[Any]):
+        self.operator, self.values = operator, values
+        self.fault: Fault | None = None
+        self.workspace: tuple[int, int] | None = None  #: address and size
+
+    def __repr__(self) -> str:
+        return self.operator.name
+
+    def run(self, stream: Stream) -> None:
+        if faults.pace or faults.lost:
+            stream.pause(self.operator.name)
+        if self.fault is not None:
+            raise Fault(self.fault.code, f"{self} failed on {stream}: {self.fault.message}")
+        if self.workspace is not None:
+            ctypes.memset(self.workspace[0], 0xA5, self.workspace[1])
+        self.operator.kernel(*[
+            view(value, stream, write) if value.__class__ is AclTensor
+            else [view(item, stream, write) for item in value] if value.__class__ is list and value[0].__class__ is AclTensor
+            else value
+            for value, write in zip(self.values, self.operator.writes)
+        ])
+
+
+def view(tensor: AclTensor, stream: Stream, write: bool) -> np.ndarray:
+    """A tensor's elements in the memory of the stream's device, or of one whose memory it may use."""
+    memory = stream.device.memory
+    if not memory.base <= tensor.data < memory.top:
+        owner = machine.owner(tensor.data)
+        if owner is not None and owner.number in stream.device.peers:
+            memory = owner.memory
+    return tensor.view(memory, memory.writable if write else memory.readonly)
+
+
+# -- reading the arguments of the first phase: a function for each parameter ---------------------------------------------
+
+
+def reader(operator: str, parameter: Parameter) -> Callable[[Any], Any]:
+    """A function from the C argument of a parameter to what the kernel gets.
+
+    It raises a ``Fault`` if the argument is a null pointer, not a live handle of the right kind, or a tensor of a dtype
+    or rank that the device does not take.
+    """
+    kind, what = parameter.kind, f"{operator}: {parameter.name}"
+    if kind in HANDLES:
+        return _handle_reader(what, parameter, *HANDLES[kind])
+    if kind == "dtype":
+        return _dtype
+    if kind == "chars":
+        return _text
+    return _as_it_is
+
+
+def _handle_reader(what: str, parameter: Parameter, cls: type, unwrap: bool) -> Callable[[Any], Any]:
+    objects, optional = handles.objects, parameter.optional
+    codes = {DATA_TYPES[name]: name for name in dtypes(parameter.takes)}
+
+    def check(tensor: Any) -> None:
+        if tensor.code not in codes:
+            given = DTYPE_NAMES.get(tensor.code, str(tensor.code))
+            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what} has dtype {given}, which is not among {', '.join(codes.values())}")
+        if len(tensor.shape) > ACLNN_MAX_SHAPE_RANK:
+            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what} has {len(tensor.shape)} dimensions: more than {ACLNN_MAX_SHAPE_RANK}")
+
+    def missing(handle: int | None) -> None:
+        if handle is not None:
+            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what}: {handles.missing(handle, cls, 0).message}")
+        if not optional:
+            raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{what} is null")
+
+    def tensor(handle: int | None) -> Any:
+        thing = objects.get(handle)  # type: ignore[arg-type]
+        if thing.__class__ is not AclTensor:
+            return missing(handle)
+        if thing.code not in codes or len(thing.shape) > ACLNN_MAX_SHAPE_RANK:
+            check(thing)
+        return thing
+
+    def wrapped(handle: int | None) -> Any:
+        thing = objects.get(handle)  # type: ignore[arg-type]
+        if thing.__class__ is not cls:
+            return missing(handle)
+        if cls is AclTensorList:
+            for item in thing.value:
+                check(item)
+        return thing.value
+
+    return wrapped if unwrap else tensor
+
+
+#: The class of a kind's handles, and whether the kernel gets their ``value``.
+HANDLES: dict[str, tuple[type, bool]] = {
+    "tensor": (AclTensor, False),
+    "out": (AclTensor, False),
+    "ref": (AclTensor, False),
+    "tensors": (AclTensorList, True),
+    "outs": (AclTensorList, True),
+    "scalar": (AclScalar, True),
+    "scalars": (AclScalarList, True),
+    "ints": (AclIntArray, True),
+    "bools": (AclBoolArray, True),
+    "floats": (AclFloatArray, True),
+}
+
+
+def _dtype(code: int) -> Any:
+    if code == ACL_DT_UNDEFINED:
+        return None
+    if code not in DTYPE_NAMES:
+        raise Fault(ACLNN_ERR_PARAM_INVALID, f"aclDataType {code} is not supported")
+    return DTYPES[DTYPE_NAMES[code]]
+
+
+def _text(address: int | None) -> str | None:
+    return None if address is None else ctypes.string_at(address).decode()
+
+
+def _as_it_is(value: Any) -> Any:
+    return value

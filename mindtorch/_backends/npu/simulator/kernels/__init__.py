@@ -1,0 +1,36 @@
+"""What the simulated NPU computes: a function for each row of the binding table, by family.
+
+A kernel takes the values of the row's parameters in order and writes into its outputs. Tensors are arrays over device
+memory (lists of them for lists of tensors), scalars NumPy scalars, arrays of numbers tuples, dtypes mindtorch's; what
+may be null may be None. Kernels whose outputs' shapes depend on the data return these shapes; the others return nothing.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+import numpy as np
+
+from . import (
+    activation, comparison, creation, indexing, linalg, losses, norms, pointwise, reduction, shape, sorting, windows
+)  # fmt: skip
+
+
+def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
+    """A device does not warn of infinities and NaN."""
+
+    @wraps(kernel)
+    def call(*args: Any) -> Any:
+        with np.errstate(all="ignore"):
+            return kernel(*args)
+
+    return call
+
+
+ROWS: dict[str, Callable[..., Any]] = {
+    name: quiet(kernel)
+    for family in (pointwise, comparison, activation, reduction, sorting, linalg, shape, indexing, creation, losses,
+                   norms, windows)
+    for name, kernel in family.ROWS.items()
+}  # fmt: skip

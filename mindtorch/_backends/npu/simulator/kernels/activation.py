@@ -1,0 +1,105 @@
+"""Simulated kernels of activations, softmax and their backward."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .forms import CPU, Array, Kernel, pointwise, store, whole, widened
+
+#: selu is elu with these.
+SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
+#: GeluV2's approximations.
+APPROXIMATE = {0: "none", 1: "tanh"}
+
+
+def selu(x: Any) -> Any:
+    return CPU["elu"](x, SELU_ALPHA, SELU_SCALE, 1)
+
+
+def selu_backward(grad: Any, result: Any) -> Any:
+    return CPU["elu_backward"](grad, SELU_ALPHA, SELU_SCALE, 1, True, result)
+
+
+def mish_backward(grad: Any, x: Any) -> Any:
+    tanh, sigmoid = np.tanh(CPU["softplus"](x)), CPU["sigmoid"](x)
+    return grad * (tanh + x * sigmoid * (1 - tanh * tanh))
+
+
+def log_sigmoid_forward(self: Array, out: Array, buffer: Array) -> None:
+    """A buffer without elements is not written."""
+    (wide,) = widened(self)
+    result, values = CPU["log_sigmoid_forward"](wide)
+    store(out, result)
+    if buffer.size:
+        store(buffer, values)
+
+
+def log_sigmoid_backward(grad: Array, self: Array, buffer: Array, out: Array) -> None:
+    """Without what the forward pass left in the buffer, which may have no elements."""
+    grad, wide = widened(grad, self)
+    store(out, CPU["log_sigmoid_backward"](grad, wide, np.exp(-np.abs(wide))))
+
+
+def channels(weight: Array, self: Array) -> Array:
+    """The weights of prelu so that they meet their channels, which are dimension 1; or the only weight."""
+    return weight.reshape(() if weight.size == 1 else (-1, *(1,) * max(self.ndim - 2, 0)))
+
+
+def prelu_backward(grad: Array, self: Array, weight: Array, out: Array, weight_out: Array) -> None:
+    """The weight's gradient is the sum over all that the weight was applied to."""
+    grad, wide, slope = widened(grad, self, channels(weight, self))
+    grads, of_slope = CPU["_prelu_kernel_backward"](grad, wide, slope)
+    store(out, grads)
+    axes = tuple(range(self.ndim)) if weight.size == 1 else tuple(a for a in range(self.ndim) if a != 1)
+    store(weight_out, np.sum(of_slope, axes))
+
+
+def of_halves(row: str) -> Kernel:
+    """Softmax's rows, of which half precision is widened."""
+    return whole(lambda *args: CPU[row](*widened(*[a for a in args if isinstance(a, Array)]),
+                                        *[a for a in args if not isinstance(a, Array)]))  # fmt: skip
+
+
+ROWS: dict[str, Kernel] = {
+    "aclnnRelu": pointwise("relu"),
+    "aclnnElu": pointwise("elu"),
+    "aclnnEluBackward": pointwise("elu_backward"),
+    "aclnnSelu": pointwise(selu),
+    "aclnnSeluBackward": pointwise(selu_backward),
+    "aclnnCelu": pointwise("celu"),
+    "aclnnGelu": pointwise("gelu"),
+    "aclnnGeluBackward": pointwise("gelu_backward"),
+    "aclnnGeluV2": pointwise(lambda x, approximate: CPU["gelu"](x, APPROXIMATE[approximate])),
+    "aclnnGeluBackwardV2": pointwise("gelu_backward"),
+    "aclnnSilu": pointwise("silu"),
+    "aclnnSiluBackward": pointwise("silu_backward"),
+    "aclnnMish": pointwise("mish"),
+    "aclnnMishBackward": pointwise(mish_backward),
+    "aclnnHardtanh": pointwise("hardtanh"),
+    "aclnnHardtanhBackward": pointwise("hardtanh_backward"),
+    "aclnnHardsigmoid": pointwise("hardsigmoid"),
+    "aclnnHardsigmoidBackward": pointwise("hardsigmoid_backward"),
+    "aclnnHardswish": pointwise("hardswish"),
+    "aclnnHardswishBackward": pointwise("hardswish_backward"),
+    "aclnnLeakyRelu": pointwise("leaky_relu"),
+    "aclnnLeakyReluBackward": pointwise("leaky_relu_backward"),
+    "aclnnSoftplus": pointwise("softplus"),
+    "aclnnSoftplusBackward": pointwise("softplus_backward"),
+    "aclnnSoftshrink": pointwise("softshrink"),
+    "aclnnSoftshrinkBackward": pointwise("softshrink_backward"),
+    "aclnnHardshrink": pointwise("hardshrink"),
+    "aclnnHardshrinkBackward": pointwise("hardshrink_backward"),
+    "aclnnThreshold": pointwise("threshold"),
+    "aclnnThresholdBackward": pointwise("threshold_backward"),
+    "aclnnLogSigmoidForward": log_sigmoid_forward,
+    "aclnnLogSigmoidBackward": log_sigmoid_backward,
+    "aclnnGlu": whole("glu"),
+    "aclnnGluBackward": whole("glu_backward"),
+    "aclnnPrelu": pointwise(lambda x, weight: CPU["_prelu_kernel"](x, channels(weight, x))),
+    "aclnnPreluBackward": prelu_backward,
+    "aclnnSoftmax": of_halves("_softmax"),
+    "aclnnSoftmaxBackward": of_halves("_softmax_backward_data"),
+    "aclnnLogSoftmax": of_halves("_log_softmax"),
+    "aclnnLogSoftmaxBackward": of_halves("_log_softmax_backward_data"),
+}

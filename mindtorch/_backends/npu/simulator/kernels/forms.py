@@ -1,0 +1,139 @@
+"""What the simulated kernels share: promotion of operands, and writing results into outputs.
+
+Tensors come as arrays over device memory, scalars as NumPy scalars, everything else as plain Python. Rows of the CPU
+(`cpu/ops`) do the arithmetic: a string names one. What is of half precision is computed in float32 and rounded once.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import cache, reduce
+from typing import Any
+
+import numpy as np
+
+from ....._dtype import DType, from_numpy_dtype, promote_types
+from ....cpu.ops import ROWS as CPU
+
+Array = np.ndarray
+Row = Callable[..., Any]
+Kernel = Callable[..., Any]
+
+
+def row_of(row: Row | str) -> Row:
+    return CPU[row] if isinstance(row, str) else row
+
+
+def number(value: Any) -> Any:
+    """A scalar as a Python number, which does not take part in NumPy's promotion; everything else as it is."""
+    return value.item() if isinstance(value, np.generic) else value
+
+
+def store(out: Array, result: Any) -> None:
+    """Write a result into an output: converted, broadcast, or with dimensions of size 1 more or less."""
+    result = np.asarray(result)
+    if result.dtype.kind == "c" and out.dtype.kind != "c":
+        result = result.real
+    if result.shape != out.shape and result.size == out.size:
+        result = result.reshape(out.shape)
+    np.copyto(out, result, casting="unsafe")
+
+
+def computed(dtype: DType) -> np.dtype:
+    """What is computed in where a dtype is asked for."""
+    return np.dtype(np.float32) if dtype.itemsize == 2 and dtype.is_floating_point else dtype.np
+
+
+@cache
+def common(dtypes: tuple[np.dtype, ...]) -> np.dtype:
+    """The dtype that a computation with tensors of some dtypes is in."""
+    return computed(reduce(promote_types, map(from_numpy_dtype, dtypes)))
+
+
+def converted(value: Any, dtype: np.dtype) -> Any:
+    """An array, or a scalar, in the dtype of the computation; everything else as it is."""
+    if value.__class__ is Array:
+        return value if value.dtype == dtype else value.astype(dtype)
+    return np.asarray(value).astype(dtype) if isinstance(value, np.generic) else value
+
+
+def widened(*arrays: Any) -> list[Any]:
+    """Arrays, some of them perhaps None, of half precision in float32."""
+    return [a.astype(np.float32) if a is not None and a.dtype.itemsize == 2 and a.dtype.kind not in "iu" else a
+            for a in arrays]  # fmt: skip
+
+
+def pointwise(row: Row | str, outs: int = 1) -> Kernel:
+    """An operator by element: operands and outputs say together what it is computed in."""
+    row = row_of(row)
+
+    def kernel(*args: Any) -> None:
+        dtype = common(tuple([a.dtype for a in args if a.__class__ is Array]))
+        results = row(*[converted(a, dtype) for a in args[:-outs]])
+        for out, result in zip(args[-outs:], results if outs > 1 else (results,), strict=True):
+            store(out, result)
+
+    return kernel
+
+
+def compared(row: Row | str) -> Kernel:
+    """A test by element: the operands alone say what it is computed in; numbers are compared as they are."""
+    row = row_of(row)
+
+    def kernel(*args: Any) -> None:
+        dtype = common(tuple([a.dtype for a in args[:-1] if a.__class__ is Array]))
+        store(args[-1], row(*[converted(number(a), dtype) for a in args[:-1]]))
+
+    return kernel
+
+
+def whole(row: Row | str, outs: int = 1) -> Kernel:
+    """An operator on whole tensors; the last ``outs`` of its parameters are outputs."""
+    row = row_of(row)
+
+    def kernel(*args: Any) -> None:
+        results = row(*map(number, args[:-outs]))
+        for out, result in zip(args[-outs:], results if outs > 1 else (results,), strict=True):
+            if out is not None:
+                store(out, result)
+
+    return kernel
+
+
+def inplace(row: Row | str) -> Kernel:
+    """An operator whose row writes into its first tensor."""
+    row = row_of(row)
+    return lambda *args: row(*map(number, args)) and None
+
+
+def onto_copy(row: Row | str) -> Kernel:
+    """The same into an output that starts as a copy of the first tensor."""
+    row = row_of(row)
+
+    def kernel(self: Array, *args: Any) -> None:
+        store(args[-1], self)
+        row(args[-1], *map(number, args[:-1]))
+
+    return kernel
+
+
+def counted(row: Row | str, outs: int = 1) -> Kernel:
+    """An operator the shape of whose results depends on the data. Outputs may be larger: results are put at their
+    start, and the kernel returns the shapes that the outputs have then, as aclGetViewShape tells them on a device.
+    """
+    row = row_of(row)
+
+    def kernel(*args: Any) -> list[tuple[int, ...]]:
+        results = row(*map(number, args[:-outs]))
+        arrays = [np.asarray(result) for result in (results if outs > 1 else (results,))]
+        for out, result in zip(args[-outs:], arrays, strict=True):
+            if result.size:
+                np.copyto(out[tuple(map(slice, result.shape))], result, casting="unsafe")
+        return [array.shape for array in arrays]
+
+    return kernel
+
+
+def scalar_of(value: Any, out: Array) -> Any:
+    """A number in an output's dtype, as C converts it."""
+    return np.asarray(number(value)).astype(out.dtype)

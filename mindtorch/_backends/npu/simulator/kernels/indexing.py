@@ -1,0 +1,88 @@
+"""Simulated kernels of indexing, gathering, scattering and embeddings."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .forms import CPU, Array, Kernel, inplace, onto_copy, store, whole, widened
+
+#: Scatter's reductions.
+REDUCTIONS = {0: None, 1: "add", 2: "multiply"}
+
+
+def chosen(indices: list[Array | None]) -> list[Array | None]:
+    """An index without elements, as CANN's callers write what PyTorch leaves out, takes all of its dimension."""
+    return [None if index is None or not index.size else index for index in indices]
+
+
+def index(self: Array, indices: list[Any], out: Array) -> None:
+    if out.size:
+        store(out, CPU["index.Tensor"](self, chosen(indices)))
+
+
+def index_put(self: Array, indices: list[Any], values: Array, accumulate: bool, unsafe: bool) -> None:
+    CPU["index_put_"](self, chosen(indices), values, accumulate)
+
+
+def index_fill(out: Array, dim: int, at: Any, value: Any) -> None:
+    CPU["index_fill_.int_Scalar"](out, dim, np.array(at, np.int64), value)
+
+
+def scatter(self: Array, dim: int, at: Array, source: Any, reduce: int) -> None:
+    CPU["scatter_.src"](self, dim, at, source, REDUCTIONS[reduce])
+
+
+def embedding(weight: Array, at: Array) -> Array:
+    """Raises:
+        IndexError: if an index is none of a row's.
+    """
+    return CPU["index_select"](weight, 0, at.reshape(-1)).reshape(*at.shape, *weight.shape[1:])
+
+
+def embedding_backward(grad: Array, at: Array, rows: int, padding: int, scale: bool, out: Array) -> None:
+    """``padding`` is unsigned: -1, for no such row, is the largest number."""
+    flat = at.reshape(-1)
+    kept = flat != np.int64(padding - (1 << 64) if padding >= 1 << 63 else padding)
+    (wide,) = widened(grad)
+    each, flat = wide.reshape(len(kept), -1)[kept], flat[kept]
+    if scale:
+        each = each / np.bincount(flat, minlength=rows)[flat][:, None].astype(each.dtype)
+    total = np.zeros((rows, each.shape[1]), each.dtype)
+    np.add.at(total, flat, each)
+    store(out, total)
+
+
+def embedding_renorm(self: Array, at: Array, max_norm: float, norm_type: float) -> None:
+    (wide,) = widened(self)
+    CPU["embedding_renorm_"](wide, at, max_norm, norm_type)
+    store(self, wide)
+
+
+def one_hot(self: Array, classes: int, on: Array, off: Array, axis: int, out: Array) -> None:
+    """A number that is no class has no place."""
+    target = np.moveaxis(out, axis, -1)
+    target[...] = np.where(np.arange(classes) == self[..., None], on.reshape(-1)[0], off.reshape(-1)[0])
+
+
+ROWS: dict[str, Kernel] = {
+    "aclnnIndex": index,
+    "aclnnIndexPutImpl": index_put,
+    "aclnnIndexSelect": whole("index_select"),
+    "aclnnIndexAdd": onto_copy("index_add_"),
+    "aclnnIndexFillTensor": onto_copy(index_fill),
+    "aclnnInplaceIndexCopy": inplace("index_copy_"),
+    "aclnnGather": whole("gather"),
+    "aclnnScatter": onto_copy(scatter),
+    "aclnnScatterAdd": onto_copy("scatter_add_"),
+    "aclnnScatterValue": onto_copy(scatter),
+    "aclnnInplaceScatter": inplace(scatter),
+    "aclnnInplaceScatterValue": inplace(scatter),
+    "aclnnTake": whole("take"),
+    "aclnnInplacePut": inplace("put_"),
+    "aclnnInplaceMaskedScatter": inplace("masked_scatter_"),
+    "aclnnEmbedding": whole(embedding),
+    "aclnnEmbeddingDenseBackward": embedding_backward,
+    "aclnnEmbeddingRenorm": embedding_renorm,
+    "aclnnOneHot": one_hot,
+}

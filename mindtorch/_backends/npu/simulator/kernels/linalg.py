@@ -1,0 +1,41 @@
+"""Simulated kernels of products of matrices and vectors, norms of slices and distances."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .forms import CPU, Kernel, number, pointwise, row_of, store, whole
+
+
+def product(row: Any) -> Kernel:
+    """An operator that ends with how the matrix unit should compute (cubeMathType), which makes no difference here."""
+    row = row_of(row)
+    return lambda *args: store(args[-2], row(*map(number, args[:-2])))
+
+
+def addmv(self: Any, mat: Any, vec: Any, alpha: Any, beta: Any) -> Any:
+    """With the factors in the other order than ATen's."""
+    return CPU["addmv"](self, mat, vec, beta, alpha)
+
+
+def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
+    return CPU["addr"](self, vec1, vec2, 1 if beta is None else beta, 1 if alpha is None else alpha)
+
+
+ROWS: dict[str, Kernel] = {
+    "aclnnMm": product("mm"),
+    "aclnnMatmul": product("mm"),
+    "aclnnBatchMatMul": product("bmm"),
+    "aclnnAddmm": product("addmm"),
+    "aclnnBaddbmm": product("baddbmm"),
+    "aclnnAddbmm": product("addbmm"),
+    "aclnnAddmv": product(addmv),
+    "aclnnAddr": pointwise(addr),
+    "aclnnDot": whole("dot"),
+    "aclnnMv": product("mv"),
+    "aclnnLinalgCross": whole("linalg_cross"),
+    "aclnnTrace": whole(lambda self: np.trace(self, dtype=np.int64 if self.dtype.kind in "biu" else None)),
+    "aclnnPdistForward": whole("_pdist_forward"),
+    "aclnnRenorm": whole("renorm"),
+}

@@ -1,0 +1,108 @@
+"""Simulated kernels of losses. ``reduction``: 0 none, 1 mean, 2 sum, and of kl_div 3 the mean over the batch."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ....cpu.ops.nn import MEAN, reduced
+from .forms import CPU, Array, Kernel, pointwise, store, whole, widened
+
+BATCH_MEAN = 3
+
+
+def loss(row: str) -> Kernel:
+    """A loss of the CPU, whose parameters are the same in the same order."""
+    return whole(lambda *args: CPU[row](*[widened(a)[0] if isinstance(a, Array) else a for a in args]))
+
+
+def gradient(slope: Callable[..., Any], at: int = 0) -> Kernel:
+    """A loss's backward from its slope by element; ``reduction`` is argument ``at`` after the two tensors."""
+
+    def kernel(grad: Any, self: Any, target: Any, *rest: Any) -> Any:
+        share = grad / self.size if rest[at] == MEAN else grad
+        return slope(self, target, *rest[:at], *rest[at + 1 :]) * share
+
+    return pointwise(kernel)
+
+
+def smooth_l1_slope(x: Any, y: Any, beta: float) -> Any:
+    away = x - y
+    return np.where(np.abs(away) < beta, away / beta if beta else 0, np.sign(away))
+
+
+def soft_margin_slope(x: Any, y: Any) -> Any:
+    return -y / (1 + np.exp(x * y))
+
+
+def bce_slope(x: Any, y: Any, weight: Any) -> Any:
+    slope = (x - y) / np.maximum((1 - x) * x, 1e-12)
+    return slope if weight is None else slope * weight
+
+
+def bce_with_logits_slope(x: Any, y: Any, weight: Any, pos_weight: Any) -> Any:
+    sigmoid = CPU["sigmoid"](x)
+    if pos_weight is None:
+        slope = sigmoid - y
+    else:
+        slope = (pos_weight * y + 1 - y) * sigmoid - pos_weight * y
+    return slope if weight is None else slope * weight
+
+
+def l1_loss(self: Array, target: Array, reduction: int) -> Any:
+    return reduced(np.abs(np.subtract(*widened(self, target))), reduction)
+
+
+def kl_div(self: Array, target: Array, reduction: int, log_target: bool) -> Any:
+    """A target that is not positive gives NaN, unlike ATen's."""
+    x, y = widened(self, target)
+    values = np.exp(y) * (y - x) if log_target else np.where(y > 0, y * (np.log(y) - x), np.nan)
+    return values.sum() / len(values) if reduction == BATCH_MEAN else reduced(values, reduction)
+
+
+def kl_div_backward(grad: Any, x: Any, y: Any, reduction: int, log_target: bool) -> Any:
+    share = {MEAN: x.size, BATCH_MEAN: len(x)}.get(reduction, 1)
+    return -grad * (np.exp(y) if log_target else np.where(y > 0, y, 0)) / share
+
+
+def nll_loss(self: Array, target: Array, weight: Array, reduction: int, ignore: int, out: Array, total: Array) -> None:
+    x, weights = widened(self, weight)
+    value, sum_of_weights = CPU["nll_loss_forward"](x, target.astype(np.int64), weights, reduction, ignore)
+    store(out, value)
+    store(total, sum_of_weights)
+
+
+def nll_loss_backward(grad: Array, self: Array, target: Array, weight: Array, reduction: int, ignore: int, total: Array,
+                      out: Array) -> None:
+    grad, x, weights, total = widened(grad, self, weight, total)
+    shared = grad if reduction == 0 else grad.reshape(())
+    store(
+        out, CPU["nll_loss_backward"](shared, x, target.astype(np.int64), weights, reduction, ignore, total.reshape(()))
+    )
+
+
+ROWS: dict[str, Kernel] = {
+    "aclnnMseLoss": loss("mse_loss"),
+    "aclnnMseLossBackward": gradient(lambda x, y: 2 * (x - y)),
+    "aclnnL1Loss": whole(l1_loss),
+    "aclnnL1LossBackward": gradient(lambda x, y: np.sign(x - y)),
+    "aclnnSmoothL1Loss": loss("smooth_l1_loss"),
+    "aclnnSmoothL1LossBackward": gradient(smooth_l1_slope),
+    "aclnnSoftMarginLoss": loss("soft_margin_loss"),
+    "aclnnSoftMarginLossBackward": gradient(soft_margin_slope),
+    "aclnnBinaryCrossEntropy": loss("binary_cross_entropy"),
+    "aclnnBinaryCrossEntropyBackward": gradient(bce_slope, 1),
+    "aclnnBinaryCrossEntropyWithLogits": loss("binary_cross_entropy_with_logits"),
+    "aclnnBinaryCrossEntropyWithLogitsBackward": gradient(bce_with_logits_slope, 2),
+    "aclnnKlDiv": whole(kl_div),
+    "aclnnKlDivBackward": pointwise(kl_div_backward),
+    "aclnnNLLLoss": nll_loss,
+    "aclnnNLLLossBackward": nll_loss_backward,
+    "aclnnNLLLoss2d": nll_loss,
+    "aclnnNLLLoss2dBackward": nll_loss_backward,
+    "aclnnMultilabelMarginLoss": whole(
+        lambda *args: CPU["multilabel_margin_loss_forward"](*widened(args[0]), *args[1:]), 2
+    ),
+}

@@ -1,0 +1,163 @@
+"""Simulated kernels of normalisation, and of a step of Adam. What is of half precision is computed in float32."""
+
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from .forms import CPU, Array, Kernel, store, widened
+
+Axes = tuple[int, ...]
+
+
+def moments(x: Array, axes: Axes, eps: float) -> tuple[Array, Array, Array]:
+    """Mean, variance and the reciprocal of the standard deviation, with the axes kept."""
+    mean, var = x.mean(axes, keepdims=True), x.var(axes, keepdims=True)
+    return mean, var, 1 / np.sqrt(var + eps)
+
+
+def affine(x: Array, weight: Any, bias: Any) -> Array:
+    return (x if weight is None else x * weight) + (0 if bias is None else bias)
+
+
+def input_grad(grad: Array, normal: Array, rstd: Array, axes: Axes) -> Array:
+    """Through the normalisation, whose mean and variance depend on the input."""
+    mean_of_product = (grad * normal).mean(axes, keepdims=True)
+    return rstd * (grad - grad.mean(axes, keepdims=True) - normal * mean_of_product)
+
+
+def put(*pairs: tuple[Array | None, Any]) -> None:
+    """Store results in the outputs that are wanted."""
+    for out, result in pairs:
+        if out is not None:
+            store(out, result)
+
+
+# -- layer norm --------------------------------------------------------------------------------------------------------
+
+
+def layer_norm(self: Array, shape: Any, weight: Any, bias: Any, eps: float, out: Array, mean_out: Any,
+               rstd_out: Any) -> None:
+    x, weight, bias = widened(self, weight, bias)
+    mean, _, rstd = moments(x, tuple(range(x.ndim - len(shape), x.ndim)), eps)
+    put((out, affine((x - mean) * rstd, weight, bias)), (mean_out, mean), (rstd_out, rstd))
+
+
+def layer_norm_backward(grad: Array, self: Array, shape: Any, mean: Array, rstd: Array, weight: Any, bias: Any,
+                        mask: Any, grad_input: Any, grad_weight: Any, grad_bias: Any) -> None:
+    grad, x, mean, rstd, weight = widened(grad, self, mean, rstd, weight)
+    outer, inner = tuple(range(x.ndim - len(shape))), tuple(range(x.ndim - len(shape), x.ndim))
+    each = (*x.shape[: len(outer)], *(1,) * len(inner))
+    mean, rstd = mean.reshape(each), rstd.reshape(each)
+    normal = (x - mean) * rstd
+    put((grad_input if mask[0] else None, input_grad(affine(grad, weight, None), normal, rstd, inner)),
+        (grad_weight if mask[1] else None, (grad * normal).sum(outer)),
+        (grad_bias if mask[2] else None, grad.sum(outer)))  # fmt: skip
+
+
+def rms_norm(x: Array, gamma: Array, eps: float, out: Array, rstd_out: Array) -> None:
+    wide, weight = widened(x, gamma)
+    rstd = 1 / np.sqrt(np.square(wide).mean(tuple(range(x.ndim - gamma.ndim, x.ndim)), keepdims=True) + eps)
+    put((out, wide * rstd * weight), (rstd_out, rstd))
+
+
+def rms_norm_grad(grad: Array, x: Array, rstd: Array, gamma: Array, dx: Array, dgamma: Array) -> None:
+    grad, wide, weight = widened(grad, x, gamma)
+    outer, inner = tuple(range(x.ndim - gamma.ndim)), tuple(range(x.ndim - gamma.ndim, x.ndim))
+    rstd = rstd.reshape(*x.shape[: len(outer)], *(1,) * len(inner))
+    normal = wide * rstd
+    through = grad * weight
+    put((dx, rstd * (through - normal * (through * normal).mean(inner, keepdims=True))),
+        (dgamma, (grad * normal).sum(outer)))  # fmt: skip
+
+
+# -- batch norm: statistics by channel, which is dimension 1 -----------------------------------------------------------
+
+
+def by_channel(values: Any, x: Array) -> Any:
+    return None if values is None else widened(values)[0].reshape(1, -1, *(1,) * (x.ndim - 2))
+
+
+def others(x: Array) -> Axes:
+    return tuple(axis for axis in range(x.ndim) if axis != 1)
+
+
+def batch_norm(self: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+               momentum: float, eps: float, out: Array, save_mean: Array, save_invstd: Array) -> None:
+    """In training the running statistics are updated, and what the backward needs is saved."""
+    (x,) = widened(self)
+    if training:
+        mean, var, invstd = moments(x, others(x), eps)
+        put((save_mean, mean), (save_invstd, invstd))
+        unbiased = var * (x.size // x.shape[1] / max(x.size // x.shape[1] - 1, 1))
+        for running, batch in ((running_mean, mean), (running_var, unbiased)):
+            if running is not None:
+                store(running, widened(running)[0] * (1 - momentum) + batch.reshape(-1) * momentum)
+    else:
+        mean, invstd = by_channel(running_mean, x), 1 / np.sqrt(by_channel(running_var, x) + eps)
+    put((out, affine((x - mean) * invstd, by_channel(weight, x), by_channel(bias, x))))
+
+
+def batch_norm_backward(grad: Array, self: Array, weight: Any, running_mean: Any, running_var: Any, save_mean: Any,
+                        save_invstd: Any, training: bool, eps: float, mask: Any, grad_input: Any, grad_weight: Any,
+                        grad_bias: Any) -> None:
+    grad, x = widened(grad, self)
+    if training:
+        mean, invstd = by_channel(save_mean, x), by_channel(save_invstd, x)
+    else:
+        mean, invstd = by_channel(running_mean, x), 1 / np.sqrt(by_channel(running_var, x) + eps)
+    normal, through = (x - mean) * invstd, affine(grad, by_channel(weight, x), None)
+    of_input = input_grad(through, normal, invstd, others(x)) if training else through * invstd
+    put((grad_input if mask[0] else None, of_input),
+        (grad_weight if mask[1] else None, (grad * normal).sum(others(x))),
+        (grad_bias if mask[2] else None, grad.sum(others(x))))  # fmt: skip
+
+
+# -- group norm: statistics by sample and group of channels ------------------------------------------------------------
+
+
+def group_norm(self: Array, gamma: Any, beta: Any, n: int, c: int, hxw: int, group: int, eps: float, out: Array,
+               mean_out: Array, rstd_out: Array) -> None:
+    (wide,) = widened(self)
+    x = wide.reshape(n, group, -1)
+    mean, _, rstd = moments(x, (2,), eps)
+    normal = ((x - mean) * rstd).reshape(n, c, hxw)
+    put((out, affine(normal, by_channel(gamma, normal), by_channel(beta, normal))), (mean_out, mean), (rstd_out, rstd))
+
+
+def group_norm_backward(grad: Array, self: Array, mean: Array, rstd: Array, gamma: Any, n: int, c: int, hxw: int,
+                        group: int, mask: Any, grad_input: Any, grad_gamma: Any, grad_beta: Any) -> None:
+    grad, x, mean, rstd = widened(grad, self, mean, rstd)
+    grad, rstd = grad.reshape(n, c, hxw), rstd.reshape(n, group, 1)
+    normal = (x.reshape(n, group, -1) - mean.reshape(n, group, 1)) * rstd
+    through = affine(grad, by_channel(gamma, grad), None).reshape(normal.shape)
+    put((grad_input if mask[0] else None, input_grad(through, normal, rstd, (2,))),
+        (grad_gamma if mask[1] else None, (grad * normal.reshape(grad.shape)).sum((0, 2))),
+        (grad_beta if mask[2] else None, grad.sum((0, 2))))  # fmt: skip
+
+
+# -- optimizer ---------------------------------------------------------------------------------------------------------
+
+
+def adam_w(var: Array, m: Array, v: Array, peak: Array | None, grad: Array, step: Array, lr: float, beta1: float,
+           beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool) -> None:
+    """``step`` counts the steps before this one."""
+    states = [part for part in (var, m, v, peak) if part is not None]
+    wide = [part.astype(np.float32) for part in states]
+    CPU["_fused_adamw_"]([wide[0]], widened(grad), [wide[1]], [wide[2]], wide[3:], [np.array(step.item() + 1.0)],
+                         lr, beta1, beta2, weight_decay, eps, amsgrad, maximize)  # fmt: skip
+    put(*zip(states, wide, strict=True))
+
+
+ROWS: dict[str, Kernel] = {
+    "aclnnLayerNorm": layer_norm,
+    "aclnnLayerNormBackward": layer_norm_backward,
+    "aclnnRmsNorm": rms_norm,
+    "aclnnRmsNormGrad": rms_norm_grad,
+    "aclnnBatchNorm": batch_norm,
+    "aclnnBatchNormBackward": batch_norm_backward,
+    "aclnnGroupNorm": group_norm,
+    "aclnnGroupNormBackward": group_norm_backward,
+    "aclnnApplyAdamWV2": adam_w,
+}

@@ -1,0 +1,112 @@
+"""The simulator's half of CANN that is C: function pointers with the headers' signatures, made when first looked up."""
+from __future__ import annotations
+
+import ctypes
+import re
+import threading
+from collections.abc import Callable
+from functools import cache
+from typing import Any
+
+from .. import bindings
+from ..constants import ACL_ERROR_INTERNAL_ERROR
+from . import errors, executors, faults
+from .descriptors import FUNCTIONS
+from .errors import Fault
+
+SCALARS: dict[str, Any] = {
+    "bool": ctypes.c_bool,
+    "int": ctypes.c_int,
+    "int8_t": ctypes.c_int8,
+    "int32_t": ctypes.c_int32,
+    "int64_t": ctypes.c_int64,
+    "uint32_t": ctypes.c_uint32,
+    "uint64_t": ctypes.c_uint64,
+    "size_t": ctypes.c_size_t,
+    "float": ctypes.c_float,
+    "double": ctypes.c_double,
+    "aclDataType": ctypes.c_int32,
+    "aclFormat": ctypes.c_int32,
+    "aclnnStatus": ctypes.c_int32,
+    "aclrtStream": ctypes.c_void_p,
+}
+PHASE_TWO = ("void*", "uint64_t", "aclOpExecutor*", "aclrtStream")
+
+_made: dict[str, tuple[int, Any] | None] = {}
+_lock = threading.Lock()
+
+
+def find(name: str) -> int | None:
+    """The address of a C function, or None if the simulator has none of this name. It stays valid for ever."""
+    with _lock:
+        if name not in _made:
+            _made[name] = _make(name)
+        found = _made[name]
+    return None if found is None else found[0]
+
+
+def _make(name: str) -> tuple[int, Any] | None:
+    if name in FUNCTIONS:
+        declaration, function = FUNCTIONS[name]
+        returns, arguments = parse(declaration)
+        return pointer(name, returns, arguments, function)
+    if name.endswith("GetWorkspaceSize"):
+        operator = operator_of(name.removesuffix("GetWorkspaceSize"))
+        types = tuple(bindings.binding(operator.name).phase_one) if operator else ()
+        return None if operator is None else pointer(name, "aclnnStatus", types, operator.phase_one)
+    operator = operator_of(name)
+    return None if operator is None else pointer(name, "aclnnStatus", PHASE_TWO, operator.phase_two)
+
+
+@cache
+def operator_of(name: str) -> executors.Operator | None:
+    """An operator that has a row in the table and a kernel."""
+    from .kernels import ROWS  # they need much of NumPy and SciPy
+
+    if name not in ROWS or name not in bindings.names():
+        return None
+    return executors.Operator(bindings.binding(name), ROWS[name])
+
+
+def parse(declaration: str) -> tuple[str, tuple[str, ...]]:
+    """The C types of what a declared function returns and takes."""
+    match = re.fullmatch(r"(\S+) \w+\((.*)\)", declaration)
+    assert match is not None, declaration
+    return match[1], tuple(match[2].split(", ")) if match[2] else ()
+
+
+def ctype(name: str) -> Any:
+    """The ctypes type of a C type: pointers to numbers can be indexed, other pointers are addresses."""
+    if name in SCALARS:
+        return SCALARS[name]
+    target = name[:-1]
+    if target in SCALARS:
+        return ctypes.POINTER(SCALARS[target])
+    return ctypes.POINTER(ctypes.c_void_p) if target.endswith("*") else ctypes.c_void_p
+
+
+def pointer(name: str, returns: str, arguments: tuple[str, ...], function: Callable[..., Any]) -> tuple[int, Any]:
+    """The address of a C function that calls a Python one, and what must be kept for as long as it may be called."""
+    prototype = ctypes.CFUNCTYPE(ctype(returns), *map(ctype, arguments))
+    callback = prototype(guarded(name, function, fails_with_null=returns.endswith("*")))
+    address = ctypes.cast(callback, ctypes.c_void_p).value
+    assert address is not None
+    return address, callback
+
+
+def guarded(name: str, function: Callable[..., Any], fails_with_null: bool) -> Callable[..., Any]:
+    """The function as C may call it: it never raises, but returns an error code, or a null pointer."""
+
+    def call(*arguments: Any) -> Any:
+        try:
+            if faults.armed and (fault := faults.strike(name, "call")):
+                raise fault
+            return function(*arguments)
+        except Fault as fault:
+            code, message = fault.code, fault.message
+        except BaseException as error:
+            code, message = ACL_ERROR_INTERNAL_ERROR, f"{name}: {error.__class__.__name__}: {error}"
+        errors.remember(code, message)
+        return None if fails_with_null else code
+
+    return call

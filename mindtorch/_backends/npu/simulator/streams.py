@@ -1,0 +1,312 @@
+"""Streams, their workers, and events: tasks run one after the other on a stream, and beside each other on several."""
+from __future__ import annotations
+
+import threading
+from collections.abc import Callable
+from queue import SimpleQueue
+from time import perf_counter_ns
+from typing import TYPE_CHECKING, Any
+
+import numpy as np
+
+from ..constants import (
+    ACL_ERROR_RT_AICORE_EXCEPTION,
+    ACL_ERROR_RT_INVALID_HANDLE,
+    ACL_ERROR_RT_LOST_HEARTBEAT,
+    ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
+    ACL_EVENT_TIME_LINE,
+)
+from . import faults
+from .errors import Fault
+
+if TYPE_CHECKING:
+    from .devices import Context
+
+
+class Latch:
+    """Closed until it is opened, once; then all who wait go on. Waiting releases the GIL."""
+
+    __slots__ = ("_lock", "is_open")
+
+    def __init__(self) -> None:
+        self._lock = threading.Lock()
+        self._lock.acquire()
+        self.is_open = False
+
+    def open(self) -> None:
+        if not self.is_open:
+            self.is_open = True
+            self._lock.release()
+
+    def wait(self, seconds: float = -1) -> bool:
+        """Whether it was opened within this time; -1: however long it takes."""
+        if self.is_open:
+            return True
+        if not self._lock.acquire(timeout=seconds):
+            return False
+        self._lock.release()
+        return True
+
+
+class Task:
+    """What a stream does next. A task is skipped if the stream has failed, unless it is one that others wait for."""
+
+    __slots__ = ()
+    always = False
+    latch: Latch | None = None  #: opened when the task is done
+
+    def run(self, stream: Stream) -> None:
+        raise NotImplementedError
+
+
+class Call(Task):
+    """Copies, fills, callbacks: a function without arguments, under a name for messages. ``keep`` lives until it ran."""
+
+    __slots__ = ("function", "keep", "name")
+
+    def __init__(self, name: str, function: Callable[[], Any], keep: Any = None):
+        self.name, self.function, self.keep = name, function, keep
+
+    def run(self, stream: Stream) -> None:
+        stream.pause(self.name)
+        self.function()
+
+    def __repr__(self) -> str:
+        return self.name
+
+
+class Record(Task):
+    """A point in a stream, where an event was recorded. ``fault`` is how the stream had failed until there."""
+
+    __slots__ = ("clock", "fault", "latch", "nanoseconds", "stream")
+    always = True
+
+    def __init__(self, stream: Stream) -> None:
+        self.stream, self.latch = stream, Latch()
+        self.nanoseconds = 0
+        self.fault: Fault | None = None
+        self.clock: dict[int, int] = {}
+
+    def run(self, stream: Stream) -> None:
+        self.fault = stream.fault
+        self.nanoseconds = perf_counter_ns()
+
+
+class Wait(Task):
+    """Wait for what was recorded in another stream."""
+
+    __slots__ = ("event", "record")
+    always = True
+
+    def __init__(self, event: Event, record: Record):
+        self.event, self.record = event, record
+
+    def run(self, stream: Stream) -> None:
+        assert self.record.latch is not None
+        try:
+            self.record.latch.wait()
+        finally:
+            with self.event.lock:
+                self.event.waiting -= 1
+
+
+class Reset(Task):
+    """Make an event as if it had not been recorded."""
+
+    __slots__ = ("event", "record")
+
+    def __init__(self, event: Event, record: Record | None):
+        self.event, self.record = event, record
+
+    def run(self, stream: Stream) -> None:
+        with self.event.lock:
+            if self.event.record is self.record:
+                self.event.record = None
+
+
+class Mark(Task):
+    """Where a host thread waits. It takes the stream's failure along: from here on the stream works again."""
+
+    __slots__ = ("fault", "latch")
+    always = True
+
+    def __init__(self) -> None:
+        self.latch = Latch()
+        self.fault: Fault | None = None
+
+    def run(self, stream: Stream) -> None:
+        self.fault = stream.take_fault()
+
+
+class Event:
+    """An event: the last point where it was recorded, and how many streams have yet to pass a wait for it."""
+
+    label = "aclrtEvent"
+
+    def __init__(self, flag: int):
+        self.flag = flag
+        self.record: Record | None = None
+        self.waiting = 0
+        self.lock = threading.Lock()
+
+    @property
+    def has_time(self) -> bool:
+        return bool(self.flag & ACL_EVENT_TIME_LINE)
+
+
+class Stream:
+    """A queue of tasks and the thread that works on it, started at the first task.
+
+    ``submitted`` and ``completed`` count tasks other than marks. ``fault`` is the first thing that went wrong since the
+    last report: what is queued behind it is skipped until then.
+    """
+
+    label = "aclrtStream"
+
+    def __init__(self, context: Context, number: int):
+        self.context, self.device, self.number = context, context.device, number
+        self.submitted = self.completed = 0
+        self.fault: Fault | None = None
+        self.is_stopped = False
+        self._skip_until = 0
+        self._queue: SimpleQueue[Task | None] = SimpleQueue()
+        self._thread: threading.Thread | None = None
+        self._closed = False
+        self._lock = threading.Lock()
+        self._gate: Latch | None = None
+        self._hurry = Latch()
+
+    def __repr__(self) -> str:
+        return f"stream {self.number} of device {self.device.number}"
+
+    # -- the caller's side -------------------------------------------------------------------------------------------
+
+    def submit(self, task: Task) -> None:
+        """Queue a task.
+
+        Raises:
+            Fault: if the stream was destroyed meanwhile.
+        """
+        with self._lock:
+            if self._closed:
+                raise Fault(ACL_ERROR_RT_INVALID_HANDLE, f"{self} was destroyed")
+            if self._thread is None:
+                self._start()
+            self.submitted += 1
+            self._queue.put(task)
+
+    def _start(self) -> None:
+        self._thread = threading.Thread(target=self._work, name=f"npu:{self.device.number} stream {self.number}", daemon=True)
+        self._thread.start()
+
+    def is_idle(self) -> bool:
+        """Whether all that was submitted has run."""
+        return self.completed == self.submitted
+
+    def synchronize(self, seconds: float = -1) -> Fault | None:
+        """Wait for all that was submitted. Returns how the stream had failed, once; it works again then.
+
+        Raises:
+            Fault: if it takes longer than ``seconds``.
+        """
+        mark = None
+        with self._lock:
+            if self.completed < self.submitted and not self._closed and threading.current_thread() is not self._thread:
+                mark = Mark()
+                self._queue.put(mark)
+        if mark is None:
+            return self.take_fault()
+        if not mark.latch.wait(seconds):
+            raise Fault(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, f"{self} was not done after {seconds} s")
+        return mark.fault
+
+    def take_fault(self, only: Fault | None = None) -> Fault | None:
+        """How the stream has failed, which is forgotten by that; ``only``: if it is this."""
+        with self._lock:
+            fault = self.fault
+            if only is not None and fault is not only:
+                return None
+            self.fault = None
+            return fault
+
+    def hold(self) -> None:
+        """Start no further task until ``release``."""
+        with self._lock:
+            if self._gate is None and not self.is_stopped:
+                self._gate = Latch()
+
+    def release(self) -> None:
+        """Go on after ``hold``."""
+        with self._lock:
+            gate, self._gate = self._gate, None
+        if gate is not None:
+            gate.open()
+
+    def abort(self) -> None:
+        """Skip what is queued, and end slow motion and holding."""
+        with self._lock:
+            self._skip_until = self.submitted
+            hurry, self._hurry = self._hurry, Latch()
+        hurry.open()
+        self.release()
+
+    def stop(self) -> None:
+        """Let the rest run without slow motion; nothing holds it any longer."""
+        with self._lock:
+            if not self.is_stopped:
+                self.is_stopped = True
+                self._hurry.open()
+        self.release()
+
+    def close(self, wait: bool = True) -> None:
+        """End the worker after what is queued, and wait for that. No task can be submitted after it."""
+        with self._lock:
+            if self._thread is not None and not self._closed:
+                self._queue.put(None)
+            self._closed = True
+            thread = self._thread
+        if wait and thread is not None and thread is not threading.current_thread():
+            thread.join()
+
+    # -- the worker's side -------------------------------------------------------------------------------------------
+
+    def _work(self) -> None:
+        np.seterr(all="ignore")  # a device has no warnings; this is the thread's own setting
+        get = self._queue.get
+        while (task := get()) is not None:
+            if self._gate is not None:
+                self._wait_at_gate()
+            try:
+                if task.always or (self.fault is None and self.completed >= self._skip_until):
+                    task.run(self)
+            except Fault as fault:
+                self._fail(fault.code, fault.message)
+            except Exception as error:
+                self._fail(ACL_ERROR_RT_AICORE_EXCEPTION, f"{task} failed on {self}: {error.__class__.__name__}: {error}")
+            if task.__class__ is not Mark:
+                self.completed += 1
+            if task.latch is not None:
+                task.latch.open()
+            task = None  # while it waits for the next one, a worker keeps nothing alive
+
+    def _wait_at_gate(self) -> None:
+        gate = self._gate
+        if gate is not None:
+            gate.wait()
+
+    def _fail(self, code: int, message: str) -> None:
+        # A new object: the one that was raised knows, by its traceback, all that the task worked on.
+        with self._lock:
+            if self.fault is None:
+                self.fault = Fault(code, message)
+
+    def pause(self, name: str) -> None:
+        """What every task that is work does first: slow motion, and whether the device is still there.
+
+        Raises:
+            Fault: if it is not.
+        """
+        if faults.pace:
+            self._hurry.wait(faults.pace)
+        if faults.lost and self.device.number in faults.lost:
+            raise Fault(ACL_ERROR_RT_LOST_HEARTBEAT, f"{name} failed on {self}: the device was lost")

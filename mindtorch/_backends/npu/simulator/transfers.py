@@ -1,0 +1,79 @@
+"""Copies and fills between host and device: which side an address is on, and whether there is room."""
+from __future__ import annotations
+
+from .. import constants as c
+from . import watch
+from .devices import Device, machine
+from .errors import Fault
+from .memory import Block
+from .streams import Stream
+
+#: Which side a kind of copy writes and reads: True for the device. Not given: as the addresses say.
+SIDES = {
+    c.ACL_MEMCPY_HOST_TO_HOST: (False, False),
+    c.ACL_MEMCPY_HOST_TO_DEVICE: (True, False),
+    c.ACL_MEMCPY_DEVICE_TO_HOST: (False, True),
+    c.ACL_MEMCPY_DEVICE_TO_DEVICE: (True, True),
+    c.ACL_MEMCPY_DEFAULT: (None, None),
+}
+
+
+def check_fill(stream: Stream | None, call: str, address: int, maximum: int, size: int) -> None:
+    """Check what a memset writes.
+
+    Raises:
+        Fault: if it is not device memory, or not all of one block's.
+    """
+    _check_size(call, maximum, size)
+    place = _place(call, address, size, "devPtr", True)
+    if watch.active is not None:
+        watch.active.transfer(stream, call, place, None, size)
+
+
+def check_copy(stream: Stream | None, call: str, to: int, maximum: int, source: int, size: int, kind: int) -> None:
+    """Check what a memcpy writes and reads. Sizes are in bytes.
+
+    Raises:
+        Fault: if an address is not on the side that ``kind`` says, if there is no room, or if the devices are no peers.
+    """
+    if kind not in SIDES:
+        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: kind {kind} is not supported")
+    _check_size(call, maximum, size)
+    writes, reads = SIDES[kind]
+    target, origin = _place(call, to, size, "dst", writes), _place(call, source, size, "src", reads)
+    if target and origin and target[0] is not origin[0]:
+        numbers = target[0].number, origin[0].number
+        if numbers[0] not in origin[0].peers and numbers[1] not in target[0].peers:
+            raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: devices {numbers[0]} and {numbers[1]} are no peers")
+    if watch.active is not None:
+        watch.active.transfer(stream, call, target, origin, size, host=(to, source))
+
+
+def _check_size(call: str, maximum: int, size: int) -> None:
+    if size < 0 or size > maximum:
+        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: {size} bytes do not fit into {maximum}")
+
+
+Place = tuple[Device, Block, int]
+
+
+def _place(call: str, address: int, size: int, what: str, on_device: bool | None) -> Place | None:
+    """The device, block and address that device memory is in; None for host memory."""
+    if not address:
+        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: {what} is null")
+    device = machine.owner(address)
+    if on_device is None:
+        on_device = device is not None
+    if on_device != (device is not None):
+        message = f"{what} {address:#x} is {'host' if on_device else 'device'} memory"
+        if watch.active is not None:
+            watch.active.report("host-pointer", call, f"{message} where {'device' if on_device else 'host'} memory belongs")
+        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: {message}")
+    if device is None:
+        return None
+    block = device.memory.block_at(address)
+    if block is None or address + size > block.end:
+        if watch.active is not None:
+            watch.active.misplaced(call, what, device.memory, address, address + size, block)
+        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: {what} {address:#x} + {size} bytes is not in an allocated block")
+    return device, block, address

@@ -1,0 +1,41 @@
+"""Where the sanitizer looks in: ``active`` is the one at work, or None, and then nothing of it is paid for."""
+from __future__ import annotations
+
+from typing import TYPE_CHECKING
+
+if TYPE_CHECKING:
+    from .clocks import Clock
+    from .sanitizer import Sanitizer
+    from .streams import Stream
+
+active: Sanitizer | None = None
+_NOTHING: Clock = {}
+
+
+def clock_of(stream: Stream) -> Clock:
+    """What is known to be done once all that was put into a stream until now is done."""
+    return _NOTHING if active is None else active.clock_of(stream)
+
+
+def reached(clock: Clock) -> None:
+    """The host knows that all this is done."""
+    if active is not None and clock:
+        active.reached(clock)
+
+
+def waits(stream: Stream, clock: Clock) -> None:
+    """What follows in a stream runs after all this."""
+    if active is not None and clock:
+        active.waits(stream, clock)
+
+
+def idle(stream: Stream) -> None:
+    """The host was told that a stream has nothing to do."""
+    if active is not None:
+        active.reached(active.clock_of(stream))
+
+
+def ended(stream: Stream) -> None:
+    """The host has waited for the end of a stream."""
+    if active is not None:
+        active.ended(stream)

@@ -1,0 +1,239 @@
+"""Streams and events: ``torch.npu.Stream``, ``torch.npu.Event``, and which stream a thread works on."""
+from __future__ import annotations
+
+from types import TracebackType
+from typing import Any
+
+from ..._device import device as Device
+from ..._device import resolve_device
+from . import activities, runtime
+from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
+from .runtime import Queue, check, current_queue, get_runtime, thread
+
+
+def device_index(device: Any = None) -> int:
+    """The index that a device argument means: an int, a device or its name, None for the current one.
+
+    Raises:
+        ValueError: if it is no NPU.
+    """
+    if device is None:
+        return thread.device
+    if isinstance(device, int):
+        return device
+    found = resolve_device(device)
+    if found.type != "npu":
+        raise ValueError(f"Expected a npu device, but got: {found}")
+    return found.index or 0
+
+
+class Stream:
+    """A queue of work on a device, which runs in order; different streams run at the same time (``torch.cuda.Stream``).
+
+    As a context manager it is the thread's current stream of the block. It is destroyed with its last reference, after what
+    is in it has run.
+    """
+
+    def __init__(self, device: Any = None, priority: int = 0, *, _queue: Queue | None = None):
+        self._owned = _queue is None
+        self.queue = _queue or get_runtime(device_index(device)).new_queue(priority)
+        self.priority = priority
+        self._before: list[tuple[int, Queue]] = []
+
+    @property
+    def device(self) -> Device:
+        return self.queue.runtime.device
+
+    @property
+    def device_index(self) -> int:
+        return self.queue.runtime.device_id
+
+    @property
+    def stream_id(self) -> int:
+        """The stream's number on its device; 0 is the default stream."""
+        return self.queue.number
+
+    @property
+    def npu_stream(self) -> int:
+        """pyACL's handle."""
+        return self.queue.handle
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, Stream) and other.queue is self.queue
+
+    def __hash__(self) -> int:
+        return hash(self.queue)
+
+    def __repr__(self) -> str:
+        return f"<torch.npu.Stream device={self.device} stream_id={self.stream_id} npu_stream={self.npu_stream:#x}>"
+
+    def __del__(self) -> None:
+        queue = getattr(self, "queue", None)
+        if queue is not None and self._owned and queue.runtime.initialized:
+            queue.runtime.drop_queue(queue)
+
+    def query(self) -> bool:
+        """Whether all that was put into the stream has run. Does not wait."""
+        return self.queue.is_idle()
+
+    def synchronize(self) -> None:
+        """Wait until all that was put into the stream has run.
+
+        Raises:
+            RuntimeError: if something in it failed; it names the operator.
+        """
+        self.queue.synchronize()
+
+    def record_event(self, event: Event | None = None) -> Event:
+        """Record an event, a new one unless given, after what is in the stream now."""
+        event = event or Event()
+        event.record(self)
+        return event
+
+    def wait_event(self, event: Event) -> None:
+        """Have what is put into the stream from now on wait for an event. The host does not wait."""
+        event.wait(self)
+
+    def wait_stream(self, stream: Stream) -> None:
+        """Have what is put into the stream from now on wait for what is in another one now."""
+        self.wait_event(stream.record_event())
+
+    def __enter__(self) -> Stream:
+        index = self.device_index
+        self._before.append((thread.device, current_queue(index)))
+        thread.queues[index] = self.queue
+        thread.device = index
+        return self
+
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+        thread.device, thread.queues[self.device_index] = self._before.pop()
+
+
+def default_stream(device: Any = None) -> Stream:
+    """The stream that a thread works on unless it chose another one."""
+    return Stream(_queue=get_runtime(device_index(device)).queue)
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream that this thread works on."""
+    return Stream(_queue=current_queue(device_index(device)))
+
+
+def set_stream(stream: Stream) -> None:
+    """Have this thread work on a stream, and on its device."""
+    thread.device = stream.device_index
+    thread.queues[stream.device_index] = stream.queue
+
+
+class _Nothing:
+    def __enter__(self) -> None:
+        return None
+
+    def __exit__(self, *exc: object) -> None:
+        return None
+
+
+def stream(stream: Stream | None) -> Any:
+    """A block in which this thread works on a stream; None changes nothing (``torch.cuda.stream``)."""
+    return _Nothing() if stream is None else stream
+
+
+class Event:
+    """A mark in a stream that others can wait for, and that knows when it was passed (``torch.cuda.Event``).
+
+    Args:
+        enable_timing: whether :meth:`elapsed_time` will be asked for.
+        blocking: taken for PyTorch's sake; waiting never spins here.
+    """
+
+    def __init__(self, enable_timing: bool = False, blocking: bool = False, interprocess: bool = False):
+        if interprocess:
+            raise RuntimeError("events of several processes are not supported on the NPU")
+        self.enable_timing, self.blocking = enable_timing, blocking
+        self._handle: int | None = None
+        self._queue: Queue | None = None
+        self._number = 0
+
+    def __del__(self) -> None:
+        queue = getattr(self, "_queue", None)
+        if queue is not None and queue.runtime.initialized:
+            queue.runtime.activate()
+            runtime.acl.rt.destroy_event(self._handle)
+
+    @property
+    def npu_event(self) -> int | None:
+        """pyACL's handle; None before the event is recorded."""
+        return self._handle
+
+    @property
+    def device(self) -> Device | None:
+        return None if self._queue is None else self._queue.runtime.device
+
+    def _made_for(self, queue: Queue) -> int:
+        if self._queue is not None and self._queue.runtime is not queue.runtime:
+            raise RuntimeError(f"Event device {self._queue.runtime.name} does not match recording stream's device {queue.runtime.name}.")
+        if self._handle is None:
+            flag = ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC if self.enable_timing else ACL_EVENT_SYNC
+            self._handle, code = runtime.acl.rt.create_event_ex_with_flag(flag)
+            check(code, "aclrtCreateEventExWithFlag", queue.runtime.name)
+        return self._handle
+
+    def record(self, stream: Stream | None = None) -> None:
+        """Mark what is in the stream now, the current one unless given."""
+        queue = current_queue(thread.device) if stream is None else stream.queue
+        queue.runtime.activate()
+        handle = self._made_for(queue)
+        self._queue, self._number = queue, queue.enqueued
+        check(runtime.acl.rt.record_event(handle, queue.handle), "aclrtRecordEvent", queue.runtime.name)
+
+    def wait(self, stream: Stream | None = None) -> None:
+        """Have what is put into a stream from now on, the current one unless given, wait for this event."""
+        if self._queue is None:
+            return  # as in PyTorch: never recorded, nothing to wait for
+        queue = current_queue(thread.device) if stream is None else stream.queue
+        queue.runtime.activate()
+        check(runtime.acl.rt.stream_wait_event(queue.handle, self._handle), "aclrtStreamWaitEvent", queue.runtime.name)
+        activities.note("wait", f"stream {queue.number} waits for stream {self._queue.number}", queue)
+
+    def query(self) -> bool:
+        """Whether the event has been passed. Does not wait."""
+        if self._queue is None:
+            return True
+        self._queue.runtime.activate()
+        status, code = runtime.acl.rt.query_event_status(self._handle)
+        return not code and status == ACL_EVENT_RECORDED_STATUS_COMPLETE
+
+    def synchronize(self) -> None:
+        """Wait until the event is passed.
+
+        Raises:
+            RuntimeError: if something before it failed; it names the operator.
+        """
+        if self._queue is None:
+            return
+        queue = self._queue
+        queue.runtime.activate()
+        with activities.host("sync", "synchronize event", queue):
+            code = runtime.acl.rt.synchronize_event(self._handle)
+        queue.settle(self._number, 0)
+        check(code, "aclrtSynchronizeEvent", queue.runtime.name)
+
+    def elapsed_time(self, end_event: Event) -> float:
+        """Milliseconds between this event and a later one.
+
+        Raises:
+            ValueError: if one was not made with ``enable_timing`` or not recorded.
+            RuntimeError: if one has not been passed yet.
+        """
+        if not self.enable_timing or not end_event.enable_timing:
+            raise ValueError("Both events must be created with argument 'enable_timing=True'.")
+        if self._queue is None or end_event._queue is None:
+            raise ValueError("Both events must be recorded before calculating elapsed time.")
+        if not self.query() or not end_event.query():
+            raise RuntimeError("Both events must be completed before calculating elapsed time.")
+        milliseconds, code = runtime.acl.rt.event_elapsed_time(self._handle, end_event._handle)
+        check(code, "aclrtEventElapsedTime", self._queue.runtime.name)
+        return milliseconds
+
+    def __repr__(self) -> str:
+        return "<torch.npu.Event uninitialized>" if self._handle is None else f"<torch.npu.Event {self._handle:#x}>"

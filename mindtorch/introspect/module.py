@@ -1,0 +1,158 @@
+"""What is known of a module and those below it, as plain data: nothing is run but ``extra_repr``."""
+from __future__ import annotations
+
+from collections.abc import Hashable, Mapping, Sequence
+from dataclasses import dataclass, field
+from typing import Any
+
+from .identity import known_storage
+from .repeats import repeats
+
+EXTRA = 120  #: characters at most of what a module says of itself
+HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_pre_hooks")
+
+
+@dataclass(frozen=True)
+class MemberFacts:
+    """A parameter or, if not ``is_parameter``, a buffer. ``tied`` is the path of the same tensor at the place where
+    it comes first, ``shares`` that of another tensor on the same memory; '' if there is none.
+    """
+
+    name: str
+    is_parameter: bool
+    dtype: str
+    shape: tuple[int, ...]
+    device: str
+    elements: int
+    bytes: int
+    requires_grad: bool
+    has_grad: bool
+    persistent: bool
+    tied: str
+    shares: str
+
+
+@dataclass(frozen=True)
+class ModuleFacts:
+    """A module: its ``name`` in the module above it, its ``path`` from the top, its class, what it says of itself.
+
+    ``parameters``, ``trainable`` and ``bytes`` (of parameters and buffers) count what it and those below it hold, each
+    tensor once and where it comes first; ``gradients`` is how many of the ``tensors`` parameters have one.
+    ``same_as`` is the path of the same module at the place where it comes first, whose contents are not repeated.
+    ``runs`` says which children are equal in everything but name: (start, period, times) of ``repeats``.
+    """
+
+    name: str
+    path: str
+    kind: str
+    extra: str
+    training: bool
+    members: tuple[MemberFacts, ...]
+    children: tuple[ModuleFacts, ...]
+    parameters: int
+    trainable: int
+    bytes: int
+    tensors: int
+    gradients: int
+    hooks: int
+    same_as: str
+    devices: tuple[str, ...]
+    dtypes: tuple[str, ...]
+    runs: tuple[tuple[int, int, int], ...] = field(default=(), repr=False)
+
+
+def module_facts(module: Any, name: str = "") -> ModuleFacts:
+    """The facts of a module, called ``name``, and of all below it."""
+    return _Reader().read(module, name, "")
+
+
+class _Reader:
+    """Reads a tree of modules; knows where each tensor and each module came first."""
+
+    def __init__(self) -> None:
+        self.tensors: dict[int, str] = {}
+        self.storages: dict[int, str] = {}
+        self.modules: dict[int, str] = {}
+
+    def read(self, module: Any, name: str, path: str) -> ModuleFacts:
+        first = self.modules.setdefault(id(module), path)
+        again = first != path
+        members = () if again else tuple(self._members(module, path))
+        children = () if again else tuple(
+            self.read(child, key, f"{path}.{key}" if path else key)
+            for key, child in module._modules.items() if child is not None
+        )  # fmt: skip
+        own = [member for member in members if not member.tied]
+        learnt = [member for member in own if member.is_parameter]
+        return ModuleFacts(
+            name=name,
+            path=path,
+            kind=type(module).__name__,
+            extra=_extra(module),
+            training=module.training,
+            members=members,
+            children=children,
+            parameters=_total(children, "parameters") + sum(member.elements for member in learnt),
+            trainable=_total(children, "trainable") + sum(m.elements for m in learnt if m.requires_grad),
+            bytes=_total(children, "bytes") + sum(member.bytes for member in own),
+            tensors=_total(children, "tensors") + len(learnt),
+            gradients=_total(children, "gradients") + sum(member.has_grad for member in learnt),
+            hooks=sum(len(getattr(module, table)) for table in HOOKS),
+            same_as=(first or "the whole") if again else "",
+            devices=_all(children, "devices", (member.device for member in members)),
+            dtypes=_all(children, "dtypes", (member.dtype for member in members)),
+            runs=tuple(repeats([alike(child) for child in children])),
+        )
+
+    def _members(self, module: Any, path: str) -> Any:
+        tables: tuple[tuple[bool, Mapping[str, Any]], ...] = ((True, module._parameters), (False, module._buffers))
+        for is_parameter, table in tables:
+            for name, tensor in table.items():
+                if tensor is None:
+                    continue
+                here = f"{path}.{name}" if path else name
+                first = self.tensors.setdefault(id(tensor), here)
+                storage = known_storage(tensor)
+                owner = here if storage is None else self.storages.setdefault(id(storage), here)
+                yield MemberFacts(
+                    name=name,
+                    is_parameter=is_parameter,
+                    dtype=tensor._dtype.name,
+                    shape=tuple(tensor.shape),
+                    device=str(tensor._device),
+                    elements=tensor.numel(),
+                    bytes=tensor.numel() * tensor._dtype.itemsize,
+                    requires_grad=tensor.requires_grad,
+                    has_grad=tensor._grad is not None,
+                    persistent=is_parameter or name not in module._non_persistent_buffers_set,
+                    tied="" if first == here else first,
+                    shares="" if owner in (here, first) else owner,
+                )
+
+
+def alike(module: ModuleFacts) -> Hashable:
+    """A key that is equal for modules between which there is nothing to tell but names and memory."""
+    members = tuple(
+        (m.name, m.is_parameter, m.dtype, m.shape, m.device, m.requires_grad, m.has_grad, m.persistent, m.tied, m.shares)
+        for m in module.members
+    )
+    children = tuple((child.name, alike(child)) for child in module.children)
+    return module.kind, module.extra, module.training, module.hooks, module.same_as, members, children
+
+
+def _extra(module: Any) -> str:
+    """What a module says of itself in its repr, shortened."""
+    try:
+        text = " ".join(str(module.extra_repr()).split())
+    except Exception as error:
+        return f"extra_repr raised {type(error).__name__}"
+    return text if len(text) <= EXTRA else text[:EXTRA] + "…"
+
+
+def _total(children: Sequence[ModuleFacts], what: str) -> int:
+    return sum(getattr(child, what) for child in children)
+
+
+def _all(children: Sequence[ModuleFacts], what: str, own: Any) -> tuple[str, ...]:
+    """What occurs here and below, each once."""
+    return tuple(dict.fromkeys([*own, *(value for child in children for value in getattr(child, what))]))

@@ -1,0 +1,5 @@
+"""Cases for the simulated kernels, by family."""
+from __future__ import annotations
+
+from . import arrays, elements, networks
+from .draw import CASES, Case, Draw
