@@ -1,7 +1,7 @@
 """``tensor[index]`` and ``tensor[index] = value``, with everything that can index.
 
-Ints, slices, None and ``...`` make views, one operator after the other; tensors, lists and arrays are
-collected and indexed with at the end. Mirrors PyTorch's ``python_variable_indexing``.
+Ints, slices, None and ``...`` make views, one operator after the other; tensors, lists and arrays are collected and
+indexed with at the end. Mirrors PyTorch's ``python_variable_indexing``.
 """
 from __future__ import annotations
 
@@ -22,20 +22,18 @@ from ._dispatch.schemas import registry
 from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
 from ._tensor import Tensor
 
-(alias, copy_, expand, fill_scalar_, fill_tensor_, index_put_, index_tensor, select, slice_, unsqueeze,
- view) = (
+alias, copy_, expand, fill_scalar_, fill_tensor_, index_put_, index_tensor, select, slice_, unsqueeze, view = (
     registry[name].call for name in (
-        "alias", "copy_", "expand", "fill_.Scalar", "fill_.Tensor", "index_put_", "index.Tensor",
-        "select.int", "slice.Tensor", "unsqueeze", "view"))
+        "alias", "copy_", "expand", "fill_.Scalar", "fill_.Tensor", "index_put_", "index.Tensor", "select.int",
+        "slice.Tensor", "unsqueeze", "view"))
 PLAIN = CPU | STRIDED
 LONG = range(-(2**63), 2**63)
 
 
-# -- the hot paths -------------------------------------------------------------------------------------------
+# -- the hot paths -----------------------------------------------------------------------------------------------------
 
 def getitem(self: Tensor, index: Any) -> Tensor:
-    """``self[index]``: a view for ints, slices, None and ``...``; a copy as soon as a tensor, list or array
-    indexes.
+    """``self[index]``: a view for ints, slices, None and ``...``; a copy as soon as a tensor, list or array indexes.
 
     Raises:
         IndexError: if an index is out of range, there are too many, or an object cannot index.
@@ -124,11 +122,10 @@ def is_safe(value: Any, dtype: DType) -> bool:
     kind = value.__class__
     if kind is float:
         return dtype.category == FLOATING and dtype.itemsize >= 4 and -3e38 < value < 3e38
-    return kind is int and (dtype.category == INTEGER or dtype.category == FLOATING
-                            and -65000 < value < 65000)
+    return kind is int and (dtype.category == INTEGER or dtype.category == FLOATING and -65000 < value < 65000)
 
 
-# -- the general path ----------------------------------------------------------------------------------------
+# -- the general path --------------------------------------------------------------------------------------------------
 
 def get_general(self: Tensor, index: Any) -> Tensor:
     """Reading, in PyTorch's order of cases."""
@@ -184,8 +181,7 @@ def as_value(self: Tensor, value: Any) -> Any:
             number = float(number)  # type: ignore[arg-type]
         else:
             check_number(dtype, number)
-        return make_tensor(number, dtype=dtype, device
-                           =self._device) if is_half or self._keys & AUTOGRAD else number
+        return make_tensor(number, dtype=dtype, device=self._device) if is_half or self._keys & AUTOGRAD else number
     raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")  # type: ignore[attr-defined]
 
 
@@ -222,24 +218,19 @@ def is_int(index: Any) -> bool:
 
 
 def as_tuple(index: Any) -> tuple[Any, ...]:
-    """An index as one item a dimension. A list that holds tensors, sequences, slices, None or ``...`` counts
-    as a tuple.
-    """
+    """An index as one item a dimension. A list of tensors, sequences, slices, None or ``...`` counts as a tuple."""
     if isinstance(index, tuple):
         return index
     if index.__class__ in TENSOR_TYPES or isinstance(index, np.ndarray) or not isinstance(index, Sequence):
         return (index,)
     if len(index) >= 32 or not any(
-            item is None or item is Ellipsis or isinstance(item, (slice, Sequence, np.ndarray))
-        or item.__class__ in TENSOR_TYPES
-            for item in index):
+            item is None or item is Ellipsis or item.__class__ in TENSOR_TYPES
+            or isinstance(item, (slice, Sequence, np.ndarray)) for item in index):
         return (index,)
     warnings.warn(
-        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
-        "pytorch 2.9; use "
-        "x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
-        "x[torch.tensor(seq)], which "
-        "will result either in an error or a different result", stacklevel=4,
+        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; "
+        "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
+        "x[torch.tensor(seq)], which will result either in an error or a different result", stacklevel=4,
     )  # fmt: skip
     return tuple(index)
 
@@ -254,9 +245,7 @@ def dims_of(item: Any) -> int:
 
 
 def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
-    """The view that ints, slices, None and ``...`` make, and the tensors that are still to index it, one a
-    dimension.
-    """
+    """The view that ints, slices, None and ``...`` make, and the tensors still to index it, one a dimension."""
     specified = sum(map(dims_of, items))
     if specified > self.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
@@ -304,8 +293,7 @@ def index_of(self: Tensor, item: Any) -> Tensor:
         return make_tensor(operator.index(item))
     except TypeError:
         raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid "
-            "indices "
+            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
             f"(got {type_name(item)})"
         ) from None
 
@@ -322,9 +310,8 @@ def apply_select(part: Tensor, dim: int, index: int, position: int) -> Tensor:
     shape = part.shape
     if not shape and not index and not dim:
         raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to "
-            "convert a 0-dim "
-            "tensor to a number"
+            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
+            "0-dim tensor to a number"
         )
     size = shape[dim] if dim < len(shape) else 0
     if not -size <= index < size:

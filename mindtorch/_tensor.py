@@ -224,7 +224,7 @@ class Tensor(metaclass=_TensorType):
                 cell = self._cell = [0, None]
             storage = cell[1]
             if storage is None:  # a twin may be repeated, or transposed
-                array = self._array.T if self._keys & STRIDED else self._array  # type: ignore[union-attr]
+                array: Any = self._array.T if self._keys & STRIDED else self._array  # type: ignore[union-attr]
                 storage = cell[1] = storage_of_array(cell[2] if len(cell) > 2 else array)
             self._storage = storage
             storage.add_alias(self)

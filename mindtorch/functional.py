@@ -140,7 +140,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = N
     return call_on(registry["triu_indices"], resolve_device(device).type, row, col, offset, dtype)
 
 
-# -- products ------------------------------------------------------------------------------------------------
+# -- products ----------------------------------------------------------------------------------------------------------
 
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 

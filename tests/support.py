@@ -116,7 +116,7 @@ class Porter:
             if theirs.dtype is torch.bfloat16:
                 content = content.view(torch.int16)
             # A clone, as a storage that belongs to NumPy could not be resized.
-            self.storages[storage.data_ptr()] = self.lib.from_numpy(content.numpy()).clone()
+            self.storages[storage.data_ptr()] = self.lib.from_numpy(content.numpy()).clone().to(device)
         flat = self.storages[storage.data_ptr()]
         return flat if flat.dtype == dtype else flat.view(dtype)
 

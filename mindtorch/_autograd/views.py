@@ -1,7 +1,7 @@
 """Views and in-place writes in the graph: who is whose base, and how history is rewritten.
 
-An in-place write to a view becomes a ``CopySlices`` node of the base; the views' own nodes are made anew,
-from the base's, when somebody asks for them.
+An in-place write to a view becomes a ``CopySlices`` node of the base; the views' own nodes are made anew, from the
+base's, when somebody asks for them.
 """
 from __future__ import annotations
 
@@ -96,8 +96,7 @@ def check_inplace(tensor: Any) -> None:
     """Refuse a write in place that autograd could not follow, of a call of which some tensor requires grad.
 
     Raises:
-        RuntimeError: PyTorch's, for a leaf that requires grad, a view of a leaf, and views that must not be
-            written.
+        RuntimeError: PyTorch's, for a leaf that requires grad, a view of a leaf, and views that must not be written.
     """
     if not local.grad_enabled:
         return
@@ -106,8 +105,7 @@ def check_inplace(tensor: Any) -> None:
         if tensor._creation is not None:
             raise refusal(tensor, "is being")
         if tensor._keys & AUTOGRAD and base._grad_fn is None:
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place "
-                               "operation.")
+            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
     if tensor._keys & AUTOGRAD and tensor._grad_fn is None:  # PyTorch does not bring the view up to date here
         raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
 
@@ -115,29 +113,22 @@ def check_inplace(tensor: Any) -> None:
 #: Why a view must not be written, by how it was made.
 REASONS = {
     MULTIPLE:
-        "This view is the output of a function that returns multiple views. Such functions do not allow the "
-        "output views to "
-        "be modified inplace. You should replace the inplace operation by an out-of-place one.",
+        "This view is the output of a function that returns multiple views. Such functions do not allow the output "
+        "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
     NO_GRAD:
-        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code "
-        "by moving both the "
-        "view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
-        "tracked) or both "
-        "outside (if you want the inplace to be tracked).",
+        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
+        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
+        "tracked) or both outside (if you want the inplace to be tracked).",
     IN_FUNCTION:
-        "This view was created inside a custom Function (or because an input was returned as-is) and the "
-        "autograd logic to "
-        "handle view+inplace would override the custom backward associated with the custom Function, leading "
-        "to incorrect "
-        "gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
+        "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
+        "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
+        "to incorrect gradients. This behavior is forbidden. You can fix this by cloning the output of the custom "
         "Function.",
 }
 
 
 def refusal(view: Any, modified: str) -> RuntimeError:
-    """PyTorch's error for a view that must not be written, though it ``is being``, or its base or another
-    view was.
-    """
+    """PyTorch's error for a view that must not be written, though it ``is being``, or its base or another view was."""
     if view._grad_fn is None:
         what = f"A view was created in no_grad mode and {modified} modified inplace with grad mode enabled."
     else:
@@ -147,9 +138,7 @@ def refusal(view: Any, modified: str) -> RuntimeError:
 
 
 class CopySlices(Node):
-    """The node of a base of which a view was written in place: the gradient of the slice goes through the
-    write.
-    """
+    """The node of a base of which a view was written in place: the gradient of the slice goes through the write."""
 
     def __init__(self, base: Any, view: Any, inner: Node):
         self._order = next_sequence_nr()
@@ -172,8 +161,7 @@ class CopySlices(Node):
         shape, strides = self.base_layout
         whole = registry["new_empty_strided"].call(gradient, shape, strides)
         whole = registry["copy_"].call(whole, gradient)
-        piece = registry["as_strided"].call(whole,
-                                            *self.layout) if self.replay is None else self.replay(whole)
+        piece = registry["as_strided"].call(whole, *self.layout) if self.replay is None else self.replay(whole)
         results = inner.apply([registry["clone"].call(piece, "contiguous_format")])
         if self._edges[0] is not None:
             if results[0] is not None:
@@ -190,8 +178,7 @@ class CopySlices(Node):
 
 
 def rebase(tensor: Any, node: Node) -> None:
-    """Make ``node`` the history of a tensor that was just written in place, and of all that see its memory.
-    """
+    """Make ``node`` the history of a tensor that was just written in place, and of all that see its memory."""
     base = tensor._base
     if base is None:
         move_history(tensor, node)
@@ -210,9 +197,8 @@ def move_history(tensor: Any, node: Node) -> None:
     set_history(tensor, node)
     if tensor._retains_grad and before is not None:
         if not before.forget_retained(number):
-            raise RuntimeError("the tensor retains its gradient in another layout than it has now: "
-                               "retain_grad() was called, "
-                               "then its layout was changed in place, and now it was written in place")
+            raise RuntimeError("the tensor retains its gradient in another layout than it has now: retain_grad() was "
+                               "called, then its layout was changed in place, and now it was written in place")
         node.retain_grad_of(tensor)
 
 
@@ -227,8 +213,8 @@ def set_history(tensor: Any, node: Node) -> None:
 
 
 def spread(base: Any) -> None:
-    """Let the views of a base require grad as it does, whose nodes are made when asked for; and those that
-    are leaves no longer, unless they do so themselves.
+    """Let the views of a base require grad as it does, whose nodes are made when asked for; and those that are leaves
+    no longer, unless they do so themselves.
     """
     if base._storage is None:
         return
@@ -251,12 +237,9 @@ def mark_multiple(outputs: Any) -> Any:
 def warn_grad_of_non_leaf() -> None:
     """PyTorch's warning about ``.grad`` of a tensor that is not a leaf."""
     warnings.warn(
-        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
-        "won't be populated "
-        "during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-        "Tensor, use "
-        ".retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure you "
-        "access the leaf "
-        "Tensor instead.", stacklevel=3,
+        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
+        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
+        "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
+        "you access the leaf Tensor instead.", stacklevel=3,
     )  # fmt: skip
 

@@ -12,8 +12,7 @@ from .core import fresh
 
 Row = Callable[..., Any]
 clone, expand, gather, index_add_, index_select, masked_scatter_ = (
-    registry[name].call for name in ("clone", "expand", "gather", "index_add_", "index_select",
-                                     "masked_scatter_"))
+    registry[name].call for name in ("clone", "expand", "gather", "index_add_", "index_select", "masked_scatter_"))
 
 
 def written(name: str, memory_format: str) -> Row:
@@ -74,8 +73,7 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
     if dim is None:
         return gather(self.view(-1) if self.is_contiguous() else self.reshape(-1), 0, indices.view(-1))
     check(self.dim() == indices.dim(),
-          f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-          f"{self.dim()} "
+          f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.dim()} "
           f"dimensions for input, and {indices.dim()} dimensions for indices")
     size = self.size(dim)  # which checks dim
     dim %= max(self.dim(), 1)
@@ -99,8 +97,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
     check(weight.dim() == 2, "'weight' must be 2-D")
     check(not sparse, "embedding(): sparse gradients need the sparse layout, which mindtorch does not have")
     check(indices._dtype.name in ("int32", "int64"),
-          "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
-          "but got "
+          "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
           f"torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding)")
     if indices.dim() == 1:
         return index_select(weight, 0, indices)
@@ -110,9 +107,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
 
 def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, padding_idx: int,
                              scale_grad_by_freq: bool) -> Any:
-    """The gradient of ``embedding``: rows added up, none for ``padding_idx``; divided by how often each is
-    used.
-    """
+    """The gradient of ``embedding``: rows added up, none for ``padding_idx``; divided by how often each is used."""
     flat = indices.reshape(-1)
     rows = grad_output.reshape(flat.numel(), grad_output.shape[-1])
     if scale_grad_by_freq:

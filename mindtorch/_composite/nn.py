@@ -28,7 +28,7 @@ def scaled(gradient: Any, grad_output: Any, reduction: int) -> Any:
     return gradient * grad_output
 
 
-# -- losses by element: their gradients ----------------------------------------------------------------------
+# -- losses by element: their gradients --------------------------------------------------------------------------------
 
 
 def mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
@@ -54,7 +54,7 @@ def binary_cross_entropy_backward(grad_output: Any, self: Any, target: Any, weig
     return scaled(gradient if weight is None else gradient * weight, grad_output, reduction)
 
 
-# -- losses written in operators -----------------------------------------------------------------------------
+# -- losses written in operators ---------------------------------------------------------------------------------------
 
 
 def l1_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
@@ -122,7 +122,7 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any
     return multilabel_margin_loss_forward(self, target, reduction)[0]
 
 
-# -- losses by class -----------------------------------------------------------------------------------------
+# -- losses by class ---------------------------------------------------------------------------------------------------
 
 
 def nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
@@ -168,8 +168,7 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: in
               f"Expected floating point type for target with class probabilities, got "
               f"{NAMES[target._dtype.name]}")
         check(ignore_index < 0, "ignore_index is not supported for floating point target")
-        return _of_probabilities(log_softmax(self, dim, False), dim, target, weight, reduction,
-                                 label_smoothing)
+        return _of_probabilities(log_softmax(self, dim, False), dim, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:
         check(label_smoothing <= 1, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
         return _smoothed(log_softmax(self, dim, False), dim, target, weight, reduction, ignore_index,

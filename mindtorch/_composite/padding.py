@@ -12,10 +12,8 @@ from .core import fresh, new_empty_strided
 from .shape import arange
 
 Row = Callable[..., Any]
-clone, copy_, flatten, index_add_, index_select, narrow, slice_, _unsafe_view = (
-    registry[name].call for name in (
-        "clone", "copy_", "flatten.using_ints", "index_add_", "index_select", "narrow", "slice.Tensor",
-        "_unsafe_view"))
+clone, copy_, flatten, index_add_, index_select, narrow, slice_, _unsafe_view = (registry[name].call for name in (
+    "clone", "copy_", "flatten.using_ints", "index_add_", "index_select", "narrow", "slice.Tensor", "_unsafe_view"))
 
 
 def like_format(self: Any, shape: Ints) -> Any:
@@ -29,7 +27,7 @@ def pairs_of(pad: Ints) -> list[tuple[int, int]]:
     return list(zip(pad[::2], pad[1::2], strict=True))
 
 
-# -- padding -------------------------------------------------------------------------------------------------
+# -- padding -----------------------------------------------------------------------------------------------------------
 
 def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
     """``nn.functional.pad`` with a number; negative padding cuts off.
@@ -39,9 +37,8 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
     """
     ndim = self.dim()
     check(len(pad) % 2 == 0, f"Length of pad must be even but instead it equals {len(pad)}")
-    check(2 * ndim >= len(pad), "Length of pad should be no more than twice the number of dimensions of the "
-          "input. Pad length "
-                                f"is {len(pad)} while the input has {ndim} dimensions.")
+    check(2 * ndim >= len(pad), "Length of pad should be no more than twice the number of dimensions of the input. Pad "
+                                f"length is {len(pad)} while the input has {ndim} dimensions.")
     inner = self
     for d, (before, after) in enumerate(pairs_of(pad)):
         dim = ndim - 1 - d
@@ -55,9 +52,8 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
     for d, (before, after) in enumerate(pairs_of(pad)):
         dim = ndim - 1 - d
         size = shape[dim] + before + after
-        check(size >= 0, f"The input size {shape[dim]}, plus negative padding {before} and {after} resulted "
-              f"in a negative "
-                         f"output size, which is invalid. Check dimension {dim} of your input.")
+        check(size >= 0, f"The input size {shape[dim]}, plus negative padding {before} and {after} resulted in a "
+                         f"negative output size, which is invalid. Check dimension {dim} of your input.")
         shape[dim] = size
     out = like_format(self, tuple(shape))
     registry["fill_.Scalar"].call(out, value)
@@ -85,23 +81,20 @@ def check_padding(self: Any, padding: Ints, reflects: bool) -> None:
     count = len(padding) // 2
     shape, ndim = list(self.shape), self.dim()
     check(ndim in (count + 1, count + 2) and all(n for n in shape[-count - 1:]),
-          f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other "
-          f"non-zero dimensions "
-          f"for input, but got: {shape}")
+          f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
+          f"dimensions for input, but got: {shape}")
     for d, (before, after) in enumerate(pairs_of(padding)):
         dim = ndim - 1 - d
         size = shape[dim]
         check(not reflects or before < size and after < size,
-              "Argument #4: Padding size should be less than the corresponding input dimension, but got: "
-              f"padding ({before}, {after}) at dimension {dim} of input {shape}")
+              "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
+              f"({before}, {after}) at dimension {dim} of input {shape}")
         check(size + before + after >= 1,
-              f"input ({'WHD'[d]}: {size}) is too small. Calculated output {'WHD'[d]}: "
-              f"{size + before + after}")
+              f"input ({'WHD'[d]}: {size}) is too small. Calculated output {'WHD'[d]}: {size + before + after}")
 
 
 def padded_places(places: Callable[..., Any], self: Any, padding: Ints) -> tuple[Ints, Any]:
-    """The padded shape, and for each of its places (of the padded dimensions, flat) the place in the input.
-    """
+    """The padded shape, and for each of its places (of the padded dimensions, flat) the place in the input."""
     shape, flat = list(self.shape), None
     for d, (before, after) in reversed(list(enumerate(pairs_of(padding)))):  # the outermost dimension first
         dim = len(shape) - 1 - d
@@ -150,8 +143,7 @@ def _pad_circular(self: Any, pad: Ints) -> Any:
     shape = list(self.shape)
     for d, (before, after) in enumerate(pairs_of(pad)):
         dim = ndim - 1 - d
-        check(before <= shape[dim] and after <= shape[dim],
-              "Padding value causes wrapping around more than once.")
+        check(before <= shape[dim] and after <= shape[dim], "Padding value causes wrapping around more than once.")
         size = shape[dim] + before + after
         check(size >= 0, "Negative padding value is resulting in an empty dimension")
         shape[dim] = size
@@ -168,8 +160,7 @@ def _pad_circular(self: Any, pad: Ints) -> Any:
         if before > 0:
             copy_(slice_(out, dim, 0, before), slice_(out, dim, end - before, end))
         if after > 0:
-            copy_(slice_(out, dim, end, end + after),
-                  slice_(out, dim, max(before, 0), max(before, 0) + after))
+            copy_(slice_(out, dim, end, end + after), slice_(out, dim, max(before, 0), max(before, 0) + after))
     return out
 
 
@@ -183,8 +174,7 @@ def pad(self: Any, pad: Ints, mode: str = "constant", value: float | None = None
     if mode == "constant":
         return registry["constant_pad_nd"].call(self, pad, 0 if value is None else value)
     check(value is None or value == 0, f'Padding mode "{mode}" doesn\'t take in value argument')
-    check(mode in ("reflect", "replicate", "circular"), f"Unrecognised padding mode {mode}",
-          NotImplementedError)
+    check(mode in ("reflect", "replicate", "circular"), f"Unrecognised padding mode {mode}", NotImplementedError)
     count = len(pad) // 2
     if mode == "circular":
         return registry["_pad_circular"].call(self, pad)
@@ -193,11 +183,10 @@ def pad(self: Any, pad: Ints, mode: str = "constant", value: float | None = None
     return registry[f"{'reflection' if mode == 'reflect' else 'replication'}_pad{count}d"].call(self, pad)
 
 
-# -- channels and pixels -------------------------------------------------------------------------------------
+# -- channels and pixels -----------------------------------------------------------------------------------------------
 
 def reordered(self: Any, split: Ints, order: Ints, shape: Ints) -> Any:
-    """A copy with the dimensions split, permuted and joined, in the memory format that the tensor suggests.
-    """
+    """A copy with the dimensions split, permuted and joined, in the memory format that the tensor suggests."""
     return fresh(copy_(like_format(self, shape), self.reshape(split).permute(order).reshape(shape)))
 
 
@@ -208,19 +197,16 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
         RuntimeError: if the channels are no multiple of the square of the factor.
     """
     r = upscale_factor
-    check(self.dim() >= 3, f"pixel_shuffle expects input to have at least 3 dimensions, but got input with "
-          f"{self.dim()} "
-                           "dimension(s)")
+    check(self.dim() >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+                           f"{self.dim()} dimension(s)")
     check(r > 0, f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     *batch, channels, height, width = self.shape
     check(channels % (r * r) == 0,
-          "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
-          "upscale_factor, but "
+          "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
           f"input.size(-3)={channels} is not divisible by {r * r}")
     n = len(batch)
     return reordered(self, (*batch, channels // (r * r), r, r, height, width),
-                     (*range(n), n, n + 3, n + 1, n + 4, n + 2),
-                     (*batch, channels // (r * r), height * r, width * r))
+                     (*range(n), n, n + 3, n + 1, n + 4, n + 2), (*batch, channels // (r * r), height * r, width * r))
 
 
 def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
@@ -230,19 +216,16 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
         RuntimeError: if height or width are no multiples of the factor.
     """
     r = downscale_factor
-    check(self.dim() >= 3, f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
-          f"{self.dim()} "
-                           "dimension(s)")
+    check(self.dim() >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+                           f"{self.dim()} dimension(s)")
     check(r > 0, f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
     *batch, channels, height, width = self.shape
     for name, size, dim in (("height", height, -2), ("width", width, -1)):
         check(size % r == 0, f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-              f"input.size({dim})="
-                             f"{size} is not divisible by {r}")
+                             f"input.size({dim})={size} is not divisible by {r}")
     n = len(batch)
     return reordered(self, (*batch, channels, height // r, r, width // r, r),
-                     (*range(n), n, n + 2, n + 4, n + 1, n + 3),
-                     (*batch, channels * r * r, height // r, width // r))
+                     (*range(n), n, n + 2, n + 4, n + 1, n + 3), (*batch, channels * r * r, height // r, width // r))
 
 
 def channel_shuffle(self: Any, groups: int) -> Any:
@@ -251,8 +234,7 @@ def channel_shuffle(self: Any, groups: int) -> Any:
     Raises:
         RuntimeError: if the channels are no multiple of the groups.
     """
-    check(self.dim() > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes "
-          f"{list(self.shape)}")
+    check(self.dim() > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     channels = self.shape[1]
     check(groups > 0, f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     check(channels % groups == 0,
@@ -262,12 +244,11 @@ def channel_shuffle(self: Any, groups: int) -> Any:
                      tuple(self.shape))
 
 
-# -- sliding windows -----------------------------------------------------------------------------------------
+# -- sliding windows ---------------------------------------------------------------------------------------------------
 
 def block_counts(size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Ints:
     """How many windows there are along each of two dimensions."""
-    return tuple((size[d] + 2 * padding[d] - dilation[d] * (kernel_size[d] - 1) - 1) // stride[d] + 1
-                 for d in (0, 1))
+    return tuple((size[d] + 2 * padding[d] - dilation[d] * (kernel_size[d] - 1) - 1) // stride[d] + 1 for d in (0, 1))
 
 
 def check_windows(kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> None:
@@ -284,28 +265,23 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
     """
     check_windows(kernel_size, dilation, padding, stride)
     check(self.dim() in (3, 4) and all(self.shape[-3:]),
-          "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions "
-          "for input, but got: "
-          f"{list(self.shape)}")
+          "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
+          f"but got: {list(self.shape)}")
     rows, columns = block_counts(tuple(self.shape[-2:]), kernel_size, dilation, padding, stride)
     check(rows > 0 and columns > 0,
           f"Given input with spatial size {tuple(self.shape[-2:])}, kernel_size={tuple(kernel_size)}, "
-          f"dilation={tuple(dilation)},"
-          f" padding={tuple(padding)}, calculated shape of the array of sliding blocks as ({rows}, "
-          f"{columns}), but its "
-          "components must be at least one.")
+          f"dilation={tuple(dilation)}, padding={tuple(padding)}, calculated shape of the array of sliding blocks as "
+          f"({rows}, {columns}), but its components must be at least one.")
     wide = constant_pad_nd(self.contiguous(), (padding[1], padding[1], padding[0], padding[0]))
     *batch, channels, _, _ = self.shape
     outer, (down, across) = wide._strides()[:-2], wide._strides()[-2:]
     windows = wide.as_strided(
         (*batch, channels, *kernel_size, rows, columns),
         (*outer, down * dilation[0], across * dilation[1], down * stride[0], across * stride[1]))
-    return _unsafe_view(clone(windows, "contiguous_format"),
-                        (*batch, channels * prod(kernel_size), rows * columns))
+    return _unsafe_view(clone(windows, "contiguous_format"), (*batch, channels * prod(kernel_size), rows * columns))
 
 
-def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints,
-           stride: Ints) -> Any:
+def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
     """``nn.functional.fold``: the columns of ``unfold`` added up in their places in images.
 
     Raises:
@@ -313,25 +289,20 @@ def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padd
     """
     check_windows(kernel_size, dilation, padding, stride)
     check(self.dim() in (2, 3) and all(self.shape[-2:]),
-          "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero "
-          "dimensions for input, but "
-          f"got: {list(self.shape)}")
+          "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
+          f"input, but got: {list(self.shape)}")
     *batch, planes, blocks = self.shape
     check(planes % prod(kernel_size) == 0,
-          f"Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-          f"input.size(1)={planes} "
-          f"and kernel_size={tuple(kernel_size)}.")
+          "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+          f"input.size(1)={planes} and kernel_size={tuple(kernel_size)}.")
     rows, columns = block_counts(output_size, kernel_size, dilation, padding, stride)
-    settings = (f"output_size={tuple(output_size)}, kernel_size={tuple(kernel_size)}, "
-                f"dilation={tuple(dilation)}, "
+    settings = (f"output_size={tuple(output_size)}, kernel_size={tuple(kernel_size)}, dilation={tuple(dilation)}, "
                 f"padding={tuple(padding)}, stride={tuple(stride)}")
     check(blocks == rows * columns and rows > 0 and columns > 0,
-          f"Given {settings}, expected size of input's dimension 2 to match the calculated number of sliding "
-          f"blocks {rows} * "
-          f"{columns} = {rows * columns}, but got input.size(2)={blocks}.")
+          f"Given {settings}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
+          f"{rows} * {columns} = {rows * columns}, but got input.size(2)={blocks}.")
     channels = planes // prod(kernel_size)
-    wide = self.new_zeros((*batch, channels, output_size[0] + 2 * padding[0],
-                           output_size[1] + 2 * padding[1]))
+    wide = self.new_zeros((*batch, channels, output_size[0] + 2 * padding[0], output_size[1] + 2 * padding[1]))
     windows = self.reshape((*batch, channels, *kernel_size, rows, columns))
     for i in range(kernel_size[0]):
         for j in range(kernel_size[1]):

@@ -15,18 +15,14 @@ from .._dtype import bool_, int64
 from .core import fresh
 
 Row = Callable[..., Any]
-cat, clone, copy_, expand, flatten, narrow, stack, unsqueeze, view, _unsafe_view = (
-    registry[name].call for name in (
-        "cat", "clone", "copy_", "expand", "flatten.using_ints", "narrow", "stack", "unsqueeze", "view",
-        "_unsafe_view"))
+cat, clone, copy_, expand, flatten, narrow, stack, unsqueeze, view, _unsafe_view = (registry[name].call for name in (
+    "cat", "clone", "copy_", "expand", "flatten.using_ints", "narrow", "stack", "unsqueeze", "view", "_unsafe_view"))
 
 
-# -- joining -------------------------------------------------------------------------------------------------
+# -- joining -----------------------------------------------------------------------------------------------------------
 
 def stack_along(name: str, ndim: int, dim: int) -> Row:
-    """``torch.hstack``, ``vstack`` or ``dstack``: joined in ``dim`` after getting at least ``ndim``
-    dimensions.
-    """
+    """``torch.hstack``, ``vstack`` or ``dstack``: joined in ``dim`` after getting at least ``ndim`` dimensions."""
     atleast = registry[f"atleast_{ndim}d"].call
 
     def row(tensors: list[Any]) -> Any:
@@ -44,9 +40,7 @@ def column_stack(tensors: list[Any]) -> Any:
 
 
 def _chunk_cat(tensors: list[Any], dim: int, num_chunks: int) -> Any:
-    """Tensors padded with zeros to multiples of ``num_chunks`` in ``dim``, cut into so many chunks, and those
-    joined flat.
-    """
+    """Tensors padded with zeros to multiples of ``num_chunks`` in ``dim``, cut into so many chunks, and joined flat."""
     check(tensors, "_chunk_cat expects a non-empty input tensor list")
     check(num_chunks >= 1, "_chunk_cat expects positive num_chunks")
     check(all(t._dtype is tensors[0]._dtype for t in tensors),
@@ -55,12 +49,10 @@ def _chunk_cat(tensors: list[Any], dim: int, num_chunks: int) -> Any:
     dim = wrap_dim(dim, tensors[0].dim())
     rows = []
     for t in tensors:
-        check(t.shape[:dim] == tensors[0].shape[:dim],
-              "_chunk_cat expects same sizes of 0,...,dim-1 dimensions")
+        check(t.shape[:dim] == tensors[0].shape[:dim], "_chunk_cat expects same sizes of 0,...,dim-1 dimensions")
         missing = -t.shape[dim] % num_chunks
-        padded = registry["constant_pad_nd"].call(t,
-                                                  (*(0, 0) * (t.dim() - 1 - dim), 0,
-                                                   missing)) if missing else t.contiguous()
+        after = (0, 0) * (t.dim() - 1 - dim)
+        padded = registry["constant_pad_nd"].call(t, (*after, 0, missing)) if missing else t.contiguous()
         rows.append(view(padded, (*t.shape[:dim], num_chunks, -1)))
     return cat(rows, dim + 1)
 
@@ -72,8 +64,8 @@ def block_diag(tensors: list[Any]) -> Any:
         RuntimeError: if one has more than two dimensions.
     """
     for i, t in enumerate(tensors):
-        check(t.dim() <= 2, f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
-              f"{t.dim()} dimensions")
+        check(t.dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
+                            f"Input {i} has {t.dim()} dimensions")
     if not tensors:
         return call_on(registry["empty"], "cpu", (1, 0))
     blocks = [registry["atleast_2d"].call(t) for t in tensors]
@@ -97,10 +89,8 @@ def meshgrid(tensors: list[Any], indexing: str = "ij") -> tuple[Any, ...]:
     for t in tensors:
         check(t._dtype is tensors[0]._dtype, "meshgrid expects all tensors to have the same dtype")
         check(t._device == tensors[0]._device, "meshgrid expects all tensors to have the same device")
-        check(t.dim() <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: "
-              f"{list(t.shape)}")
-    check(indexing in ("ij", "xy"), f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: '
-          f'{indexing}')
+        check(t.dim() <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t.shape)}")
+    check(indexing in ("ij", "xy"), f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     places = list(range(len(tensors)))
     if indexing == "xy":
         places[:2] = places[:2][::-1]
@@ -142,7 +132,7 @@ def arange(like: Any, *bounds: int) -> Any:
     return call_on(registry["arange.start_step"], like._device.type, start, end, 1, int64)
 
 
-# -- repeating -----------------------------------------------------------------------------------------------
+# -- repeating ---------------------------------------------------------------------------------------------------------
 
 def repeat(self: Any, repeats: Ints) -> Any:
     """``Tensor.repeat``: the tensor so many times along each dimension, in new memory.
@@ -151,8 +141,7 @@ def repeat(self: Any, repeats: Ints) -> Any:
         RuntimeError: for fewer repeats than dimensions, or a negative one.
     """
     extra = len(repeats) - self.dim()
-    check(extra >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of "
-          "tensor")
+    check(extra >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
     shape = (*(1,) * extra, *self.shape)
     target = check_sizes(tuple(n * times for n, times in zip(shape, repeats, strict=True)))
     pairs = view(self, tuple(n for size in shape for n in (1, size)))
@@ -165,8 +154,7 @@ def tile(self: Any, dims: Ints) -> Any:
     return registry["repeat"].call(self, (*(1,) * (self.dim() - len(dims)), *dims))
 
 
-def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None,
-                          output_size: int | None = None) -> Any:
+def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None, output_size: int | None = None) -> Any:
     """``torch.repeat_interleave``: each element so many times in a row.
 
     Raises:
@@ -183,8 +171,7 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None,
     return flatten(clone(expand(wide, shape), "contiguous_format"), dim, dim + 1)
 
 
-def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None,
-                             output_size: int | None = None) -> Any:
+def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None, output_size: int | None = None) -> Any:
     """``torch.repeat_interleave`` with a number of repeats for each element.
 
     Raises:
@@ -196,13 +183,12 @@ def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None,
     check(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor")
     if not repeats.dim() or repeats.numel() == 1:
         repeats = expand(repeats.reshape(1), (size,))
-    check(repeats.numel() == size, "repeats must have the same size as input along dim, but got "
-          "repeats.size(0) = "
+    check(repeats.numel() == size, "repeats must have the same size as input along dim, but got repeats.size(0) = "
                                    f"{repeats.numel()} and input.size({dim}) = {size}")
     return source.index_select(dim, registry["repeat_interleave.Tensor"].call(repeats, output_size))
 
 
-# -- reversing and rotating ----------------------------------------------------------------------------------
+# -- reversing and rotating --------------------------------------------------------------------------------------------
 
 def roll(self: Any, shifts: Ints, dims: Ints = ()) -> Any:
     """``torch.roll``: elements shifted along dimensions; what leaves at the end comes in at the front.
@@ -257,7 +243,7 @@ def flip_dim(name: str, ndim: int, dim: int) -> Row:
     return row
 
 
-# -- diagonals -----------------------------------------------------------------------------------------------
+# -- diagonals ---------------------------------------------------------------------------------------------------------
 
 def diag(self: Any, diagonal: int = 0) -> Any:
     """``torch.diag``: a matrix with this diagonal, or the diagonal of a matrix."""
@@ -294,7 +280,7 @@ def trace(self: Any) -> Any:
     return self.diagonal().sum()
 
 
-# -- memory --------------------------------------------------------------------------------------------------
+# -- memory ------------------------------------------------------------------------------------------------------------
 
 def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
     """``Tensor.resize_``: another shape, contiguous, in the same storage, which grows if it has to.
@@ -307,8 +293,7 @@ def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
     name = getattr(memory_format, "name", memory_format)
     check(name != "preserve_format", "Unsupported memory format preserve_format")
     order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}.get(name)
-    check(order is None or len(order) == len(size),
-          f"required rank {len(order or ())} tensor to use {name} format")
+    check(order is None or len(order) == len(size), f"required rank {len(order or ())} tensor to use {name} format")
     if self.shape != size or order is not None:
         storage = self.untyped_storage()
         stride = contiguous_strides(size) if order is None else ordered_strides(size, order)

@@ -7,9 +7,7 @@ from typing import Any
 
 from .._autograd.views import spread
 from .._backends.common.errors import NAMES, check
-from .._backends.common.layout import (
-    Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim,
-)  # fmt: skip
+from .._backends.common.layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, STRIDED
 from .._dispatch.schemas import registry
@@ -17,17 +15,14 @@ from .._dispatch.schemas.views import COPIES
 from .core import fresh
 
 Row = Callable[..., Any]
-(as_strided, clone, copy_, expand, permute, select, slice_, squeeze, split, split_with_sizes, transpose,
- unsqueeze, view,
- view_as_real, _reshape_alias, _unsafe_view) = (
+(as_strided, clone, copy_, expand, permute, select, slice_, squeeze, split, split_with_sizes, transpose, unsqueeze,
+ view, view_as_real, _reshape_alias, _unsafe_view) = (
     registry[name].call for name in (
-        "as_strided", "clone", "copy_", "expand", "permute", "select.int", "slice.Tensor", "squeeze",
-        "split.Tensor",
-        "split_with_sizes", "transpose.int", "unsqueeze", "view", "view_as_real", "_reshape_alias",
-        "_unsafe_view"))
+        "as_strided", "clone", "copy_", "expand", "permute", "select.int", "slice.Tensor", "squeeze", "split.Tensor",
+        "split_with_sizes", "transpose.int", "unsqueeze", "view", "view_as_real", "_reshape_alias", "_unsafe_view"))
 
 
-# -- shapes --------------------------------------------------------------------------------------------------
+# -- shapes ------------------------------------------------------------------------------------------------------------
 
 def reshape(self: Any, shape: Ints) -> Any:
     """``torch.reshape``: a view if the strides allow it, else a copy."""
@@ -72,8 +67,7 @@ def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
         inner = infer_size(sizes, shape[dim])
     except RuntimeError as error:
         raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
-            f"({shape[dim]}) in the "
+            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the "
             "input tensor"
         ) from error
     return view(self, (*shape[:dim], *inner, *shape[dim + 1:]))
@@ -112,7 +106,7 @@ def atleast(ndim: int) -> Row:
     return row
 
 
-# -- order of dimensions -------------------------------------------------------------------------------------
+# -- order of dimensions -----------------------------------------------------------------------------------------------
 
 def movedim(self: Any, source: Ints, destination: Ints) -> Any:
     """``torch.movedim``: some dimensions to other places, the others in order.
@@ -121,9 +115,8 @@ def movedim(self: Any, source: Ints, destination: Ints) -> Any:
         RuntimeError: if the two lists differ in length or name a dimension twice.
     """
     check(len(source) == len(destination),
-          f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the "
-          f"same number of "
-          f"dims as destination ({list(destination)} dims)")
+          f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number "
+          f"of dims as destination ({list(destination)} dims)")
     ndim = self.dim()
     places = [[wrap_dim(dim, ndim) for dim in dims] for dims in (source, destination)]
     for name, given, dims in zip(("source", "destination"), (source, destination), places, strict=True):
@@ -146,11 +139,9 @@ def numpy_T(self: Any) -> Any:
     """``Tensor.T``: all dimensions reversed."""
     if self.dim() not in (0, 2):
         warnings.warn(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
-            "it will throw an "
-            "error in a future release. Consider `x.mT` to transpose batches of matrices or "
-            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
-            stacklevel=3,
+            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
+            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.", stacklevel=3,
         )  # fmt: skip
     return permute(self, tuple(range(self.dim()))[::-1])
 
@@ -160,8 +151,7 @@ def transposed(name: str, conjugated: bool) -> Row:
 
     def row(self: Any) -> Any:
         check(self.dim() >= 2 or not self.dim(),
-              f"tensor.{name} is only supported on matrices or batches of matrices. "
-              f"Got {self.dim()}-D tensor.")
+              f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
         if not self.dim():
             warnings.warn(
                 f"Tensor.{name} is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=3,
@@ -184,7 +174,7 @@ def matrix_H(self: Any) -> Any:
 adjoint = transposed("adjoint()", True)
 
 
-# -- parts ---------------------------------------------------------------------------------------------------
+# -- parts -------------------------------------------------------------------------------------------------------------
 
 def real(self: Any) -> Any:
     """``torch.real``: the real parts; a real tensor is its own."""
@@ -241,8 +231,7 @@ def pieces(self: Any, starts: Iterable[int], ends: Iterable[int], dim: int) -> t
 
 
 def _splittable(self: Any, dim: int) -> int:
-    check(self.dim(), f"tensor_split expected at least a 1-dimensional tensor, but got a tensor with "
-          f"{self.dim()} dims")
+    check(self.dim(), f"tensor_split expected at least a 1-dimensional tensor, but got a tensor with {self.dim()} dims")
     return wrap_dim(dim, self.dim())
 
 
@@ -268,31 +257,27 @@ def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int = 0
     check(given.device.type == "cpu",
           f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {given.device}")
     check(given._dtype.name == "int64",
-          f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-          f"{NAMES[given._dtype.name]}")
+          f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {NAMES[given._dtype.name]}")
     check(given.dim() < 2, "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
-          "one-dimensional "
-                           f"tensor, but got a tensor with {given.dim()} dims")
+                           f"one-dimensional tensor, but got a tensor with {given.dim()} dims")
     values = given.tolist()
-    return (tensor_split_indices(self, tuple(values), dim) if given.dim()
-            else tensor_split_sections(self, values, dim))
+    return (tensor_split_indices(self, tuple(values), dim) if given.dim() else tensor_split_sections(self, values, dim))
 
 
 def split_along(name: str, least: int, axis: int) -> tuple[Row, Row]:
     """``torch.hsplit``, ``vsplit`` or ``dsplit``: into equal sections, or before indices."""
 
     def dim_of(self: Any) -> int:
-        check(self.dim() >= least, f"torch.{name} requires a tensor with at least {least} dimension, but got "
-              f"a tensor with "
-                                   f"{self.dim()} dimensions!")
+        check(self.dim() >= least, f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
+                                   f"with {self.dim()} dimensions!")
         return 0 if self.dim() == 1 else axis
 
     def sections_row(self: Any, sections: int) -> tuple[Any, ...]:
         dim = dim_of(self)
         size = self.shape[dim]
         check(sections != 0 and size % sections == 0,
-              f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} "
-              f"is not divisible by the split_size {sections}!")
+              f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} is not "
+              f"divisible by the split_size {sections}!")
         return tensor_split_sections(self, sections, dim)
 
     def indices_row(self: Any, indices: Ints) -> tuple[Any, ...]:
@@ -301,7 +286,7 @@ def split_along(name: str, least: int, axis: int) -> tuple[Row, Row]:
     return sections_row, indices_row
 
 
-# -- copies --------------------------------------------------------------------------------------------------
+# -- copies ------------------------------------------------------------------------------------------------------------
 
 def copy_of(name: str) -> Row:
     """The ``*_copy`` of a view: contiguous, and of the same dtype. ``view_copy`` sees any layout in any shape."""
@@ -323,9 +308,7 @@ def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
 
 
 def clone_preserve_strides(self: Any) -> Any:
-    """A copy of a tensor with all of its storage, so that strides and offset stay; if it overlaps itself, a
-    plain one.
-    """
+    """A copy of a tensor with all its storage, so that strides and offset stay; a plain one if it overlaps itself."""
     shape, stride = self.shape, self._strides()
     if overlaps_itself(shape, stride):
         return clone(self)
@@ -377,10 +360,9 @@ def detach_(self: Any) -> Any:
         RuntimeError: for a view.
     """
     check(self._base is None, "Can't detach views in-place. Use detach() instead. If you are using "
-          "DistributedDataParallel "
-                              "(DDP) for training, and gradient_as_bucket_view is set as True, gradients are "
-                              "views of DDP "
-                              "buckets, and hence detach_() cannot be called on these gradients.")
+                              "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, "
+                              "gradients are views of DDP buckets, and hence detach_() cannot be called on these "
+                              "gradients.")
     self._keys &= ~AUTOGRAD
     self._grad_fn, self._output_nr = None, 0
     spread(self)

@@ -1,5 +1,6 @@
 """Facts about what the library does, as plain dataclasses: no HTML, no IPython. ``viz`` draws them."""
 from .._dispatch.observers import DispatchEvent, TensorMeta, Trace, observe
+from .folding import Fold, folded, unfolded
 from .graph import GraphFacts, NodeFacts, Saved, graph_facts
 from .identity import storage_number
 from .module import MemberFacts, ModuleFacts, module_facts
@@ -12,8 +13,9 @@ from .tensor import (
 from .tensors import tensors_facts
 
 __all__ = [
-    "Cell", "DispatchEvent", "GraphFacts", "MemberFacts", "ModuleFacts", "NodeFacts", "Pending", "Saved", "Sharer",
-    "Source", "Statistics", "StorageFacts", "TensorFacts", "TensorMeta", "Trace", "cells", "graph_facts",
-    "module_facts", "module_name", "named_tensors", "names_of", "observe", "pending_of", "repeats", "sources", "span",
-    "storage_facts", "storage_number", "tensor_facts", "tensors_facts", "values_without_waiting",
+    "Cell", "DispatchEvent", "Fold", "GraphFacts", "MemberFacts", "ModuleFacts", "NodeFacts", "Pending", "Saved",
+    "Sharer", "Source", "Statistics", "StorageFacts", "TensorFacts", "TensorMeta", "Trace", "cells", "folded",
+    "graph_facts", "module_facts", "module_name", "named_tensors", "names_of", "observe", "pending_of", "repeats",
+    "sources", "span", "storage_facts", "storage_number", "tensor_facts", "tensors_facts", "unfolded",
+    "values_without_waiting",
 ]  # fmt: skip

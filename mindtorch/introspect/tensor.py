@@ -48,7 +48,7 @@ class Cell:
 class Pending:
     """What a tensor without values waits for: an operator, and those ``before`` it in its queue.
 
-    ``queue`` says whose queue that is: "the pipeline", or a stream such as "npu:0 stream 3". ``file`` and ``line``
+    ``queue`` says where they are: "in the pipeline", or on a stream: "on npu:0 stream 3". ``file`` and ``line``
     recorded it ('' and 0 if that is not known); ``error`` says why the values will never come.
     """
 
@@ -57,7 +57,7 @@ class Pending:
     line: int
     before: tuple[str, ...]
     error: str | None = None
-    queue: str = "the pipeline"
+    queue: str = "in the pipeline"
 
 
 class Source(Protocol):

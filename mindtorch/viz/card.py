@@ -1,15 +1,15 @@
 """The tensor card: what the last line of a cell shows. Drawing it never waits and never changes anything."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from typing import Any
 
 from ..introspect import StorageFacts, TensorFacts, storage_facts, tensor_facts
 from .grid import value_grids
 from .html import Markup, join, page, tag
 from .palette import (
-    chip, count_text, device_badge, invalid_mark, mono, number_text, pending_mark, place_text, shape_text,
-    size_text, soft, storage_chip, storage_letter, tuple_text,
+    chip, count_text, device_badge, invalid_mark, mono, number_text, pending_mark, place_text, size_text, soft,
+    storage_chip, storage_letter, tensor_name, tuple_text, type_text,
 )  # fmt: skip
 from .storage import strips
 
@@ -25,69 +25,98 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
     return page(tag("div", *parts, class_="mt-box"), kind="card")
 
 
+def tensor_line(facts: TensorFacts) -> str:
+    """A tensor in one line of text: what it is, how much, its range, and what is wrong with its values."""
+    state = "" if facts.pending is None else " ⚠ invalid" if facts.pending.error else " (pending)"
+    head = f"{facts.name} {type_text(facts.dtype, facts.shape)} on {facts.device}{state}".lstrip()
+    return " · ".join([head, *_said(facts)])
+
+
 def _head(facts: TensorFacts) -> Markup:
-    remarks = []
-    if facts.is_view:
-        name = f"view of {facts.base}" if facts.base else "view"
-        remarks.append(chip(name, "looks at the memory of another tensor"))
-    if not facts.contiguous:
-        remarks.append(chip("not contiguous", "the elements do not lie in memory one after the other"))
-    if facts.overlapping:
-        remarks.append(chip("elements overlap", "several indices mean the same memory"))
-    if facts.requires_grad:
-        name = facts.history[0] if facts.history else "leaf, requires grad"
-        remarks.append(chip(name, "part of an autograd graph"))
-    if facts.inference:
-        remarks.append(chip("inference tensor", "made in inference mode: autograd will not see it"))
-    if facts.pending is not None:
-        remarks.append(pending_mark() if facts.pending.error is None else invalid_mark())
     layout = f"stride {tuple_text(facts.stride)}" + (f" offset {facts.offset}" if facts.offset else "")
     return tag(
         "div",
-        tag("span", facts.name, class_="mt-name") if facts.name else None,
+        tensor_name(facts.name) if facts.name else None,
         soft(facts.kind) if facts.kind != "Tensor" else None,
-        mono(f"{facts.dtype}{shape_text(facts.shape)}"),
+        mono(type_text(facts.dtype, facts.shape)),
         tag("span", layout, class_="mt-mono mt-soft"),
         device_badge(facts.device),
         storage_chip(facts.storage),
-        *remarks,
+        *_remarks(facts),
         class_="mt-head",
     )
 
 
+def _remarks(facts: TensorFacts) -> Iterator[Markup]:
+    """What is special about a tensor."""
+    if facts.is_view:
+        yield chip(f"view of {facts.base}" if facts.base else "view", "looks at the memory of another tensor")
+    if not facts.contiguous:
+        yield chip("not contiguous", "the elements do not lie in memory one after the other")
+    repeated = [dim for dim, (n, step) in enumerate(zip(facts.shape, facts.stride, strict=True)) if n > 1 and not step]
+    if repeated:
+        dims = f"dimension{'' if len(repeated) == 1 else 's'} {', '.join(map(str, repeated))}"
+        yield chip(f"expanded: {dims}", f"{dims}: stride 0, all indices mean the same memory")
+    elif facts.overlapping:
+        yield chip("elements overlap", "several indices mean the same memory")
+    if facts.requires_grad:
+        yield chip(facts.history[0] if facts.history else "leaf, requires grad", "part of an autograd graph")
+    if facts.inference:
+        yield chip("inference tensor", "made in inference mode: autograd will not see it")
+    if facts.pending is not None:
+        yield pending_mark() if facts.pending.error is None else invalid_mark()
+
+
 def _summary(facts: TensorFacts) -> Markup:
-    parts: list[Any] = [f"{count_text(facts.elements, 'element')}, {size_text(facts.bytes)}"]
+    return tag("div", join(map(_stressed, _said(facts)), " · "), class_="mt-summary")
+
+
+def _stressed(part: str) -> Markup:
+    """A part of the summary, as loud as what it says."""
+    return tag("span", part, class_="mt-alert" if part.startswith("⚠") else "mt-fact" if "from " in part else None)
+
+
+def _said(facts: TensorFacts) -> list[str]:
+    """What a reader wants first: count, bytes, range, mean, std, and what is wrong."""
+    parts = [f"{count_text(facts.elements, 'element')}, {size_text(facts.bytes)}"]
     s = facts.statistics
-    if s is not None and s.mean is not None and facts.elements > 1:
+    if s is None:
+        return parts
+    if s.mean is not None and facts.elements > 1:
         if facts.dtype == "bool":
             parts.append(f"{s.sampled - s.zeros:,} True, {s.zeros:,} False")
         else:
             kind = "magnitude " if facts.dtype.startswith("complex") else ""
-            least, most = tag("b", number_text(s.minimum)), tag("b", number_text(s.maximum))
-            parts.append(join([f"{kind}from ", least, " to ", most]))
+            parts.append(f"{kind}from {number_text(s.minimum)} to {number_text(s.maximum)}")
             parts.append(f"mean {number_text(s.mean)}")
-            parts.append(None if s.std is None else f"std {number_text(s.std)}")
-    if s is not None:
-        parts.append(tag("span", f"⚠ {s.nans:,} NaN", class_="mt-alert") if s.nans else None)
-        parts.append(tag("span", f"⚠ {s.infinities:,} infinite", class_="mt-alert") if s.infinities else None)
-        parts.append(f"in a sample of {s.sampled:,}" if s.sampled < s.total else None)
-    return tag("div", join(parts, " · "), class_="mt-summary")
+            parts += [] if s.std is None else [f"std {number_text(s.std)}"]
+    parts += [f"⚠ {s.nans:,} NaN"] if s.nans else []
+    parts += [f"⚠ {s.infinities:,} infinite"] if s.infinities else []
+    parts += [f"in a sample of {s.sampled:,}"] if s.sampled < s.total else []
+    return parts
 
 
 def _waiting(facts: TensorFacts) -> Markup:
     """What stands in the values' place."""
     pending = facts.pending
     if pending is None:
-        return tag("div", "on the meta device: shape and strides, no values", class_="mt-soft")
+        where = "on the meta device: shape and strides, no values"
+        if facts.device != "meta":
+            where = f"the values are on {facts.device}, and not on the host"
+        return tag("div", where, class_="mt-soft")
     if pending.error is not None:
         return tag("div", f"⚠ it will never have values: {pending.error}", class_="mt-alert")
     queue = [mono(name) for name in pending.before[-QUEUE:]]
     if len(pending.before) > QUEUE:
         queue.insert(0, soft("…"))
-    queue.append(tag("b", mono(f"aten::{pending.operator}", f"recorded at {pending.file}:{pending.line}")))
-    count = count_text(len(pending.before), "operator")
-    note = f" (recorded at {place_text(pending.file, pending.line)}; {count} before it)"
-    return tag("div", soft("in the pipeline: "), join(queue, " › "), soft(note), class_="mt-queue")
+    place = f"recorded at {place_text(pending.file, pending.line)}" if pending.file else ""
+    hint = f"recorded at {pending.file}:{pending.line}" if pending.file else None
+    queue.append(tag("b", mono(f"aten::{pending.operator}", hint)))
+    count = count_text(len(pending.before) + 1, "operator")
+    return tag(
+        "div", f"waits for {count} ", soft(f"{pending.queue}: "),
+        join(queue, " › "), soft(f" ({place})") if place else None, class_="mt-queue",
+    )  # fmt: skip
 
 
 def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:

@@ -13,6 +13,7 @@ from .palette import number_text, shape_text
 GAP = None  #: stands for the elements left out
 SLICES = 6  #: grids at most
 WIDTH = 900  #: pixels, about, that a grid should stay within
+HALF = 370  #: the same, where two stand side by side
 
 
 def shown_indices(size: int, edge: int) -> list[int | None]:
@@ -39,7 +40,8 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
     found = dict(zip(indices, cells(tensor, list(indices.values())), strict=True))  # type: ignore[arg-type]
     write = number_format([cell.value for cell in found.values()])
     letters = max(len(write(cell.value)) for cell in found.values())
-    columns = shown_indices(width, max(2, min(edge, round(WIDTH / (7.2 * letters + 13) - 1) // 2)))
+    room = WIDTH if len(prefixes) == 1 else HALF
+    columns = shown_indices(width, max(2, min(edge, round(room / (7.2 * letters + 13) - 1) // 2)))
     scale = _scale(facts)
     corner = tag("th") if len(shape) > 1 else None
     head = tag("tr", corner, *(tag("th", "…" if c is GAP else c, scope="col") for c in columns))
@@ -90,6 +92,8 @@ def _cell(cell: Cell, write: Callable[[Any], str], scale: float) -> Markup:
     value = cell.value
     where = f"{shape_text(cell.index)}  storage position {cell.position}"
     where += f"  address {cell.address:#x}" if cell.address else ""
+    if value is None:  # a write was queued between the statistics and this look
+        return tag("td", "?", title=f"{where}  not there yet")
     size = float(abs(value))
     if not math.isfinite(size):
         return tag("td", write(value), class_="x", title=f"{where}  value {value!r}")

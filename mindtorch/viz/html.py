@@ -59,7 +59,11 @@ def page(*children: Any, kind: str) -> Markup:
 def row(*cells: Any) -> Markup:
     """A row of a table; a cell that is no ``td`` yet becomes one, None is left out."""
     present = (cell for cell in cells if cell is not None)
-    return tag("tr", *(cell if str(cell).startswith("<td") else tag("td", cell) for cell in present))
+    return tag("tr", *(cell if _is_cell(cell) else tag("td", cell) for cell in present))
+
+
+def _is_cell(value: Any) -> bool:
+    return value.__class__ is Markup and value.startswith("<td")
 
 
 def table(head: Iterable[Any], rows: Iterable[Markup], caption: Any) -> Markup:

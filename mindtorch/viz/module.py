@@ -38,7 +38,7 @@ def module_page(facts: ModuleFacts) -> Markup:
         *(device_badge(device) for device in facts.devices), chip("training" if facts.training else "eval"),
         class_="mt-head",
     )  # fmt: skip
-    titles = (tag("span", text) for text in ("", "parameters", "device", "gradient"))
+    titles = (tag("span", text) for text in ("", "", "parameters", "device", "gradient"))
     top = tag("div", *titles, class_="mt-line mt-titles")
     lines = (_line(row, 0, depth, max(facts.parameters, 1)) for row in tree.rows)
     said = tag("div", _summary(facts), class_="mt-summary")
@@ -194,13 +194,15 @@ def _kind(row: Row) -> str:
 
 def _line(row: Row, depth: int, unfolded: int, total: int) -> Markup:
     share = tag("i", style=f"--v:{row.count / total:.3f}") if row.count else None
+    title = f"{row.label} {_kind(row)}"
     cells = (
         tag(
-            "span", tag("b", row.label), " ", tag("span", row.what, class_=_look(row)),
-            tag("span", f"({row.extra})", class_="mt-soft") if row.extra else None,
-            *(chip(text, title) for text, title in row.remarks), title=f"{row.label} {_kind(row)}",
+            "span", tag("b", row.label), " ", tag("span", row.what, class_="mt-mono" if row.is_tensor else None),
+            *(join([" ", chip(text, hint)]) for text, hint in row.remarks),
+            tag("span", f" {row.extra}", class_="mt-soft") if row.extra else None, title=title,
         ),
-        tag("span", share, f"{row.count:,}" if row.count else ""),
+        tag("span", share),
+        tag("span", f"{row.count:,}" if row.count else ""),
         tag("span", row.device),
         tag("span", _mark(row.grad), row.grad),
     )  # fmt: skip
@@ -209,10 +211,6 @@ def _line(row: Row, depth: int, unfolded: int, total: int) -> Markup:
     inner = join(_line(below, depth + 1, unfolded, total) for below in row.rows)
     is_open = "" if depth + 1 < unfolded else None
     return tag("details", tag("summary", *cells, class_="mt-line"), inner, open=is_open)
-
-
-def _look(row: Row) -> str | None:
-    return "mt-mono" if row.is_tensor else None
 
 
 def _mark(grad: str) -> str:

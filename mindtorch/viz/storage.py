@@ -7,7 +7,8 @@ from itertools import groupby
 from ..introspect import Sharer, StorageFacts
 from .html import Markup, join, page, tag
 from .palette import (
-    chip, count_text, device_badge, mono, shape_text, size_text, storage_chip, storage_class, tuple_text,
+    chip, count_text, device_badge, mono, name_text, shape_text, size_text, storage_chip, storage_class, tensor_name,
+    tuple_text,
 )  # fmt: skip
 
 WIDTH = 960.0  #: units that a strip is drawn in
@@ -43,7 +44,7 @@ def strips(facts: StorageFacts) -> Markup | None:
     rows: list[Markup | None] = []
     for i, sharer in enumerate(facts.sharers):
         name = "this tensor" if i == 0 and not sharer.name else _name(sharer)
-        label = tag("span", name, class_="mt-mono mt-clip", title=name)
+        label = tensor_name(name)
         shape = tag("span", shape_text(sharer.shape), class_="mt-soft mt-mono")
         kind = "mt-label" if i else "mt-label mt-me"
         rows += [tag("span", label, shape, class_=kind), strip(facts, sharer)]
@@ -56,7 +57,7 @@ def strips(facts: StorageFacts) -> Markup | None:
 
 
 def _name(sharer: Sharer) -> str:
-    return sharer.name or ("(base, no name)" if sharer.is_base else "(no name)")
+    return "(base, no name)" if sharer.is_base and not sharer.name else name_text(sharer.name)
 
 
 def storage_page(facts: StorageFacts) -> Markup:

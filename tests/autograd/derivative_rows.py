@@ -76,6 +76,10 @@ PADDINGS = {
 # Rows of the table of derivatives that no sample reaches: the operator's arguments.
 # An operator that writes in place gets a copy of the first.
 CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
+    "_unsafe_masked_index": lambda: (signs(), indices(1, 0, 1).bool(), [indices(0, 1, 2)], 0),
+    "_unsafe_masked_index_put_accumulate": lambda: (signs(), indices(1, 0, 1).bool(), [indices(0, 1, 2)], signs()),
+    "unsafe_split.Tensor": lambda: (matrix(), 1),
+    "unsafe_split_with_sizes": lambda: (matrix(), [1, 1]),
     "_conj_physical": lambda: (zs(),),
     "_euclidean_dist": lambda: (matrix(), matrix().detach().add(0.3).requires_grad_()),
     "_reshape_alias_copy": lambda: (matrix(), (3, 2), (2, 1)),

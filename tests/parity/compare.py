@@ -68,10 +68,15 @@ class Result:
 class Entry:
     """One row of the database, for one library under test."""
 
-    def __init__(self, op: Any, lib: types.ModuleType) -> None:
-        self.op, self.lib = op, lib
+    def __init__(self, op: Any, lib: types.ModuleType, device: str = "cpu") -> None:
+        self.op, self.lib, self.device = op, lib, device
         self.name = entry_name(op)
         self._errors: Result | None = None
+
+    @property
+    def comparison(self) -> type[Comparison]:
+        """What compares a sample."""
+        return Comparison
 
     def compare(self, dtype: torch.dtype) -> Result:
         result = Result(self.name, name_of(dtype))
@@ -99,7 +104,7 @@ class Entry:
         result.samples = len(samples)
         try:
             for i, sample in enumerate(samples):
-                Comparison(self, dtype, sample, i, result).run(ours)
+                self.comparison(self, dtype, sample, i, result).run(ours)
             self.compare_errors(ours, result)
         except Missing as error:
             result.status, result.reason = "missing", f"no {error}"
@@ -170,7 +175,7 @@ class Comparison:
     """One sample in one dtype: runs all variants, and records in the result what differs."""
 
     def __init__(self, entry: Entry, dtype: torch.dtype, sample: Any, number: int, result: Result) -> None:
-        self.op, self.lib, self.sample = entry.op, entry.lib, sample
+        self.op, self.lib, self.device, self.sample = entry.op, entry.lib, entry.device, sample
         self.number, self.result = number, result
         self.values = self.op.name not in UNINITIALISED
         self.gauge = self.op.name in UP_TO_GAUGE or self.op.name in ANY_OF_EQUALS
@@ -224,7 +229,7 @@ class Comparison:
         if theirs.error is None and ours.error is None:
             whole = whole or not self.gauge
             yield from differences(ours.value, theirs.value, values=self.values and whole,
-                                   rtol=self.rtol, atol=self.atol)
+                                   rtol=self.rtol, atol=self.atol, device=self.device)
             if not whole:
                 yield from self.same(*self.determined(ours, theirs), whole=True)
 
@@ -236,11 +241,11 @@ class Comparison:
 
     def function(self, function: Callable[..., Any]) -> Iterator[Difference]:
         """The function itself: result, aliasing, what happened to the inputs, gradients."""
-        ours, theirs = Call(self.sample, self.lib), Call(self.sample, torch)
+        ours, theirs = Call(self.sample, self.lib, self.device), Call(self.sample, torch)
         got, expected = ours.run(function), theirs.run(self.op.op)
         if expected.error is not None and any(t.requires_grad for t in theirs.tensors):
             yield from error_differences(got, expected)  # such as in-place on a leaf: and now without grad
-            ours, theirs = Call(self.sample, self.lib, grad=False), Call(self.sample, torch, grad=False)
+            ours, theirs = Call(self.sample, self.lib, self.device, grad=False), Call(self.sample, torch, grad=False)
             got, expected = ours.run(function), theirs.run(self.op.op)
         if expected.error is None and is_lacking(got.error):
             raise Missing(first_line(got.error))
@@ -251,12 +256,12 @@ class Comparison:
 
     def called(self, our_function: Callable[..., Any], function: Callable[..., Any]) -> Iterator[Difference]:
         """A method or an operator: result, aliasing."""
-        ours, theirs = Call(self.sample, self.lib), Call(self.sample, torch)
+        ours, theirs = Call(self.sample, self.lib, self.device), Call(self.sample, torch)
         yield from self.compared(ours.run(our_function), theirs.run(function), ours, theirs)
 
     def written(self, our_function: Callable[..., Any], function: Callable[..., Any]) -> Iterator[Difference]:
         """An in-place variant: it writes to its input, returns it, and the gradients are right afterwards."""
-        ours, theirs = Call(self.sample, self.lib), Call(self.sample, torch)
+        ours, theirs = Call(self.sample, self.lib, self.device), Call(self.sample, torch)
         ours.own_input()
         theirs.own_input()
         got, expected = ours.run(our_function), theirs.run(function)
@@ -266,7 +271,7 @@ class Comparison:
         yield from self.compared(got, expected, ours, theirs)
         if got.error is None and expected.error is None:
             yield from differences(ours.input, theirs.input, values=self.values,
-                                   rtol=self.rtol, atol=self.atol)
+                                   rtol=self.rtol, atol=self.atol, device=self.device)
             self.check_gradients(got, expected, ours, theirs)
 
     def compared(self, got: Outcome, expected: Outcome, ours: Call, theirs: Call) -> Iterator[Difference]:
@@ -275,7 +280,7 @@ class Comparison:
             return
         yield from alias_differences(tensors_in(got.value), tensors_in([ours.tensors, ours.input]),
                                      tensors_in(expected.value), tensors_in([theirs.tensors, theirs.input]))
-        yield from differences(ours.tensors, theirs.tensors, values=self.values, where="input")
+        yield from differences(ours.tensors, theirs.tensors, values=self.values, device=self.device, where="input")
         versions = [[t._version for t in tensors_in([call.tensors, call.input])] for call in (ours, theirs)]
         if versions[0] != versions[1]:
             yield Difference("version", *versions, "inputs")
@@ -316,7 +321,7 @@ class Comparison:
         generator = torch.Generator().manual_seed(SEED)
         seeds = [torch.randn(t.shape, dtype=t.dtype, generator=generator) for t in outputs]
         expected = Outcome.of(torch.autograd.grad, outputs, wanted(theirs.tensors), seeds, allow_unused=True)
-        seeds = LibPorter(self.lib)(seeds)
+        seeds = LibPorter(self.lib, self.device)(seeds)
         got = Outcome.of(self.lib.autograd.grad, our_outputs, wanted(ours.tensors), seeds, allow_unused=True)
         for difference in self.same(got, expected, whole=True):
             kind = {"stride": "grad stride", "offset": "grad stride"}.get(difference.kind, difference.kind)
@@ -328,7 +333,7 @@ class Comparison:
         if expected.error is not None or not tensors_in(expected.value) or "out" in self.sample.kwargs:
             return
         outs = [make(t) for t in tensors_in(expected.value)]
-        ours, theirs = Call(self.sample, self.lib, grad=False), Call(self.sample, torch, grad=False)
+        ours, theirs = Call(self.sample, self.lib, self.device, grad=False), Call(self.sample, torch, grad=False)
         our_outs, outs = ours.port(outs), theirs.port(outs)
         single = is_tensor(expected.value)
         given = theirs.run(self.op.op, out=outs[0] if single else tuple(outs))

@@ -10,8 +10,8 @@ from ..derivative import derivative
 
 index, index_put_, index_select_backward, masked_scatter_backward, scatter_value, zeros_like = (
     registry[name].call for name in (
-        "index.Tensor", "index_put_", "index_select_backward", "masked_scatter_backward", "scatter.value",
-        "zeros_like"))
+        "index.Tensor", "index_put_", "index_select_backward", "masked_scatter_backward", "scatter.value", "zeros_like",
+    ))
 
 
 def zeros(grad: Any, shape: Any) -> Any:
@@ -39,9 +39,7 @@ def index_fill_value_grad(grad: Any, dim: int, index: Any) -> Any:
 
 
 class Along:
-    """How an index relates a tensor and a source, in the operators of ``scatter_reduce`` or of
-    ``index_reduce``.
-    """
+    """How an index relates a tensor and a source, in the operators of ``scatter_reduce`` or of ``index_reduce``."""
 
     def __init__(self, names: tuple[str, str, str, str], dim: int, index: Any):
         self.names, self.dim, self.index = names, dim, index
@@ -67,8 +65,7 @@ SCATTER = ("scatter_add", "gather", "scatter", "scatter_reduce")
 INDEX = ("index_add", "index_select", "index_fill", "index_reduce")
 
 
-def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str,
-                 include_self: bool,
+def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool,
                  result: Any) -> tuple[Any, Any]:
     """The gradients of ``scatter_reduce`` or ``index_reduce`` for both inputs (ATen's formulas)."""
     if not self.numel():
@@ -92,11 +89,8 @@ def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: An
     return of_self if include_self else along.fill(of_self, 0), of_src
 
 
-def prod_grads(along: Along, grad: Any, self: Any, src: Any, include_self: bool,
-               result: Any) -> tuple[Any, Any]:
-    """The gradients of a product; where one factor is zero, only that one has a gradient, and it is the
-    others' product.
-    """
+def prod_grads(along: Along, grad: Any, self: Any, src: Any, include_self: bool, result: Any) -> tuple[Any, Any]:
+    """The gradients of a product; where one factor is zero, only that one has one, and it is the others' product."""
     nonzero_self = self.masked_fill(self == 0, 1)
     of_self = grad * along.multiply(nonzero_self, src, include_self) / nonzero_self
     is_zero = src == 0
@@ -126,8 +120,8 @@ derivative("_unsafe_masked_index", self=lambda grad, self_shape, mask, indices:
 derivative("_unsafe_masked_index_put_accumulate",
            self=lambda grad: grad,
            values=lambda grad, mask, indices: registry["_unsafe_masked_index"].call(grad, mask, indices, 0))
-derivative("index_select", self=lambda grad, self_shape, dim,
-           index: index_select_backward(grad, self_shape, dim, index))
+derivative("index_select", self=lambda grad, self_shape, dim, index:
+           index_select_backward(grad, self_shape, dim, index))
 derivative("index_fill.int_Scalar", self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
 derivative("index_fill.int_Tensor", "IndexFillBackward1",
            self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
@@ -140,21 +134,18 @@ derivative("index_add",
 derivative("index_copy",
            self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
            source=lambda grad, dim, index, source_shape: source_grad(grad, dim, index, source_shape))
-derivative("index_reduce", **{
-    "self, source": lambda grad, self, dim, index, source, reduce, include_self, result:
-    reduce_grads(INDEX, grad, self, dim, index, source, reduce, include_self, result)})
+derivative("index_reduce", **{"self, source": lambda grad, self, dim, index, source, reduce, include_self, result:
+                              reduce_grads(INDEX, grad, self, dim, index, source, reduce, include_self, result)})
 derivative("gather", self=lambda grad, self_shape, dim, index: gather_grad(grad, self_shape, dim, index))
 derivative("scatter.src",
            self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
            src=lambda grad, dim, index: grad.gather(dim, index))
-derivative("scatter.value", "ScatterBackward1", self=lambda grad, dim,
-           index: scatter_value(grad, dim, index, 0))
+derivative("scatter.value", "ScatterBackward1", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
 derivative("scatter_add",
            self=lambda grad: grad,
            src=lambda grad, dim, index: grad.gather(dim, index))
-derivative("scatter_reduce.two", **{
-    "self, src": lambda grad, self, dim, index, src, reduce, include_self, result:
-    reduce_grads(SCATTER, grad, self, dim, index, src, reduce, include_self, result)})
+derivative("scatter_reduce.two", **{"self, src": lambda grad, self, dim, index, src, reduce, include_self, result:
+                                    reduce_grads(SCATTER, grad, self, dim, index, src, reduce, include_self, result)})
 derivative("take", self=lambda grad, self_shape, index: zeros(grad, self_shape).put_(index, grad, True))
 derivative("put",
            self=lambda grad, index, source_shape, accumulate:
@@ -167,8 +158,7 @@ derivative("masked_scatter",
 derivative("masked_scatter_backward", grad_output=lambda grad, grad_output_shape, mask:
            zeros(grad, grad_output_shape).masked_scatter(mask, grad))
 derivative("embedding", weight=lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq:
-           registry["embedding_dense_backward"].call(grad, indices, weight_shape[0], padding_idx,
-                                                     scale_grad_by_freq))
+           registry["embedding_dense_backward"].call(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq))
 derivative("embedding_dense_backward", grad_output=lambda grad, indices, padding_idx:
            embedding_double_grad(grad, indices, padding_idx))
 derivative("fill.Scalar", self=lambda grad: zeros_like(grad))

@@ -6,9 +6,8 @@ from typing import Any
 from ..._dispatch.schemas import registry
 from ..derivative import derivative, not_differentiable
 
-constant_pad_nd, narrow, reshape, select = (registry[name].call
-                                            for name in ("constant_pad_nd", "narrow", "reshape",
-                                                         "select.int"))
+constant_pad_nd, narrow, reshape, select = (
+    registry[name].call for name in ("constant_pad_nd", "narrow", "reshape", "select.int"))
 
 
 def real_if(grad: Any, dtype: Any) -> Any:
@@ -59,12 +58,12 @@ def trace_grad(grad: Any, shape: Any) -> Any:
     return registry["diagonal_backward"].call(grad.expand((min(shape),)), shape, 0, 0, 1)
 
 
-derivative("cat", tensors=lambda grad, tensors_shape, tensors_dtype,
-           dim: cat_grads(grad, tensors_shape, tensors_dtype, dim))
+derivative("cat", tensors=lambda grad, tensors_shape, tensors_dtype, dim:
+           cat_grads(grad, tensors_shape, tensors_dtype, dim))
 derivative("stack", tensors=lambda grad, tensors_dtype, dim:
            [real_if(select(grad, dim, i), dtype) for i, dtype in enumerate(tensors_dtype)])
-derivative("block_diag", tensors=lambda grad, tensors_shape,
-           tensors_dtype: block_diag_grads(grad, tensors_shape, tensors_dtype))
+derivative("block_diag", tensors=lambda grad, tensors_shape, tensors_dtype:
+           block_diag_grads(grad, tensors_shape, tensors_dtype))
 derivative("flip", self=lambda grad, dims: grad.flip(dims))
 derivative("roll", self=lambda grad, shifts, dims: grad.roll(tuple(-n for n in shifts[::-1]), dims[::-1]))
 derivative("rot90", self=lambda grad, k, dims: grad.rot90(-k, dims))
@@ -91,8 +90,7 @@ def pad_derivatives(name: str, node: str) -> None:
     """The derivatives of a padding and of its backward."""
     forward, backward = registry[name].call, registry[f"{name}_backward"].call
     derivative(name, f"{node}Backward0", self=lambda grad, self, padding: backward(grad, self, padding))
-    derivative(f"{name}_backward", f"{node}BackwardBackward0", grad_output=lambda grad,
-               padding: forward(grad, padding))
+    derivative(f"{name}_backward", f"{node}BackwardBackward0", grad_output=lambda grad, padding: forward(grad, padding))
 
 
 for _kind, _node in (("reflection", "Reflection"), ("replication", "Replication")):

@@ -11,12 +11,10 @@ from ..._dtype import int64
 from ..derivative import derivative, node_name, not_differentiable
 from ..utils import reduce_grad, transposed
 
-(copy_, index_add_, new_empty_strided, reshape, select_backward, slice_, slice_backward, transpose,
- view_as_complex, view_as_real,
- zero_, zeros_like) = (registry[name].call for name in (
-     "copy_", "index_add_", "new_empty_strided", "reshape", "select_backward", "slice.Tensor",
-     "slice_backward", "transpose.int",
-     "view_as_complex", "view_as_real", "zero_", "zeros_like"))
+(copy_, index_add_, new_empty_strided, reshape, select_backward, slice_, slice_backward, transpose, view_as_complex,
+ view_as_real, zero_, zeros_like) = (registry[name].call for name in (
+     "copy_", "index_add_", "new_empty_strided", "reshape", "select_backward", "slice.Tensor", "slice_backward",
+     "transpose.int", "view_as_complex", "view_as_real", "zero_", "zeros_like"))
 
 
 def unsqueeze_to(grad: Any, shape: Any, dims: Any = None) -> Any:
@@ -63,8 +61,7 @@ def piece_sizes(size: int, split_size: int) -> list[int]:
 
 
 def may_overlap(size: Any, stride: Any) -> bool:
-    """Whether two indices may mean the same element (ATen's test: exact for layouts that come from slicing).
-    """
+    """Whether two indices may mean the same element (ATen's test: exact for layouts that come from slicing)."""
     reach = 0
     for step, n in sorted(zip(stride, size, strict=True)):
         if step <= reach:
@@ -78,11 +75,10 @@ def positions(grad: Any, length: int) -> Any:
     return call_on(registry["arange.start_step"], grad._device.type, 0, length, 1, int64)
 
 
-def as_strided_grad(grad: Any, shape: Any, steps: Any, first: int, size: Any, stride: Any,
-                    offset: int | None) -> Any:
-    """The gradient of ``as_strided`` for an input of this shape, stride and offset: put into a storage of
-    zeros through the view's layout, and seen through the input's. What the view shows several times adds up;
-    what the input shows several times is shared evenly among its places.
+def as_strided_grad(grad: Any, shape: Any, steps: Any, first: int, size: Any, stride: Any, offset: int | None) -> Any:
+    """The gradient of ``as_strided`` for an input of this shape, stride and offset: put into a storage of zeros
+    through the view's layout, and seen through the input's. What the view shows several times adds up; what the input
+    shows several times is shared evenly among its places.
     """
     if 0 in size or 0 in shape:
         return zero_(new_empty_strided(grad, shape, steps))
@@ -111,11 +107,8 @@ def as_strided_grad(grad: Any, shape: Any, steps: Any, first: int, size: Any, st
     return storage.as_strided(shape, steps, first - start)
 
 
-def as_strided_scatter_grad(grad: Any, shape: Any, steps: Any, size: Any, stride: Any,
-                            offset: int | None) -> Any:
-    """PyTorch's gradient of ``as_strided_scatter`` for ``self``: it is what was written, not what was kept,
-    that has one.
-    """
+def as_strided_scatter_grad(grad: Any, shape: Any, steps: Any, size: Any, stride: Any, offset: int | None) -> Any:
+    """PyTorch's gradient of ``as_strided_scatter`` for ``self``: what was written has it, not what was kept."""
     out = zero_(new_empty_strided(grad, shape, steps))
     copy_(out.as_strided(size, stride, offset), grad.contiguous().as_strided(size, stride, offset))
     return out
@@ -134,17 +127,13 @@ derivative("transpose.int", self=lambda grad, dim0, dim1: transpose(grad, dim0, 
 derivative("t", self=lambda grad: transposed(grad))
 derivative("unsqueeze", self=lambda grad, dim: grad.squeeze(dim))
 derivative("squeeze", self=lambda grad, self_shape: unsqueeze_to(grad, self_shape))
-derivative("squeeze.dim", "SqueezeBackward1", self=lambda grad, self_shape,
-           dim: unsqueeze_to(grad, self_shape, (dim,)))
-derivative("squeeze.dims", "SqueezeBackward2", self=lambda grad, self_shape,
-           dim: unsqueeze_to(grad, self_shape, dim))
+derivative("squeeze.dim", "SqueezeBackward1", self=lambda grad, self_shape, dim: unsqueeze_to(grad, self_shape, (dim,)))
+derivative("squeeze.dims", "SqueezeBackward2", self=lambda grad, self_shape, dim: unsqueeze_to(grad, self_shape, dim))
 derivative("view_as_real", self=lambda grad: view_as_complex(grad.contiguous()))
 derivative("view_as_complex", self=lambda grad: view_as_real(grad.contiguous()))
-derivative("select.int", self=lambda grad, self_shape, dim,
-           index: select_backward(grad, self_shape, dim, index))
+derivative("select.int", self=lambda grad, self_shape, dim, index: select_backward(grad, self_shape, dim, index))
 derivative("slice.Tensor",
-           self=lambda grad, self_shape, dim, start, end,
-           step: slice_grad(grad, self_shape, dim, start, end, step))
+           self=lambda grad, self_shape, dim, start, end, step: slice_grad(grad, self_shape, dim, start, end, step))
 derivative("diagonal", self=lambda grad, self_shape, offset, dim1, dim2:
            registry["diagonal_backward"].call(grad, self_shape, offset, dim1, dim2))
 derivative("unfold", self=lambda grad, self_shape, dimension, size, step:
@@ -158,22 +147,18 @@ for name, row in (("unsafe_split.Tensor", "split.Tensor"), ("unsafe_split_with_s
     derivative(name, **registry.derivatives[row].formulas)
 not_differentiable("view.dtype detach")
 
-for name, row, number in (("as_strided_", "as_strided", 1), ("squeeze_", "squeeze", 3),
-                          ("squeeze_.dim", "squeeze.dim", 4),
-                          ("squeeze_.dims", "squeeze.dims", 5), ("t_", "t", 1),
-                          ("transpose_", "transpose.int", 1),
-                          ("unsqueeze_", "unsqueeze", 1)):
+for name, row, number in (
+        ("as_strided_", "as_strided", 1), ("squeeze_", "squeeze", 3), ("squeeze_.dim", "squeeze.dim", 4),
+        ("squeeze_.dims", "squeeze.dims", 5), ("t_", "t", 1), ("transpose_", "transpose.int", 1),
+        ("unsqueeze_", "unsqueeze", 1)):
     derivative(name, f"{node_name(registry[row])[:-1]}{number}", **registry.derivatives[row].formulas)
 
 derivative("select_backward", grad_output=lambda grad, dim, index: grad.select(dim, index))
-derivative("slice_backward", grad_output=lambda grad, dim, start, end,
-           step: slice_(grad, dim, start, end, step))
-derivative("diagonal_backward", grad_output=lambda grad, offset, dim1,
-           dim2: grad.diagonal(offset, dim1, dim2))
+derivative("slice_backward", grad_output=lambda grad, dim, start, end, step: slice_(grad, dim, start, end, step))
+derivative("diagonal_backward", grad_output=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 derivative("unfold_backward", grad_in=lambda grad, dim, size, step: grad.unfold(dim, size, step))
 derivative("select_scatter",
-           self=lambda grad, src_shape, dim, index:
-           grad.select_scatter(grad.new_zeros(src_shape), dim, index),
+           self=lambda grad, src_shape, dim, index: grad.select_scatter(grad.new_zeros(src_shape), dim, index),
            src=lambda grad, dim, index: grad.select(dim, index))
 derivative("slice_scatter",
            self=lambda grad, src_shape, dim, start, end, step:
@@ -186,8 +171,7 @@ derivative("diagonal_scatter",
 derivative("as_strided_scatter",
            self=lambda grad, self_shape, self_stride, size, stride, storage_offset:
            as_strided_scatter_grad(grad, self_shape, self_stride, size, stride, storage_offset),
-           src=lambda grad, size, stride, storage_offset:
-           grad.contiguous().as_strided(size, stride, storage_offset))
+           src=lambda grad, size, stride, storage_offset: grad.contiguous().as_strided(size, stride, storage_offset))
 derivative("narrow_copy", self=lambda grad, self_shape, dim, start, length:
            slice_grad(grad, self_shape, dim, start, start + length, 1))
 

@@ -89,7 +89,8 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
     """
     array, dtype = np.asarray(result), spec.dtype
     if spec.shape is not None and array.shape != spec.shape:
-        raise RuntimeError(f"aten::{op.name}: the CPU kernel made shape {array.shape}, the meta kernel says {spec.shape}")
+        raise RuntimeError(f"aten::{op.name}: the CPU kernel made shape {array.shape}, "
+                           f"the meta kernel says {spec.shape}")
     if spec.shape is None and spec.stride is not None:
         stride = spec.stride(array.shape)
         spec = Spec(array.shape, dtype, None if stride == contiguous_strides(array.shape) else stride)

@@ -27,10 +27,26 @@ def empty_strided(size: Ints, stride: Ints, dtype: DType | None = None, layout: 
 
 def full(size: Ints, fill_value: Any, dtype: DType | None = None, device: Device | None = None) -> Tensor:
     """``torch.full``."""
-    out = empty(size, dtype, device)
-    registry["fill_.Scalar"].call(out, fill_value)
+    return filled(Spec(check_sizes(size), dtype or get_default_dtype()), fill_value, resolve_device(device))
+
+
+def filled(spec: Spec, value: Any, device: Device) -> Tensor:
+    """A tensor of a specification, filled with a number."""
+    out = empty_tensor(spec, device)
+    registry["fill_.Scalar"].call(out, value)
     out._cell = None  # the write that filled it does not count
     return out
 
 
-KERNELS: dict[str, Callable[..., Any]] = {"empty": empty, "empty_strided": empty_strided, "full": full}
+def zeros_like(self: Tensor) -> Tensor:
+    """``torch.zeros_like``."""
+    return filled(registry["zeros_like"].meta(self), 0, self._device)
+
+
+def ones_like(self: Tensor) -> Tensor:
+    """``torch.ones_like``."""
+    return filled(registry["ones_like"].meta(self), 1, self._device)
+
+
+KERNELS: dict[str, Callable[..., Any]] = {"empty": empty, "empty_strided": empty_strided, "full": full, "zeros_like": zeros_like,
+                                          "ones_like": ones_like}

@@ -24,6 +24,7 @@ from . import ops
 from .aclnn import launch
 from .bindings import binding, dtypes
 from .constants import ACLNN_MAX_SHAPE_RANK
+from .memory import write
 from .ops.row import Aclnn
 from .runtime import current_queue
 
@@ -80,10 +81,11 @@ def kernel_of(op: Operator, row: Aclnn, meta: Callable[..., Any]) -> Callable[..
         device = device_of(args)
         outs = [empty_tensor(spec, device) for spec in ((specs,) if specs.__class__ is Spec else specs)]
         if any(out.numel() for out in outs):
-            name, values = row.call(args, outs)
-            if not takes(name, values):
-                return on_cpu(*args)
-            launch(name, values, current_queue(device.index or 0))
+            queue = current_queue(device.index or 0)
+            for name, values in row.calls(args, outs):
+                if not takes(name, values):
+                    return on_cpu(*args)
+                launch(name, values, queue)
         return outs[0] if specs.__class__ is Spec else pack(op, outs)
 
     return kernel
@@ -127,7 +129,7 @@ def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Calla
             check_writable(target, args[1:])
             if not target.numel():
                 return target
-        for name, values in row.calls(args):
+        for name, values in row.calls(args, []):
             if not takes(name, values):
                 return on_cpu(*args)
             launch(name, values, current_queue(device_of(args).index or 0))
@@ -206,7 +208,7 @@ def _write_back(value: Any, moved: dict[int, Tensor]) -> None:
     for tensor in value if isinstance(value, (list, tuple)) else (value,):
         host = moved.get(id(tensor))
         if host is not None:
-            tensor.detach().copy_(host)
+            write(tensor, host, False)  # which does not count in the version: the dispatcher does
 
 
 def _to_npu(value: Any, device: _device.device) -> Any:

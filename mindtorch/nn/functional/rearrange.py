@@ -34,14 +34,13 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
     Raises:
         RuntimeError: if the sizes do not fit together.
     """
-    return _fold(input, _pair(output_size), _pair(kernel_size), _pair(dilation), _pair(padding),
-                 _pair(stride))
+    return _fold(input, _pair(output_size), _pair(kernel_size), _pair(dilation), _pair(padding), _pair(stride))
 
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
-    """Rows of ``weight``, by the integers in ``input``. The row ``padding_idx`` gets no gradient; with
-    ``max_norm``, rows of a larger norm are scaled down in place first.
+    """Rows of ``weight``, by the integers in ``input``. The row ``padding_idx`` gets no gradient; with ``max_norm``,
+    rows of a larger norm are scaled down in place first.
 
     Raises:
         AssertionError: if ``padding_idx`` is out of range.

@@ -1,7 +1,7 @@
 """View operators: new layouts over the same storage, on every device alike.
 
-A row is a layout function; the family makes of it the view, the in-place form that gives a tensor itself the
-layout, or the list of views that a split returns.
+A row is a layout function; the family makes of it the view, the in-place form that gives a tensor itself the layout,
+or the list of views that a split returns.
 """
 from __future__ import annotations
 
@@ -72,9 +72,7 @@ def _unsafe_view(self: Tensor, size: Any) -> Tensor:
 
 
 def pieces_apart(pieces_of: Row) -> Row:
-    """The pieces of a split as tensors of their own, though they share memory: the caller promises not to
-    look.
-    """
+    """The pieces of a split as tensors of their own, though they share memory: the caller promises not to look."""
 
     def row(self: Tensor, *args: Any) -> tuple[Tensor, ...]:
         return tuple([fresh(self._alias(*layout)) for layout in pieces_of(self, *args)])

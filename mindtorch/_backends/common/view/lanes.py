@@ -1,7 +1,7 @@
 """The hot paths of the views that programs make all the time.
 
-The dispatcher has seen a contiguous CPU tensor and no other key, so NumPy makes the array and checks the
-bounds; what it refuses, and empty tensors, whose strides are not NumPy's, go to the general row.
+The dispatcher has seen a contiguous CPU tensor and no other key, so NumPy makes the array and checks the bounds;
+what it refuses, and empty tensors, whose strides are not NumPy's, go to the general row.
 """
 from __future__ import annotations
 
@@ -50,23 +50,20 @@ def select_lane(general: Row) -> Row:
 def slice_lane(general: Row) -> Row:
     """A range of the first dimension, with step 1: what remains is contiguous."""
 
-    def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
-               step: int = 1) -> Tensor:
+    def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
         array = self._array
         if dim or step != 1 or not array.size:  # type: ignore[union-attr]
             return general(self, dim, start, end, step)
         part = array[start:end]  # type: ignore[index]
         length = len(array)  # type: ignore[arg-type]
         first = slice(start, end).indices(length)[0]
-        return self._lane_view(part, self._offset + first
-                               * (array.size // length))  # type: ignore[union-attr]
+        return self._lane_view(part, self._offset + first * (array.size // length))  # type: ignore[union-attr]
 
     return slice_
 
 
 def t_lane(general: Row) -> Row:
-    """A matrix of any strides; where one of its sizes is below 2, its strides say nothing about its memory.
-    """
+    """A matrix of any strides; where one of its sizes is below 2, its strides say nothing about its memory."""
 
     def t(self: Tensor) -> Tensor:
         array = self._array
@@ -89,8 +86,7 @@ def expand_lane(general: Row) -> Row:
             return general(self, size, implicit)
         stride = (0,) * len(size)
         try:
-            repeated: Any = np.ndarray(size, array.dtype, array, 0,
-                                       stride)  # type: ignore[union-attr, arg-type]
+            repeated: Any = np.ndarray(size, array.dtype, array, 0, stride)  # type: ignore[union-attr, arg-type]
         except (ValueError, TypeError):
             return general(self, size, implicit)
         return self._lane_view(repeated, self._offset, stride)
@@ -98,7 +94,12 @@ def expand_lane(general: Row) -> Row:
     return expand
 
 
-LANES: dict[str, Callable[[Row], Row]] = {"expand": expand_lane, "view": view_lane, "select.int": select_lane,
-                                          "slice.Tensor": slice_lane, "t": t_lane}
+LANES: dict[str, Callable[[Row], Row]] = {
+    "expand": expand_lane,
+    "view": view_lane,
+    "select.int": select_lane,
+    "slice.Tensor": slice_lane,
+    "t": t_lane,
+}
 #: The lanes that take tensors of any strides.
 STRIDED_LANES = {"t"}

@@ -1,7 +1,7 @@
 """Layouts of views that see the same elements in another shape, order or dtype.
 
-A layout function takes the tensor and the operator's arguments and returns ``(shape, stride, offset)``;
-views, their in-place forms and their copies are all made from it.
+A layout function takes the tensor and the operator's arguments and returns ``(shape, stride, offset)``; views,
+their in-place forms and their copies are all made from it.
 """
 from __future__ import annotations
 
@@ -25,8 +25,7 @@ def view(self: Tensor, size: Ints) -> Layout:
     strides = view_strides(tuple(self.shape), self._strides(), shape)
     check(
         strides is not None,
-        "view size is not compatible with input tensor's size and stride (at least one dimension spans "
-        "across two "
+        "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
         "contiguous subspaces). Use .reshape(...) instead.",
     )
     return shape, strides, self._offset  # type: ignore[return-value]
@@ -55,8 +54,7 @@ def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | Non
     check(
         needed <= have,
         f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-        f"{self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
-        f"{have}",
+        f"{self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {have}",
     )
     return tuple(size), tuple(stride), offset
 
@@ -71,8 +69,7 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
     extra = len(size) - len(shape)
     check(
         extra >= 0,
-        f"expand(torch.{self._dtype.name}{list(shape)}, size={list(size)}): the number of sizes provided "
-        f"({len(size)}) "
+        f"expand(torch.{self._dtype.name}{list(shape)}, size={list(size)}): the number of sizes provided ({len(size)}) "
         f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})",
     )
     new_shape, new_stride = list(size), [0] * len(size)
@@ -83,14 +80,13 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
         else:
             have, step = 1, new_shape[d + 1] * new_stride[d + 1] if d + 1 < len(size) else 1
         if wanted == -1:
-            check(d >= extra, f"The expanded size of the tensor (-1) isn't allowed in a leading, "
-                  f"non-existing dimension {d}")
+            check(d >= extra,
+                  f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}")
             new_shape[d] = have
         elif wanted != have:
             check(
                 have == 1,
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at "
-                f"non-singleton "
+                f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at non-singleton "
                 f"dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}",
             )
             check(wanted >= 0, f"Storage size calculation overflowed with sizes={list(size)}")
@@ -113,9 +109,8 @@ def permute(self: Tensor, dims: Ints) -> Layout:
     shape, stride = self.shape, self._strides()
     check(
         len(dims) == len(shape),
-        "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-        "desired ordering "
-        f"of dimensions i.e. input.dim() = {len(shape)} is not equal to len(dims) = {len(dims)}",
+        "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
+        f"ordering of dimensions i.e. input.dim() = {len(shape)} is not equal to len(dims) = {len(dims)}",
     )
     order = [wrap_dim(dim, len(shape)) for dim in dims]
     check(len(set(order)) == len(order), "permute(): duplicate dims are not allowed.")
@@ -213,12 +208,10 @@ def view_dtype(self: Tensor, dtype: Any) -> Layout:
     check(stride[-1] == 1, f"self.stride(-1) must be 1 {names}, but got {stride[-1]}")
     if old > new:
         ratio = old // new
-        return ((*shape[:-1], shape[-1] * ratio), (*(step * ratio for step in stride[:-1]), 1),
-                offset * ratio)
+        return ((*shape[:-1], shape[-1] * ratio), (*(step * ratio for step in stride[:-1]), 1), offset * ratio)
     ratio = new // old
     check(shape[-1] % ratio == 0, f"self.size(-1) must be divisible by {ratio} {names}, but got {shape[-1]}")
-    check(offset % ratio == 0, f"self.storage_offset() must be divisible by {ratio} {names}, but got "
-          f"{offset}")
+    check(offset % ratio == 0, f"self.storage_offset() must be divisible by {ratio} {names}, but got {offset}")
     for d, step in enumerate(stride[:-1]):
         check(step % ratio == 0, f"self.stride({d}) must be divisible by {ratio} {names}, but got {step}")
     return ((*shape[:-1], shape[-1] // ratio), (*(step // ratio for step in stride[:-1]), 1), offset // ratio)

@@ -25,14 +25,12 @@ def select(self: Tensor, dim: int, index: int) -> Layout:
     dim = wrap_dim(dim, len(shape))
     size = shape[dim]
     check(-size <= index < size,
-          f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}",
-          IndexError)
+          f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}", IndexError)
     offset = self._offset + index % size * stride[dim]
     return (*shape[:dim], *shape[dim + 1:]), (*stride[:dim], *stride[dim + 1:]), offset
 
 
-def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None,
-           step: int = 1) -> Layout:
+def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Layout:
     """ATen's ``slice``: a range of a dimension; bounds out of range are cut off as Python's are.
 
     Raises:
@@ -45,8 +43,7 @@ def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None
     check(step > 0, "slice step must be positive")
     start, stop, _ = slice(start, end).indices(shape[dim])
     length = max(0, -(-(stop - start) // step))
-    return replaced(shape, dim, length), replaced(stride, dim,
-                                                  stride[dim] * step), self._offset + start * stride[dim]
+    return replaced(shape, dim, length), replaced(stride, dim, stride[dim] * step), self._offset + start * stride[dim]
 
 
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Layout:
@@ -105,12 +102,10 @@ def split_with_sizes(self: Tensor, split_sizes: Ints, dim: int = 0) -> list[Layo
     """
     check(self.dim(), "split expects at least a 1-dimensional tensor")
     dim = wrap_dim(dim, self.dim())
-    check(all(n >= 0 for n in split_sizes), "split_with_sizes expects split_sizes have only non-negative "
-          "entries, but got "
-                                            f"split_sizes={list(split_sizes)}")
+    check(all(n >= 0 for n in split_sizes), "split_with_sizes expects split_sizes have only non-negative entries, but "
+                                            f"got split_sizes={list(split_sizes)}")
     check(sum(split_sizes) == self.shape[dim],
-          f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
-          f"dimension "
+          f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at dimension "
           f"{dim}), but got split_sizes={list(split_sizes)}")
     pieces, start = [], 0
     for size in split_sizes:

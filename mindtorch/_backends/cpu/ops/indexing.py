@@ -22,13 +22,12 @@ def bounded(index: Array, size: int, error: type[Exception], message: str, negat
     return index
 
 
-# -- index and index_put -------------------------------------------------------------------------------------
+# -- index and index_put -----------------------------------------------------------------------------------------------
 
 def key_of(indices: Any) -> Key:
     """NumPy's key for these indices: it broadcasts them, and places the result, as PyTorch does."""
     return tuple(
-        slice(None) if index is None else index.astype(bool) if index.dtype == np.uint8 else index
-        for index in indices
+        slice(None) if index is None else index.astype(bool) if index.dtype == np.uint8 else index for index in indices
     )
 
 
@@ -38,8 +37,7 @@ def nothing_chosen(x: Array, key: Key, error: IndexError) -> Array:
     Raises:
         IndexError: if there would be elements.
     """
-    found = x[tuple(part if isinstance(part, slice) or part.dtype == bool else np.zeros_like(part)
-                    for part in key)]
+    found = x[tuple(part if isinstance(part, slice) or part.dtype == bool else np.zeros_like(part) for part in key)]
     if found.size:
         raise IndexError(str(error).replace("axis", "dimension")) from None
     return found
@@ -64,7 +62,7 @@ def index_put_(x: Array, indices: Any, values: Array, accumulate: bool = False) 
         nothing_chosen(x, key, error)
 
 
-# -- one dimension by a vector of indices --------------------------------------------------------------------
+# -- one dimension by a vector of indices ------------------------------------------------------------------------------
 
 def front(x: Array, dim: int) -> Array:
     """The array with ``dim`` first; an array without dimensions gets one. Shares memory."""
@@ -95,12 +93,10 @@ def index_copy_(x: Array, dim: int, at: Array, source: Array) -> None:
 def index_fill_(x: Array, dim: int, at: Array, value: Any) -> None:
     rows = front(x, dim)
     message = f"index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
-    rows[bounded(at.reshape(-1), len(rows), IndexError, message,
-                 negative=True)] = np.asarray(value).astype(x.dtype)
+    rows[bounded(at.reshape(-1), len(rows), IndexError, message, negative=True)] = np.asarray(value).astype(x.dtype)
 
 
-def index_reduce_(x: Array, dim: int, at: Array, source: Array, reduce: str,
-                  include_self: bool = True) -> None:
+def index_reduce_(x: Array, dim: int, at: Array, source: Array, reduce: str, include_self: bool = True) -> None:
     rows = front(x, dim)
     at = bounded(at.reshape(-1), len(rows), IndexError, "index out of range in self")
     reduce_at(rows, (at,), front(source, dim), reduce, include_self)
@@ -141,11 +137,11 @@ def reduce_at(x: Array, key: Key, values: Any, reduce: str, include_self: bool) 
         np.copyto(x, x // count if x.dtype.kind in "iu" else x / count, casting="unsafe")
 
 
-# -- gather and scatter --------------------------------------------------------------------------------------
+# -- gather and scatter ------------------------------------------------------------------------------------------------
 
 def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
-    """The array (with a dimension, if it has none) and the key under which element ``i`` of ``at`` is the
-    element of the same position but for ``dim``, where it is ``at[i]``.
+    """The array (with a dimension, if it has none) and the key under which element ``i`` of ``at`` is the element of
+    the same position but for ``dim``, where it is ``at[i]``.
     """
     x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
     dim %= x.ndim
@@ -163,8 +159,7 @@ def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
     return x[key].reshape(at.shape)
 
 
-def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None,
-             include_self: bool = True) -> None:
+def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None, include_self: bool = True) -> None:
     if not at.size:
         return
     x, key = grid(x, dim, at)
@@ -183,7 +178,7 @@ def scatter_add_(x: Array, dim: int, at: Array, src: Array) -> None:
     scatter_(x, dim, at, src, "add")
 
 
-# -- flat positions and masks --------------------------------------------------------------------------------
+# -- flat positions and masks ------------------------------------------------------------------------------------------
 
 def flat_positions(x: Array, at: Array) -> Array:
     message = f"out of range: tried to access index {{}} on a tensor of {x.size} elements."
@@ -212,8 +207,8 @@ def masked_scatter_(x: Array, mask: Array, source: Array) -> None:
     mask = np.broadcast_to(mask, x.shape)
     count = int(mask.sum())
     if source.size < count:
-        raise RuntimeError("masked_scatter: expected the source to have as many elements as the mask has "
-                           f"ones: Number of elements of source < number of ones in mask ({source.size} < {count})")
+        raise RuntimeError("masked_scatter: expected the source to have as many elements as the mask has ones: "
+                           f"Number of elements of source < number of ones in mask ({source.size} < {count})")
     x[mask] = source.reshape(-1)[:count]
 
 

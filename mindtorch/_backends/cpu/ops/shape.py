@@ -41,8 +41,8 @@ def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
         raise RuntimeError("repeats can not be negative")
     total = int(repeats.sum())
     if output_size is not None and output_size != total:
-        raise RuntimeError(f"allocated size does not match required size: output_size is {output_size}, the "
-                           f"sum {total}")
+        raise RuntimeError("allocated size does not match required size: "
+                           f"output_size is {output_size}, the sum {total}")
     return np.repeat(np.arange(len(repeats)), repeats)
 
 

@@ -1,6 +1,4 @@
-"""Meta kernels of indexing. Operators that write are checked here in their in-place form; the others are made
-of it.
-"""
+"""Meta kernels of indexing. Operators that write are checked here in their in-place form; the others are made of it."""
 from __future__ import annotations
 
 import warnings
@@ -18,11 +16,11 @@ from ...common.layout import (
 Check = Callable[..., None]
 
 
-# -- index and index_put -------------------------------------------------------------------------------------
+# -- index and index_put -----------------------------------------------------------------------------------------------
 
 def entries_of(self: Any, indices: Any) -> list[Any]:
-    """For each dimension that ``indices`` speaks of the (shape, stride) of its index, or None for all of it;
-    a mask speaks of as many dimensions as it has, and is counted.
+    """For each dimension that ``indices`` speaks of the (shape, stride) of its index, or None for all of it; a mask
+    speaks of as many dimensions as it has, and is counted.
 
     Raises:
         IndexError: for a dtype that cannot index, a mask of the wrong shape, too many indices.
@@ -33,25 +31,23 @@ def entries_of(self: Any, indices: Any) -> list[Any]:
             entries.append(None)
             continue
         dtype = index._dtype
-        check(dtype in (int64, int32, uint8, bool_),
-              "tensors used as indices must be long, int, byte or bool tensors", IndexError)
+        check(dtype in (int64, int32, uint8, bool_), "tensors used as indices must be long, int, byte or bool tensors",
+              IndexError)
         if dtype not in (uint8, bool_):
             entries.append((tuple(index.shape), index._strides()))
             continue
         if dtype is uint8:
-            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool "
-                          "instead.",
+            warnings.warn("indexing with dtype torch.uint8 is now deprecated, please use a dtype torch.bool instead.",
                           stacklevel=2)
         first = len(entries)
         for d, size in enumerate(index.shape):
             check(first + d < self.dim() and self.shape[first + d] == size,
-                  f"The shape of the mask {list(index.shape)} at index {d} does not match the shape of the "
-                  f"indexed tensor "
-                  f"{list(self.shape)} at index {first + d}", IndexError)
+                  f"The shape of the mask {list(index.shape)} at index {d} does not match the shape of the indexed "
+                  f"tensor {list(self.shape)} at index {first + d}", IndexError)
         count = int((index._host("index") != 0).sum())
         entries.extend([((count,), (max(index.dim(), 1),))] * index.dim())
-    check(len(entries) <= self.dim(), f"too many indices for tensor of dimension {self.dim()} (got "
-          f"{len(entries)})", IndexError)
+    check(len(entries) <= self.dim(),
+          f"too many indices for tensor of dimension {self.dim()} (got {len(entries)})", IndexError)
     return entries
 
 
@@ -66,8 +62,8 @@ def common_shape(entries: list[Any]) -> Ints:
 
 
 def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
-    """The shape of ``self[indices]``, and the layouts that its strides come from: ``self`` with stride 0
-    where it is indexed, and the indices. Indexed dimensions that are not adjacent go to the front.
+    """The shape of ``self[indices]``, and the layouts that its strides come from: ``self`` with stride 0 where it is
+    indexed, and the indices. Indexed dimensions that are not adjacent go to the front.
     """
     entries = entries_of(self, indices)
     found = common_shape(entries)
@@ -75,8 +71,7 @@ def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
     entries += [None] * (len(shape) - len(entries))
     at = [d for d, entry in enumerate(entries) if entry is not None]
     for d in at:
-        check(shape[d] or 0 in found, f"index is out of bounds for dimension with size {shape[d]}",
-              IndexError)
+        check(shape[d] or 0 in found, f"index is out of bounds for dimension with size {shape[d]}", IndexError)
     before = at[0] if at and at[-1] - at[0] == len(at) - 1 else 0
     rest = [d for d in range(len(shape)) if d not in at]
     front, back = rest[:before], rest[before:]
@@ -114,16 +109,16 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
         return  # how many elements a mask chooses is not known
     shape, _ = indexed(self, indices)
     check(self._dtype is values._dtype,
-          f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for "
-          f"the destination and {NAMES[values._dtype.name]} for the source.")
+          f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the "
+          f"destination and {NAMES[values._dtype.name]} for the source.")
     given = tuple(values.shape)
     fits = all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False))
     check(fits and len(given) <= len(shape),
-          f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result of "
-          f"shape {list(shape)}")
+          f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result of shape "
+          f"{list(shape)}")
 
 
-# -- one dimension by a vector of indices --------------------------------------------------------------------
+# -- one dimension by a vector of indices ------------------------------------------------------------------------------
 
 def index_select(self: Any, dim: int, index: Any) -> Spec:
     check(index.dim() <= 1, "index_select(): Index is supposed to be a vector", IndexError)
@@ -140,27 +135,23 @@ def index_add_like(name: str) -> Check:
 
     def row(self: Any, dim: int, index: Any, source: Any, *rest: Any) -> None:
         dim = wrap_dim(dim, self.dim())
-        check(index.dim() <= 1, f"{name}(): Index is supposed to be a vector, but got dim: {index.dim()} "
-              f"with type: "
+        check(index.dim() <= 1, f"{name}(): Index is supposed to be a vector, but got dim: {index.dim()} with type: "
                                 f"{NAMES[index._dtype.name]} and size: {list(index.shape)}", IndexError)
         check(index._dtype in (int32, int64),
               f"{name}(): Expected dtype int32/int64 for index but got: {NAMES[index._dtype.name]}")
         check(self._dtype is source._dtype, f"{name}(): self ({NAMES[self._dtype.name]}) and source "
                                             f"({NAMES[source._dtype.name]}) must have the same scalar type")
-        check(dim == 0 or dim < source.dim(), f"{name}(): Indexing dim {dim} is out of bounds of the source "
-              f"tensor with dim "
-                                              f"{source.dim()}")
-        check(source.dim() or not self.dim(), f"Dimension specified as {dim} but tensor has no dimensions",
-              IndexError)
+        check(dim == 0 or dim < source.dim(), f"{name}(): Indexing dim {dim} is out of bounds of the source tensor "
+                                              f"with dim {source.dim()}")
+        check(source.dim() or not self.dim(), f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
         count = source.shape[dim] if source.dim() else 1
         check(index.numel() == count, f"{name}(): Number of indices ({index.numel()}) should be equal to "
                                       f"source.size(dim): ({count}), for dim: {dim}")
         if self.dim() and source.dim():
             ours, given = list(self.shape), list(source.shape)
             check(ours[:dim] + ours[dim + 1:] == given[:dim] + given[dim + 1:],
-                  "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
-                  "self.shape = "
-                  f"{ours} source.shape = {given}")
+                  "source tensor shape must match self tensor shape, excluding the specified dimension. "
+                  f"Got self.shape = {ours} source.shape = {given}")
 
     return row
 
@@ -168,8 +159,7 @@ def index_add_like(name: str) -> Check:
 index_add_ = index_add_like("index_add_")
 
 
-def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str,
-                  include_self: bool = True) -> None:
+def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> None:
     check(reduce in ("prod", "mean", "amax", "amin"),
           f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     index_add_like("index_reduce_")(self, dim, index, source)
@@ -177,24 +167,18 @@ def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str,
 
 def index_copy_(self: Any, dim: int, index: Any, source: Any) -> None:
     dim = wrap_dim(dim, self.dim())
-    check(index.dim() < 2, f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})",
-          IndexError)
+    check(index.dim() < 2, f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})", IndexError)
     check(source.dim() or index.numel() == 1,
-          f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})",
-          IndexError)
+          f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})", IndexError)
     check(source.dim() == self.dim() or not source.dim() or not self.dim(),
-          "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
-          "Source "
+          "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
           f"dimensionality ({source.dim()}), destination dimensionality ({self.dim()})", IndexError)
-    check(index._dtype is int64, f"index_copy_(): Expected a long tensor for index, but got "
-          f"{NAMES[index._dtype.name]}")
-    check(self._dtype is source._dtype, "index_copy_(): self and source expected to have the same dtype, but "
-          "got (self) "
-                                        f"{NAMES[self._dtype.name]} and (source) {NAMES[source._dtype.name]}")
+    check(index._dtype is int64, f"index_copy_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
+    check(self._dtype is source._dtype, "index_copy_(): self and source expected to have the same dtype, but got "
+                                        f"(self) {NAMES[self._dtype.name]} and (source) {NAMES[source._dtype.name]}")
     ours, given = ([n for d, n in enumerate(t.shape) if d != dim] for t in (self, source))
-    check(ours == given, "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
-          "slice shape: "
-                         f"{ours} at dimension {dim} and source slice shape: {given} at dimension 0.")
+    check(ours == given, "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice "
+                         f"shape: {ours} at dimension {dim} and source slice shape: {given} at dimension 0.")
     count = source.shape[dim] if source.dim() else 1
     check(index.numel() == count, f"index_copy_(): Number of indices ({index.numel()}) should be equal to "
                                   f"source.size(dim) ({count})", IndexError)
@@ -211,14 +195,13 @@ def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
 
 def index_fill_tensor_(self: Any, dim: int, index: Any, value: Any) -> None:
     check(not value.dim(),
-          f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} "
-          f"dimension(s).")
+          f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s).")
     check(self._dtype.is_complex or not value._dtype.is_complex,
           "index_fill_(): Converting complex Scalar to non-complex type is not supported")
     index_fill_scalar_(self, dim, index, 0)
 
 
-# -- gather and scatter --------------------------------------------------------------------------------------
+# -- gather and scatter ------------------------------------------------------------------------------------------------
 
 def sizes(tensor: Any) -> Ints:
     """A shape in which a tensor without dimensions has one."""
@@ -230,11 +213,9 @@ def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Spec:
     if index.numel():
         check(index._dtype in (int32, int64), "gather(): Expected dtype int32/int64 for index")
         have, wanted = sizes(self), sizes(index)
-        check(len(have) == len(wanted),
-              "Index tensor must have the same number of dimensions as input tensor")
+        check(len(have) == len(wanted), "Index tensor must have the same number of dimensions as input tensor")
         check(all(n <= m for d, (n, m) in enumerate(zip(wanted, have, strict=True)) if d != dim),
-              f"Size does not match at dimension {dim} expected index {list(index.shape)} to be no larger "
-              f"than self "
+              f"Size does not match at dimension {dim} expected index {list(index.shape)} to be no larger than self "
               f"{list(self.shape)} apart from dimension {dim}")
     return Spec(tuple(index.shape), self._dtype)
 
@@ -249,8 +230,8 @@ def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
     have, wanted = sizes(self), sizes(index)
     check(len(have) == len(wanted), "Index tensor must have the same number of dimensions as self tensor")
     fits = all(n <= m for d, (n, m) in enumerate(zip(wanted, have, strict=True)) if d != dim)
-    text = (f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} apart from "
-            f"dimension {dim}")
+    text = (f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} "
+            f"apart from dimension {dim}")
     if src is None:
         return check(fits, text)
     given = sizes(src)
@@ -270,9 +251,8 @@ def check_reduce(reduce: str) -> None:
 
 def scatter_reduce_old_(self: Any, dim: int, index: Any, src: Any, reduce: str) -> None:
     warnings.warn(
-        "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
-        "PyTorch release. "
-        "Use torch.scatter_reduce instead for more reduction options.", stacklevel=2,
+        "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
+        "release. Use torch.scatter_reduce instead for more reduction options.", stacklevel=2,
     )  # fmt: skip
     check_reduce(reduce)
     check_scatter(self, dim, index, src)
@@ -283,32 +263,27 @@ def scatter_value_reduce_(self: Any, dim: int, index: Any, value: Any, reduce: s
     scatter_value_(self, dim, index, value)
 
 
-def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str,
-                    include_self: bool = True) -> None:
+def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> None:
     check(reduce in ("sum", "prod", "mean", "amax", "amin"),
           f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     check_scatter(self, dim, index, src)
-    if index.numel() and (reduce == "mean" and self._dtype is bool_ or reduce[0] == "a"
-                          and self._dtype.is_complex):
+    if index.numel() and (reduce == "mean" and self._dtype is bool_ or reduce[0] == "a" and self._dtype.is_complex):
         raise not_implemented_for(f"scatter_gather_tensor_cpu_reduce_{reduce}", self._dtype)
 
 
-# -- flat positions and masks --------------------------------------------------------------------------------
+# -- flat positions and masks ------------------------------------------------------------------------------------------
 
 def take(self: Any, index: Any) -> Spec:
-    check(index._dtype is int64, f"take(): Expected a long tensor for index, but got "
-          f"{NAMES[index._dtype.name]}")
+    check(index._dtype is int64, f"take(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
     check(self.numel() or not index.numel(), "take(): tried to take from an empty tensor", IndexError)
     return Spec(tuple(index.shape), self._dtype)
 
 
 def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> None:
-    check(index._dtype is int64, f"put_(): Expected a long tensor for index, but got "
-          f"{NAMES[index._dtype.name]}")
+    check(index._dtype is int64, f"put_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
     check(self._dtype is source._dtype,
-          f"put_(): self and source expected to have the same dtype, but got self.dtype = "
-          f"{NAMES[self._dtype.name]} and "
-          f"source.dtype = {NAMES[source._dtype.name]}")
+          f"put_(): self and source expected to have the same dtype, but got self.dtype = {NAMES[self._dtype.name]} "
+          f"and source.dtype = {NAMES[source._dtype.name]}")
     check(source.numel() == index.numel(),
           "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
           f"{source.numel()}, index.numel() = {index.numel()}", IndexError)
@@ -331,14 +306,11 @@ def masked_scatter_(self: Any, mask: Any, source: Any) -> None:
 
 
 def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> None:
-    check(self.dim() == 2, f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for "
-          f"argument #1 'self' "
-                           "(while checking arguments for embedding_renorm_)")
-    check(indices._dtype in (int32, int64), "Expected tensor for argument #2 'indices' to have one of the "
-          "following scalar "
-                                            f"types: Long, Int; but got "
-                                            f"torch.{NAMES[indices._dtype.name]}Tensor instead "
-                                            "(while checking arguments for embedding_renorm_)")
+    check(self.dim() == 2, f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for argument #1 "
+                           "'self' (while checking arguments for embedding_renorm_)")
+    check(indices._dtype in (int32, int64),
+          "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
+          f"torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding_renorm_)")
 
 
 def fill_scalar_(self: Any, value: Any) -> None:
@@ -346,8 +318,8 @@ def fill_scalar_(self: Any, value: Any) -> None:
 
 
 def fill_tensor_(self: Any, value: Any) -> None:
-    check(not value.dim(), f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} "
-          f"dimensions.")
+    check(not value.dim(),
+          f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
 
 
 def zero_(self: Any) -> None:
@@ -355,9 +327,7 @@ def zero_(self: Any) -> None:
 
 
 def repeats(self: Any, inputs: Any) -> None:
-    """The policy on shared memory of what may write the same element several times, as it is the same each
-    time.
-    """
+    """The policy on shared memory of what may write the same element several times, as it is the same each time."""
 
 
 def index_put_memory(self: Any, inputs: Any) -> None:

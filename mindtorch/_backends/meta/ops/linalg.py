@@ -45,8 +45,8 @@ def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
           f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: "
           f"{list(mat2.shape[:2])}.")
     _refuse_bool(kernel, self)
-    check(self._dtype is mat2._dtype or not self.numel() or not mat2.numel(), f"expected scalar type {NAMES[self._dtype.name]} but found "
-                                      f"{NAMES[mat2._dtype.name]}")
+    check(self._dtype is mat2._dtype or not self.numel() or not mat2.numel(),
+          f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[mat2._dtype.name]}")
     return Spec((b, n, mat2.shape[2]), self._dtype)
 
 

@@ -16,8 +16,7 @@ Layout = tuple[Ints, Ints]
 
 
 def joined(layouts: list[Layout], dim: int, dtype: DType) -> Spec:
-    """What ``cat`` makes of tensors of these shapes and strides; an empty one with one dimension goes with
-    any shape.
+    """What ``cat`` makes of tensors of these shapes and strides; an empty one with one dimension goes with any shape.
 
     Raises:
         RuntimeError: if one has no dimensions, or the shapes differ in more than ``dim``.
@@ -34,9 +33,8 @@ def joined(layouts: list[Layout], dim: int, dtype: DType) -> Spec:
               f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
         for d, (wanted, size) in enumerate(zip(first, shape, strict=True)):
             check(d == dim or wanted == size,
-                  f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got "
-                  f"size {size} for "
-                  f"tensor number {i} in the list.")
+                  f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size {size} "
+                  f"for tensor number {i} in the list.")
         total += shape[dim]
     out = (*first[:dim], total, *first[dim + 1:])
     orders = {suggested_order(*layout) for layout in layouts}
@@ -58,17 +56,15 @@ def stack(tensors: Any, dim: int = 0) -> Spec:
     dim = wrap_dim(dim, len(shape) + 1)
     for i, t in enumerate(tensors):
         check(t.shape == shape,
-              f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
-              f"{list(t.shape)} at entry {i}")
+              f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
+              f"and {list(t.shape)} at entry {i}")
 
     dtype = common_dtype(tensors)
     if dim == len(shape):
         return joined([((*shape, 1), (*t._strides(), 1)) for t in tensors], dim, dtype)
-    flat = joined([(shape, t._strides()) for t in tensors], dim,
-                  dtype)  # which is then seen with that dimension split
+    flat = joined([(shape, t._strides()) for t in tensors], dim, dtype)  # which is then seen with that dimension split
     split = (*shape[:dim], len(tensors), *shape[dim:])
-    return Spec(split, dtype, None if flat.stride is None
-                else view_strides(flat.shape or (), flat.stride, split))
+    return Spec(split, dtype, None if flat.stride is None else view_strides(flat.shape or (), flat.stride, split))
 
 
 def flip(self: Any, dims: Ints) -> Spec:

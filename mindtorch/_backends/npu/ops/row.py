@@ -1,13 +1,15 @@
 """What a row of the NPU's tables is: which ACLNN operator an ATen operator is, and with which values."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from dataclasses import dataclass
 from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 
-Arguments = Callable[..., tuple[Any, ...]]
+#: An ACLNN operator, and the values of its parameters.
+Call = tuple[str, tuple[Any, ...]]
+Arguments = Callable[..., Any]
 
 
 def in_order(*values: Any) -> tuple[Any, ...]:
@@ -34,21 +36,29 @@ class Aclnn:
         """The function that a reader wants to see: this row."""
         return self.arguments
 
-    def call(self, args: Any, outs: list[Any]) -> tuple[str, tuple[Any, ...]]:
+    def call(self, args: Any, outs: list[Any]) -> Call:
         """The ACLNN operator to call, and the values of its parameters."""
         scalar = self.scalar is not None and args[1].__class__ not in TENSOR_TYPES
-        return self.scalar if scalar else self.name, self.arguments(*args, *outs)  # type: ignore[return-value]
+        name = self.scalar if scalar and self.scalar is not None else self.name
+        return name, self.arguments(*args, *outs)
 
-    def calls(self, args: Any) -> list[tuple[str, tuple[Any, ...]]]:
-        """The ACLNN operators of an operator that writes into its arguments."""
-        return [self.call(args, [])]
+    def calls(self, args: Any, outs: list[Any]) -> Iterable[Call]:
+        """The ACLNN operators to call one after the other, and the values of their parameters: one, but for some rows."""
+        return (self.call(args, outs),)
+
+
+@dataclass(frozen=True)
+class OnCopy(Aclnn):
+    """An ATen operator by one of ACLNN's that writes in place: into a copy of the first argument."""
+
+    def calls(self, args: Any, outs: list[Any]) -> Iterable[Call]:
+        out = outs[0]
+        return ("aclnnInplaceCopy", (out, args[0])), (self.name, self.arguments(out, *args[1:]))
 
 
 @dataclass(frozen=True)
 class Each(Aclnn):
-    """An ATen operator on lists of tensors by one ACLNN operator an item, or several: ``arguments`` returns (name, values)
-    pairs.
-    """
+    """An ATen operator on lists of tensors by several of ACLNN's: ``arguments`` returns (name, values) pairs."""
 
-    def calls(self, args: Any) -> list[tuple[str, tuple[Any, ...]]]:
-        return list(self.arguments(*args))
+    def calls(self, args: Any, outs: list[Any]) -> Iterable[Call]:
+        return self.arguments(*args, *outs)

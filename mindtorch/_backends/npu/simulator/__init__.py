@@ -1,12 +1,141 @@
-"""An NPU behind CANN's interface and nowhere else: pyACL's module (``acl``), the C functions (``find``), and the controls.
+"""An NPU that everybody has: an Ascend 910B behind CANN's own interface, and nowhere else.
 
-``torch.npu.simulator`` is this package.
+``acl`` is pyACL's module, ``find(name)`` gives the address of an ACLNN function; who calls them cannot tell that there is
+no device. The rest are controls, public as ``torch.npu.simulator``: the sanitizer, faults, slow motion, limits.
 """
 from __future__ import annotations
 
-from . import faults
+import os
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from . import faults, handles, watch
+from . import sanitizer as _sanitizer
 from .acl import acl
+from .devices import DEFAULT_LIMIT, machine, stream_of
+from .errors import Fault
 from .faults import slow
 from .library import find
+from .sanitizer import KINDS, Report
+from .streams import Stream
 
-__all__ = ["acl", "faults", "find", "slow"]
+__all__ = [
+    "KINDS", "Report", "acl", "check", "clear_reports", "device_count", "faults", "find", "hold", "live_bytes", "live_handles",
+    "memory_limit", "paused", "release", "reports", "reset", "sanitizer", "slow",
+]  # fmt: skip
+
+
+def sanitizer(on: bool | None = None) -> bool:
+    """Switch the sanitizer on or off, or leave it as it is. Returns whether it is on.
+
+    It is on from the start if ``MINDTORCH_NPU_SANITIZER=1``. Switching it off forgets its reports; memory that is allocated
+    when it is switched on is taken to be written.
+    """
+    if on is not None:
+        _sanitizer.switch(on)
+    return watch.active is not None
+
+
+def reports() -> list[Report]:
+    """What the sanitizer has found, oldest first; the last 1000."""
+    return [] if watch.active is None else list(watch.active.reports)
+
+
+def clear_reports() -> None:
+    """Forget what the sanitizer has found."""
+    if watch.active is not None:
+        watch.active.reports.clear()
+
+
+def check() -> list[Report]:
+    """Look for descriptors and executors that are left now, which is a moment when there should be none. Returns ``reports()``.
+
+    ``acl.finalize`` looks for all kinds of handles.
+    """
+    if watch.active is not None:
+        watch.active.look_for_leaks(handles.objects, _sanitizer.DESCRIPTORS)
+    return reports()
+
+
+def live_handles() -> dict[str, int]:
+    """How many handles are alive, by the name of their C type."""
+    return handles.live()
+
+
+def live_bytes() -> dict[str, int]:
+    """How many bytes are allocated: ``"npu:0"``, ... of each device, ``"host"`` of pinned memory."""
+    return {f"npu:{device.number}": device.memory.used for device in machine.devices} | {"host": machine.host.used}
+
+
+def memory_limit(nbytes: int | None = None) -> int:
+    """Give every device this much memory, or leave it. Returns how much a device has.
+
+    Raises:
+        ValueError: if it is not positive.
+        RuntimeError: if memory of a device is in use.
+    """
+    if nbytes is not None:
+        machine.set_limit(nbytes)
+    return machine.limit
+
+
+def device_count(number: int | None = None) -> int:
+    """Have this many devices, or leave them. Returns how many there are. At first ``MINDTORCH_NPU_SIM_DEVICES``, or 2.
+
+    Raises:
+        ValueError: if it is not positive.
+        RuntimeError: if a device that would go is in use.
+    """
+    if number is not None:
+        machine.set_count(number)
+    return len(machine.devices)
+
+
+def _stream(stream: Any) -> Stream:
+    """The stream of a handle, or of a ``torch.npu.Stream``.
+
+    Raises:
+        RuntimeError: if there is none.
+    """
+    try:
+        return stream_of(stream if isinstance(stream, int) else stream.npu_stream)
+    except Fault as fault:
+        raise RuntimeError(fault.message) from None
+
+
+def hold(stream: Any = 0) -> None:
+    """Let a stream start nothing further until ``release``. ``acl.finalize`` releases all streams.
+
+    Args:
+        stream: its handle, or a ``torch.npu.Stream``; 0: the default stream of the thread's context.
+    """
+    _stream(stream).hold()
+
+
+def release(stream: Any = 0) -> None:
+    """Let a stream go on after ``hold``."""
+    _stream(stream).release()
+
+
+@contextmanager
+def paused(stream: Any = 0) -> Iterator[None]:
+    """Hold a stream inside a ``with`` block: what is put into it is pending until the end of the block."""
+    held = _stream(stream)
+    held.hold()
+    try:
+        yield
+    finally:
+        held.release()
+
+
+def reset() -> None:
+    """Start anew: no fault, no report, nothing allocated, nothing initialised, 1 GiB a device."""
+    faults.clear()
+    if machine.is_initialized:
+        machine.shut_down()
+    clear_reports()
+    machine.set_limit(DEFAULT_LIMIT)
+
+
+_sanitizer.switch(os.environ.get("MINDTORCH_NPU_SANITIZER") == "1")

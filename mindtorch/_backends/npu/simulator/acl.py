@@ -44,6 +44,7 @@ def _returning_codes(function: Callable[..., Any], name: str, results: int) -> C
             result = function(*arguments)
         except Fault as fault:
             code, message = fault.code, fault.message
+            watch.mistake(name, fault)
         else:
             if not results:
                 return result or 0
@@ -197,6 +198,7 @@ def destroy_stream_force(handle: int) -> None:
     stream.abort()
     stream.stop()
     stream.close(wait=False)
+    watch.ended(stream)
     stream.device.leaving.append(stream)
 
 
@@ -217,7 +219,7 @@ def stream_query(handle: int) -> int:
     stream = stream_of(handle)
     if not stream.is_idle():
         return c.ACL_STREAM_STATUS_NOT_READY
-    watch.ended(stream)
+    watch.idle(stream)
     return c.ACL_STREAM_STATUS_COMPLETE
 
 
@@ -394,11 +396,13 @@ def malloc(size: int, policy: int) -> int:
 @exported(RT)
 def free(address: int) -> None:
     device = machine.owner(address)
-    block = device.memory.free(address) if device is not None else None
-    if watch.active is not None:
-        watch.active.freed(device, address, block)
+    if device is None:
+        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{address:#x} is not device memory", "host-pointer")
+    block = device.memory.free(address)
     if block is None:
-        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"aclrtFree: no allocated memory starts at {address:#x}")
+        raise transfers.misplaced(f"no block starts at {address:#x}", address, device.memory.block_at(address))
+    if watch.active is not None:
+        watch.active.freed(block)
 
 
 @exported(RT, results=1)
@@ -409,9 +413,10 @@ def malloc_host(size: int) -> int:
 
 @exported(RT)
 def free_host(address: int) -> None:
-    if watch.active is not None:
-        watch.active.host_freed(address)
-    if not machine.host.free(address):
+    size = machine.host.free(address)
+    if size is not None and watch.active is not None:
+        watch.active.host_freed(address, size)
+    if size is None:
         raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"aclrtFreeHost: no pinned memory starts at {address:#x}")
 
 

@@ -49,13 +49,14 @@ NUMPY = _NumpyTypes()
 class AclTensor:
     """An aclTensor: a view of memory. ``stride`` and ``offset`` count elements, ``strides`` bytes; ``data`` is an address."""
 
-    __slots__ = ("code", "data", "dtype", "format", "offset", "shape", "storage", "stride", "strides", "__dict__")
+    __slots__ = ("code", "data", "dtype", "format", "offset", "shape", "storage", "stride", "strides", "destroyed", "arrays")
     label = "aclTensor"
 
     def __init__(self, shape: tuple[int, ...], code: int, stride: tuple[int, ...], offset: int, format: int,
                  storage: tuple[int, ...], data: int | None):
         self.shape, self.code, self.stride, self.offset, self.format = shape, code, stride, offset, format
         self.storage, self.data = storage, data or 0
+        self.destroyed: str | None = None  #: where it was, as the sanitizer knows
         self.dtype = dtype = NUMPY[code]
         size = dtype.itemsize
         self.strides = tuple([step * size for step in stride])
@@ -127,21 +128,27 @@ class AclFloatArray(AclIntArray):
 
 
 class AclTensorList:
-    """An aclTensorList; it owns its tensors: they are destroyed with it. ``members`` are their handles."""
+    """An aclTensorList: a list of tensors, or None. It owns them: they are destroyed with it. ``members`` are their handles."""
 
     __slots__ = ("members", "value")
     label = "aclTensorList"
     of: type = AclTensor
 
-    def __init__(self, members: list[int]):
-        self.members = members
-        self.value = [handles.get(member, self.of, ACL_ERROR_INVALID_PARAM) for member in members]
+    def __init__(self, members: Any):
+        self.members = [member for member in members if member]
+        self.value: Any = [member and handles.get(member, self.of, ACL_ERROR_INVALID_PARAM) for member in members]
 
 
 class AclScalarList(AclTensorList):
+    """An aclScalarList: a tuple of NumPy scalars."""
+
     __slots__ = ()
     label = "aclScalarList"
     of = AclScalar
+
+    def __init__(self, members: Any):
+        super().__init__(members)
+        self.value = tuple(scalar.value for scalar in self.value)
 
 
 # -- making and destroying -------------------------------------------------------------------------------------------
@@ -199,7 +206,7 @@ def create_scalar_list(members: Any, size: int) -> int:
 
 def _destroyer(kind: type) -> Callable[[int | None], int]:
     def destroy(handle: int | None) -> int:
-        thing = handles.remove(handle, kind, ACLNN_ERR_PARAM_INVALID)
+        thing: Any = handles.remove(handle, kind, ACLNN_ERR_PARAM_INVALID)
         for member in getattr(thing, "members", ()):
             handles.remove(member, kind.of, ACLNN_ERR_PARAM_INVALID)
         return 0
@@ -226,7 +233,10 @@ def _numbers(attribute: str) -> Callable[[int | None, Any, Any], int]:
     def ask(handle: int | None, numbers: Any, size: Any) -> int:
         tensor = _asked(handle, AclTensor)
         values = getattr(tensor, attribute)
-        array = tensor.__dict__[f"{attribute} in C"] = (ctypes.c_int64 * max(len(values), 1))(*values)
+        array = (ctypes.c_int64 * max(len(values), 1))(*values)
+        if not hasattr(tensor, "arrays"):
+            tensor.arrays = {}
+        tensor.arrays[attribute] = array
         numbers[0], size[0] = ctypes.addressof(array), len(values)
         return 0
 

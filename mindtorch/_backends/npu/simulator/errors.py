@@ -7,11 +7,14 @@ from typing import Any
 
 
 class Fault(Exception):
-    """Something that CANN reports by a return code: ``code`` and, for ``aclGetRecentErrMsg``, ``message``."""
+    """Something that CANN reports by a return code: ``code`` and, for ``aclGetRecentErrMsg``, ``message``.
 
-    def __init__(self, code: int, message: str):
+    ``mistake`` is its kind if it is one for the sanitizer to report.
+    """
+
+    def __init__(self, code: int, message: str, mistake: str | None = None):
         super().__init__(message)
-        self.code, self.message = code, message
+        self.code, self.message, self.mistake = code, message, mistake
 
 
 class _Thread(threading.local):

@@ -19,6 +19,7 @@ from ..constants import (
 )
 from . import faults, handles, watch
 from .descriptors import (
+    FUNCTIONS as FUNCTIONS,
     AclBoolArray,
     AclFloatArray,
     AclIntArray,
@@ -106,9 +107,8 @@ class Operator:
         if address is None or size < self.workspace:
             raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{self.name} needs a workspace of {self.workspace} bytes, got {size}")
         if not stream.device.memory.holds(address):
-            if watch.active is not None:
-                watch.active.host_pointer(self.name, address, "workspace")
-            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{self.name}: the workspace {address:#x} is not in {stream.device}")
+            message = f"{self.name}: the workspace {address:#x} is not memory of device {stream.device.number}"
+            raise Fault(ACLNN_ERR_PARAM_INVALID, message, "host-pointer")
         return address, self.workspace
 
 
@@ -132,12 +132,16 @@ class Launch(Task):
             raise Fault(self.fault.code, f"{self} failed on {stream}: {self.fault.message}")
         if self.workspace is not None:
             ctypes.memset(self.workspace[0], 0xA5, self.workspace[1])
-        self.operator.kernel(*[
+        shapes = self.operator.kernel(*[
             view(value, stream, write) if value.__class__ is AclTensor
-            else [view(item, stream, write) for item in value] if value.__class__ is list and value[0].__class__ is AclTensor
+            else [item and view(item, stream, write) for item in value] if value.__class__ is list
             else value
             for value, write in zip(self.values, self.operator.writes)
         ])
+        if shapes.__class__ is list:  # they depend on the data: aclGetViewShape tells them after a synchronisation
+            outs = [value for value, write in zip(self.values, self.operator.writes) if write]
+            for out, shape in zip(outs, shapes, strict=True):
+                out.shape = shape
 
 
 def view(tensor: AclTensor, stream: Stream, write: bool) -> np.ndarray:
@@ -182,7 +186,8 @@ def _handle_reader(what: str, parameter: Parameter, cls: type, unwrap: bool) -> 
 
     def missing(handle: int | None) -> None:
         if handle is not None:
-            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what}: {handles.missing(handle, cls, 0).message}")
+            fault = handles.missing(handle, cls, 0)
+            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what}: {fault.message}", fault.mistake)
         if not optional:
             raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{what} is null")
 
@@ -200,7 +205,8 @@ def _handle_reader(what: str, parameter: Parameter, cls: type, unwrap: bool) -> 
             return missing(handle)
         if cls is AclTensorList:
             for item in thing.value:
-                check(item)
+                if item is not None:
+                    check(item)
         return thing.value
 
     return wrapped if unwrap else tensor

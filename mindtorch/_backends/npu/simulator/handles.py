@@ -61,10 +61,7 @@ def missing(handle: int | None, kind: type, code: int) -> Fault:
         return Fault(code, f"{name} expected, but {handle:#x} is a handle of {objects[handle].label}")
     if not was_given(handle):
         return Fault(code, f"{name} expected, but {handle or 0:#x} is no handle")
-    sanitizer = watch.active
-    if sanitizer is not None:
-        watch.destroyed_handle(handle, name)
-    return Fault(code, f"the {name} with the handle {handle:#x} was destroyed before")
+    return Fault(code, f"the {name} with the handle {handle:#x} was destroyed before", "destroyed-handle")
 
 
 def was_given(handle: int | None) -> bool:

@@ -10,9 +10,9 @@ from typing import Any
 
 from .. import bindings
 from ..constants import ACL_ERROR_INTERNAL_ERROR
-from . import errors, executors, faults
-from .descriptors import FUNCTIONS
+from . import errors, executors, faults, watch
 from .errors import Fault
+from .executors import FUNCTIONS
 
 SCALARS: dict[str, Any] = {
     "bool": ctypes.c_bool,
@@ -104,6 +104,7 @@ def guarded(name: str, function: Callable[..., Any], fails_with_null: bool) -> C
             return function(*arguments)
         except Fault as fault:
             code, message = fault.code, fault.message
+            watch.mistake(name, fault)
         except BaseException as error:
             code, message = ACL_ERROR_INTERNAL_ERROR, f"{name}: {error.__class__.__name__}: {error}"
         errors.remember(code, message)

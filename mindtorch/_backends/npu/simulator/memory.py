@@ -149,9 +149,10 @@ class HostMemory:
         self._buffers[address] = buffer
         return address
 
-    def free(self, address: int) -> bool:
-        """Give memory back; False if none starts at this address."""
-        return self._buffers.pop(address, None) is not None
+    def free(self, address: int) -> int | None:
+        """Give memory back. Returns its size in bytes, or None if none starts at this address."""
+        buffer = self._buffers.pop(address, None)
+        return None if buffer is None else len(buffer) - ALIGNMENT
 
     def owner(self, address: int) -> Any:
         """What keeps the memory that holds an address alive; None for memory that is not from here."""
@@ -160,9 +161,10 @@ class HostMemory:
                 return buffer
         return None
 
-    def sizes(self) -> list[int]:
-        """The sizes in bytes of what is allocated."""
-        return [len(buffer) - ALIGNMENT for buffer in list(self._buffers.values())]
+    @property
+    def used(self) -> int:
+        """The number of bytes that are allocated."""
+        return sum(len(buffer) - ALIGNMENT for buffer in list(self._buffers.values()))
 
     def clear(self) -> None:
         """Give all of it back."""

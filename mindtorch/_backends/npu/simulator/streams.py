@@ -131,7 +131,7 @@ class Mark(Task):
     always = True
 
     def __init__(self) -> None:
-        self.latch = Latch()
+        self.latch: Latch = Latch()
         self.fault: Fault | None = None
 
     def run(self, stream: Stream) -> None:

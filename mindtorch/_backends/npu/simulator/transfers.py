@@ -65,15 +65,23 @@ def _place(call: str, address: int, size: int, what: str, on_device: bool | None
     if on_device is None:
         on_device = device is not None
     if on_device != (device is not None):
-        message = f"{what} {address:#x} is {'host' if on_device else 'device'} memory"
-        if watch.active is not None:
-            watch.active.report("host-pointer", call, f"{message} where {'device' if on_device else 'host'} memory belongs")
-        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: {message}")
+        sides = ("device", "host") if on_device else ("host", "device")
+        message = f"{call}: {what} {address:#x} is {sides[1]} memory where {sides[0]} memory belongs"
+        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, message, "host-pointer")
     if device is None:
         return None
     block = device.memory.block_at(address)
     if block is None or address + size > block.end:
-        if watch.active is not None:
-            watch.active.misplaced(call, what, device.memory, address, address + size, block)
-        raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: {what} {address:#x} + {size} bytes is not in an allocated block")
+        raise misplaced(f"{call}: {what} is {size} bytes at {address:#x}", address, block)
     return device, block, address
+
+
+def misplaced(message: str, address: int, block: Block | None) -> Fault:
+    """What to raise for an address that is not, or not with all that follows, in an allocated block."""
+    if block is not None:
+        kind, words = "out-of-bounds", f"in a block of {block.size} bytes at {block.start:#x}"
+    elif watch.active is not None:
+        kind, words = watch.active.mistake_at(address)
+    else:
+        kind, words = "out-of-bounds", "where nothing is allocated"
+    return Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{message}, {words}", kind)

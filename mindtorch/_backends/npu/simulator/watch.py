@@ -5,6 +5,7 @@ from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from .clocks import Clock
+    from .errors import Fault
     from .sanitizer import Sanitizer
     from .streams import Stream
 
@@ -33,6 +34,12 @@ def idle(stream: Stream) -> None:
     """The host was told that a stream has nothing to do."""
     if active is not None:
         active.reached(active.clock_of(stream))
+
+
+def mistake(call: str, fault: Fault) -> None:
+    """A call failed."""
+    if active is not None and fault.mistake is not None:
+        active.report(fault.mistake, call.removesuffix("GetWorkspaceSize"), fault.message)
 
 
 def ended(stream: Stream) -> None:

@@ -1,0 +1,27 @@
+"""NPU rows of products of matrices. ``cubeMathType`` 0 (KEEP_DTYPE) computes in the operands' own precision."""
+from __future__ import annotations
+
+from .row import Aclnn
+
+KEEP_DTYPE = 0
+
+
+def product(name: str) -> Aclnn:
+    return Aclnn(name, lambda self, other, out: (self, other, out, KEEP_DTYPE))
+
+
+def sum_of_products(name: str) -> Aclnn:
+    return Aclnn(name, lambda self, first, second, beta, alpha, out: (self, first, second, beta, alpha, out, KEEP_DTYPE))
+
+
+ROWS: dict[str, Aclnn] = {
+    "mm": product("aclnnMm"),
+    "bmm": product("aclnnBatchMatMul"),
+    "mv": product("aclnnMv"),
+    "dot": Aclnn("aclnnDot"),
+    "addmm": sum_of_products("aclnnAddmm"),
+    "baddbmm": sum_of_products("aclnnBaddbmm"),
+    "addbmm": sum_of_products("aclnnAddbmm"),
+    "addmv": Aclnn("aclnnAddmv", lambda self, mat, vec, beta, alpha, out: (self, mat, vec, alpha, beta, out, KEEP_DTYPE)),
+    "addr": Aclnn("aclnnAddr"),
+}

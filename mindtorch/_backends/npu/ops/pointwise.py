@@ -1,0 +1,85 @@
+"""NPU rows of arithmetic, elementary functions, comparisons and logic."""
+from __future__ import annotations
+
+from typing import Any
+
+from .row import Aclnn
+
+#: ACLNN's codes of rounding modes (``aclnnDivMod``).
+ROUNDING = {None: 0, "trunc": 1, "floor": 2}
+
+
+def is_tensor(*values: Any) -> bool:
+    """Whether all of these are tensors: ACLNN has other operators, or none, for numbers in their places."""
+    return all(hasattr(value, "_keys") for value in values)
+
+
+def named(text: str) -> dict[str, Aclnn]:
+    """Rows whose arguments are the same in the same order: pairs of names."""
+    names = text.split()
+    return {ours: Aclnn("aclnn" + theirs) for ours, theirs in zip(names[::2], names[1::2], strict=True)}
+
+
+def paired(text: str) -> dict[str, Aclnn]:
+    """Rows of two operands, the second a tensor or a number: three names each, ACLNN's for either."""
+    names = text.split()
+    return {ours: Aclnn("aclnn" + tensor, scalar="aclnn" + scalar, when=lambda self, *rest: is_tensor(self))
+            for ours, tensor, scalar in zip(names[::3], names[1::3], names[2::3], strict=True)}
+
+
+UNARY = named("""
+    neg Neg                  abs Abs                  sign Sign                signbit Signbit
+    reciprocal Reciprocal    sqrt Sqrt                rsqrt Rsqrt              exp Exp
+    exp2 Exp2                expm1 Expm1              log Log                  log2 Log2
+    log10 Log10              log1p Log1p              sin Sin                  cos Cos
+    tan Tan                  asin Asin                acos Acos                atan Atan
+    sinh Sinh                cosh Cosh                tanh Tanh                asinh Asinh
+    acosh Acosh              atanh Atanh              sinc Sinc                sigmoid Sigmoid
+    ceil Ceil                floor Floor              trunc Trunc              frac Frac
+    round Round              round.decimals RoundDecimals                      erf Erf
+    erfc Erfc                erfinv Erfinv            lgamma Lgamma            digamma Digamma
+    logical_not LogicalNot   bitwise_not BitwiseNot   isfinite IsFinite        isinf IsInf
+    isposinf IsPosInf        isneginf IsNegInf
+""")  # fmt: skip
+BINARY = paired("""
+    add.Tensor Add Adds                    sub.Tensor Sub Subs                   mul.Tensor Mul Muls
+    div.Tensor Div Divs                    floor_divide FloorDivide FloorDivides
+    eq.Tensor EqTensor EqScalar            ne.Tensor NeTensor NeScalar           lt.Tensor LtTensor LtScalar
+    le.Tensor LeTensor LeScalar            gt.Tensor GtTensor GtScalar           ge.Tensor GeTensor GeScalar
+    bitwise_and.Tensor BitwiseAndTensor BitwiseAndScalar
+    bitwise_or.Tensor BitwiseOrTensor BitwiseOrScalar
+    bitwise_xor.Tensor BitwiseXorTensor BitwiseXorScalar
+""")  # fmt: skip
+OF_TENSORS = {name: Aclnn(row.name, when=is_tensor) for name, row in named("""
+    atan2 Atan2                logaddexp LogAddExp        logaddexp2 LogAddExp2      gcd Gcd
+    logical_and LogicalAnd     logical_or LogicalOr       logical_xor LogicalXor     maximum Maximum
+    minimum Minimum            remainder.Tensor RemainderTensorTensor                fmod.Tensor FmodTensor
+    pow.Tensor_Tensor PowTensorTensor                     lerp.Tensor Lerp           complex Complex
+    polar Polar                sigmoid_backward SigmoidBackward                      tanh_backward TanhBackward
+    where.self SWhere
+""").items()}  # fmt: skip
+
+ROWS: dict[str, Aclnn] = {
+    **UNARY,
+    **BINARY,
+    **OF_TENSORS,
+    "rsub.Tensor": Aclnn("aclnnRsub", when=lambda self, other, alpha: is_tensor(self, other)),
+    "rsub.Scalar": Aclnn("aclnnRsubs"),
+    "div.Tensor_mode": Aclnn(
+        "aclnnDivMod", lambda self, other, mode, out: (self, other, ROUNDING[mode], out), scalar="aclnnDivMods",
+        when=lambda self, other, mode: is_tensor(self)),
+    "remainder.Scalar": Aclnn("aclnnRemainderTensorScalar"),
+    "remainder.Scalar_Tensor": Aclnn("aclnnRemainderScalarTensor"),
+    "fmod.Scalar": Aclnn("aclnnFmodScalar"),
+    "pow.Tensor_Scalar": Aclnn("aclnnPowTensorScalar"),
+    "pow.Scalar": Aclnn("aclnnPowScalarTensor"),
+    "lerp.Scalar": Aclnn("aclnnLerps", when=lambda self, end, weight: not isinstance(weight, complex)),
+    "addcmul": Aclnn("aclnnAddcmul", when=lambda self, first, second, value: is_tensor(first, second)),
+    "addcdiv": Aclnn("aclnnAddcdiv", when=lambda self, first, second, value: is_tensor(first, second)),
+    "clamp": Aclnn("aclnnClamp"),
+    "clamp.Tensor": Aclnn("aclnnClampTensor"),
+    "clamp_min": Aclnn("aclnnClampMin"),
+    "clamp_min.Tensor": Aclnn("aclnnClampMinTensor"),
+    "clamp_max": Aclnn("aclnnClampMax"),
+    "clamp_max.Tensor": Aclnn("aclnnClampMaxTensor"),
+}

@@ -1,0 +1,354 @@
+"""The sanitizer: finds mistakes in how a program uses the device, and says which operator made them and where.
+
+It looks at every call when the call is made, on the caller's thread, and never at what the workers do meanwhile: what it
+reports depends on the program alone, not on luck. The kinds of mistake:
+
+use-after-free        memory is used after it was given back
+out-of-bounds         a tensor or copy reaches beyond its block, or beyond the storage that its descriptor names
+uninitialised-read    bytes are read that nothing has written since they were allocated
+freed-while-pending   memory is given back that queued work needs, and the host has not waited for that
+race                  two streams, or a stream and the host, use the same bytes, one of them writes, and neither runs after
+                      the other: ``clocks.py`` has the rules of what runs after what
+destroyed-handle      a handle is used after it was destroyed
+leaked-handle         a handle was never destroyed
+host-pointer          a host pointer where a device pointer belongs, or the other way round
+"""
+from __future__ import annotations
+
+import mmap
+import threading
+from collections import deque
+from collections.abc import Iterator
+from dataclasses import dataclass
+from math import prod
+from typing import TYPE_CHECKING, Any, NamedTuple
+
+import numpy as np
+
+from ...._dispatch.sites import call_site
+from . import watch
+from .clocks import Clock, Clocks
+from .descriptors import AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclScalarList, AclTensor, AclTensorList
+from .devices import Device, machine
+from .executors import AclOpExecutor, Launch
+from .memory import Block, Memory
+from .streams import Stream
+
+if TYPE_CHECKING:
+    from .transfers import Place
+
+KINDS = (
+    "use-after-free", "out-of-bounds", "uninitialised-read", "freed-while-pending", "race", "destroyed-handle",
+    "leaked-handle", "host-pointer",
+)  # fmt: skip
+#: Operators that write only a part of their ``ref`` and read nothing of it: what they leave alone may be unwritten.
+WRITE_A_PART = {
+    "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor", "aclnnInplaceMaskedScatter", "aclnnInplaceIndexCopy",
+    "aclnnInplaceScatter", "aclnnInplaceScatterValue", "aclnnInplacePut", "aclnnIndexPutImpl",
+}  # fmt: skip
+DESCRIPTORS = (AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList, AclOpExecutor)
+#: How much is remembered: reports, freed blocks, ranges of bytes that one stream uses of one block, steps of exact overlap.
+REPORTS, FREED, RANGES, OVERLAP_STEPS = 1000, 1024, 4096, 10_000
+
+
+@dataclass(frozen=True)
+class Report:
+    """A mistake: its kind, the operator or call that made it, what it was, and where it was called (``"file:line"``)."""
+
+    kind: str
+    operator: str
+    message: str
+    site: str
+
+    def __str__(self) -> str:
+        return f"{self.kind}: {self.operator} at {self.site}: {self.message}"
+
+
+class Use(NamedTuple):
+    """Who used some bytes: the operator, where it was called, and as which task of its stream."""
+
+    task: int
+    operator: str
+    site: str
+
+
+#: Bytes that are used: first, end, whether written, and, unless they are all used, shape, strides and address of the elements.
+Range = tuple[int, int, bool, Any]
+
+
+def site() -> str:
+    """Where the program calls from."""
+    file, line, _ = call_site()
+    return f"{file}:{line}"
+
+
+class Sanitizer:
+    """One that is at work while it is ``watch.active``. Thread-safe."""
+
+    def __init__(self) -> None:
+        self.reports: deque[Report] = deque(maxlen=REPORTS)
+        self._lock = threading.RLock()
+        self._clocks = Clocks()
+        self._shadows: dict[int, tuple[Memory, np.ndarray]] = {}
+        self._freed: deque[tuple[int, int, str]] = deque(maxlen=FREED)
+        self._made: dict[int, str] = {}
+        self._pinned: list[tuple[int, int, int, Use]] = []  #: host memory that streams copy: first, end, stream
+
+    def report(self, kind: str, operator: str, message: str, where: str | None = None) -> None:
+        """Remember a mistake."""
+        self.reports.append(Report(kind, operator, message, where or site()))
+
+    # -- order ---------------------------------------------------------------------------------------------------------
+
+    def clock_of(self, stream: Stream) -> Clock:
+        with self._lock:
+            return dict(self._clocks.of(stream.number))
+
+    def reached(self, clock: Clock) -> None:
+        with self._lock:
+            self._clocks.host_reached(clock)
+
+    def waits(self, stream: Stream, clock: Clock) -> None:
+        with self._lock:
+            of_stream = self._clocks.of(stream.number)
+            for number, count in clock.items():
+                of_stream[number] = max(of_stream.get(number, 0), count)
+
+    def ended(self, stream: Stream) -> None:
+        with self._lock:
+            self._clocks.host_reached(self._clocks.of(stream.number))
+            self._clocks.forget(stream.number)
+
+    # -- handles -------------------------------------------------------------------------------------------------------
+
+    def handle_made(self, handle: int, thing: Any) -> None:
+        self._made[handle] = site()
+
+    def handle_destroyed(self, handle: int, thing: Any) -> None:
+        self._made.pop(handle, None)
+        if thing.__class__ is AclTensor:
+            thing.destroyed = site()
+
+    def look_for_leaks(self, objects: dict[int, Any], kinds: tuple[type, ...] | None = None) -> None:
+        """Report the handles that are left, of these classes or of all, each once."""
+        for handle, thing in list(objects.items()):
+            made = self._made.get(handle)
+            if made is not None and (kinds is None or thing.__class__ in kinds):
+                del self._made[handle]
+                operator = thing.operator.name if thing.__class__ is AclOpExecutor else thing.label
+                self.report("leaked-handle", operator, f"the {thing.label} {handle:#x} was not destroyed", made)
+
+    # -- memory --------------------------------------------------------------------------------------------------------
+
+    def allocated(self, memory: Memory, block: Block) -> None:
+        with self._lock:
+            self._written(memory)[block.start - memory.base : block.end - memory.base] = False
+
+    def freed(self, block: Block) -> None:
+        """Memory was given back: was anything left that needs it?"""
+        where = site()
+        with self._lock:
+            self._freed.append((block.start, block.end, where))
+            for number, ranges in block.accesses.items():
+                late = [use for use in ranges.values() if not self._clocks.knows(self._clocks.host, number, use.task)]
+                if late:
+                    last = max(late)
+                    self.report("freed-while-pending", last.operator,
+                                f"memory that it needs on stream {number} was given back; it was called at {last.site}", where)
+
+    def host_freed(self, address: int, size: int) -> None:
+        """Pinned memory was given back: was any copy left that needs it?"""
+        with self._lock:
+            for low, high, number, use in self._pinned:
+                if low < address + size and address < high and not self._clocks.knows(self._clocks.host, number, use.task):
+                    self.report("freed-while-pending", use.operator,
+                                f"pinned memory that it copies on stream {number} was given back; it was called at {use.site}")
+
+    def mistake_at(self, address: int) -> tuple[str, str]:
+        """What is wrong with using an address where nothing is allocated, and words for that."""
+        with self._lock:
+            for low, high, where in reversed(self._freed):
+                if low <= address < high:
+                    return "use-after-free", f"which was given back at {where}"
+        return "out-of-bounds", "where nothing is allocated"
+
+    def _written(self, memory: Memory) -> np.ndarray:
+        """Which bytes of a memory have been written: a bool each. What was allocated before is taken to be."""
+        found = self._shadows.get(memory.base)
+        if found is None or found[0] is not memory:
+            shadow = np.frombuffer(mmap.mmap(-1, memory.top - memory.base, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), bool)
+            for block in memory.blocks():
+                shadow[block.start - memory.base : block.end - memory.base] = True
+            self._shadows = {base: pair for base, pair in self._shadows.items() if pair[0].base == base}
+            found = self._shadows[memory.base] = memory, shadow
+        return found[1]
+
+    # -- operators -----------------------------------------------------------------------------------------------------
+
+    def launch(self, stream: Stream, launch: Launch) -> None:
+        """An operator is queued."""
+        name = launch.operator.name
+        with self._lock:
+            clock = self._clocks.tick(stream.number)
+            use = Use(clock[stream.number], name, site())
+            written = []
+            for what, tensor, reads, writes in _operands(launch):
+                if tensor.destroyed is not None:
+                    self.report("destroyed-handle", name, f"{what} was destroyed, at {tensor.destroyed}, before the second phase")
+                place = self._place(stream.device, name, what, tensor) if tensor.numel else None
+                if place is None:
+                    continue
+                memory, block = place
+                low, high = tensor.extent()
+                if reads and not _bytes_of(tensor, low, high, memory, self._written(memory)).all():
+                    self.report("uninitialised-read", name, f"{what} holds bytes that nothing has written")
+                if writes:
+                    written.append((tensor, low, high, memory))
+                layout = None if _is_dense(tensor, low, high) else (tensor.shape, tensor.strides, tensor.address, tensor.dtype)
+                self._access(block, (low, high, writes, layout), stream.number, clock, use, what)
+            for tensor, low, high, memory in written:
+                _bytes_of(tensor, low, high, memory, self._written(memory))[...] = True
+            if launch.workspace is not None:
+                self._use_workspace(stream, launch.workspace, clock, use)
+
+    def _use_workspace(self, stream: Stream, workspace: tuple[int, int], clock: Clock, use: Use) -> None:
+        address, size = workspace
+        block = stream.device.memory.block_at(address)
+        if block is None or address + size > block.end:
+            kind, words = self.mistake_at(address) if block is None else ("out-of-bounds", "which is more than is allocated")
+            self.report(kind, use.operator, f"workspace is {size} bytes at {address:#x}, {words}")
+            return
+        self._access(block, (address, address + size, True, None), stream.number, clock, use, "workspace")
+
+    def _place(self, device: Device, name: str, what: str, tensor: AclTensor) -> tuple[Memory, Block] | None:
+        """The memory and the block that a tensor lies in."""
+        owner = machine.owner(tensor.data)
+        if owner is None:
+            self.report("host-pointer", name, f"{what} has its data at {tensor.data:#x}, which is not device memory")
+            return None
+        if owner is not device and owner.number not in device.peers:
+            self.report("out-of-bounds", name, f"{what} is in memory of device {owner.number}, the stream is one of {device.number}")
+            return None
+        block = owner.memory.block_at(tensor.data)
+        if block is None:
+            kind, words = self.mistake_at(tensor.data)
+            self.report(kind, name, f"{what} has its data at {tensor.data:#x}, {words}")
+            return None
+        low, high = tensor.extent()
+        storage_end = tensor.data + prod(tensor.storage) * tensor.dtype.itemsize if tensor.storage else block.end
+        if low < max(block.start, tensor.data) or high > min(block.end, storage_end):
+            self.report("out-of-bounds", name,
+                        f"{what} reaches from byte {low - tensor.data} to {high - tensor.data} of a storage of "
+                        f"{storage_end - tensor.data} bytes in a block of {block.size}")  # fmt: skip
+            return None
+        return owner.memory, block
+
+    # -- copies and fills ----------------------------------------------------------------------------------------------
+
+    def transfer(self, stream: Stream | None, call: str, target: Place | None, origin: Place | None, size: int,
+                 host: tuple[int, int] = (0, 0)) -> None:
+        """A copy or fill is queued or, without a stream, done at once."""
+        if not size:
+            return
+        with self._lock:
+            number = None if stream is None else stream.number
+            clock = self._clocks.host if number is None else self._clocks.tick(number)
+            use = Use(0 if number is None else clock[number], call, site())
+            read: Any = True
+            if origin is not None:
+                device, block, address = origin
+                read = self._written(device.memory)[address - device.memory.base :][:size]
+                if target is None and not read.all():
+                    self.report("uninitialised-read", call, f"{size} bytes at {address:#x} are not all written")
+                self._access(block, (address, address + size, False, None), number, clock, use, "src")
+            if target is not None:
+                device, block, address = target
+                self._written(device.memory)[address - device.memory.base :][:size] = read
+                self._access(block, (address, address + size, True, None), number, clock, use, "dst")
+            if number is not None:
+                self._pinned = [entry for entry in self._pinned
+                                if not self._clocks.knows(self._clocks.host, entry[2], entry[3].task)][-RANGES:]  # fmt: skip
+                self._pinned += [(address, address + size, number, use)
+                                 for address, place in zip(host, (target, origin)) if address and place is None]  # fmt: skip
+
+    # -- races ---------------------------------------------------------------------------------------------------------
+
+    def _access(self, block: Block, range: Range, number: int | None, clock: Clock, use: Use, what: str) -> None:
+        """Some bytes of a block are used by a stream or, if ``number`` is None, by the host. What the host does needs no
+        remembering: all that is queued later runs after it.
+        """
+        for other in [other for other in block.accesses if other != number]:
+            self._meet(block, other, range, number, clock, use, what)
+        if number is not None:
+            ranges = block.accesses.setdefault(number, {})
+            ranges.pop(range, None)  # the newest one last
+            ranges[range] = use
+            if len(ranges) > RANGES:
+                del ranges[next(iter(ranges))]
+
+    def _meet(self, block: Block, other: int, range: Range, number: int | None, clock: Clock, use: Use, what: str) -> None:
+        """Compare with what one other stream does to the block."""
+        ranges, clocks = block.accesses[other], self._clocks
+        low, high, writes, layout = range
+        if all(clocks.knows(clocks.host, other, before.task) for before in ranges.values()):
+            del block.accesses[other]  # all that comes runs after it
+            return
+        for (first, end, wrote, other_layout), before in ranges.items():
+            if first >= high or low >= end or not (writes or wrote) or clocks.knows(clock, other, before.task):
+                continue
+            if (layout or other_layout) and not _overlap((low, high, layout), (first, end, other_layout)):
+                continue
+            who = "the host" if number is None else f"stream {number}"
+            self.report("race", use.operator,
+                        f"{what} is {'written' if writes else 'read'} by {who}, while {before.operator}, called at {before.site}, "
+                        f"{'writes' if wrote else 'reads'} it on stream {other}: nothing makes one wait for the other")
+            return
+
+
+def _operands(launch: Launch) -> Iterator[tuple[str, AclTensor, bool, bool]]:
+    """The tensors of an operator: name, descriptor, whether it is read, whether it is written."""
+    partly = launch.operator.name in WRITE_A_PART
+    for parameter, value, writes in zip(launch.operator.parameters, launch.values, launch.operator.writes):
+        reads = parameter.kind not in ("out", "outs") and not (partly and writes)
+        if value.__class__ is AclTensor:
+            yield parameter.name, value, reads, writes
+        elif value.__class__ is list:
+            yield from ((f"{parameter.name}[{i}]", item, reads, writes) for i, item in enumerate(value) if item is not None)
+
+
+def _is_dense(tensor: AclTensor, low: int, high: int) -> bool:
+    """Whether the elements are all the bytes of their extent."""
+    return high - low == tensor.numel * tensor.dtype.itemsize and 0 not in tensor.strides
+
+
+def _bytes_of(tensor: AclTensor, low: int, high: int, memory: Memory, shadow: np.ndarray) -> np.ndarray:
+    """The part of a memory's shadow that belongs to a tensor's elements."""
+    if _is_dense(tensor, low, high):
+        return shadow[low - memory.base : high - memory.base]
+    size = tensor.dtype.itemsize
+    return np.ndarray((*tensor.shape, size), bool, shadow, tensor.address - memory.base, (*tensor.strides, 1))
+
+
+def _overlap(one: tuple[int, int, Any], other: tuple[int, int, Any]) -> bool:
+    """Whether two sets of elements with holes in them share a byte. Where that is too hard to say: no."""
+    base = min(one[0], other[0])
+    room = np.empty(0, np.uint8)
+    space = np.lib.stride_tricks.as_strided(room, (max(one[1], other[1]) - base,), (1,))  # never touched
+
+    def view(low: int, high: int, layout: Any) -> np.ndarray:
+        if layout is None:
+            return space[low - base : high - base]
+        shape, strides, address, dtype = layout
+        at = space[address - base :][: dtype.itemsize].view(dtype)
+        return np.lib.stride_tricks.as_strided(at[:1], shape, strides)
+
+    try:
+        return bool(np.shares_memory(view(*one), view(*other), max_work=OVERLAP_STEPS))  # type: ignore[arg-type]
+    except np.exceptions.TooHardError:
+        return False
+
+
+def switch(on: bool) -> None:
+    """Start a new sanitizer, or stop the one at work."""
+    if on != (watch.active is not None):
+        watch.active = Sanitizer() if on else None

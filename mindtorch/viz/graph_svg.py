@@ -1,0 +1,224 @@
+"""One picture of an autograd graph, or of a fold of it: gradients flow from the top to the leaves at the bottom."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from dataclasses import dataclass
+
+from ..introspect import Fold, GraphFacts, NodeFacts
+from .html import Markup, tag
+from .layered import Placed, layout
+from .palette import count_text, shape_text
+
+HEIGHT, PADDING = 38.0, 22.0
+LOW = 22.0  #: the height of a box that stands for what is outside
+WIDEST = 46  #: characters at most of a box's line
+FIRST, SECOND = 12.0, 10.5  #: font sizes of a box's two lines
+NARROW, WIDE = set("fijlrtI1.,:;'|()[]· "), set("mwMWADGOQ%@—⚠×")
+ARROW = tag("defs", tag(
+    "marker", tag("path", d="M0,0 L8,4 L0,8 z"), id="mt-arrow", viewBox="0 0 8 8", refX="7", refY="4",
+    markerWidth="7", markerHeight="7", orient="auto",
+))  # fmt: skip
+
+
+@dataclass(frozen=True)
+class Box:
+    """What a box shows: its two lines, what it says on hover, and the style sheet's classes."""
+
+    first: str
+    second: str
+    title: str
+    look: str
+    height: float = HEIGHT
+
+
+class Picture:
+    """A graph's facts, ready for drawing some of it: which node leads to which, both ways."""
+
+    def __init__(self, facts: GraphFacts):
+        self.root = facts.root
+        self.nodes = {node.identity: node for node in facts.nodes}
+        self.goals = {
+            node.identity: [edge[0] for edge in node.edges if edge is not None and edge[0] in self.nodes]
+            for node in facts.nodes
+        }
+        self.sources: dict[int, list[int]] = {}
+        for start, goals in self.goals.items():
+            for goal in goals:
+                self.sources.setdefault(goal, []).append(start)
+
+    def leaves(self, identities: Sequence[int]) -> list[NodeFacts]:
+        """The leaves that operators lead to, each once."""
+        goals = dict.fromkeys(goal for identity in identities for goal in self.goals[identity])
+        return [self.nodes[goal] for goal in goals if self.nodes[goal].variable]
+
+    def draw(self, parts: Sequence[int | Fold], label: str, around: Fold | None = None) -> Markup:
+        """The picture of some parts, of a fold ``around`` them if there is one."""
+        boxes: dict[object, Box] = {}
+        owner: dict[int, object] = {}
+        for number, part in enumerate(parts):
+            if isinstance(part, Fold):
+                owner.update(dict.fromkeys(part.nodes, ("fold", number)))
+                boxes["fold", number] = self._fold(part)
+            else:
+                owner[part] = part
+                boxes[part] = self._node(self.nodes[part])
+        for leaf in self.leaves([part for part in parts if not isinstance(part, Fold)]) or self._alone():
+            owner[leaf.identity] = leaf.identity
+            boxes[leaf.identity] = self._node(leaf)
+        edges = self._edges(owner, boxes, around)
+        sizes = {key: (_width(box), box.height) for key, box in boxes.items()}
+        placed = layout(sizes, edges)
+        drawn = [
+            tag("path", d=_curve(points, placed.boxes[start].height, placed.boxes[goal].height), marker_end="url(#mt-arrow)")
+            for (start, goal), points in placed.paths.items()
+        ]  # fmt: skip
+        drawn += [_draw(box, placed.boxes[key]) for key, box in boxes.items()]
+        width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
+        return tag(
+            "svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=label, width=width, height=height,
+            viewBox=f"0 0 {width} {height}",
+        )  # fmt: skip
+
+    def _alone(self) -> list[NodeFacts]:
+        """The root, where it is a leaf itself."""
+        root = self.nodes[self.root]
+        return [root] if root.variable else []
+
+    def _edges(self, owner: dict[int, object], boxes: dict[object, Box], around: Fold | None) -> list[tuple[object, object]]:
+        """The edges between boxes, and to boxes, made here, for what is outside."""
+        found: dict[tuple[object, object], None] = {}
+        for node, key in owner.items():
+            for goal in self.goals[node]:
+                if goal in owner:
+                    found[key, owner[goal]] = None
+                elif not self.nodes[goal].variable:
+                    found[key, self._outside(goal, "to", around, boxes)] = None
+            for source in self.sources.get(node, ()):
+                if source not in owner and not self.nodes[node].variable:
+                    found[self._outside(source, "from", around, boxes), key] = None
+        return [edge for edge in found if edge[0] != edge[1]]
+
+    def _outside(self, identity: int, way: str, around: Fold | None, boxes: dict[object, Box]) -> object:
+        """The box of what is outside of the picture."""
+        name = self.nodes[identity].name
+        if around is not None and around.times > 1 and identity in around.nodes:
+            name = f"the next of {around.times}" if way == "to" else f"the one before of {around.times}"
+        boxes[way, name] = Box(f"{way} {name}", "", "outside of this fold", "port", LOW)
+        return way, name
+
+    def _node(self, node: NodeFacts) -> Box:
+        kinds = {
+            "leaf": bool(node.variable), "root": node.identity == self.root and not node.variable, "freed": node.freed,
+            "stale": any(saved.stale for saved in node.saved),
+        }  # fmt: skip
+        look = " ".join(kind for kind, holds in kinds.items() if holds)
+        return Box(*node_lines(node), "\n".join([node.name, *kept_lines(node)]), look)
+
+    def _fold(self, fold: Fold) -> Box:
+        states = list(self.fold_states(fold))
+        stale = any(saved.stale for node in fold.nodes for saved in self.nodes[node].saved)
+        first, second = fold_title(fold, WIDEST), " · ".join(states)
+        look = "fold" + " freed" * ("freed" in states) + " stale" * stale
+        return Box(first, second, f"{first}\n{second}\nunfold it below", look)
+
+    def fold_states(self, fold: Fold) -> Iterator[str]:
+        """What there is to say of a fold's nodes."""
+        nodes, leaves = [self.nodes[node] for node in fold.nodes], self.leaves(fold.nodes)
+        yield count_text(len(nodes), "node")
+        if leaves:
+            graded = sum(leaf.has_grad for leaf in leaves)
+            kept = "" if not graded else ", have grad" if graded == len(leaves) else f", {graded} have grad"
+            yield ("1 leaf" if len(leaves) == 1 else f"{len(leaves)} leaves") + kept
+        freed, hooks = sum(node.freed for node in nodes), sum(node.hooks for node in (*nodes, *leaves))
+        stale = sum(saved.stale for node in nodes for saved in node.saved)
+        if freed:
+            keeps = any(saved.is_tensor for node in nodes for saved in node.saved)
+            yield f"{freed} freed" if keeps else "freed"
+        if hooks:
+            yield count_text(hooks, "hook")
+        if stale:
+            yield f"⚠ {count_text(stale, 'saved tensor')} written since"
+
+
+def fold_title(fold: Fold, room: int = 200) -> str:
+    """What a fold is called, in so many characters at most."""
+    times = f" × {fold.times}" if fold.times > 1 else ""
+    return _clipped(fold.label, room - len(times)) + times
+
+
+def node_lines(node: NodeFacts) -> tuple[str, str]:
+    """The two lines of a node's box."""
+    parts = [", ".join(map(shape_text, node.shapes))]
+    if node.variable:
+        parts.append("leaf, has grad" if node.has_grad else "leaf")
+    elif node.freed:
+        parts.append("freed")
+    else:
+        tensors = {saved.tensor or saved.name: saved.stale for saved in node.saved if saved.is_tensor}
+        written = ", ".join(name for name, stale in tensors.items() if stale)
+        kept = ", ".join(name for name, stale in tensors.items() if not stale)
+        parts += [f"⚠ {written} was written"] if written else []
+        parts += [f"keeps {kept}"] if kept else []
+    parts += [count_text(node.hooks, "hook")] if node.hooks else []
+    return node.variable or " = ".join([*node.outputs, node.name]), " · ".join(parts)
+
+
+def kept_lines(node: NodeFacts) -> list[str]:
+    """What a node keeps for backward, one line each."""
+    if node.freed:
+        return ["freed by backward"]
+    lines = []
+    for saved in node.saved:
+        version = "" if saved.version is None else f", version {saved.version}"
+        note = ", written in place since" if saved.stale else ""
+        tensor = f"{saved.tensor}: " if saved.tensor else ""
+        lines.append(f"{saved.name} = {tensor}{saved.text}{version}{note}")
+    return lines
+
+
+def _clipped(text: str, room: int = WIDEST) -> str:
+    return text if len(text) <= room else text[: room - 1] + "…"
+
+
+def _width(box: Box) -> float:
+    """About how many pixels a box needs."""
+
+    def length(text: str, size: float) -> float:
+        return size * sum(0.4 if c in NARROW else 0.85 if c in WIDE else 0.62 for c in _clipped(text))
+
+    return max(length(box.first, FIRST * 1.08), length(box.second, SECOND)) + PADDING
+
+
+def _draw(box: Box, at: Placed) -> Markup:
+    left, top, width = at.x - at.width / 2, at.y - at.height / 2, f"{at.width:.1f}"
+    size = {"width": width, "height": f"{at.height:.0f}", "rx": "14" if "leaf" in box.look else "5"}
+    behind = None
+    if box.look.startswith("fold"):  # as a stack of cards
+        behind = tag("rect", class_="behind", x=f"{left + 4:.1f}", y=f"{top + 4:.1f}", **size)
+    x, clips = f"{at.x:.1f}", max(len(box.first), len(box.second)) > WIDEST
+    return tag(
+        "g",
+        tag("title", "\n".join([box.first, box.second, box.title]) if clips else box.title),
+        behind,
+        tag("rect", x=f"{left:.1f}", y=f"{top:.1f}", **size),
+        tag("text", _clipped(box.first), x=x, y=f"{at.y + (-3 if box.second else 4):.1f}"),
+        tag("text", _clipped(box.second), class_="soft", x=x, y=f"{at.y + 12:.1f}") if box.second else None,
+        class_=box.look or None,
+    )
+
+
+def _curve(points: list[tuple[float, float]], above: float, below: float) -> str:
+    """A smooth line through points, from the lower edge of a box to the upper edge of the next, of these heights."""
+    (x, y), *rest = points
+    y += above / 2
+    rest[-1] = rest[-1][0], rest[-1][1] - below / 2 - 1
+    path = f"M{x:.1f},{y:.1f}"
+    for i, (x1, y1) in enumerate(rest):
+        if abs(x1 - x) >= 0.5:
+            middle = (y + y1) / 2
+            path += f" C{x:.1f},{middle:.1f} {x1:.1f},{middle:.1f} {x1:.1f},{y1:.1f}"
+            x = x1
+        elif i == len(rest) - 1 or abs(rest[i + 1][0] - x) >= 0.5:  # a straight piece ends here
+            path += f" V{y1:.1f}"
+        y = y1
+    return path

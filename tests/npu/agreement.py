@@ -1,0 +1,94 @@
+"""The samples of PyTorch's operator database on the (simulated) NPU: `python -m tests.npu.agreement [entry ...]`.
+
+Per entry: values, dtype, shape, stride, aliasing and gradients of the function and its in-place variant, and which ACLNN
+operators computed them or which ATen operators fell back to the CPU.
+"""
+from __future__ import annotations
+
+import argparse
+import sys
+import warnings
+from collections.abc import Callable
+from contextlib import contextmanager
+from collections.abc import Iterator
+from typing import Any
+
+import mindtorch
+from mindtorch._backends.npu import aclnn, kernels
+from tests.parity import agreeing, compare
+from tests.parity.compare import Comparison, Entry, Result, database
+from tests.support import torch
+
+
+class OnDevice(Comparison):
+    """One sample with its tensors on a device: the function and its in-place variant."""
+
+    def run(self, function: Callable[..., Any]) -> None:
+        if not compare.portable(self.sample, self.lib, self.result, "function", self.number):
+            return
+        with self.lib.device(self.device):
+            self.check("function", self.function, function)
+            if compare.is_tensor(self.sample.input):
+                self.variant("in-place", self.op.inplace_variant)
+
+
+class DeviceEntry(Entry):
+    """An entry whose samples are on a device. Error inputs are the CPU comparison's: the checks are the same code."""
+
+    @property
+    def comparison(self) -> type[Comparison]:
+        return OnDevice
+
+    def compare_errors(self, function: Callable[..., Any], result: Result) -> None:
+        return
+
+
+@contextmanager
+def noted() -> Iterator[tuple[set[str], set[str]]]:
+    """A block after which it is known which ACLNN operators were launched, and which ATen operators fell back."""
+    launched: set[str] = set()
+    fallen: set[str] = set()
+    launch = aclnn.launch
+
+    def noting(name: str, values: Any, queue: Any) -> None:
+        launched.add(name)
+        launch(name, values, queue)
+
+    kernels.launch, kernels._warned = noting, fallen
+    try:
+        yield launched, fallen
+    finally:
+        kernels.launch = launch
+
+
+def check(name: str, dtype: str) -> Result:
+    """Compare an entry on the NPU with PyTorch on the CPU."""
+    return DeviceEntry(database()[name], mindtorch, "npu").compare(getattr(torch, dtype))
+
+
+def main() -> int:
+    parser = argparse.ArgumentParser(description=__doc__)
+    parser.add_argument("entries", nargs="*")
+    parser.add_argument("-k", default="")
+    parser.add_argument("--dtype", nargs="+", default=["float32", "int64"])
+    options = parser.parse_args()
+    warnings.simplefilter("ignore")
+    bad = count = 0
+    for name, dtypes in agreeing.read().items():
+        if options.entries and name not in options.entries or options.k not in name:
+            continue
+        for dtype in set(dtypes) & set(options.dtype):
+            with noted() as (launched, fallen):
+                result = check(name, dtype)
+            count += 1
+            if result.status != "agrees":
+                bad += 1
+                told = [f"{part} {sample}: {difference}" for part, sample, difference in result.found]
+                print(f"{name} {dtype} {result.status} {len(told)} {told[0] if told else result.reason} "
+                      f"[{' '.join(sorted(launched - {'aclnnInplaceCopy'}))}] CPU: {' '.join(sorted(fallen))}", flush=True)
+    print(f"{count - bad} of {count} agree on the NPU")
+    return bool(bad)
+
+
+if __name__ == "__main__":
+    sys.exit(main())

@@ -1,0 +1,42 @@
+"""Every operator of the committed list does on the NPU what PyTorch does on the CPU, forward and backward, with a row or
+without: values, dtype, shape, stride, aliasing, gradients, and the in-place variant."""
+from __future__ import annotations
+
+import warnings
+
+import pytest
+
+from mindtorch._backends.npu import ops
+from tests.npu.agreement import check, noted
+from tests.parity import agreeing
+
+#: Entries that cannot be run with all their tensors on the NPU.
+EXCLUDED = {"tensor_split": "its indices have to be on the CPU, in PyTorch too"}
+
+
+@pytest.mark.parametrize(("name", "dtype"), [
+    (name, dtype) for name, dtypes in agreeing.read().items() if name not in EXCLUDED for dtype in dtypes])
+def test_operator_agrees_on_the_npu(name: str, dtype: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        result = check(name, dtype)
+    told = [f"{part} {sample}: {difference}" for part, sample, difference in result.found]
+    assert result.status == "agrees", "\n".join([f"{len(told)} differences {result.reason}", *told[:10]])
+
+
+def test_an_operator_with_a_row_runs_on_the_npu_and_one_without_falls_back_visibly() -> None:
+    with noted() as (launched, fallen):
+        check("sigmoid", "float32")
+    assert launched >= {"aclnnSigmoid", "aclnnSigmoidBackward"} and not fallen
+    with noted() as (launched, fallen), warnings.catch_warnings(record=True) as warned:
+        warnings.simplefilter("always")
+        check("linalg.svd", "float32")
+    assert "_linalg_svd" in fallen
+    assert any("_linalg_svd has no NPU kernel" in str(warning.message) for warning in warned)
+
+
+def test_every_row_names_an_operator_that_exists() -> None:
+    import mindtorch
+
+    for name in ops.ROWS:
+        assert name in mindtorch.registry.operators, name
