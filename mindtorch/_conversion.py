@@ -6,6 +6,7 @@ from typing import Any
 
 from . import _device
 from ._backends.common.convert import to_device
+from ._backends.npu.memory import pin_memory
 from ._dispatch.keys import PIPELINE
 from ._dispatch.schemas import registry
 from ._dtype import DTYPE_ALIASES, DTYPES, DType
@@ -44,7 +45,8 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
             first = rest.pop(0)
             if first is not None and (isinstance(first, bool) or not isinstance(first, (str, int, _device.device))):
                 raise TypeError("to() received an invalid combination of arguments - got "
-                                f"({', '.join(type(a).__name__ for a in args)}), but expected a device, a dtype or a tensor")
+                                f"({', '.join(type(a).__name__ for a in args)}), but expected a device, a dtype or a "
+                                "tensor")
             device = first
         if rest and (isinstance(rest[0], DType) or rest[0] is None):
             dtype = rest.pop(0)
@@ -54,7 +56,8 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
         flags[name] = value
     if dtype is not None and not isinstance(dtype, DType):
         raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
-    return (None if device is None else _device.resolve_device(device)), dtype, flags["non_blocking"], flags["copy"], memory_format
+    where = None if device is None else _device.resolve_device(device)
+    return where, dtype, flags["non_blocking"], flags["copy"], memory_format
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
@@ -130,8 +133,8 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
         return memo[id(self)]
     if not self.is_leaf:
         raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  If you "
-            "were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
+            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
+            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
         )
     if self._keys & PIPELINE:
         self._wait()
@@ -188,7 +191,7 @@ def _format(self: Tensor, spec: str) -> str:
 def install() -> None:
     """Attach the methods to the tensor."""
     methods: dict[str, Any] = {
-        "to": to, "type": type_, "cpu": cpu, "npu": npu, "contiguous": contiguous, "__deepcopy__": deepcopy,
+        "to": to, "type": type_, "cpu": cpu, "npu": npu, "contiguous": contiguous, "pin_memory": lambda self, device=None: pin_memory(self), "__deepcopy__": deepcopy,
         "__reduce_ex__": reduce_ex, "__format__": _format,
     }
     for name, dtype in {**DTYPE_ALIASES, "bool": DTYPES["bool"], "bfloat16": DTYPES["bfloat16"], "byte": DTYPES["uint8"],

@@ -250,7 +250,7 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
     if specified > self.ndim:
         raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
     tensors: list[Any] = []
-    part, dim = self, 0
+    part, dim, spoken_of = self, 0, 0
     for position, item in enumerate(items):
         if item is None:
             part, dim = unsqueeze(part, dim), dim + 1
@@ -270,8 +270,9 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
                 continue
             else:
                 part, index = unsqueeze(part, dim), truth(self, bool(index))
-            tensors += [None] * (dim - len(tensors)) + [index]
-            dim += 1
+            tensors += [None] * (dim - spoken_of) + [index]
+            dim += max(dims_of(index), 1)
+            spoken_of = dim
     return part, tensors
 
 
@@ -280,6 +281,7 @@ def index_of(self: Tensor, item: Any) -> Tensor:
 
     Raises:
         IndexError: if it cannot.
+        TypeError: for complex numbers in a list.
     """
     if item.__class__ in TENSOR_TYPES:
         return item
@@ -287,6 +289,8 @@ def index_of(self: Tensor, item: Any) -> Tensor:
         return make_tensor(item)
     if isinstance(item, (Sequence, np.ndarray)):
         found = make_tensor(item if isinstance(item, (list, tuple, str, bytes, np.ndarray)) else list(item))
+        if found._dtype.is_complex and not isinstance(item, np.ndarray):
+            raise TypeError("'complex' object cannot be interpreted as an integer")
         is_mask = found._dtype in (bool_, uint8) and found.numel()
         return found if is_mask else found.to(int64)  # type: ignore[attr-defined]
     try:

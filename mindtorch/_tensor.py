@@ -441,8 +441,8 @@ class Tensor(metaclass=_TensorType):
             raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
         if not requires_grad and self._grad_fn is not None:
             raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in a "
-                "subgraph that doesn't require differentiation use var_no_grad = var.detach()."
+                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
+                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
             )
         if requires_grad and self._keys & INFERENCE and not local.inference:
             raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
@@ -587,8 +587,8 @@ class Tensor(metaclass=_TensorType):
             if self._keys & AUTOGRAD:
                 raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
             if self._device.type != "cpu":
-                raise TypeError(f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy the "
-                                "tensor to host memory first.")
+                raise TypeError(f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy "
+                                "the tensor to host memory first.")
         array = self._host("numpy")
         self.untyped_storage().resizable = False
         return array

@@ -14,7 +14,7 @@ from ._size import Size
 from ._tensor import Tensor
 
 
-def _listed(function: str, tensors: tuple[Any, ...]) -> list[Tensor]:
+def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
     """Tensors given one by one, or in one list.
 
     Raises:
@@ -24,8 +24,7 @@ def _listed(function: str, tensors: tuple[Any, ...]) -> list[Tensor]:
         tensors = tuple(tensors[0])
     for i, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"{function}(): expected Tensor as element {i} in argument 0, but got "
-                            f"{type(tensor).__name__}")
+            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
     return list(tensors)
 
 
@@ -35,7 +34,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     Raises:
         RuntimeError: if they have none.
     """
-    return registry["broadcast_tensors"].call(_listed("broadcast_tensors", tensors))
+    return registry["broadcast_tensors"].call(_listed(tensors))
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -65,24 +64,24 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     Raises:
         RuntimeError: if one has more than one dimension, or dtypes or devices differ.
     """
-    return registry["meshgrid.indexing"].call(_listed("meshgrid", tensors), indexing or "ij")
+    return registry["meshgrid.indexing"].call(_listed(tensors), indexing or "ij")
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element of each vector, as rows (``torch.cartesian_prod``)."""
-    return registry["cartesian_prod"].call(_listed("cartesian_prod", tensors))
+    return registry["cartesian_prod"].call(_listed(tensors))
 
 
 def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of a larger one (``torch.block_diag``)."""
-    return registry["block_diag"].call(_listed("block_diag", tensors))
+    return registry["block_diag"].call(_listed(tensors))
 
 
 def _atleast(name: str, tensors: tuple[Any, ...]) -> Any:
     call = registry[name].call
     if len(tensors) == 1 and isinstance(tensors[0], Tensor):
         return call(tensors[0])
-    return tuple(call(tensor) for tensor in _listed(name, tensors))
+    return tuple(call(tensor) for tensor in _listed(tensors))
 
 
 def atleast_1d(*tensors: Any) -> Any:
@@ -198,7 +197,7 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices in the cheapest order (``torch.chain_matmul``)."""
-    tensors = _listed("chain_matmul", matrices)
+    tensors = _listed(matrices)
     if out is None:
         return registry["chain_matmul"].call(tensors)
     return registry["chain_matmul.out"].call(tensors, out)

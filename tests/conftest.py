@@ -7,10 +7,14 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+import sys
+from collections.abc import Iterator
 
 import numpy as np
 import pytest
 from hypothesis import settings
+
+os.environ.setdefault("MINDTORCH_NPU_SANITIZER", "1")  # read when the simulator is loaded
 
 import mindtorch
 
@@ -32,6 +36,16 @@ def same_seeds() -> None:
     mindtorch.manual_seed(0)
     if torch is not None:
         torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def clean_npu() -> Iterator[None]:
+    """The sanitizer watches the simulated NPU in every test, and must have found nothing at its end."""
+    yield
+    simulator = sys.modules.get("mindtorch._backends.npu.simulator")
+    if simulator is not None and (found := simulator.reports()):
+        simulator.clear_reports()
+        pytest.fail("the sanitizer reports:\n" + "\n".join(map(str, found)))
 
 
 @pytest.hookimpl(hookwrapper=True)

@@ -140,8 +140,8 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
         raise RuntimeError("can't assign Variable as its own grad")
     if value._dtype is not tensor._dtype:
         raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{tensor.dtype}'. The "
-            "gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
+            f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{tensor.dtype}'. "
+            "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
         )
     if value._device != tensor._device:
         raise RuntimeError(
@@ -150,8 +150,8 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
         )
     if value.shape != tensor.shape:
         raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size '{list(tensor.shape)}'. "
-            "Please ensure that the gradient and the tensor are the same size"
+            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same size"
         )
 
 

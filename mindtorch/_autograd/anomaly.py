@@ -52,8 +52,8 @@ class detect_anomaly:
 
     def __init__(self, check_nan: bool = True):
         self.check_nan = check_nan
-        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be enabled "
-                      "for debugging.", stacklevel=2)
+        warnings.warn("Anomaly Detection has been enabled. This mode will increase the runtime and should only be "
+                      "enabled for debugging.", stacklevel=2)
 
     def __enter__(self) -> None:
         self.before = AnomalyMode.enabled, AnomalyMode.check_nan
@@ -77,8 +77,8 @@ def explain_failure(node: Any) -> None:
     """Warn where the operator was called whose backward failed."""
     lines = node.metadata.get("traceback_")
     if lines is None:
-        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly during "
-                      "forward pass for more information.", stacklevel=5)
+        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly "
+                      "during forward pass for more information.", stacklevel=5)
         return
     warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}",
                   stacklevel=5)
@@ -88,8 +88,8 @@ def explain_failure(node: Any) -> None:
             warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information available.",
                           stacklevel=5)
             return
-        warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. Traceback of forward call that induced the "
-                      f"previous calculation:\n{''.join(lines)}", stacklevel=5)
+        warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. Traceback of forward call that induced "
+                      f"the previous calculation:\n{''.join(lines)}", stacklevel=5)
 
 
 def check_nan(node: Any, gradients: list[Any]) -> None:

@@ -33,8 +33,9 @@ from .saved import FREED, Saved, SavedTensor, modified, save, unwritten
 Formula = Callable[..., Any]
 clone = registry["clone"].call
 FACTS: dict[str, Callable[[Any], Any]] = {
-    "shape": lambda t: tuple(t.shape) if t._array is None else t._array.shape, "dtype": lambda t: t._dtype, "device": lambda t: t._device,
-    "stride": lambda t: t._strides(), "offset": lambda t: t._offset, "requires_grad": lambda t: t.requires_grad,
+    "shape": lambda t: tuple(t.shape) if t._array is None else t._array.shape, "stride": lambda t: t._strides(),
+    "offset": lambda t: t._offset, "dtype": lambda t: t._dtype, "device": lambda t: t._device,
+    "requires_grad": lambda t: t.requires_grad,
 }  # fmt: skip
 #: How PyTorch spells a kept fact: ``_saved_self_sym_sizes``.
 FACT_NAMES = {"shape": "sym_sizes", "stride": "sym_strides", "offset": "sym_storage_offset", "dtype": "scalar_type",
@@ -195,7 +196,8 @@ class Derivative:
             plan.formulas.append((where, formula, picker(needs)))
             if len(parts) == 1 and needs == list(range(len(needs))):
                 plan.only = i, formula
-        if len(plan.formulas) != 1 or self.has_lists or any(self.schema.parameters[at].is_list for _, at, fact in plan.input_saves if not fact):
+        keeps_lists = any(self.schema.parameters[at].is_list for _, at, fact in plan.input_saves if not fact)
+        if len(plan.formulas) != 1 or self.has_lists or keeps_lists:
             plan.only = None
         return plan
 

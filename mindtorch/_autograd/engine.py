@@ -271,8 +271,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     if grad_variables is not None:
         warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
         if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to `backward()`. "
-                               "Please only use `grad_tensors`.")
+            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                               "`backward()`. Please only use `grad_tensors`.")
         grad_tensors = grad_variables
     wanted = None
     if inputs is not None:
@@ -298,8 +298,9 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         raise ValueError("Expected allow_unused to be True or not passed when materialize_grads=True, but got: "
                          "allow_unused=False.")
     if not only_inputs:
-        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate gradient for "
-                      "other parts of the graph, please use torch.autograd.backward.", FutureWarning, stacklevel=2)
+        warnings.warn("only_inputs argument is deprecated and is ignored now (defaults to True). To accumulate "
+                      "gradient for other parts of the graph, please use "
+                      "torch.autograd.backward.", FutureWarning, stacklevel=2)
     wanted = _as_tuple(inputs, "grad")
     if not wanted:
         raise RuntimeError("`inputs` argument to `grad()` cannot be empty.")
@@ -316,8 +317,8 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
             found[i] = registry["zeros_like"].call(tensor).detach().requires_grad_(create_graph)
         elif gradient is None and not allow_unused:
-            raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. Set "
-                               "allow_unused=True if this is the desired behavior.")
+            raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
+                               "Set allow_unused=True if this is the desired behavior.")
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
 
 
@@ -336,8 +337,8 @@ def _as_tuple(value: Any, function: str) -> tuple[Any, ...]:
     if type(value) is dict:
         return tuple(value.values())
     if isinstance(value, Mapping):
-        raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(value).__name__}. Other Mapping types "
-                        "are not supported.")
+        raise TypeError(f"`inputs` argument to `{function}()` must be a dict, not {type(value).__name__}. Other "
+                        "Mapping types are not supported.")
     return tuple(value)
 
 
@@ -418,8 +419,8 @@ def _checked(output: Any, gradient: Any, i: int) -> Any:
     if gradient.__class__ not in TENSOR_TYPES:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient.shape != shape:
-        raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a shape "
-                           f"of {shape}.")
+        raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a "
+                           f"shape of {shape}.")
     if gradient._dtype.is_complex != dtype.is_complex:
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "

@@ -101,8 +101,8 @@ class BackwardCFunction(Node, FunctionCtx):
                     grads[i] = call_on(registry["full"], device.type, tuple(shape), 0, dtype, device)
         user = self._forward_cls
         if user.vjp is not Function.vjp and user.backward is not Function.backward:
-            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You should only "
-                               "implement one of them.")
+            raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
+                               "should only implement one of them.")
         backward = user.vjp if user.vjp is not Function.vjp else user.backward
         mode = local.grad_enabled
         try:
@@ -121,14 +121,14 @@ class BackwardCFunction(Node, FunctionCtx):
         if len(results) > count and all(result is None for result in results[count:]):
             results = results[:count]
         if len(results) != count:
-            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, got "
-                               f"{len(results)})")
+            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, "
+                               f"got {len(results)})")
         gradients = []
         for i, (result, is_input) in enumerate(zip(results, self._is_input, strict=True)):
             if not is_input:
                 if result is not None:
-                    raise RuntimeError(f"function {self.name()} returned a gradient different than None at position {i + 1}, "
-                                       "but the corresponding forward input was not a Variable")
+                    raise RuntimeError(f"function {self.name()} returned a gradient different than None at position "
+                                       f"{i + 1}, but the corresponding forward input was not a Variable")
                 continue
             if result is not None and result.__class__ not in TENSOR_TYPES:
                 raise RuntimeError(f"expected Variable or None (got {type(result).__name__})")
@@ -148,11 +148,11 @@ class BackwardCFunction(Node, FunctionCtx):
                                "mark_non_differentiable only accepts variable arguments, but got {} of type {}")
         for tensor in dirty:
             if not _among(tensor, outputs):
-                raise RuntimeError("Some elements marked as dirty during the forward method were not returned as output. The "
-                                   "inputs that are modified inplace must all be outputs of the Function.")
+                raise RuntimeError("Some elements marked as dirty during the forward method were not returned as "
+                                   "output. The inputs that are modified inplace must all be outputs of the Function.")
             if not _among(tensor, inputs):
-                warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have been "
-                              "mutated should be passed to ctx.mark_dirty().", stacklevel=4)
+                warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have "
+                              "been mutated should be passed to ctx.mark_dirty().", stacklevel=4)
             tensor._bump()
         tensors = sum(output.__class__ in TENSOR_TYPES for output in outputs)
         done: dict[int, Any] = {}
@@ -209,11 +209,11 @@ class BackwardCFunction(Node, FunctionCtx):
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if output._base is not None and count > 1:
             raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot return "
-                "more than one Tensor. This is not supported by the current autograd engine. You should either make sure the "
-                "input is not a view (using .clone() for example) or make your Function only return one Tensor (potentially "
-                "splitting it into two Functions: one doing the inplace that returns a single Tensor and a second one that "
-                "does the other operations)."
+                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
+                "return more than one Tensor. This is not supported by the current autograd engine. You should either "
+                "make sure the input is not a view (using .clone() for example) or make your Function only return one "
+                "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
+                "Tensor and a second one that does the other operations)."
             )
         self._outputs = (None,) * number + ((tuple(output.shape), output._dtype, output._device),)
         views.rebase(output, self)
@@ -266,8 +266,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     generate_vmap_rule = False
 
     def __init__(self, *args: Any, **kwargs: Any):
-        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you should "
-                      "invoke them on the class itself.", DeprecationWarning, stacklevel=2)
+        warnings.warn(f"{type(self)} should not be instantiated. Methods on autograd functions are all static, so you "
+                      "should invoke them on the class itself.", DeprecationWarning, stacklevel=2)
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
@@ -282,14 +282,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
         """The gradients of the arguments (None for those that are no tensors) from those of the outputs."""
-        raise NotImplementedError("You must implement either the backward or vjp method for your custom autograd.Function to "
-                                  "use it with backward mode AD.")
+        raise NotImplementedError("You must implement either the backward or vjp method for your custom "
+                                  "autograd.Function to use it with backward mode AD.")
 
     vjp = backward
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use new-style "
-                           "autograd function with static forward method.")
+        raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use "
+                           "new-style autograd function with static forward method.")
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
@@ -322,7 +322,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 def _bound(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
            has_setup: bool) -> tuple[tuple[Any, ...], dict[str, Any]]:
     """Arguments in the order of forward's parameters; with defaults filled in if forward takes no ctx."""
-    bound = inspect.signature(forward).bind(*args, **kwargs) if has_setup else inspect.signature(forward).bind(None, *args, **kwargs)
+    bound = inspect.signature(forward).bind(*(args if has_setup else (None, *args)), **kwargs)
     if has_setup:
         bound.apply_defaults()
     return (bound.args if has_setup else bound.args[1:]), bound.kwargs

@@ -167,7 +167,7 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
         found = keys & ~(AUTOGRAD | INFERENCE)
         result = (op.table.get(found) or resolve(op, found))(*args)
         inputs = _tensors(args)
-        for tensor in _tensors((result,) if result.__class__ in TENSOR_TYPES else (list(result),) if isinstance(result, (list, tuple)) else ()):
+        for tensor in _tensors((result,)):
             if not any(tensor is given for given in inputs) and tensor._base is None:
                 tensor._keys |= INFERENCE
             elif tensor._base is not None and tensor._base._keys & INFERENCE:

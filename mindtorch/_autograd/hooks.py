@@ -5,10 +5,10 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .._backends.common.errors import type_string
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.schemas import registry
 from .._formats import contiguous_format
-from .utils import type_string
 
 clone = registry["clone"].call
 

@@ -87,8 +87,8 @@ def _out_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
         flat = [t for a in args for t in (a if isinstance(a, (list, tuple)) else (a,)) if t.__class__ in TENSOR_TYPES]
         if any(t._keys & AUTOGRAD for t in flat):
             raise RuntimeError(
-                f"{op.packet}(): functions with out=... arguments don't support automatic differentiation, but one of the "
-                "arguments requires grad."
+                f"{op.packet}(): functions with out=... arguments don't support automatic differentiation, but one of "
+                "the arguments requires grad."
             )
         return inner(*args)
 

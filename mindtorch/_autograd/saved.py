@@ -5,11 +5,11 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .._backends.common.errors import type_string
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE
 from .._dispatch.local import local, set_local
 from .anomaly import AnomalyMode
-from .utils import type_string
 
 new: Callable[..., Any] = object.__new__
 FREED = (
@@ -64,9 +64,9 @@ class Saved:
             set_local("grad_enabled", before)
         if tensor._version != version:
             raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook cannot be "
-                "modified by in-place operations as this can lead to unexpected side-effects. Please open an issue if you "
-                "need to perform in-place operations on the input to a pack hook."
+                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
+                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
+                "issue if you need to perform in-place operations on the input to a pack hook."
             )
         edge = tensor._grad_edge() if self.output_nr is None and tensor._keys & AUTOGRAD else None
         self.packed = Packed(value, unpack, edge, tensor._grad_fn is None)
@@ -140,8 +140,8 @@ def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
     if tensor._keys & INFERENCE:
         raise RuntimeError(
             "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use it "
-            "in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
+            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
+            "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
         )
     saved = new(Saved)
     saved.tensor = tensor
@@ -196,16 +196,17 @@ class SavedTensor:
             saved = self._find()
         except RuntimeError:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the graph "
-                "are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need to backward "
-                "through the graph a second time or if you need to access saved variables after calling backward."
+                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
+                "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
+                "to backward through the graph a second time or if you need to access saved variables after calling "
+                "backward."
             ) from None
         if saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if saved.packed is not None:
             raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of hooks "
-                "is allowed at a time."
+                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
+                "hooks is allowed at a time."
             )
         saved.pack(pack_hook, unpack_hook, self._node)
 

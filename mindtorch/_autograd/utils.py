@@ -4,7 +4,6 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._backends.common.errors import NAMES
 from .._dispatch import dispatcher
 from .._dispatch.dispatcher import registry
 from .._dispatch.keys import AUTOGRAD, CPU, OBSERVED, STRIDED
@@ -59,14 +58,3 @@ def can_expand(shape: Sequence[int], to: Sequence[int]) -> bool:
     """Whether a tensor of a shape broadcasts to another, which then sums back to it."""
     extra = len(to) - len(shape)
     return extra >= 0 and all(size in (1, to[d + extra]) for d, size in enumerate(shape))
-
-
-_LEGACY = {"Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"}
-
-
-def type_string(tensor: Any) -> str:
-    """A tensor's type as PyTorch's autograd messages spell it: ``torch.FloatTensor``, ``CPUBoolType``."""
-    name, device = NAMES[tensor._dtype.name], tensor._device.type
-    if device == "cpu" and name in _LEGACY:
-        return f"torch.{name}Tensor"
-    return f"{'Meta' if device == 'meta' else device.upper()}{name}Type"

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from .._backends.common.errors import check
-from .._backends.common.layout import Ints, suggested_order, suggested_strides
+from .._backends.common.layout import Ints, suggested_order, suggested_strides, wrap_dim
 from .._dispatch.schemas import registry
 from .core import fresh, new_empty_strided
 from .shape import arange
@@ -169,8 +169,12 @@ def pad(self: Any, pad: Ints, mode: str = "constant", value: float | None = None
 
     Raises:
         NotImplementedError: for another mode, or numbers of dimensions and paddings that no mode knows.
-        RuntimeError: for a value with a mode that takes none.
+        RuntimeError: for an odd or too long padding, or a value with a mode that takes none.
     """
+    check(len(pad) % 2 == 0, "Padding length must be divisible by 2")
+    check(len(pad) <= 2 * self.dim(),
+          "Padding length should be less than or equal to two times the input dimension but got padding length "
+          f"{len(pad)} and input of dimension {self.dim()}")
     if mode == "constant":
         return registry["constant_pad_nd"].call(self, pad, 0 if value is None else value)
     check(value is None or value == 0, f'Padding mode "{mode}" doesn\'t take in value argument')
@@ -261,9 +265,12 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
     """``nn.functional.unfold``: the windows of images as columns: ``(N, C, H, W)`` to ``(N, C kh kw, L)``.
 
     Raises:
+        IndexError: if there are fewer than three dimensions.
         RuntimeError: if the sizes are not positive, or no window fits.
     """
     check_windows(kernel_size, dilation, padding, stride)
+    for dim in (1, 2):
+        wrap_dim(dim, self.dim())
     check(self.dim() in (3, 4) and all(self.shape[-3:]),
           "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
           f"but got: {list(self.shape)}")

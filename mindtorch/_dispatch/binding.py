@@ -119,9 +119,9 @@ def _convert_list(parameter: Parameter, value: Any) -> Any:
     if not isinstance(value, (list, tuple)):
         raise Mismatch
     if parameter.base == "Tensor":
-        for item in value:
+        for i, item in enumerate(value):
             if item.__class__ not in TENSOR_TYPES and not (item is None and parameter.inner_optional):
-                raise Mismatch
+                raise Mismatch(f"expected Tensor as element {i} in argument {{}}, but got {type(item).__name__}")
         return list(value)
     return tuple([_convert_one(parameter.base, item, False) for item in value])
 
@@ -164,7 +164,9 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
                 continue
         try:
             values.append(convert(parameter, value, numbers and i > 0))
-        except Mismatch:
+        except Mismatch as mismatch:
+            if mismatch.args:
+                raise Mismatch(str(mismatch).format(i - method)) from None
             name = "input" if parameter.name == "self" else parameter.name
             where = f" (position {i + (0 if method else 1)})" if i < len(args) else ""
             raise Mismatch(

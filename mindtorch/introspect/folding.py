@@ -9,7 +9,6 @@ from __future__ import annotations
 from collections.abc import Hashable, Iterable, Sequence
 from dataclasses import dataclass
 from itertools import groupby
-from typing import Union
 
 from .graph import GraphFacts, NodeFacts
 from .repeats import pattern, repeats, span
@@ -21,6 +20,7 @@ LAYOUT = frozenset(
     f"{name}Backward0" for name in ("T", "Transpose", "Permute", "View", "UnsafeView", "Unsqueeze", "Expand", "ToCopy")
 )
 WORTH = 6  #: operators at least that repetitions have in all, to be shown as one
+LAYOUTS = 8  #: such operators at most, one after the other
 Path = tuple[str, ...]
 
 
@@ -38,7 +38,7 @@ class Fold:
     times: int = 1
 
 
-Part = Union[int, Fold]
+Part = int | Fold
 
 
 def folded(facts: GraphFacts) -> tuple[Part, ...]:
@@ -150,10 +150,20 @@ class _Folding:
 
     def _own(self, node: NodeFacts) -> Path:
         """The module whose parameters an operator reads, directly or in another layout."""
-        goals = [goal for edge in node.edges if edge and (goal := self.nodes.get(edge[0])) is not None]
+        goals = self._goals(node)
         direct = [path for goal in goals if (path := module_of(goal.variable))]
-        behind = [self._own(goal) for goal in goals if goal.name in LAYOUT and len(goal.edges) == 1 and not direct]
-        return common(direct or [path for path in behind if path])
+        return common(direct or [path for goal in goals if (path := self._behind(goal))])
+
+    def _behind(self, node: NodeFacts) -> Path:
+        """The module of a parameter of which a node is only another layout."""
+        for _ in range(LAYOUTS):
+            if node.variable or node.name not in LAYOUT or not (goals := self._goals(node)):
+                break
+            node = goals[0]
+        return module_of(node.variable)
+
+    def _goals(self, node: NodeFacts) -> list[NodeFacts]:
+        return [goal for edge in node.edges if edge and (goal := self.nodes.get(edge[0])) is not None]
 
 
 def module_of(name: str) -> Path:

@@ -68,10 +68,9 @@ class Picture:
         edges = self._edges(owner, boxes, around)
         sizes = {key: (_width(box), box.height) for key, box in boxes.items()}
         placed = layout(sizes, edges)
-        drawn = [
-            tag("path", d=_curve(points, placed.boxes[start].height, placed.boxes[goal].height), marker_end="url(#mt-arrow)")
-            for (start, goal), points in placed.paths.items()
-        ]  # fmt: skip
+        heights = {key: box.height for key, box in boxes.items()}
+        curves = (_curve(line, heights[start], heights[goal]) for (start, goal), line in placed.paths.items())
+        drawn = [tag("path", d=curve, marker_end="url(#mt-arrow)") for curve in curves]
         drawn += [_draw(box, placed.boxes[key]) for key, box in boxes.items()]
         width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
         return tag(
@@ -84,7 +83,8 @@ class Picture:
         root = self.nodes[self.root]
         return [root] if root.variable else []
 
-    def _edges(self, owner: dict[int, object], boxes: dict[object, Box], around: Fold | None) -> list[tuple[object, object]]:
+    def _edges(self, owner: dict[int, object], boxes: dict[object, Box],
+               around: Fold | None) -> list[tuple[object, object]]:
         """The edges between boxes, and to boxes, made here, for what is outside."""
         found: dict[tuple[object, object], None] = {}
         for node, key in owner.items():

@@ -42,7 +42,8 @@ def module_page(facts: ModuleFacts) -> Markup:
     top = tag("div", *titles, class_="mt-line mt-titles")
     lines = (_line(row, 0, depth, max(facts.parameters, 1)) for row in tree.rows)
     said = tag("div", _summary(facts), class_="mt-summary")
-    drawn = tag("div", tag("div", top, *lines, class_="mt-tree"), class_="mt-scroll", tabindex="0") if tree.rows else None
+    inner = tag("div", top, *lines, class_="mt-tree")
+    drawn = tag("div", inner, class_="mt-scroll", tabindex="0") if tree.rows else None
     return page(tag("div", head, said, drawn, class_="mt-box"), kind="module")
 
 

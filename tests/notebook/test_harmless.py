@@ -17,13 +17,14 @@ from mindtorch import introspect, nn, viz
 from .test_pictures import Checker
 
 FRAGMENTS = [
-    "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='x", "</style><b>", "</title>", "</svg>",
-    "&lt;", "]]>", "\x00\x1b[31m", "\u202e", "\ud800", "{{7*7}}", "<!--", "<td onclick=x>", "javascript:alert(1)",
+    "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='x", "</style><b>", "</title>",
+    "</svg>", "&lt;", "]]>", "\x00\x1b[31m", "\u202e", "\ud800", "{{7*7}}", "<!--", "<td onclick=x>",
+    "javascript:alert(1)",
 ]  # fmt: skip
 HOSTILE = st.text(min_size=1, max_size=30) | st.sampled_from(FRAGMENTS)
 ALLOWED = {
-    "style", "div", "span", "b", "i", "table", "caption", "thead", "tbody", "tr", "td", "th", "dl", "dt", "dd", "details",
-    "summary", "svg", "defs", "marker", "path", "g", "rect", "line", "text", "title",
+    "style", "div", "span", "b", "i", "table", "caption", "thead", "tbody", "tr", "td", "th", "dl", "dt", "dd",
+    "details", "summary", "svg", "defs", "marker", "path", "g", "rect", "line", "text", "title",
 }  # fmt: skip
 RENDERERS = ("card", "storage", "tensors", "graph", "deep graph", "dispatch", "module", "pending", "failed")
 
@@ -131,8 +132,8 @@ def test_a_module_that_cannot_describe_itself_is_drawn_nevertheless():
 
 #: All that a tensor is, but for its shape and strides, which are worked out when somebody asks.
 PARTS = [
-    "_array", "_dtype", "_keys", "_device", "_offset", "_storage", "_cell", "_grad_fn", "_output_nr", "_grad", "_accumulator",
-    "_base", "_creation", "_attr_version", "_hooks", "_retains_grad", "_pending",
+    "_array", "_dtype", "_keys", "_device", "_offset", "_storage", "_cell", "_grad_fn", "_output_nr", "_grad",
+    "_accumulator", "_base", "_creation", "_attr_version", "_hooks", "_retains_grad", "_pending",
 ]  # fmt: skip
 
 
@@ -183,7 +184,8 @@ def test_a_tensor_on_a_stream_shows_what_it_waits_for(stream):
     tensor = torch.ones(2, 3)
     stream(introspect.Pending("relu", "", 0, ("add.Tensor", "mul.Tensor"), None, "on npu:0 stream 3"))
     said = Checker(viz.tensor_card(tensor)).text
-    assert "pending" in said and "waits for 3 operators on npu:0 stream 3: add.Tensor › mul.Tensor › aten::relu" in said
+    queue = "add.Tensor › mul.Tensor › aten::relu"
+    assert "pending" in said and f"waits for 3 operators on npu:0 stream 3: {queue}" in said
     assert introspect.values_without_waiting(tensor) is None
     assert introspect.tensor_facts(tensor).statistics is None
 

@@ -27,7 +27,7 @@ rt = acl.rt
 @contextmanager
 def fresh_simulator(sanitizer: bool = False) -> Iterator[None]:
     """A simulator on which nothing has happened yet, initialised, with device 0 set; afterwards it is as it was."""
-    was_on = simulator.sanitizer()
+    was_on, devices = simulator.sanitizer(), simulator.device_count()
     runtime.finalize()
     simulator.reset()
     simulator.sanitizer(False)
@@ -37,7 +37,7 @@ def fresh_simulator(sanitizer: bool = False) -> Iterator[None]:
         yield
     finally:
         simulator.reset()
-        simulator.device_count(2)
+        simulator.device_count(devices)
         simulator.sanitizer(False)
         simulator.sanitizer(was_on)
 

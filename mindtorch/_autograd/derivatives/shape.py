@@ -31,7 +31,7 @@ def block_diag_grads(grad: Any, shapes: list[Any], dtypes: list[Any]) -> list[An
     for shape, dtype in zip(shapes, dtypes, strict=True):
         rows, columns = (1, 1, *shape)[-2:]
         block = narrow(narrow(grad, 0, row, rows), 1, column, columns)
-        grads.append(real_if(reshape(block, shape) if len(shape) < 2 else block, dtype))
+        grads.append(real_if(block if shape else reshape(block, shape), dtype))  # a row is summed to a vector later
         row, column = row + rows, column + columns
     return grads
 
@@ -79,9 +79,9 @@ derivative("pixel_unshuffle", self=lambda grad, downscale_factor:
            registry["pixel_shuffle"].call(grad, downscale_factor))
 derivative("channel_shuffle", self=lambda grad, groups:
            registry["channel_shuffle"].call(grad, grad.shape[1] // groups))
-derivative("im2col", self=lambda grad, self_shape, kernel_size, dilation, padding, stride:
+derivative("im2col", "Im2ColBackward0", self=lambda grad, self_shape, kernel_size, dilation, padding, stride:
            registry["col2im"].call(grad, tuple(self_shape[-2:]), kernel_size, dilation, padding, stride))
-derivative("col2im", self=lambda grad, kernel_size, dilation, padding, stride:
+derivative("col2im", "Col2ImBackward0", self=lambda grad, kernel_size, dilation, padding, stride:
            registry["im2col"].call(grad, kernel_size, dilation, padding, stride))
 not_differentiable("repeat_interleave.Tensor")
 

@@ -67,7 +67,7 @@ def _to_copy(self: Tensor, dtype: DType | None = None, device: _device.device | 
     out = empty_tensor(Spec(tuple(self.shape), dtype, strides_for(self, memory_format)), device or self._device)
     if device is not None and device.type == "meta":
         return out
-    return copy_(out, self)
+    return copy_(out, self, non_blocking)
 
 
 def strides_for(self: Tensor, memory_format: Any) -> Ints | None:
@@ -100,8 +100,8 @@ def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = 
         return self
     if self.is_meta and target.type != "meta":
         raise NotImplementedError(
-            "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of torch.nn.Module.to() "
-            "when moving module from meta to a different device."
+            "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
+            "torch.nn.Module.to() when moving module from meta to a different device."
         )
     return registry["_to_copy"].call(self, dtype, target, non_blocking, None)
 

@@ -10,6 +10,23 @@ NAMES = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
     "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
 }  # fmt: skip
+#: C++'s names of the types of numbers.
+C_NAMES = {
+    "bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
+    "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
+    "complex64": "c10::complex<float>", "complex128": "c10::complex<double>",
+}  # fmt: skip
+
+
+_LEGACY = {"Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"}
+
+
+def type_string(tensor: Any) -> str:
+    """A tensor's type as PyTorch's messages spell it: ``torch.FloatTensor``, ``CPUBoolType``."""
+    name, device = NAMES[tensor._dtype.name], tensor._device.type
+    if device == "cpu" and name in _LEGACY:
+        return f"torch.{name}Tensor"
+    return f"{'Meta' if device == 'meta' else device.upper()}{name}Type"
 
 
 def check(condition: Any, message: str, error: type[Exception] = RuntimeError) -> None:
@@ -34,7 +51,7 @@ def check_fits(dtype: DType, *numbers: Any) -> None:
         low = limits.min if dtype.is_signed else -limits.max
         for number in numbers:
             check(not isinstance(number, int) or low <= number <= limits.max,
-                  f"value cannot be converted to type {dtype.name}_t without overflow")
+                  f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
 
 
 def check_number(dtype: DType, number: Any) -> None:
@@ -50,6 +67,6 @@ def check_number(dtype: DType, number: Any) -> None:
         fits = len(parts) == 1 or dtype.category == COMPLEX
         fits = fits and all(isinstance(part, int) or part - part != 0 or abs(part) <= largest for part in parts)
     else:
-        fits = len(parts) == 1 and (dtype.category != INTEGER or isinstance(number, int)
-                                    or iinfo(dtype).min <= number <= iinfo(dtype).max)
-    check(fits, f"value cannot be converted to type {dtype.name} without overflow")
+        fits = dtype.category != INTEGER or isinstance(number, int) or (
+            len(parts) == 1 and iinfo(dtype).min <= number <= iinfo(dtype).max)
+    check(fits, f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")

@@ -4,13 +4,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, registry, resolve, wrappers
+from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, registry, resolve, wrappers
 from ..._dispatch.keys import BACKENDS, CPU
 from ..._dispatch.registry import Operator
 from .pointwise import Pointwise
 
 #: Run where their first argument is, wherever the others are.
-FIRST_DECIDES = {"copy_", "_to_copy", "to.device", "index.Tensor", "index_put", "index_put_"}
+FIRST_DECIDES = {"copy_", "_to_copy", "to.device", "index.Tensor", "index_put", "index_put_", "_fused_adam_",
+                 "_fused_adamw_"}
 
 
 def _devices(args: tuple[Any, ...]) -> list[Any]:
@@ -28,7 +29,7 @@ def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         devices = _devices(args)
         if op.name in FIRST_DECIDES:
-            target = args[0]._keys & BACKENDS
+            target = keys_of(args[:1]) & BACKENDS
             return (op.table.get(found := keys & ~BACKENDS | target) or resolve(op, found))(*args)
         if len(devices) == 1 and isinstance(registry.meta_rows.get(functional.name), Pointwise):
             found = keys & ~CPU
@@ -37,8 +38,8 @@ def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
         names = [str(d) for d in dict.fromkeys(t._device for a in args for t in (a if isinstance(a, (list, tuple)) else (a,))
                                                if t.__class__ in TENSOR_TYPES)]
         raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and {names[1]}! "
-            f"(when calling aten::{op.name})"
+            f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and "
+            f"{names[1]}! (when calling aten::{op.name})"
         )
 
     return call

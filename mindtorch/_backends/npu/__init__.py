@@ -22,7 +22,7 @@ from .devices import (
     is_available, max_memory_allocated, max_memory_reserved, mem_get_info, memory_allocated, memory_reserved, memory_stats,
     reset_peak_memory_stats, set_device, synchronize, unavailable_reason,
 )  # fmt: skip
-from .runtime import AclError, current_queue, get_runtime, thread
+from .runtime import AclError, current_queue, finalize, get_runtime, thread
 from .streams import Event, Stream, current_stream, default_stream, set_stream, stream
 from . import memory
 

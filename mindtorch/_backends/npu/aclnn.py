@@ -13,7 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..._dispatch import observers
-from ..._dtype import DType
+from ..._dtype import DTYPES, DType
 from ..._tensor import Tensor
 from . import activities, provider, runtime
 from .allocator import allocator_of
@@ -48,6 +48,7 @@ HANDLE_FUNCTIONS: dict[str, tuple[str, list[str]]] = {
     "aclDestroyScalarList": ("aclnnStatus", ["aclScalarList*"]),
     "aclDestroyAclOpExecutor": ("aclnnStatus", ["aclOpExecutor*"]),
 }
+DESTROYERS = {name.removeprefix("aclDestroy"): name for name in HANDLE_FUNCTIONS if name.startswith("aclDestroy")}
 #: The second phase of every operator.
 PHASE_TWO = ["void*", "uint64_t", "aclOpExecutor*", "aclrtStream"]
 
@@ -85,6 +86,7 @@ def address_of(name: str) -> int:
 
 
 functions = _Functions()
+_data_types = {dtype: DATA_TYPES[name] for name, dtype in DTYPES.items()}
 Handles = list[tuple[Callable[[int], int], int]]
 
 
@@ -95,6 +97,13 @@ def int_array(values: tuple[int, ...]) -> tuple[int, Any]:
     return ctypes.addressof(array), array
 
 
+@lru_cache(4096)
+def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[int, int, int, int, Any]:
+    """The number of dimensions, the addresses of the C arrays of sizes, strides, and of a storage's size, and the arrays."""
+    arrays = [int_array(values) for values in (shape, stride, (room,))]
+    return len(shape), arrays[0][0], arrays[1][0], arrays[2][0], arrays
+
+
 def keep(handles: Handles, kind: str, handle: int | None) -> int:
     """Remember a new handle, so that it is destroyed once.
 
@@ -103,18 +112,18 @@ def keep(handles: Handles, kind: str, handle: int | None) -> int:
     """
     if not handle:
         raise RuntimeError(f"aclCreate{kind} failed: {runtime.recent_message() or 'no message'}")
-    handles.append((functions["aclDestroy" + kind], handle))
+    handles.append((functions[DESTROYERS[kind]], handle))
     return handle
 
 
 def tensor_handle(tensor: Tensor, handles: Handles) -> int:
     """An ``aclTensor`` that describes a tensor: its sizes, strides and offset in the storage as they are."""
-    shape, storage, dtype = tuple(tensor.shape), tensor.untyped_storage(), tensor._dtype
-    room = int_array((storage._nbytes // dtype.itemsize,))
-    return keep(handles, "Tensor", functions["aclCreateTensor"](
-        int_array(shape)[0], len(shape), DATA_TYPES[dtype.name], int_array(tensor._strides())[0], tensor._offset,
-        ACL_FORMAT_ND, room[0], 1, storage.data_ptr() or None,
-    ))  # fmt: skip
+    storage, dtype = tensor._storage, tensor._dtype
+    assert storage is not None
+    dims, sizes, strides, room, _ = layout(tensor.shape, tensor._strides(), storage._nbytes // dtype.itemsize)
+    handle = functions["aclCreateTensor"](sizes, dims, _data_types[dtype], strides, tensor._offset, ACL_FORMAT_ND, room, 1,
+                                          storage._memory.address)  # type: ignore[union-attr]
+    return keep(handles, "Tensor", handle)
 
 
 def scalar_handle(number: Any, handles: Handles) -> int:
@@ -135,7 +144,8 @@ def scalar_handle(number: Any, handles: Handles) -> int:
 
 def ints_handle(values: Any, handles: Handles) -> int:
     values = (values,) if isinstance(values, int) else tuple(values)
-    return keep(handles, "IntArray", functions["aclCreateIntArray"](int_array(values)[0], len(values)))
+    address, _kept = int_array(values)
+    return keep(handles, "IntArray", functions["aclCreateIntArray"](address, len(values)))
 
 
 def _array_handle(kind: str, c_item: Any) -> Callable[[Any, Handles], int]:

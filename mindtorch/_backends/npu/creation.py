@@ -9,7 +9,9 @@ from ..._device import resolve_device
 from ..._dispatch.dispatcher import registry
 from ..._dtype import DType, get_default_dtype
 from ..._tensor import Tensor, empty_tensor
+from ..common import convert
 from ..common.layout import Ints, Spec, check_sizes, contiguous_strides
+from .memory import read_in_stream
 
 
 def empty(size: Ints, dtype: DType | None = None, device: Device | None = None) -> Tensor:
@@ -48,5 +50,13 @@ def ones_like(self: Tensor) -> Tensor:
     return filled(registry["ones_like"].meta(self), 1, self._device)
 
 
-KERNELS: dict[str, Callable[..., Any]] = {"empty": empty, "empty_strided": empty_strided, "full": full, "zeros_like": zeros_like,
+def _to_copy(self: Tensor, dtype: DType | None = None, device: Device | None = None, non_blocking: bool = False,
+             memory_format: Any = None) -> Tensor:
+    """``Tensor.to``; to the host without waiting, into page-locked memory, if ``non_blocking``."""
+    if device is None or device.type != "cpu" or not non_blocking:
+        return convert._to_copy(self, dtype, device, non_blocking, memory_format)
+    return read_in_stream(self if dtype in (None, self._dtype) else convert._to_copy(self, dtype))
+
+
+KERNELS: dict[str, Callable[..., Any]] = {"empty": empty, "empty_strided": empty_strided, "full": full, "zeros_like": zeros_like, "_to_copy": _to_copy,
                                           "ones_like": ones_like}

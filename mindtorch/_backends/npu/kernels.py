@@ -81,10 +81,11 @@ def kernel_of(op: Operator, row: Aclnn, meta: Callable[..., Any]) -> Callable[..
         device = device_of(args)
         outs = [empty_tensor(spec, device) for spec in ((specs,) if specs.__class__ is Spec else specs)]
         if any(out.numel() for out in outs):
+            calls = tuple(row.calls(args, outs))
+            if not all(takes(name, values) for name, values in calls):
+                return on_cpu(*args)
             queue = current_queue(device.index or 0)
-            for name, values in row.calls(args, outs):
-                if not takes(name, values):
-                    return on_cpu(*args)
+            for name, values in calls:
                 launch(name, values, queue)
         return outs[0] if specs.__class__ is Spec else pack(op, outs)
 
@@ -129,10 +130,12 @@ def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Calla
             check_writable(target, args[1:])
             if not target.numel():
                 return target
-        for name, values in row.calls(args, []):
-            if not takes(name, values):
-                return on_cpu(*args)
-            launch(name, values, current_queue(device_of(args).index or 0))
+        calls = tuple(row.calls(args, []))
+        if not all(takes(name, values) for name, values in calls):
+            return on_cpu(*args)
+        queue = current_queue(device_of(args).index or 0)
+        for name, values in calls:
+            launch(name, values, queue)
         return target
 
     return kernel

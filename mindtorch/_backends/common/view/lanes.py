@@ -54,7 +54,10 @@ def slice_lane(general: Row) -> Row:
         array = self._array
         if dim or step != 1 or not array.size:  # type: ignore[union-attr]
             return general(self, dim, start, end, step)
-        part = array[start:end]  # type: ignore[index]
+        try:
+            part = array[start:end]  # type: ignore[index]
+        except IndexError:  # no dimensions
+            return general(self, dim, start, end, step)
         length = len(array)  # type: ignore[arg-type]
         first = slice(start, end).indices(length)[0]
         return self._lane_view(part, self._offset + first * (array.size // length))  # type: ignore[union-attr]

@@ -9,7 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...._tensor import Tensor
-from ..errors import NAMES, check
+from ..errors import NAMES, check, type_string
 from ..layout import Ints, infer_size, storage_size, view_strides, wrap_dim, wrap_dims
 
 Layout = tuple[Ints, Ints, int]
@@ -69,7 +69,7 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
     extra = len(size) - len(shape)
     check(
         extra >= 0,
-        f"expand(torch.{self._dtype.name}{list(shape)}, size={list(size)}): the number of sizes provided ({len(size)}) "
+        f"expand({type_string(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
         f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})",
     )
     new_shape, new_stride = list(size), [0] * len(size)

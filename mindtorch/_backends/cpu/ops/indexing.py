@@ -207,8 +207,7 @@ def masked_scatter_(x: Array, mask: Array, source: Array) -> None:
     mask = np.broadcast_to(mask, x.shape)
     count = int(mask.sum())
     if source.size < count:
-        raise RuntimeError("masked_scatter: expected the source to have as many elements as the mask has ones: "
-                           f"Number of elements of source < number of ones in mask ({source.size} < {count})")
+        raise RuntimeError("Number of elements of source < number of ones in mask")
     x[mask] = source.reshape(-1)[:count]
 
 

@@ -108,14 +108,14 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     if any(i is not None and i.is_meta and i._dtype in (uint8, bool_) for i in indices):
         return  # how many elements a mask chooses is not known
     shape, _ = indexed(self, indices)
-    check(self._dtype is values._dtype,
-          f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the "
-          f"destination and {NAMES[values._dtype.name]} for the source.")
     given = tuple(values.shape)
     fits = all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False))
     check(fits and len(given) <= len(shape),
           f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result of shape "
           f"{list(shape)}")
+    check(self._dtype is values._dtype,
+          f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the "
+          f"destination and {NAMES[values._dtype.name]} for the source.")
 
 
 # -- one dimension by a vector of indices ------------------------------------------------------------------------------
@@ -235,6 +235,7 @@ def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
     if src is None:
         return check(fits, text)
     given = sizes(src)
+    wrap_dim(len(wanted) - 1, len(given))
     check(len(given) == len(wanted), "Index tensor must have the same number of dimensions as src tensor")
     check(fits and all(n <= m for n, m in zip(wanted, given, strict=True)),
           f"{text} and to be no larger size than src {list(src.shape)}")

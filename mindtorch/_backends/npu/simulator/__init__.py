@@ -13,8 +13,7 @@ from typing import Any
 from . import faults, handles, watch
 from . import sanitizer as _sanitizer
 from .acl import acl
-from .devices import DEFAULT_LIMIT, machine, stream_of
-from .errors import Fault
+from .devices import DEFAULT_LIMIT, machine, thread
 from .faults import slow
 from .library import find
 from .sanitizer import KINDS, Report
@@ -98,10 +97,11 @@ def _stream(stream: Any) -> Stream:
     Raises:
         RuntimeError: if there is none.
     """
-    try:
-        return stream_of(stream if isinstance(stream, int) else stream.npu_stream)
-    except Fault as fault:
-        raise RuntimeError(fault.message) from None
+    handle = stream if isinstance(stream, int) else stream.npu_stream
+    found = handles.objects.get(handle) if handle else thread.context and thread.context.default
+    if not isinstance(found, Stream):
+        raise RuntimeError(f"there is no stream {handle:#x}" if handle else "this thread has no context, and so no default stream")
+    return found
 
 
 def hold(stream: Any = 0) -> None:

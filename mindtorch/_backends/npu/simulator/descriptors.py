@@ -86,15 +86,17 @@ class AclTensor:
         Raises:
             ValueError: if they do not lie in the memory.
         """
-        try:
-            return np.ndarray(
-                self.shape, self.dtype, buffer, self.data + self.offset * self.dtype.itemsize - memory.base, self.strides
-            )
-        except (TypeError, ValueError):
-            if 0 in self.shape:
-                return np.empty(self.shape, self.dtype)
-            low, high = self.extent()
-            raise ValueError(f"{low:#x} to {high:#x} is not in the device's memory") from None
+        if buffer is not None:
+            try:
+                return np.ndarray(
+                    self.shape, self.dtype, buffer, self.data + self.offset * self.dtype.itemsize - memory.base, self.strides
+                )
+            except (TypeError, ValueError):
+                pass
+        if 0 in self.shape:
+            return np.empty(self.shape, self.dtype)
+        low, high = self.extent()
+        raise ValueError(f"{low:#x} to {high:#x} is not in the device's memory")
 
 
 class AclScalar:

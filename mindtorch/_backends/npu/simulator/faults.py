@@ -47,7 +47,7 @@ class Rule:
 
 
 _rules: list[Rule] = []
-_lock = threading.Lock()
+_lock = threading.RLock()  # a finalizer may call the device at any moment
 armed = False  #: whether there is any rule: nothing is looked up otherwise
 lost: set[int] = set()  #: the devices that are lost
 pace = 0.0  #: seconds that every operator and copy takes at least

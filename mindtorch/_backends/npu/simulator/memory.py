@@ -28,6 +28,11 @@ class Block:
         return self.end - self.start
 
 
+def reserve(size: int) -> mmap.mmap:
+    """Address space of ``size`` bytes: zeros, committed page by page when touched."""
+    return mmap.mmap(-1, size, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0))
+
+
 class Memory:
     """The memory of one device: address space that is mapped at the first allocation and committed when touched.
 
@@ -47,8 +52,7 @@ class Memory:
 
     def _map(self) -> None:
         size = self.limit + self.limit // 4 + (1 << 20)  # room for guards and for some fragmentation
-        flags = mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS | getattr(mmap, "MAP_NORESERVE", 0)
-        self.writable = mmap.mmap(-1, size, flags=flags)
+        self.writable = reserve(size)
         self.readonly = memoryview(self.writable).toreadonly()
         self.base = ctypes.addressof(ctypes.c_char.from_buffer(self.writable))
         self.top = self.base + size

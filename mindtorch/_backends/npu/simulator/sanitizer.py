@@ -15,7 +15,6 @@ host-pointer          a host pointer where a device pointer belongs, or the othe
 """
 from __future__ import annotations
 
-import mmap
 import threading
 from collections import deque
 from collections.abc import Iterator
@@ -31,7 +30,7 @@ from .clocks import Clock, Clocks
 from .descriptors import AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclScalarList, AclTensor, AclTensorList
 from .devices import Device, machine
 from .executors import AclOpExecutor, Launch
-from .memory import Block, Memory
+from .memory import Block, Memory, reserve
 from .streams import Stream
 
 if TYPE_CHECKING:
@@ -176,7 +175,7 @@ class Sanitizer:
         """Which bytes of a memory have been written: a bool each. What was allocated before is taken to be."""
         found = self._shadows.get(memory.base)
         if found is None or found[0] is not memory:
-            shadow = np.frombuffer(mmap.mmap(-1, memory.top - memory.base, flags=mmap.MAP_PRIVATE | mmap.MAP_ANONYMOUS), bool)
+            shadow = np.frombuffer(reserve(memory.top - memory.base), bool)
             for block in memory.blocks():
                 shadow[block.start - memory.base : block.end - memory.base] = True
             self._shadows = {base: pair for base, pair in self._shadows.items() if pair[0].base == base}

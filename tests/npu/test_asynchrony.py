@@ -1,0 +1,207 @@
+"""Operators on the NPU return before they have run; streams keep their order; whoever looks at data waits."""
+from __future__ import annotations
+
+import os
+import subprocess
+import sys
+from collections.abc import Iterator
+
+import pytest
+
+import mindtorch as torch
+from mindtorch._backends.npu.runtime import get_runtime
+
+simulator = torch.npu.simulator
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    """Every test starts and ends with nothing pending, no fault and no report."""
+    torch.npu.synchronize()
+    simulator.clear_reports()
+    yield
+    simulator.faults.clear()
+    torch.npu.synchronize()
+
+
+def ones(*shape: int) -> torch.Tensor:
+    out = torch.ones(*shape, device="npu")
+    torch.npu.synchronize()
+    return out
+
+
+def test_an_operator_returns_before_it_has_run() -> None:
+    a, queue = ones(3), get_runtime(0).queue
+    with simulator.paused():
+        b = (a + a).relu()
+        assert queue.pending() == ["aclnnAdd", "aclnnRelu"]
+        assert b.untyped_storage()._memory.pending() == (queue, ["aclnnAdd", "aclnnRelu"])
+        assert a.untyped_storage()._memory.pending() is None
+        assert not torch.npu.current_stream().query()
+    assert b.tolist() == [2, 2, 2]
+    assert queue.pending() == [] and torch.npu.current_stream().query()
+
+
+def test_a_stream_runs_in_order() -> None:
+    a = ones(4)
+    with simulator.paused():
+        for _ in range(20):
+            a.mul_(2).sub_(1)
+    assert a.tolist() == [1] * 4
+
+
+def test_streams_run_independently_and_wait_for_each_other_when_told() -> None:
+    first, second = torch.npu.Stream(), torch.npu.Stream()
+    a = ones(2)
+    ready = torch.npu.Event()
+    with simulator.paused(first):
+        with torch.npu.stream(first):
+            b = a + 1
+            ready.record()
+        with torch.npu.stream(second):
+            c = a + 2
+        second.synchronize()  # although the first stream is held
+        assert not ready.query() and c.tolist() == [3, 3]
+        with torch.npu.stream(second):
+            ready.wait()
+            d = b * 10
+        assert not second.query()
+    second.synchronize()
+    assert ready.query() and d.tolist() == [20, 20]
+
+
+def test_wait_stream_orders_all_that_was_put_into_the_other_stream() -> None:
+    side = torch.npu.Stream()
+    a = ones(2)
+    with simulator.paused(side):
+        with torch.npu.stream(side):
+            b = a + 1
+        torch.npu.current_stream().wait_stream(side)
+        c = b * 2
+        assert not torch.npu.current_stream().query()
+    assert c.tolist() == [4, 4]
+
+
+def test_elapsed_time_is_that_of_what_lies_between() -> None:
+    start, end = torch.npu.Event(enable_timing=True), torch.npu.Event(enable_timing=True)
+    a = ones(2)
+    simulator.slow(0.02)
+    try:
+        start.record()
+        a + a
+        end.record()
+        end.synchronize()
+    finally:
+        simulator.slow(0)
+    assert start.elapsed_time(end) >= 20
+
+
+def test_elapsed_time_needs_timing_events_that_were_recorded_and_passed() -> None:
+    with pytest.raises(ValueError, match="enable_timing=True"):
+        torch.npu.Event().elapsed_time(torch.npu.Event(enable_timing=True))
+    timed = torch.npu.Event(enable_timing=True)
+    with pytest.raises(ValueError, match="must be recorded"):
+        timed.elapsed_time(timed)
+    with simulator.paused():
+        ones_later = torch.ones(2, device="npu")
+        timed.record()
+        with pytest.raises(RuntimeError, match="must be completed"):
+            timed.elapsed_time(timed)
+    assert ones_later.tolist() == [1, 1]
+
+
+@pytest.mark.parametrize("look", [
+    lambda t: t.to("cpu"), lambda t: t.sum().item(), lambda t: repr(t), lambda t: t.tolist(), lambda t: bool((t > 0).all()),
+    lambda t: t.cpu().numpy(),
+])  # fmt: skip
+def test_looking_at_data_waits(look) -> None:
+    a, queue = ones(3), get_runtime(0).queue
+    b = a + 1
+    look(b)
+    assert queue.finished == queue.enqueued and queue.is_idle()
+
+
+def test_copies_from_pinned_memory_do_not_wait() -> None:
+    host = torch.arange(4.0).pin_memory()
+    assert host.is_pinned() and not torch.arange(4.0).is_pinned()
+    with simulator.paused():
+        device = host.to("npu", non_blocking=True)
+        back = device.to("cpu", non_blocking=True)
+        assert len(get_runtime(0).queue.pending()) == 2 and back.is_pinned()
+    torch.npu.synchronize()
+    assert device.tolist() == back.tolist() == [0, 1, 2, 3]
+
+
+def test_frees_are_deferred_to_the_synchronisation_and_not_done_before() -> None:
+    a, queue = ones(1000), get_runtime(0).queue
+    with simulator.paused():
+        b = a + a
+        del b
+        c = a * 3  # the allocator looks at what was given back when it is asked for memory
+        assert queue.deferred_frees() >= 1
+    assert queue.deferred_frees() >= 1
+    torch.npu.synchronize()
+    assert queue.deferred_frees() == 0 and c[0].item() == 3
+
+
+def test_raw_memory_is_freed_in_order_at_the_synchronisation() -> None:
+    device = get_runtime(0)
+    device.activate()
+    rt = simulator.acl.rt
+    pointers = [rt.malloc(64, 0)[0] for _ in range(3)]
+    live = simulator.live_bytes()["npu:0"]
+    for pointer in pointers:
+        device.defer_free(pointer)
+    assert simulator.live_bytes()["npu:0"] == live
+    device.synchronize()
+    assert simulator.live_bytes()["npu:0"] < live
+
+
+def test_a_failure_surfaces_at_the_next_synchronisation_and_names_the_operator() -> None:
+    a = ones(3)
+    side = torch.npu.Stream()
+    simulator.faults.fail("aclnnMuls", phase="async")
+    with torch.npu.stream(side):
+        b = a + 1
+        c = b * 2  # returns as if nothing were wrong
+    d = a + 5
+    torch.npu.default_stream().synchronize()  # another stream does not notice
+    assert d.tolist() == [6, 6, 6]
+    with pytest.raises(RuntimeError, match="aclnnMuls") as caught:
+        side.synchronize()
+    assert "npu:0" in str(caught.value)
+    side.synchronize()  # told once
+    with torch.npu.stream(side):
+        e = a + 7
+    side.synchronize()
+    assert e.tolist() == [8, 8, 8] and c.shape == (3,)
+
+
+@pytest.mark.parametrize(("phase", "call"), [(1, "aclnnAddGetWorkspaceSize"), (2, "aclnnAdd failed")])
+def test_a_failing_phase_is_an_error_at_once(phase: int, call: str) -> None:
+    a = ones(3)
+    handles = simulator.live_handles()
+    simulator.faults.fail("aclnnAdd", phase=phase)
+    with pytest.raises(RuntimeError, match=call):
+        a + a
+    assert simulator.live_handles() == handles
+    assert (a + a).tolist() == [2, 2, 2]
+
+
+def test_launch_blocking_waits_after_every_operator() -> None:
+    code = """
+import mindtorch as torch
+from mindtorch._backends.npu.runtime import get_runtime
+a = torch.ones(3, device='npu')
+b = a + a
+queue = get_runtime(0).queue
+print(queue.enqueued == queue.finished > 0)
+torch.npu.simulator.faults.fail('aclnnMul', phase='async')
+try:
+    a * a
+except RuntimeError as error:
+    print('aclnnMul' in str(error))
+"""
+    result = subprocess.run([sys.executable, "-c", code], env={**os.environ, "ACL_LAUNCH_BLOCKING": "1"}, capture_output=True,
+                            text=True, check=True)
+    assert result.stdout.split() == ["True", "True"]

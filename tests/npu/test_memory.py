@@ -1,0 +1,149 @@
+"""The caching allocator: statistics that add up, reuse in the order of streams, running out of memory and recovering."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+
+import mindtorch as torch
+from mindtorch._backends.npu import finalize
+from mindtorch._backends.npu.allocator import allocator_of
+from mindtorch._backends.npu.runtime import get_runtime
+
+simulator = torch.npu.simulator
+MIB = 1 << 20
+
+
+@pytest.fixture(autouse=True)
+def fresh() -> Iterator[None]:
+    """A device that nobody has used, with 64 MiB."""
+    finalize()
+    before = simulator.memory_limit()
+    simulator.memory_limit(64 * MIB)
+    yield
+    finalize()
+    simulator.faults.clear()
+    simulator.memory_limit(before)
+
+
+def adds_up() -> None:
+    """Blocks cover their segments, and the statistics are sums over them."""
+    stats, segments = torch.npu.memory_stats(), allocator_of(get_runtime(0)).segments()
+    for blocks in segments:
+        for before, after in zip(blocks, blocks[1:], strict=False):
+            assert before.ptr + before.size == after.ptr and after.before is before
+            assert not (before.free and after.free)
+    used = [block for blocks in segments for block in blocks if not block.free]
+    assert stats["allocated_bytes.all.current"] == sum(block.size for block in used)
+    assert stats["requested_bytes.all.current"] == sum(block.requested for block in used)
+    assert stats["reserved_bytes.all.current"] == sum(block.size for blocks in segments for block in blocks)
+    assert stats["allocation.all.current"] == len(used)
+    for name in ("allocation", "allocated_bytes", "reserved_bytes", "segment"):
+        assert stats[f"{name}.all.allocated"] - stats[f"{name}.all.freed"] == stats[f"{name}.all.current"]
+        assert stats[f"{name}.all.peak"] >= stats[f"{name}.all.current"]
+
+
+def test_statistics_add_up_through_a_random_life() -> None:
+    generator = torch.Generator().manual_seed(0)
+    kept: list[torch.Tensor] = []
+    for _ in range(300):
+        if kept and torch.rand(1, generator=generator).item() < 0.45:
+            kept.pop(int(torch.randint(len(kept), (1,), generator=generator)))
+        else:
+            size = int(10 ** (5.5 * torch.rand(1, generator=generator).item()))
+            kept.append(torch.empty(size, device="npu"))
+        adds_up()
+    kept.clear()
+    assert torch.npu.memory_allocated() == 0
+    torch.npu.empty_cache()
+    assert torch.npu.memory_reserved() == 0 == simulator.live_bytes()["npu:0"]
+
+
+def test_memory_is_rounded_to_512_bytes_and_peaks_are_kept() -> None:
+    a = torch.empty(1, device="npu")
+    b = torch.empty(1000, device="npu")
+    assert torch.npu.memory_allocated() == 512 + 4096
+    del a, b
+    assert torch.npu.memory_allocated() == 0 and torch.npu.max_memory_allocated() == 512 + 4096
+    torch.npu.reset_peak_memory_stats()
+    assert torch.npu.max_memory_allocated() == 0
+
+
+def test_freed_memory_is_reused_on_its_stream_and_not_on_another() -> None:
+    a = torch.empty(1000, device="npu")
+    address = a.data_ptr()
+    del a
+    with torch.npu.stream(torch.npu.Stream()):
+        other = torch.empty(1000, device="npu")
+    assert other.data_ptr() != address
+    assert torch.empty(1000, device="npu").data_ptr() == address
+
+
+def test_addresses_are_aligned_to_64_bytes() -> None:
+    assert all(torch.empty(n, dtype=torch.uint8, device="npu").data_ptr() % 64 == 0 for n in range(1, 200, 7))
+
+
+def test_out_of_memory_says_what_was_asked_for_and_in_use_and_passes() -> None:
+    kept = torch.empty(30 * MIB // 4, device="npu")
+    with pytest.raises(torch.OutOfMemoryError) as caught:
+        torch.empty(50 * MIB // 4, device="npu")
+    message = str(caught.value)
+    assert "NPU out of memory. Tried to allocate 50.00 MiB." in message
+    assert "total capacity of 64.00 MiB" in message and "30.00 MiB is allocated" in message
+    assert torch.npu.memory_stats()["num_ooms"] == 1
+    del kept
+    assert torch.empty(50 * MIB // 4, device="npu").fill_(1).sum().item() == 50 * MIB // 4
+    adds_up()
+
+
+def test_cached_memory_is_given_back_before_memory_is_said_to_be_out() -> None:
+    for size in (20, 30, 40, 50):
+        torch.empty(size * MIB // 4, device="npu")
+    assert torch.npu.memory_stats()["num_ooms"] == 0 < torch.npu.memory_stats()["num_alloc_retries"]
+
+
+def test_an_injected_failure_of_the_device_is_an_out_of_memory_error() -> None:
+    simulator.faults.out_of_memory(times=2)
+    with pytest.raises(torch.OutOfMemoryError):
+        while True:
+            torch.empty(4 * MIB, device="npu").data_ptr()
+            torch.npu.empty_cache()
+    simulator.faults.clear()
+    assert torch.ones(3, device="npu").tolist() == [1, 1, 1]
+
+
+def test_a_tensor_recorded_on_a_second_stream_is_not_reused_before_that_stream_has_done() -> None:
+    side = torch.npu.Stream()
+    a = torch.ones(1000, device="npu")
+    torch.npu.synchronize()
+    address = a.data_ptr()
+    with simulator.paused(side):
+        with torch.npu.stream(side):
+            total = a.sum()
+        a.record_stream(side)
+        del a
+        again = torch.empty(1000, device="npu")
+        assert again.data_ptr() != address
+        stats = torch.npu.memory_stats()
+        assert stats["active_bytes.all.current"] - stats["allocated_bytes.all.current"] >= 4000
+    side.synchronize()
+    assert total.item() == 1000
+    assert torch.empty(1000, device="npu").data_ptr() == address
+
+
+def test_free_and_total_memory_are_the_device_s() -> None:
+    free, total = torch.npu.mem_get_info()
+    assert free == total == 64 * MIB
+    kept = torch.empty(1, device="npu")
+    assert torch.npu.mem_get_info() == (62 * MIB, 64 * MIB) and kept.numel() == 1
+
+
+def test_storages_grow_keep_their_bytes_and_are_copied() -> None:
+    a = torch.arange(4.0).to("npu")
+    storage = a.untyped_storage()
+    storage.resize_(32)
+    assert storage.nbytes() == 32 and a.tolist() == [0, 1, 2, 3]
+    assert storage.clone().tolist() == storage.tolist() and storage.tolist()[16:] == [0] * 16
+    with pytest.raises(NotImplementedError, match="npu"):
+        a.storage.data
+    assert storage.cpu().device.type == "cpu"
