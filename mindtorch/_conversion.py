@@ -4,6 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+import numpy as np
+
 from . import _device
 from ._backends.common.convert import to_device
 from ._backends.npu.memory import pin_memory
@@ -141,7 +143,7 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     storage = self.untyped_storage()
     copied = memo.get(id(storage))
     if copied is None:
-        copied = memo[id(storage)] = storage.clone() if storage._bytes is not None else UntypedStorage(
+        copied = memo[id(storage)] = storage.clone() if storage.device.type != "meta" else UntypedStorage(
             storage.nbytes(), device=storage.device)
     out = rebuild(type(self), copied, self._dtype, tuple(self.shape), self._strides(), self._offset, self.requires_grad)
     memo[id(self)] = out
@@ -172,13 +174,14 @@ def reduce_ex(self: Tensor, protocol: int) -> Any:
 
 
 def _storage_reduce(self: UntypedStorage) -> Any:
-    return (_storage_of, (None if self._bytes is None else self._bytes.tobytes(), self.nbytes(), str(self.device)))
+    data = None if self.device.type == "meta" else self.cpu()._host_bytes().tobytes()
+    return (_storage_of, (data, self.nbytes(), str(self.device)))
 
 
 def _storage_of(data: bytes | None, size: int, device: str) -> UntypedStorage:
     storage = UntypedStorage(size, device=device)
     if data is not None:
-        storage._host_bytes()[:] = memoryview(data)
+        storage.copy_(UntypedStorage(data=np.frombuffer(data, np.uint8)))
     return storage
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import re
 import threading
 from collections.abc import Callable
+from contextlib import AbstractContextManager, nullcontext
 from typing import Any
 
 KINDS = ("cpu", "meta", "npu")
@@ -75,11 +76,19 @@ class _LocalStack(threading.local):
 
 
 _local = _LocalStack()
+#: Makes a device the current one of a block, by device type; set by backends of several devices.
+selectors: dict[str, Callable[[device], AbstractContextManager[Any]]] = {}
 #: The index that a device without one means, by device type; set by backends of several devices.
 current_index: dict[str, Callable[[], int]] = {}
 CPU = device("cpu")
 META = device("meta")
 _default: device = CPU
+
+
+def selected(where: device) -> AbstractContextManager[Any]:
+    """A block in which operators without a tensor, as ``arange``, are done on this device of its kind."""
+    select = selectors.get(where.type)
+    return nullcontext() if select is None else select(where)
 
 
 def get_default_device() -> device:

@@ -32,6 +32,11 @@ def port(value: Any, lib: types.ModuleType, device: str = "cpu") -> Any:
     return Porter(lib, device)(value)
 
 
+def seed_all(lib: types.ModuleType, seed: int) -> None:
+    """Seed the generators of either library. PyTorch's own ``manual_seed`` remembers every call for CUDA."""
+    (lib.default_generator if lib is torch else lib).manual_seed(seed)
+
+
 class Porter:
     """One call of `port`: remembers storages and tensors, so that aliasing survives."""
 
@@ -81,7 +86,7 @@ class Porter:
 
     def generator(self, value: torch.Generator) -> Any:
         if id(value) not in self.generators:
-            ours = self.lib.Generator()
+            ours = self.lib.Generator(self.device if self.device == "npu" else "cpu")
             ours.manual_seed(value.initial_seed())
             self.generators[id(value)] = value, ours
         return self.generators[id(value)][1]

@@ -44,7 +44,9 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     args = (_number(0 if start is None else start), _number(end), _number(1 if step is None else step))
     dtype = dtype_for(dtype, out)
     where = _device.resolve_device(device)
-    return finish(call_on(registry["arange"], where.type, *args, dtype), out, requires_grad, layout)
+    with _device.selected(where):
+        made = call_on(registry["arange"], where.type, *args, dtype)
+    return finish(made, out, requires_grad, layout)
 
 
 def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
@@ -61,7 +63,9 @@ def _spaced(name: str, *args: Any, out: Tensor | None, dtype: DType | None, devi
     numbers = tuple(_number(a) for a in args)
     if name != "eye" and (isinstance(numbers[2], float) or not isinstance(numbers[2], int)):
         raise TypeError(f"{name}(): argument 'steps' (position 3) must be int, not {type(numbers[2]).__name__}")
-    return finish(call_on(registry[name], where.type, *numbers, dtype_for(dtype, out)), out, requires_grad)
+    with _device.selected(where):
+        made = call_on(registry[name], where.type, *numbers, dtype_for(dtype, out))
+    return finish(made, out, requires_grad)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,

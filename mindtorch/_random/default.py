@@ -1,7 +1,7 @@
 """The default generator and the functions on it: ``torch.random``."""
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
@@ -10,15 +10,20 @@ from .generator import Generator
 
 default_generator = Generator()  #: what every sampler draws from where no generator is given
 default_generator.seed()
+#: Told of a seed that ``manual_seed`` sets: other devices' generators.
+followers: list[Callable[[int], None]] = []
 
 
 def manual_seed(seed: Any) -> Generator:
-    """Seed the default generator with ``int(seed)`` and return it (``torch.manual_seed``).
+    """Seed the default generators of all devices with ``int(seed)`` and return the CPU's (``torch.manual_seed``).
 
     Raises:
         ValueError: if the seed is not in [-2**63, 2**64).
     """
-    return default_generator.manual_seed(int(seed))
+    generator = default_generator.manual_seed(int(seed))
+    for follow in followers:
+        follow(generator.initial_seed())
+    return generator
 
 
 def seed() -> int:

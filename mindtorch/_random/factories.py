@@ -126,7 +126,9 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
     n = _integer("randperm", "n", n)
     where = _device.resolve_device(device)
     dtype = dtype or (int64 if out is None else out.dtype)
-    return finish(call_on(_randperm, where.type, n, generator, dtype), out, requires_grad, layout)
+    with _device.selected(where):
+        made = call_on(_randperm, where.type, n, generator, dtype)
+    return finish(made, out, requires_grad, layout)
 
 
 def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator | None = None,

@@ -36,6 +36,10 @@ STATE_LAYOUT = np.dtype([
 ], align=True)
 
 
+#: The class of the generators of a device, by device type.
+kinds: dict[str, type[Generator]] = {}
+
+
 class Generator:
     """A stream of random numbers, PyTorch's CPU generator (``torch.Generator``).
 
@@ -46,10 +50,14 @@ class Generator:
         RuntimeError: for a device that has no generator.
     """
 
+    def __new__(cls, device: Device | str | None = None) -> Generator:
+        kind = "cpu" if device is None else Device(device).type
+        found = cls if cls is not Generator else kinds.get(kind)
+        if found is None:
+            raise RuntimeError(f"Generator: device '{device}' has no random number generator; expected one of {', '.join(kinds)}")
+        return object.__new__(found)
+
     def __init__(self, device: Device | str | None = None):
-        device = CPU if device is None else Device(device)
-        if device.type != "cpu":
-            raise RuntimeError(f"Generator: device '{device}' has no random number generator; expected 'cpu'")
         self.device = CPU
         self.lock = threading.RLock()
         self.next_normal: float | None = None  # second number of a Box-Muller pair, kept for the next draw
@@ -220,3 +228,6 @@ class Generator:
             self.next_normal = float(state["normal_y"]) if state["normal_is_valid"] else None
             self._next_float_normal = (float(state["next_float_normal_sample"])
                                        if state["is_next_float_normal_sample_valid"] else None)
+
+
+kinds["cpu"] = Generator

@@ -46,14 +46,15 @@ def tag(name: str, *children: Any, **attributes: Any) -> Markup:
 
 
 @cache
-def stylesheet() -> Markup:
-    """The style sheet, read once."""
-    return Markup(f"<style>{Path(__file__).with_name('style.css').read_text('utf-8')}</style>")
+def stylesheet(name: str = "style") -> Markup:
+    """A style sheet of this folder, read once."""
+    return Markup(f"<style>{Path(__file__).with_name(f'{name}.css').read_text('utf-8')}</style>")
 
 
-def page(*children: Any, kind: str) -> Markup:
-    """A whole output: the style sheet and one element of the class ``mindtorch``."""
-    return Markup(f"{stylesheet()}{tag('div', *children, class_='mindtorch mt-' + kind)}")
+def page(*children: Any, kind: str, sheet: str | None = None) -> Markup:
+    """A whole output: the style sheet, another ``sheet`` if it needs one, one element of the class ``mindtorch``."""
+    more = "" if sheet is None else stylesheet(sheet)
+    return Markup(f"{stylesheet()}{more}{tag('div', *children, class_='mindtorch mt-' + kind)}")
 
 
 def row(*cells: Any) -> Markup:

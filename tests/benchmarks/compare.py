@@ -13,10 +13,10 @@ import statistics
 import subprocess
 import sys
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from .programs import IMPORT_RATIO, PROGRAMS
+from .programs import IMPORT_RATIO, PROGRAMS, add, mlp_sgd
 
 
 def time_once(function: Callable[[], Any], repeats: int) -> float:
@@ -50,6 +50,31 @@ def import_seconds(module: str) -> float:
     return statistics.median(times[1:])
 
 
+def npu_rows(mindtorch: Any, seconds: float) -> Iterator[tuple[str, float, float, float]]:
+    """The simulated NPU beside limits of its own: an enqueued add beside 100 us of the caller's time, and a training step
+    beside the CPU's.
+    """
+    enqueue, synchronize = add(mindtorch, device="npu"), mindtorch.npu.synchronize
+    times = []
+    for _ in range(20):
+        start = time.thread_time()
+        for _ in range(50):
+            enqueue()
+        times.append((time.thread_time() - start) / 50)
+        synchronize()
+    yield "enqueue a + b (of 100 us)", statistics.median(times), 100e-6, 1.0
+
+    def waited(step: Callable[[], Any]) -> Callable[[], Any]:
+        def run() -> None:
+            step()
+            synchronize()
+
+        return run
+
+    on_npu, on_cpu = mlp_sgd(mindtorch, device="npu"), mlp_sgd(mindtorch)
+    yield "MLP training step (of the CPU's)", *compare(waited(on_npu), on_cpu, seconds), 10.0
+
+
 def scaled(seconds: float) -> str:
     return f"{seconds * 1e6:10.2f} us" if seconds < 1e-3 else f"{seconds * 1e3:10.2f} ms"
 
@@ -78,6 +103,8 @@ def main() -> int:
     for name, program, limit in PROGRAMS:
         if not options.names or any(part in name for part in options.names):
             row(name, *compare(program(mindtorch), program(torch), options.seconds), limit)
+    for name, ours, theirs, limit in npu_rows(mindtorch, options.seconds) if not options.names or "npu" in options.names else ():
+        row(name, ours, theirs, limit)
     if exceeded:
         print("over the limit:", ", ".join(exceeded))
     return int(options.check and bool(exceeded))

@@ -10,8 +10,8 @@ from typing import Any
 Program = Callable[[Any], Callable[[], Any]]
 
 
-def add(t: Any) -> Callable[[], Any]:
-    a, b = t.ones(8), t.ones(8)
+def add(t: Any, device: str = "cpu") -> Callable[[], Any]:
+    a, b = t.ones(8, device=device), t.ones(8, device=device)
     return lambda: a + b
 
 
@@ -84,16 +84,17 @@ def _training(t: Any, model: Any, optimizer: Any, x: Any, y: Any, loss: Any) -> 
     return step
 
 
-def _mlp(t: Any, make_optimizer: Callable[[Any], Any]) -> Callable[[], Any]:
+def _mlp(t: Any, make_optimizer: Callable[[Any], Any], device: str = "cpu") -> Callable[[], Any]:
     t.manual_seed(0)
     nn = t.nn
     model = nn.Sequential(nn.Linear(64, 128), nn.ReLU(), nn.Linear(128, 128), nn.ReLU(), nn.Linear(128, 10))
-    x, y = t.randn(32, 64), t.randint(0, 10, (32,))
+    model = model.to(device)
+    x, y = t.randn(32, 64).to(device), t.randint(0, 10, (32,)).to(device)
     return _training(t, model, make_optimizer(model.parameters()), x, y, nn.CrossEntropyLoss())
 
 
-def mlp_sgd(t: Any) -> Callable[[], Any]:
-    return _mlp(t, lambda parameters: t.optim.SGD(parameters, lr=0.01, momentum=0.9))
+def mlp_sgd(t: Any, device: str = "cpu") -> Callable[[], Any]:
+    return _mlp(t, lambda parameters: t.optim.SGD(parameters, lr=0.01, momentum=0.9), device)
 
 
 def mlp_adam(t: Any) -> Callable[[], Any]:

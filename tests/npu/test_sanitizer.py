@@ -98,6 +98,16 @@ def test_a_descriptor_that_promises_more_than_is_allocated() -> None:
     found("out-of-bounds", "aclnnInplaceFillScalar", "400 bytes in a block of 32")
 
 
+def test_a_view_that_reaches_beyond_its_storage_into_the_rest_of_the_block() -> None:
+    """Blocks of a caching allocator hold many storages: it is the descriptor that knows which one is meant."""
+    whole = array(np.ones(64))
+    storage = Array(whole.address + 32, (8,), whole.dtype, (1,), 0, 8)
+    scale(storage, 2, storage)
+    clean()
+    scale(storage.view((9,), (1,)), 2, empty(9))
+    found("out-of-bounds", "aclnnMuls", "a storage of 32 bytes in a block of 256")
+
+
 def test_a_copy_that_is_longer_than_its_block() -> None:
     one, host = empty(8), np.zeros(9, "float32")
     assert rt.memcpy(one.address, 36, host.ctypes.data, 36, c.ACL_MEMCPY_HOST_TO_DEVICE) == c.ACL_ERROR_RT_PARAM_INVALID
@@ -349,21 +359,34 @@ def test_order_that_a_host_thread_makes_is_order() -> None:
     clean()
 
 
+def test_waiting_for_an_event_is_enough_although_the_stream_goes_on() -> None:
+    first, second, event = two_streams()
+    whole = array(np.zeros(8))
+    early, late = whole.view((4,), (1,)), whole.view((4,), (1,), 4)
+    launch("aclnnInplaceFillScalar", early, 1, stream=first)
+    rt.record_event(event, first)
+    launch("aclnnInplaceFillScalar", late, 2, stream=first)
+    rt.synchronize_event(event)
+    scale(early, 2, early, second)
+    clean()
+    scale(late, 2, early, second)
+    found("race", "aclnnMuls")
+
+
 def test_a_callback_knows_what_ran_before_it() -> None:
     one, out = array([1, 2]), empty(2)
-    context = got(rt.create_context(0))
+    context, values = got(rt.create_context(0)), []
     own = got(rt.create_stream())
 
-    def go_on(argument: None) -> None:
+    def look(argument: None) -> None:
         rt.set_context(context)
-        scale(out, 2, out, own)
+        values.extend(out.read())
 
     add(one, one, out, own)
-    rt.launch_callback(go_on, None, c.ACL_CALLBACK_BLOCK, own)
-    rt.synchronize_stream(own)
+    rt.launch_callback(look, None, c.ACL_CALLBACK_BLOCK, own)
     rt.synchronize_stream(own)
     clean()
-    assert out.read().tolist() == [4, 8]
+    assert values == [2, 4]
 
 
 # -- handles ---------------------------------------------------------------------------------------------------------

@@ -4,10 +4,10 @@ Streams are held where something has to be pending, so that nothing depends on h
 """
 from __future__ import annotations
 
-import gc
 import threading
 import weakref
 from collections.abc import Iterator
+from typing import Any
 
 import numpy as np
 import pytest
@@ -305,25 +305,22 @@ def test_a_stream_that_waits_for_ever_is_destroyed_by_force() -> None:
 
 def test_a_worker_keeps_nothing_alive() -> None:
     """Neither after a task nor after a failure, while it waits for the next one."""
-    submitted: list[weakref.ref[Launch]] = []
 
     class Witness(Launch):
         __slots__ = ("__weakref__",)
 
-        def __init__(self, *args: object):
-            super().__init__(*args)  # type: ignore[arg-type]
-            submitted.append(weakref.ref(self))
+        def __init__(self, *args: Any):
+            super().__init__(*args)
+            weakref.finalize(self, gone.set)
 
     one, bad = array([1, 2]), array([1, 2, 3])
-    with pytest.MonkeyPatch.context() as patch:
-        patch.setattr("mindtorch._backends.npu.simulator.executors.Launch", Witness)
-        add(one, one, one)
-        add(one, bad, one)
-        add(one, one, one)
-    rt.synchronize_stream(0)
-    gc.collect()
-    assert len(submitted) == 3
-    assert [task() for task in submitted] == [None] * 3
+    for other in (one, bad):
+        gone = threading.Event()
+        with pytest.MonkeyPatch.context() as patch:
+            patch.setattr("mindtorch._backends.npu.simulator.executors.Launch", Witness)
+            add(one, other, one)
+        assert gone.wait(10)
+    assert rt.synchronize_stream(0) == c.ACL_ERROR_RT_AICORE_EXCEPTION
 
 
 # -- failure ---------------------------------------------------------------------------------------------------------

@@ -32,6 +32,7 @@ from tests.support import (
     first_line,
     is_tensor,
     name_of,
+    seed_all,
     tensors_in,
     torch,
 )
@@ -147,8 +148,7 @@ class Call:
                 tensor.requires_grad_(False)
 
     def run(self, function: Callable[..., Any], **more: Any) -> Outcome:
-        # Of the generator, as PyTorch's own manual_seed remembers every call for CUDA.
-        self.lib.default_generator.manual_seed(SEED)
+        seed_all(self.lib, SEED)
         return Outcome.of(function, self.input, *self.args, **self.kwargs, **more)
 
     def own_input(self) -> None:

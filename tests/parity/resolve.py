@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 
-from tests.support import Porter, Unportable, torch
+from tests.support import Porter, seed_all, Unportable, torch
 
 # Where PyTorch keeps functions; the first namespace that holds a callable names it.
 NAMESPACES = ("", "nn.functional", "linalg", "special", "fft", "masked", "sparse", "signal.windows", "Tensor")
@@ -85,7 +85,7 @@ def names_in(code: types.CodeType) -> set[str]:
 
 def seeded(lib: types.ModuleType, function: Callable[..., Any], *args: Any, **kwargs: Any) -> Any:
     """The database's `wrapper_set_seed`: call with the generator seeded."""
-    lib.default_generator.manual_seed(42)
+    seed_all(lib, 42)
     return function(*args, **kwargs)
 
 

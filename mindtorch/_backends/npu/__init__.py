@@ -8,7 +8,7 @@ from __future__ import annotations
 import importlib
 from typing import Any
 
-from ..._device import current_index
+from ..._device import current_index, selectors
 from ..._dispatch.dispatcher import registry
 from ..._dispatch.keys import NPU
 from ..._dispatch.observers import current_streams
@@ -24,6 +24,7 @@ from .devices import (
 )  # fmt: skip
 from .runtime import AclError, current_queue, finalize, get_runtime, thread
 from .streams import Event, Stream, current_stream, default_stream, set_stream, stream
+from .random import get_rng_state, initial_seed, manual_seed, manual_seed_all, set_rng_state
 from . import memory
 
 
@@ -56,6 +57,7 @@ def __getattr__(name: str) -> Any:
 
 
 current_index["npu"] = current_device
+selectors["npu"] = device
 device_memory["npu"] = memory.Memory  # type: ignore[assignment]
 host_readers["npu"] = memory.read
 writers["npu"] = memory.write

@@ -29,11 +29,18 @@ from .ops.row import Aclnn
 from .runtime import current_queue
 
 
-def takes(name: str, values: Any) -> bool:
-    """Whether an ACLNN operator takes these values: their dtypes and numbers of dimensions."""
+def takes(name: str, values: Any, device: _device.device) -> bool:
+    """Whether an ACLNN operator takes these values: their dtypes and numbers of dimensions.
+
+    Raises:
+        RuntimeError: PyTorch's, if a tensor is on another device.
+    """
     for position, allowed in _tensor_dtypes(name):
         value = values[position]
         for tensor in value if isinstance(value, (list, tuple)) else (value,):
+            if tensor is not None and tensor._device is not device and tensor._device != device:
+                raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                                   f"{device} and {tensor.device}! (when calling {name})")
             if tensor is not None and (tensor._dtype.name not in allowed or len(tensor.shape) > ACLNN_MAX_SHAPE_RANK):
                 return False
     return True
@@ -82,7 +89,7 @@ def kernel_of(op: Operator, row: Aclnn, meta: Callable[..., Any]) -> Callable[..
         outs = [empty_tensor(spec, device) for spec in ((specs,) if specs.__class__ is Spec else specs)]
         if any(out.numel() for out in outs):
             calls = tuple(row.calls(args, outs))
-            if not all(takes(name, values) for name, values in calls):
+            if not all(takes(name, values, device) for name, values in calls):
                 return on_cpu(*args)
             queue = current_queue(device.index or 0)
             for name, values in calls:
@@ -106,7 +113,7 @@ def inplace_kernel(op: Operator, row: Aclnn, meta: Pointwise, general: Callable[
         check_writable(self, args[1:])
         if self.numel():
             name, values = row.call(args, [self])
-            if not takes(name, values):
+            if not takes(name, values, self._device):
                 return general(*args)
             launch(name, values, current_queue(self._device.index or 0))
         return self
@@ -131,9 +138,10 @@ def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Calla
             if not target.numel():
                 return target
         calls = tuple(row.calls(args, []))
-        if not all(takes(name, values) for name, values in calls):
+        device = device_of(args)
+        if not all(takes(name, values, device) for name, values in calls):
             return on_cpu(*args)
-        queue = current_queue(device_of(args).index or 0)
+        queue = current_queue(device.index or 0)
         for name, values in calls:
             launch(name, values, queue)
         return target

@@ -140,6 +140,7 @@ def between_devices(target: Memory, source: Memory, nbytes: int) -> None:
     if source.device is not target.device:
         current_queue(source.device.device_id).synchronize()
         queue.runtime.activate()
+        queue.runtime.reach(source.device)
     number = copy_in_stream(target.address, source.address, nbytes, ACL_MEMCPY_DEVICE_TO_DEVICE, queue)
     target.written(queue, number)
     if source.device is not target.device:

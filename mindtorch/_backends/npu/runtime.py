@@ -176,6 +176,7 @@ class _Runtime:
         self.queues: list[Queue] = []
         self.blocking = False  #: ``ACL_LAUNCH_BLOCKING=1``: wait after every operator
         self.at_finalize: list[Callable[[], None]] = []
+        self._peers: set[int] = set()
         self._lock = threading.RLock()
         self._numbers = count().__next__
 
@@ -239,6 +240,16 @@ class _Runtime:
         if thread.active is not self:
             check(acl.rt.set_context(self.context), "aclrtSetCurrentContext", self.name)
             thread.active = self
+
+    def reach(self, peer: _Runtime) -> None:
+        """Have this device copy from another one's memory (``aclrtDeviceEnablePeerAccess``).
+
+        Raises:
+            AclError: if it cannot.
+        """
+        if peer.device_id not in self._peers:
+            check(acl.rt.device_enable_peer_access(peer.device_id, 0), "aclrtDeviceEnablePeerAccess", self.name)
+            self._peers.add(peer.device_id)
 
     def defer_free(self, ptr: int) -> None:
         """Give memory of ``acl.rt.malloc`` back after the work that is in the default stream now."""

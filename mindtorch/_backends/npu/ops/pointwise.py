@@ -14,6 +14,11 @@ def is_tensor(*values: Any) -> bool:
     return all(hasattr(value, "_keys") for value in values)
 
 
+def on(out: Any, value: Any) -> Any:
+    """An operand as a tensor: a number as one of no dimensions, of the output's dtype."""
+    return value if is_tensor(value) else out.new_full((), value)
+
+
 def named(text: str) -> dict[str, Aclnn]:
     """Rows whose arguments are the same in the same order: pairs of names."""
     names = text.split()
@@ -56,7 +61,6 @@ OF_TENSORS = {name: Aclnn(row.name, when=is_tensor) for name, row in named("""
     minimum Minimum            remainder.Tensor RemainderTensorTensor                fmod.Tensor FmodTensor
     pow.Tensor_Tensor PowTensorTensor                     lerp.Tensor Lerp           complex Complex
     polar Polar                sigmoid_backward SigmoidBackward                      tanh_backward TanhBackward
-    where.self SWhere
 """).items()}  # fmt: skip
 
 ROWS: dict[str, Aclnn] = {
@@ -76,6 +80,8 @@ ROWS: dict[str, Aclnn] = {
     "lerp.Scalar": Aclnn("aclnnLerps", when=lambda self, end, weight: not isinstance(weight, complex)),
     "addcmul": Aclnn("aclnnAddcmul", when=lambda self, first, second, value: is_tensor(first, second)),
     "addcdiv": Aclnn("aclnnAddcdiv", when=lambda self, first, second, value: is_tensor(first, second)),
+    "where.self": Aclnn("aclnnSWhere", lambda condition, self, other, out: (condition, on(out, self), on(out, other), out)),
+    "isnan": Aclnn("aclnnNeTensor", lambda self, out: (self, self, out)),
     "clamp": Aclnn("aclnnClamp"),
     "clamp.Tensor": Aclnn("aclnnClampTensor"),
     "clamp_min": Aclnn("aclnnClampMin"),

@@ -24,7 +24,7 @@ def by_integers(self: Any, indices: Any, *rest: Any) -> bool:
 
 def spelled(self: Any, indices: Any) -> list[Any]:
     """Indices as ACLNN takes them."""
-    return [self.new_empty((0,), dtype=int64) if index is None else index for index in indices]
+    return [self.new_empty((0,), dtype=int64) if index is None else index.to(self._device) for index in indices]
 
 
 ROWS: dict[str, Aclnn] = {

@@ -296,9 +296,7 @@ class Stream:
 
     def _fail(self, code: int, message: str) -> None:
         # A new object: the one that was raised knows, by its traceback, all that the task worked on.
-        with self._lock:
-            if self.fault is None:
-                self.fault = Fault(code, message)
+        self.fault = Fault(code, message)
 
     def pause(self, name: str) -> None:
         """What every task that is work does first: slow motion, and whether the device is still there.

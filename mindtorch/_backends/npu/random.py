@@ -1,0 +1,113 @@
+"""Random numbers on the NPU: generators that count, as the device draws from a seed and an offset (``torch.npu.manual_seed``)."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ..._device import device as Device
+from ..._device import resolve_device
+from ..._random.default import default_generator, followers
+from ..._random.generator import Generator, kinds
+from ..._tensor import Tensor, from_array
+from ..._dtype import uint8
+from .runtime import thread
+
+
+class NpuGenerator(Generator):
+    """A stream of random numbers on an NPU: a seed, and how many numbers were drawn (``torch.Generator(device='npu')``)."""
+
+    def __init__(self, device: Device | str | None = None):
+        super().__init__()
+        self.device = resolve_device(device or "npu")
+
+    def manual_seed(self, seed: int) -> Generator:
+        self._offset = 0
+        return super().manual_seed(seed)
+
+    def advance(self, count: int) -> tuple[int, int]:
+        """The seed and offset of the next ``count`` numbers, which are drawn by that."""
+        with self.lock:
+            start, self._offset = self._offset, self._offset + -(-count // 4) * 4
+            return self._seed, start
+
+    def get_state(self) -> Tensor:
+        """Seed and offset, uint8 of shape (16,)."""
+        return from_array(np.array([self._seed, self._offset], np.uint64).view(np.uint8), uint8)
+
+    def set_state(self, new_state: Tensor) -> Generator:  # type: ignore[override]
+        """Continue from a state.
+
+        Raises:
+            RuntimeError: if it is not one of this kind.
+        """
+        state = np.array(new_state.numpy())
+        if state.dtype != np.uint8 or state.shape != (16,):
+            raise RuntimeError(f"RNG state of an NPU must be 16 bytes, but got {new_state.dtype} of shape {list(new_state.shape)}")
+        seed, offset = state.view(np.uint64).tolist()
+        self.manual_seed(seed)
+        self._offset = offset
+        return self
+
+    def clone_state(self) -> Generator:
+        clone = NpuGenerator(self.device)
+        clone.set_state(self.get_state())
+        return clone
+
+
+_defaults: dict[int, NpuGenerator] = {}
+_seed: int | None = None
+
+
+def generator_of(index: int) -> NpuGenerator:
+    """The default generator of a device."""
+    found = _defaults.get(index)
+    if found is None:
+        found = _defaults.setdefault(index, NpuGenerator(Device("npu", index)))
+        found.manual_seed(default_generator.initial_seed() if _seed is None else _seed)
+    return found
+
+
+def manual_seed(seed: int) -> None:
+    """Seed the current device's generator."""
+    generator_of(thread.device).manual_seed(int(seed))
+
+
+def manual_seed_all(seed: int) -> None:
+    """Seed the generators of all devices, as ``torch.manual_seed`` does."""
+    global _seed
+    _seed = int(seed)
+    for found in _defaults.values():
+        found.manual_seed(_seed)
+
+
+def initial_seed() -> int:
+    """The seed that the current device's generator was started from."""
+    return generator_of(thread.device).initial_seed()
+
+
+def get_rng_state(device: Any = "npu") -> Tensor:
+    """The state of a device's generator: seed and offset, uint8 of shape (16,)."""
+    return generator_of(resolve_device(device).index or 0).get_state()
+
+
+def set_rng_state(new_state: Tensor, device: Any = "npu") -> None:
+    """Continue a device's generator from a state."""
+    generator_of(resolve_device(device).index or 0).set_state(new_state)
+
+
+def drawn(count: int, device: Device, generator: Generator | None = None) -> tuple[int, int]:
+    """The seed and offset of the next numbers on a device, as ACLNN takes them.
+
+    Raises:
+        RuntimeError: PyTorch's, if the generator is another device's.
+    """
+    if generator is None:
+        generator = generator_of(device.index or 0)
+    if not isinstance(generator, NpuGenerator):
+        raise RuntimeError(f"Expected a 'npu' device type for generator but found '{generator.device.type}'")
+    return generator.advance(count)
+
+
+kinds["npu"] = NpuGenerator
+followers.append(manual_seed_all)

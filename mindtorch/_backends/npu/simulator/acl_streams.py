@@ -1,0 +1,227 @@
+"""The part of ``acl.rt`` that is about streams and events."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from .. import constants as c
+from . import handles, watch
+from .devices import current, machine, stream_of
+from .errors import Fault
+from .exports import Table, exported, raise_fault
+from .streams import Call, Event, Record, Reset, Stream, Wait
+
+RT: Table = {}
+STREAMS_OF_A_DEVICE = 2048
+
+
+@exported(RT, results=1)
+def create_stream() -> int:
+    context = current()
+    with context.device.lock:
+        if len(context.device.streams()) >= STREAMS_OF_A_DEVICE:
+            raise Fault(c.ACL_ERROR_RT_NO_STREAM_RESOURCE, f"device {context.device.number} has no further stream")
+        stream = Stream(context, machine.next_stream())
+        context.streams.add(stream)
+    return handles.add(stream)
+
+
+@exported(RT, results=1)
+def create_stream_with_config(priority: int, flag: int) -> int:
+    return create_stream()
+
+
+@exported(RT)
+def destroy_stream(handle: int) -> None:
+    stream = _removed(handle)
+    stream.close()
+    watch.ended(stream)
+
+
+@exported(RT)
+def destroy_stream_force(handle: int) -> None:
+    stream = _removed(handle)
+    stream.abort()
+    stream.stop()
+    stream.close(wait=False)
+    watch.ended(stream)
+    stream.device.leaving.append(stream)
+
+
+def _removed(handle: int) -> Stream:
+    stream = handles.remove(handle, Stream)
+    with stream.device.lock:
+        stream.context.streams.discard(stream)
+    return stream
+
+
+@exported(RT)
+def stream_abort(handle: int) -> None:
+    stream_of(handle).abort()
+
+
+@exported(RT, results=1)
+def stream_query(handle: int) -> int:
+    stream = stream_of(handle)
+    if not stream.is_idle():
+        return c.ACL_STREAM_STATUS_NOT_READY
+    watch.idle(stream)
+    return c.ACL_STREAM_STATUS_COMPLETE
+
+
+@exported(RT, results=1)
+def stream_get_id(handle: int) -> int:
+    return stream_of(handle).number
+
+
+@exported(RT, results=1)
+def get_stream_available_num() -> int:
+    return STREAMS_OF_A_DEVICE - len(current().device.streams())
+
+
+@exported(RT)
+def synchronize_stream(handle: int) -> None:
+    synchronize(stream_of(handle))
+
+
+@exported(RT)
+def synchronize_stream_with_timeout(handle: int, milliseconds: int) -> None:
+    synchronize(stream_of(handle), milliseconds / 1000 if milliseconds >= 0 else -1)
+
+
+def synchronize(stream: Stream, seconds: float = -1) -> None:
+    """Wait for a stream, and report what had gone wrong."""
+    clock = watch.clock_of(stream)
+    fault = stream.synchronize(seconds)
+    watch.reached(clock)
+    raise_fault(fault)
+    current()  # a device may be lost while one waits for it
+
+
+@exported(RT)
+def synchronize_device() -> None:
+    failed = None
+    for stream in current().device.streams():
+        clock = watch.clock_of(stream)
+        fault = stream.synchronize()
+        watch.reached(clock)
+        failed = failed or fault
+    raise_fault(failed)
+
+
+@exported(RT)
+def launch_callback(function: Callable[[Any], Any], arguments: Any, block: int, handle: int) -> None:
+    stream = stream_of(handle)
+    clock = watch.clock_of(stream)
+
+    def call() -> None:
+        watch.reached(clock)
+        function(arguments)
+
+    stream.submit(Call("aclrtLaunchCallback", call))
+
+
+# -- events ----------------------------------------------------------------------------------------------------------
+
+
+@exported(RT, results=1)
+def create_event() -> int:
+    return create_event_with_flag(c.ACL_EVENT_TIME_LINE | c.ACL_EVENT_SYNC | c.ACL_EVENT_CAPTURE_STREAM_PROGRESS)
+
+
+@exported(RT, "create_event_with_flag", "create_event_ex_with_flag", results=1)
+def create_event_with_flag(flag: int) -> int:
+    current()
+    return handles.add(Event(flag))
+
+
+@exported(RT)
+def destroy_event(handle: int) -> None:
+    handles.remove(handle, Event)
+
+
+@exported(RT)
+def record_event(handle: int, stream_handle: int) -> None:
+    event, stream = handles.get(handle, Event), stream_of(stream_handle)
+    record = Record(stream)
+    record.clock = watch.clock_of(stream)
+    stream.submit(record)
+    event.record = record
+
+
+@exported(RT)
+def reset_event(handle: int, stream_handle: int) -> None:
+    event = handles.get(handle, Event)
+    stream_of(stream_handle).submit(Reset(event, event.record))
+
+
+@exported(RT)
+def stream_wait_event(stream_handle: int, handle: int) -> None:
+    stream, event = stream_of(stream_handle), handles.get(handle, Event)
+    record = event.record
+    if record is None:  # nothing to wait for, as on the device
+        return
+    watch.waits(stream, record.clock)
+    with event.lock:
+        event.waiting += 1
+    stream.submit(Wait(event, record))
+
+
+def _is_done(record: Record | None) -> bool:
+    if record is None or record.latch is None or not record.latch.is_open:
+        return False
+    watch.reached(record.clock)
+    return True
+
+
+@exported(RT, results=1)
+def query_event(handle: int) -> int:
+    done = _is_done(handles.get(handle, Event).record)
+    return c.ACL_EVENT_STATUS_COMPLETE if done else c.ACL_EVENT_STATUS_NOT_READY
+
+
+@exported(RT, results=1)
+def query_event_status(handle: int) -> int:
+    done = _is_done(handles.get(handle, Event).record)
+    return c.ACL_EVENT_RECORDED_STATUS_COMPLETE if done else c.ACL_EVENT_RECORDED_STATUS_NOT_READY
+
+
+@exported(RT, results=1)
+def query_event_wait_status(handle: int) -> int:
+    waiting = handles.get(handle, Event).waiting
+    return c.ACL_EVENT_WAIT_STATUS_NOT_READY if waiting else c.ACL_EVENT_WAIT_STATUS_COMPLETE
+
+
+@exported(RT)
+def synchronize_event(handle: int) -> None:
+    record = handles.get(handle, Event).record
+    if record is None:
+        return
+    assert record.latch is not None
+    record.latch.wait()
+    watch.reached(record.clock)
+    if record.fault is not None:
+        raise_fault(record.stream.take_fault(only=record.fault))
+
+
+@exported(RT, results=1)
+def event_elapsed_time(start: int, end: int) -> float:
+    first, last = _moment(start), _moment(end)
+    if last < first:
+        raise Fault(c.ACL_ERROR_RT_EVENT_TIMESTAMP_REVERSAL, "the second event was recorded before the first")
+    return (last - first) / 1e6
+
+
+@exported(RT, results=1)
+def event_get_timestamp(handle: int) -> int:
+    return _moment(handle) // 1000
+
+
+def _moment(handle: int) -> int:
+    event = handles.get(handle, Event)
+    record = event.record
+    if record is None or not event.has_time:
+        raise Fault(c.ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "the event was not recorded, or was made without timing")
+    if not _is_done(record):
+        raise Fault(c.ACL_ERROR_RT_EVENT_NOT_COMPLETE, "the event's stream has not come to it yet")
+    return record.nanoseconds

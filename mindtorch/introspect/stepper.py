@@ -1,0 +1,171 @@
+"""Backward one node at a time: what arrives at each, what it passes on, what it lets go of.
+
+The order is the engine's (``_autograd.engine.execute``), and so are nodes, hooks, sums and the gradients in the end.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
+from dataclasses import dataclass
+from heapq import heappop, heappush
+from typing import Any
+
+from .._autograd.accumulate import AccumulateGrad
+from .._autograd.engine import Task, _roots, add, fit, run_watched
+from .._autograd.node import Node, new
+from .._dispatch.local import local, set_grad_enabled, set_local
+from .graph import GraphFacts, Saved, graph_facts
+from .tensor import Statistics, statistics, values_without_waiting
+
+FEW = 6  #: values of a gradient that are noted
+
+
+@dataclass(frozen=True)
+class GradientFacts:
+    """A gradient: its type, its first values in order, what is known of all (both empty if they are not there yet)."""
+
+    dtype: str
+    shape: tuple[int, ...]
+    values: tuple[Any, ...]
+    statistics: Statistics | None
+
+
+@dataclass(frozen=True)
+class StepFacts:
+    """A node that ran: ``node`` is its identity in the graph's facts.
+
+    ``arrived`` are the gradients of its outputs, ``sent`` those of its inputs with the node and its output number that
+    each goes to; ``total`` is the gradient that a leaf has now. ``freed`` was kept for backward and is not any more.
+    """
+
+    number: int
+    node: int
+    name: str
+    is_leaf: bool
+    arrived: tuple[GradientFacts | None, ...]
+    sent: tuple[tuple[int, int, GradientFacts | None], ...]
+    total: GradientFacts | None
+    freed: tuple[Saved, ...]
+
+
+class BackwardSteps:
+    """``tensor.backward(gradient, retain_graph)``, one node a ``step()``. Nothing runs before the first.
+
+    ``graph`` are the facts of the graph before, ``taken`` those of the steps so far, of ``total``. It holds the graph until the last
+    step, as the tensor does; of gradients it keeps a few values.
+
+    Raises:
+        ValueError: if the tensor has no graph.
+        RuntimeError: as ``backward`` does, if a gradient is needed and not given.
+    """
+
+    def __init__(self, tensor: Any, gradient: Any = None, retain_graph: bool = False,
+                 named: Mapping[str, Any] | None = None):
+        self.graph: GraphFacts = graph_facts(tensor, named)
+        self.taken: list[StepFacts] = []
+        self.error = ""
+        self._named = named
+        self._saved = {node.identity: node.saved for node in self.graph.nodes}
+        roots, gradients = _roots((tensor,), None if gradient is None else (gradient,))
+        task = new(Task)
+        task._links = tuple([(i, *root) for i, root in enumerate(roots)])
+        task.keep_graph = retain_graph
+        self.total = len(task.count()[0])
+        self._task = task
+        self._run: Iterator[StepFacts] | None = self._steps(task, gradients)
+
+    @property
+    def finished(self) -> bool:
+        """Whether there is nothing left to run."""
+        return self._run is None
+
+    def step(self) -> StepFacts | None:
+        """Run the next node; None if all have run.
+
+        Raises:
+            RuntimeError: what the node raises; nothing runs after that.
+        """
+        if self._run is None:
+            return None
+        try:
+            with self._as_backward():
+                facts = next(self._run, None)
+        except Exception as error:
+            self.error = str(error)
+            self._finish()
+            raise
+        if facts is not None:
+            self.taken.append(facts)
+        if facts is None or len(self.taken) == self.total:
+            self._finish()
+        return facts
+
+    def _finish(self) -> None:
+        self._run, self._task._links = None, ()
+
+    @contextmanager
+    def _as_backward(self) -> Iterator[None]:
+        """This thread's state while the engine runs, and as it was afterwards."""
+        before = local.task, local.grad_enabled, local.pipeline
+        if local.pipeline is not None:  # backward runs what is pending, and is not recorded itself
+            local.pipeline.flush()
+            set_local("pipeline", None)
+        local.task = self._task
+        set_grad_enabled(False)
+        try:
+            yield
+        finally:
+            local.task = before[0]
+            set_grad_enabled(before[1])
+            set_local("pipeline", before[2])
+
+    def _steps(self, task: Task, results: list[Any]) -> Iterator[StepFacts]:
+        """The engine's loop, halted after each node."""
+        joins = task.count()[1]
+        buffers: dict[Node, list[Any]] = {}  # what has arrived at nodes that are not ready
+        ready: list[tuple[int, Node]] = []  # the node that was made last comes first
+        node: Node = task
+        while True:
+            for position, target, number in node._links:
+                gradient = results[position]
+                if gradient is not None:
+                    gradient = fit(gradient, target._outputs[number], node, position)
+                buffer = buffers.setdefault(target, [None] * len(target._outputs))
+                have = buffer[number]
+                if gradient is not None:
+                    buffer[number] = gradient if have is None else add(have, gradient)
+                joins[target] = joins.get(target, 1) - 1
+                if joins[target]:
+                    continue
+                if isinstance(target, AccumulateGrad):  # as soon as it can run it does
+                    yield self._step(target, buffers.pop(target))[0]
+                else:
+                    heappush(ready, (-target._order, target))
+            if not ready:
+                return
+            node = heappop(ready)[1]
+            facts, results = self._step(node, buffers.pop(node))
+            yield facts
+
+    def _step(self, node: Node, gradients: list[Any]) -> tuple[StepFacts, list[Any]]:
+        """Run a node."""
+        arrived = tuple(map(_gradient_facts, gradients))
+        results = run_watched(node, gradients, self._task, False) or []
+        is_leaf = isinstance(node, AccumulateGrad)
+        sent = tuple((id(target), number, _gradient_facts(results[i])) for i, target, number in node._links)
+        total = _gradient_facts(node.variable._grad) if isinstance(node, AccumulateGrad) else None
+        freed = () if self._task.keep_graph else tuple(s for s in self._saved.get(id(node), ()) if s.is_tensor)
+        facts = StepFacts(len(self.taken) + 1, id(node), node.name(), is_leaf, arrived, sent, total, freed)
+        return facts, results
+
+
+def _gradient_facts(gradient: Any) -> GradientFacts | None:
+    """What is known of a gradient without waiting for it."""
+    if gradient is None:
+        return None
+    values = values_without_waiting(gradient)
+    shape, dtype = tuple(gradient.shape), gradient._dtype
+    if values is None:
+        return GradientFacts(dtype.name, shape, (), None)
+    few = tuple(value.item() for value in values.flat[:FEW])
+    return GradientFacts(dtype.name, shape, few, statistics(values, dtype))

@@ -1,0 +1,84 @@
+"""What a layout reads: which elements of a storage, in which order, which of them twice, which beyond its ends."""
+from __future__ import annotations
+
+import itertools
+import math
+from collections import Counter
+from collections.abc import Sequence
+from dataclasses import dataclass
+from functools import cached_property
+from typing import Any
+
+from .._autograd.grad_mode import no_grad
+
+READS = 4096  #: elements at most that are followed
+
+
+@dataclass(frozen=True)
+class StrideFacts:
+    """The layout ``(shape, stride, offset)`` over a storage of ``storage`` elements; all count elements.
+
+    ``positions`` says where the elements lie in the order of their indices, the first ``READS`` of ``elements``;
+    ``error`` is PyTorch's message if ``as_strided`` refuses the layout, '' otherwise.
+    """
+
+    storage: int
+    dtype: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    elements: int
+    positions: tuple[int, ...]
+    error: str
+
+    @cached_property
+    def orders(self) -> dict[int, list[int]]:
+        """When each position is read: the numbers of its reads, from 0."""
+        found: dict[int, list[int]] = {}
+        for order, position in enumerate(self.positions):
+            found.setdefault(position, []).append(order)
+        return found
+
+    @cached_property
+    def repeated(self) -> dict[int, int]:
+        """The positions that are read several times, with how often."""
+        return {position: times for position, times in Counter(self.positions).items() if times > 1}
+
+    @cached_property
+    def outside(self) -> tuple[int, ...]:
+        """The positions that are read and not in the storage."""
+        return tuple(sorted(p for p in self.orders if not 0 <= p < self.storage))
+
+    def index(self, order: int) -> tuple[int, ...]:
+        """The index of the element that is read as number ``order``."""
+        index = []
+        for size in reversed(self.shape):
+            order, i = divmod(order, size)
+            index.append(i)
+        return tuple(reversed(index))
+
+
+def stride_facts(tensor: Any, shape: Sequence[int], stride: Sequence[int], offset: int = 0) -> StrideFacts:
+    """What ``tensor.as_strided(shape, stride, offset)`` reads, also where PyTorch refuses it and says why."""
+    shape, stride = tuple(shape), tuple(stride)
+    error = ""
+    try:
+        with no_grad():
+            tensor.as_strided(shape, stride, offset)
+    except RuntimeError as refused:
+        error = str(refused)
+    possible = len(shape) == len(stride) and all(size >= 0 for size in shape)
+    indices = itertools.product(*map(range, shape)) if possible else iter(())
+    return StrideFacts(
+        storage=tensor.untyped_storage().nbytes() // tensor.element_size(),
+        dtype=tensor._dtype.name,
+        shape=shape,
+        stride=stride,
+        offset=offset,
+        elements=math.prod(shape) if possible else 0,
+        positions=tuple(
+            offset + sum(i * step for i, step in zip(index, stride, strict=True))
+            for index in itertools.islice(indices, READS)
+        ),
+        error=error,
+    )
