@@ -381,3 +381,31 @@ def test_all_streams_of_a_device_are_waited_for_even_if_one_failed() -> None:
     assert rt.synchronize_device() == c.ACL_ERROR_RT_AICORE_EXCEPTION
     assert [out.read().tolist() for out in outs] == [[0, 0], [2, 4], [2, 4]]
     assert rt.synchronize_device() == 0
+
+
+# -- holding ---------------------------------------------------------------------------------------------------------
+
+
+def test_pausing_without_a_name_holds_all_streams_of_the_device() -> None:
+    streams, ones = [0, got(rt.create_stream())], [array([1]), array([1])]
+    rt.set_device(1)
+    other = array([1])
+    rt.set_device(0)
+    with simulator.paused():
+        for stream, one in zip(streams, ones):
+            add(one, one, one, stream)
+        assert [got(rt.stream_query(stream)) for stream in streams] == [PENDING] * 2
+        rt.set_device(1)
+        add(other, other, other)
+        assert rt.synchronize_stream(0) == 0
+    rt.set_device(0)
+    assert rt.synchronize_device() == 0
+    assert [one.read().tolist() for one in ones] == [[2], [2]]
+
+
+def test_what_is_no_stream_cannot_be_held() -> None:
+    with pytest.raises(RuntimeError, match="no stream 0xbad"):
+        simulator.hold(0xBAD)
+    acl.finalize()
+    with pytest.raises(RuntimeError, match="no context"):
+        simulator.hold()

@@ -91,42 +91,51 @@ def device_count(number: int | None = None) -> int:
     return len(machine.devices)
 
 
-def _stream(stream: Any) -> Stream:
-    """The stream of a handle, or of a ``torch.npu.Stream``.
+def _streams(stream: Any) -> list[Stream]:
+    """The stream of a handle (0: the default stream of the thread's context) or of a ``torch.npu.Stream``; None: all
+    streams that the thread's device has now.
 
     Raises:
         RuntimeError: if there is none.
     """
+    if not stream and thread.context is None:
+        raise RuntimeError("this thread has no context, and so no streams: nothing was done on a device yet")
+    if stream is None:
+        return thread.context.device.streams()  # type: ignore[union-attr]
     handle = stream if isinstance(stream, int) else stream.npu_stream
-    found = handles.objects.get(handle) if handle else thread.context and thread.context.default
+    found = handles.objects.get(handle) if handle else thread.context.default  # type: ignore[union-attr]
     if not isinstance(found, Stream):
-        raise RuntimeError(f"there is no stream {handle:#x}" if handle else "this thread has no context, and so no default stream")
-    return found
+        raise RuntimeError(f"there is no stream {handle:#x}")
+    return [found]
 
 
-def hold(stream: Any = 0) -> None:
+def hold(stream: Any = None) -> None:
     """Let a stream start nothing further until ``release``. ``acl.finalize`` releases all streams.
 
     Args:
-        stream: its handle, or a ``torch.npu.Stream``; 0: the default stream of the thread's context.
+        stream: its handle, or a ``torch.npu.Stream``; None: all streams that the thread's device has now.
     """
-    _stream(stream).hold()
+    for held in _streams(stream):
+        held.hold()
 
 
-def release(stream: Any = 0) -> None:
-    """Let a stream go on after ``hold``."""
-    _stream(stream).release()
+def release(stream: Any = None) -> None:
+    """Let a stream, or all of the thread's device, go on after ``hold``."""
+    for held in _streams(stream):
+        held.release()
 
 
 @contextmanager
-def paused(stream: Any = 0) -> Iterator[None]:
-    """Hold a stream inside a ``with`` block: what is put into it is pending until the end of the block."""
-    held = _stream(stream)
-    held.hold()
+def paused(stream: Any = None) -> Iterator[None]:
+    """Hold a stream, or all of the thread's device, inside a ``with`` block: what is put into it is pending until the end."""
+    streams = _streams(stream)
+    for held in streams:
+        held.hold()
     try:
         yield
     finally:
-        held.release()
+        for held in streams:
+            held.release()
 
 
 def reset() -> None:

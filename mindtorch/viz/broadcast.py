@@ -1,0 +1,100 @@
+"""How shapes broadcast: dimensions in columns from the right, and the last two of each shape as cells."""
+from __future__ import annotations
+
+from ..introspect import BroadcastFacts, Dimension
+from .html import Markup, join, page, tag
+from .palette import COLOURS, mono, soft, tuple_text
+
+EDGE = 8  #: cells at most in a row or column of a drawn shape
+
+
+def broadcast_page(facts: BroadcastFacts) -> Markup:
+    """Shapes one below the other, dimensions aligned; the common shape, or PyTorch's error."""
+    wrong = tag("div", f"⚠ RuntimeError: {facts.error}", class_="mt-alert") if facts.error else None
+    said = tag("div", broadcast_summary(facts), class_="mt-summary")
+    drawn = _drawings(facts) if facts.result is not None else None
+    return page(tag("div", wrong, said, _table(facts), drawn, class_="mt-box"), kind="broadcast", sheet="widgets")
+
+
+def broadcast_summary(facts: BroadcastFacts) -> str:
+    """What comes out, in one line."""
+    shapes = " with ".join(map(tuple_text, facts.shapes))
+    if facts.result is not None:
+        return f"{shapes} broadcasts to {tuple_text(facts.result)}"
+    wrong = ", ".join(str(d.number) for d in facts.dimensions if d.result is None)
+    return f"{shapes} does not broadcast: sizes differ, and neither is 1, in dimension {wrong}"
+
+
+def shape_name(number: int) -> str:
+    """a, b, c, ...: what PyTorch's messages call tensors."""
+    return chr(97 + number) if number < 26 else f"t{number}"
+
+
+def broadcast_text(facts: BroadcastFacts) -> str:
+    """The same for a terminal."""
+    rows = [["", *(str(d.number) for d in facts.dimensions)]]
+    for i in range(len(facts.shapes)):
+        rows.append([shape_name(i), *(_size_text(d, i) for d in facts.dimensions)])
+    rows.append(["result", *("✗" if d.result is None else str(d.result) for d in facts.dimensions)])
+    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+    lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
+    return "\n".join([broadcast_summary(facts), *lines, *([f"RuntimeError: {facts.error}"] if facts.error else [])])
+
+
+def _size_text(dimension: Dimension, i: int) -> str:
+    size = dimension.sizes[i]
+    if dimension.stretched[i]:
+        return f"{'·' if size is None else size}→{dimension.result}"
+    return "·" if size is None else str(size)
+
+
+def _table(facts: BroadcastFacts) -> Markup:
+    head = tag("tr", tag("th", "dimension"), *(tag("th", d.number, scope="col") for d in facts.dimensions))
+    rows = []
+    for i, shape in enumerate(facts.shapes):
+        side = tag("th", tag("b", shape_name(i)), " ", mono(tuple_text(shape)), scope="row")
+        rows.append(tag("tr", side, *(_size(d, i) for d in facts.dimensions), class_=f"mt-s{i % COLOURS}"))
+    found = "✗ none" if facts.result is None else tuple_text(facts.result)
+    side = tag("th", tag("b", "result"), " ", mono(found), scope="row")
+    rows.append(tag("tr", side, *map(_result, facts.dimensions), class_="result"))
+    inner = tag("table", tag("thead", head), tag("tbody", *rows), class_="mt-align")
+    return tag("div", inner, class_="mt-scroll", tabindex="0")
+
+
+def _size(dimension: Dimension, i: int) -> Markup:
+    size, result = dimension.sizes[i], dimension.result
+    if result is None and size not in (None, 1):
+        return tag("td", tag("b", f"✗ {size}"), tag("i", "does not match"), class_="wrong")
+    if dimension.stretched[i]:
+        note = f"new, repeated ×{result}" if size is None else f"stretched ×{result}"
+        return tag("td", tag("b", "–" if size is None else size), tag("i", note), class_="stretched")
+    if size is None:
+        return tag("td", tag("b", "–"), tag("i", "new"), class_="absent")
+    return tag("td", tag("b", size), tag("i", "as it is"), class_="same")
+
+
+def _result(dimension: Dimension) -> Markup:
+    return tag("td", tag("b", "✗" if dimension.result is None else dimension.result), class_=None if dimension.result is not None else "wrong")
+
+
+def _drawings(facts: BroadcastFacts) -> Markup | None:
+    """The last two dimensions of each shape, its own elements filled, repeated ones dashed."""
+    height, width = (1, 1, *(facts.result or ()))[-2:]
+    if not 0 < height <= EDGE or not 0 < width <= EDGE:
+        return None
+    parts: list[Markup] = []
+    for i, shape in enumerate(facts.shapes):
+        own = (1, 1, *shape)[-2:]
+        name = tag("figcaption", tag("b", shape_name(i)), soft(f" read as {tuple_text((height, width))}"))
+        parts += [soft("with")] if i else []
+        parts.append(tag("figure", name, _cells(own, (height, width)), class_=f"mt-s{i % COLOURS}"))
+    note = soft("filled: elements that exist; dashed: the same elements, read again (stride 0). The last two dimensions are drawn.")
+    return join([tag("div", *parts, class_="mt-stretch"), tag("div", note)])
+
+
+def _cells(own: tuple[int, int], size: tuple[int, int]) -> Markup:
+    rows = []
+    for r in range(size[0]):
+        source = [(r % own[0], c % own[1], r < own[0] and c < own[1]) for c in range(size[1])]
+        rows.append(tag("tr", *(tag("td", f"{y},{x}", class_="own" if first else "copy") for y, x, first in source)))
+    return tag("table", tag("tbody", *rows), class_="mt-minis")

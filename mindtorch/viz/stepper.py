@@ -1,0 +1,127 @@
+"""Backward step by step: the graph with what ran, what runs and what waits; the gradients of the step shown."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from ..introspect import GradientFacts, GraphFacts, NodeFacts, StepFacts
+from .graph_svg import Box, Picture, node_lines
+from .html import Markup, join, page, row, table, tag
+from .palette import mono, number_text, soft, type_text
+
+BEFORE, AFTER = 10, 20  #: operators that are drawn before and after the one that ran last, of a larger graph
+
+
+class _StepPicture(Picture):
+    """The graph after some steps."""
+
+    def __init__(self, facts: GraphFacts, taken: Sequence[StepFacts]):
+        super().__init__(facts)
+        self.ran = {step.node: step for step in taken}
+        self.last = taken[-1].node if taken else 0
+        self.waits = {
+            node: sum(source in self.ran for source in found) for node, found in self.sources.items() if node not in self.ran
+        }
+
+    def shown(self) -> list[int]:
+        """The operators that are drawn: all of a small graph, of a larger one those near the last that ran."""
+        operators = [node for node, facts in self.nodes.items() if not facts.variable]  # the order in which they run
+        if len(operators) <= BEFORE + AFTER:
+            return operators
+        done = sum(node in self.ran for node in operators)
+        start = min(max(0, done - BEFORE), len(operators) - BEFORE - AFTER)
+        return operators[start : start + BEFORE + AFTER]
+
+    def _node(self, node: NodeFacts) -> Box:
+        first, kept = node_lines(node)
+        step, many = self.ran.get(node.identity), len(self.sources.get(node.identity, ()))
+        look = "leaf" if node.variable else ""
+        if step is not None:
+            mark, state = ("▶", "now") if node.identity == self.last else ("✓", "done")
+            return Box(f"{mark} {first}", _outcome(step), _said(step), f"{look} {state}{' freed' * bool(step.freed)}".strip())
+        have = self.waits.get(node.identity, 0)
+        if have:
+            return Box(f"{'●' * have}{'○' * (many - have)} {first}", f"{have} of {many} gradients arrived", kept, f"{look} due".strip())
+        return Box(first, kept, first, look)
+
+
+def _outcome(step: StepFacts) -> str:
+    if step.is_leaf:
+        return "grad " + _brief(step.total)
+    freed = ", ".join(saved.tensor or saved.name for saved in step.freed)
+    return f"{', '.join(map(_brief, step.arrived))}{' · freed ' + freed if freed else ''}"
+
+
+def _brief(gradient: GradientFacts | None) -> str:
+    if gradient is None:
+        return "no gradient"
+    return " ".join([type_text(gradient.dtype, gradient.shape), _range(gradient)])
+
+
+def _range(gradient: GradientFacts) -> str:
+    s = gradient.statistics
+    if s is None or s.minimum is None:
+        return "not there yet" if s is None else ""
+    if s.minimum == s.maximum:
+        return f"= {number_text(s.minimum)}" if not gradient.shape else f"all {number_text(s.minimum)}"
+    return f"{number_text(s.minimum)} to {number_text(s.maximum)}"
+
+
+def _values(gradient: GradientFacts | None) -> Markup:
+    if gradient is None:
+        return soft("no gradient")
+    total = gradient.statistics.total if gradient.statistics else 0
+    few = ", ".join(map(number_text, gradient.values)) + ", …" * (total > len(gradient.values))
+    return join([mono(type_text(gradient.dtype, gradient.shape)), soft(_range(gradient)), mono(f"[{few}]") if few else None], " ")
+
+
+def _said(step: StepFacts) -> str:
+    return f"step {step.number}: {step.name}"
+
+
+def stepper_page(facts: GraphFacts, taken: Sequence[StepFacts], total: int, error: str = "") -> Markup:
+    """The graph after the steps ``taken`` of ``total``, and what the last of them did."""
+    picture = _StepPicture(facts, taken)
+    drawn = tag("div", picture.draw(picture.shown(), stepper_summary(taken, total)), class_="mt-scroll", tabindex="0")
+    wrong = tag("div", f"⚠ RuntimeError: {error}", class_="mt-alert") if error else None
+    said = tag("div", stepper_summary(taken, total), class_="mt-summary")
+    inner = (said, wrong, _last(picture, taken), drawn, _legend())
+    return page(tag("div", *inner, class_="mt-box"), kind="stepper", sheet="widgets")
+
+
+def stepper_summary(taken: Sequence[StepFacts], total: int) -> str:
+    """Where backward is, in one line."""
+    if not taken:
+        return f"step 0 of {total}: nothing ran yet; the gradient of the result itself comes first"
+    last = taken[-1]
+    did = "added to the leaf's grad" if last.is_leaf else "passed its gradients on"
+    freed = f", let go of {', '.join(saved.tensor or saved.name for saved in last.freed)}" if last.freed else ""
+    end = " · backward is complete" if len(taken) == total else ""
+    return f"step {len(taken)} of {total}: {last.name} {did}{freed}{end}"
+
+
+def _last(picture: Picture, taken: Sequence[StepFacts]) -> Markup | None:
+    if not taken:
+        return None
+    step = taken[-1]
+    rows = [row("comes in", "", _values(gradient)) for gradient in step.arrived]
+    for goal, _, gradient in step.sent:
+        node = picture.nodes.get(goal)
+        rows.append(row("goes to", tag("b", node_lines(node)[0]) if node else soft("a node not drawn"), _values(gradient)))
+    if step.is_leaf:
+        rows.append(row("the leaf's grad is", "", _values(step.total)))
+    for saved in step.freed:
+        rows.append(row("lets go of", tag("b", saved.tensor or saved.name), mono(saved.text)))
+    return table(("", "", "gradient"), rows, f"step {step.number}: {step.name}")
+
+
+def _legend() -> Markup:
+    marks = (("▶", "runs now"), ("✓", "ran"), ("●○", "gradients arrived, and those still to come"), ("dashed", "let go of what it kept"))
+    return tag("div", join((join([tag("b", mark), " ", text]) for mark, text in marks), " · "), class_="mt-soft")
+
+
+def stepper_text(facts: GraphFacts, taken: Sequence[StepFacts], total: int, error: str = "") -> str:
+    """The same for a terminal."""
+    names = {node.identity: node_lines(node)[0] for node in facts.nodes}
+    lines = [stepper_summary(taken, total)]
+    lines += [f"{step.number:>4}  {names.get(step.node, step.name)}  {_outcome(step)}" for step in taken]
+    return "\n".join([*lines, f"RuntimeError: {error}"] if error else lines)

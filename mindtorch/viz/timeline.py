@@ -1,0 +1,116 @@
+"""Spans of time on lanes: what runs where at which time, with a cursor."""
+from __future__ import annotations
+
+import math
+from collections.abc import Sequence
+
+from ..introspect import Span, Timeline
+from .html import Markup, join, page, row, table, tag
+from .palette import mono, soft
+
+MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "⧖", "sync": "‖", "free": "✕"}
+SPANS = 400  #: that are drawn at most
+UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
+
+
+def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, int] | None = None) -> Markup:
+    """The lanes between the times of ``window`` (None: all), with a cursor ``at`` a time and what goes on there."""
+    if not timeline.spans:
+        return page(tag("div", "nothing was recorded", class_="mt-soft"), kind="timeline", sheet="widgets")
+    start, end = _window(timeline, window)
+    seen = [span for span in timeline.spans if span.end >= start and span.start <= end]
+    longest = sorted(seen, key=lambda span: span.start - span.end)[:SPANS]
+    drawn = sorted(longest, key=lambda span: span.start)
+    lanes = [part for lane in timeline.lanes for part in _lane(lane, drawn, start, end, at, timeline.start)]
+    left = f" · the {SPANS} longest of {len(seen):,} are drawn" if len(seen) > SPANS else ""
+    said = f"{time_text(start - timeline.start)} to {time_text(end - timeline.start)}, {len(seen):,} spans{left}"
+    body = (
+        tag("div", said, class_="mt-summary"),
+        tag("div", tag("span"), _axis(start, end, timeline.start), *lanes, class_="mt-lanes"),
+        _legend(), None if at is None else _going_on(timeline, at),
+    )  # fmt: skip
+    return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="widgets")
+
+
+def timeline_text(timeline: Timeline, at: int | None = None) -> str:
+    """The same for a terminal: what goes on at a time, or all spans."""
+    spans = timeline.spans if at is None else timeline.at(at)
+    lines = [f"{len(spans)} spans" if at is None else f"at {time_text(at - timeline.start)}: {len(spans)} spans"]
+    for span in spans:
+        times = f"{time_text(span.start - timeline.start)} to {time_text(span.end - timeline.start)}"
+        lines.append(f"{span.lane}  {MARKS.get(span.kind, '')} {span.kind} {span.name}  {times}  {span.detail}".rstrip())
+    return "\n".join(lines)
+
+
+def time_text(nanoseconds: float) -> str:
+    """A time in the unit that suits it."""
+    unit, size = next(((unit, size) for unit, size in UNITS if abs(nanoseconds) >= size), UNITS[-1])
+    return f"{nanoseconds / size:.4g} {unit}"
+
+
+def _window(timeline: Timeline, window: tuple[int, int] | None) -> tuple[int, int]:
+    start, end = window or (timeline.start, timeline.end)
+    return start, max(end, start + 1)
+
+
+def _axis(start: int, end: int, zero: int) -> Markup:
+    """Round times along the lanes."""
+    rough = (end - start) / 6
+    step = 10 ** math.floor(math.log10(rough)) if rough >= 1 else 1
+    step *= next((factor for factor in (1, 2, 5) if factor * step >= rough), 10)
+    first = math.ceil((start - zero) / step)
+    times = [i * step for i in range(first, math.floor((end - zero) / step) + 1)]
+    return tag(
+        "div",
+        *(tag("span", time_text(time), style=f"left:{_part(zero + time, start, end):.2f}%") for time in times),
+        class_="mt-axis",
+    )
+
+
+def _part(time: float, start: int, end: int) -> float:
+    return 100 * min(1.0, max(0.0, (time - start) / (end - start)))
+
+
+def _lane(lane: str, spans: Sequence[Span], start: int, end: int, at: int | None, zero: int) -> tuple[Markup, Markup]:
+    """A lane's name and its track; spans that overlap lie below each other."""
+    rows: list[int] = []  # when the last span of each row ends
+    drawn = []
+    for span in spans:
+        if span.lane != lane:
+            continue
+        level = next((i for i, until in enumerate(rows) if until <= span.start), len(rows))
+        rows[level : level + 1] = [span.end]
+        drawn.append(_span(span, level, start, end, at, zero))
+    cursor = None
+    if at is not None and start <= at <= end:
+        cursor = tag("span", class_="cursor", style=f"left:{_part(at, start, end):.2f}%")
+    label = tag("span", lane, class_="mt-mono mt-clip", title=lane)
+    return label, tag("div", *drawn, cursor, class_="mt-track", style=f"--rows:{max(1, len(rows))}")
+
+
+def _span(span: Span, level: int, start: int, end: int, at: int | None, zero: int) -> Markup:
+    left, right = _part(span.start, start, end), _part(span.end, start, end)
+    kind = span.kind if span.kind in MARKS else "run"
+    now = " now" if at is not None and span.start <= at <= span.end else ""
+    times = f"{time_text(span.start - zero)} to {time_text(span.end - zero)} ({time_text(span.end - span.start)})"
+    title = "\n".join(filter(None, [f"{span.kind}: {span.name}", f"{span.lane}, {times}", span.detail]))
+    text = f"{MARKS[kind]} {span.name}" if right - left > 2 else None
+    style = f"left:{left:.2f}%;width:{right - left:.2f}%;--row:{level}"
+    return tag("span", text, class_=f"span {kind}{now}", style=style, title=title)
+
+
+def _legend() -> Markup:
+    return tag("div", *(tag("span", tag("span", mark, class_=f"span {kind}"), kind) for kind, mark in MARKS.items()), class_="mt-legend")
+
+
+def _going_on(timeline: Timeline, at: int) -> Markup:
+    spans = timeline.at(at)
+    rows = [
+        row(
+            mono(span.lane), tag("b", f"{MARKS.get(span.kind, '')} {span.name}"), span.kind,
+            f"{time_text(span.start - timeline.start)} to {time_text(span.end - timeline.start)}", soft(span.detail),
+        )
+        for span in spans
+    ]  # fmt: skip
+    caption = join(["at ", tag("b", time_text(at - timeline.start)), f": {len(rows) or 'nothing'} going on"])
+    return table(("lane", "what", "kind", "from, to", ""), rows, caption)
