@@ -6,6 +6,8 @@ import warnings
 
 import pytest
 
+import mindtorch
+
 from mindtorch._backends.npu import ops
 from tests.npu.agreement import check, noted
 from tests.parity import agreeing
@@ -28,15 +30,14 @@ def test_an_operator_with_a_row_runs_on_the_npu_and_one_without_falls_back_visib
     with noted() as (launched, fallen):
         check("sigmoid", "float32")
     assert launched >= {"aclnnSigmoid", "aclnnSigmoidBackward"} and not fallen
-    with noted() as (launched, fallen), warnings.catch_warnings(record=True) as warned:
-        warnings.simplefilter("always")
-        check("linalg.svd", "float32")
-    assert "_linalg_svd" in fallen
-    assert any("_linalg_svd has no NPU kernel" in str(warning.message) for warning in warned)
+    with noted() as (launched, fallen), pytest.warns(UserWarning, match="_linalg_svd has no NPU kernel.*runs on the CPU"):
+        result = mindtorch.linalg.svdvals(mindtorch.ones(2, 2, device="npu"))
+    assert fallen == {"_linalg_svd"} and result.device.type == "npu"
+    with noted(), mindtorch.observe() as trace, pytest.warns(UserWarning):
+        mindtorch.linalg.svdvals(mindtorch.ones(2, 2, device="npu"))
+    assert "cpu_fallback" in [event.kernel for event in trace if event.op == "_linalg_svd"]
 
 
 def test_every_row_names_an_operator_that_exists() -> None:
-    import mindtorch
-
     for name in ops.ROWS:
         assert name in mindtorch.registry.operators, name

@@ -174,6 +174,7 @@ class _Runtime:
         self.initialized = False
         self.context: int | None = None
         self.queues: list[Queue] = []
+        self.abandoned: deque[Queue] = deque()  #: streams that nobody refers to any more
         self.blocking = False  #: ``ACL_LAUNCH_BLOCKING=1``: wait after every operator
         self.at_finalize: list[Callable[[], None]] = []
         self._peers: set[int] = set()
@@ -219,21 +220,23 @@ class _Runtime:
     def new_queue(self, priority: int = 0) -> Queue:
         """A new stream (``aclrtCreateStream``)."""
         self.activate()
+        self._drop_abandoned()
         handle, code = acl.rt.create_stream_with_config(priority, 0) if priority else acl.rt.create_stream()
         check(code, "aclrtCreateStream", self.name)
         queue = Queue(self, handle, self._numbers())
         self.queues.append(queue)
         return queue
 
-    def drop_queue(self, queue: Queue) -> None:
-        """Destroy a stream, after what is in it (``aclrtDestroyStream``)."""
-        if queue not in self.queues:
-            return
-        self.queues.remove(queue)
-        try:
-            queue.synchronize()
-        finally:
-            check(acl.rt.destroy_stream(queue.handle), "aclrtDestroyStream", self.name)
+    def _drop_abandoned(self) -> None:
+        """Destroy the streams that nobody refers to, if what was in them has run (``aclrtDestroyStream``)."""
+        for _ in range(len(self.abandoned)):
+            queue = self.abandoned.popleft()
+            if not queue.is_idle():
+                self.abandoned.append(queue)
+            elif queue in self.queues:
+                self.queues.remove(queue)
+                queue.settle(queue.enqueued, len(queue.deferred))
+                check(acl.rt.destroy_stream(queue.handle), "aclrtDestroyStream", self.name)
 
     def activate(self) -> None:
         """Make this device's context the calling thread's."""

@@ -30,8 +30,8 @@ def device_index(device: Any = None) -> int:
 class Stream:
     """A queue of work on a device, which runs in order; different streams run at the same time (``torch.cuda.Stream``).
 
-    As a context manager it is the thread's current stream of the block. It is destroyed with its last reference, after what
-    is in it has run.
+    As a context manager it is the thread's current stream of the block. After its last reference has gone it is
+    destroyed, once what is in it has run.
     """
 
     def __init__(self, device: Any = None, priority: int = 0, *, _queue: Queue | None = None):
@@ -69,8 +69,8 @@ class Stream:
 
     def __del__(self) -> None:
         queue = getattr(self, "queue", None)
-        if queue is not None and self._owned and queue.runtime.initialized:
-            queue.runtime.drop_queue(queue)
+        if queue is not None and self._owned:
+            queue.runtime.abandoned.append(queue)  # not here: the collector may run in any thread, and must not wait
 
     def query(self) -> bool:
         """Whether all that was put into the stream has run. Does not wait."""
