@@ -285,8 +285,13 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     made from those given. Lists count as settled as long as they hold ints.
     """
     settled: dict[tuple[Any, ...], tuple[Callable[..., Any], Callable[..., Any], bool]] = {}
+    alone: dict[Any, Callable[..., Any]] = {}  # the same for one argument, as ``x.relu()`` has it: without building a key
 
     def function(*args: Any, **kwargs: Any) -> Any:
+        if len(args) == 1 and not kwargs:
+            call_alone = alone.get(args[0].__class__)
+            if call_alone is not None:
+                return call_alone(args[0])
         if kwargs:
             given = (*args, *kwargs.values())
             kinds = (*[a.__class__ for a in given], *kwargs)
@@ -309,6 +314,8 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
             quicker = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None
             if quicker is not None:
                 settled[kinds] = (op.call, quicker, has_lists)
+                if len(kinds) == 1 and quicker is _as_given and not has_lists and not kwargs:
+                    alone[kinds[0]] = op.call
         return op.call(*canonical)
 
     function.__name__ = function.__qualname__ = name
