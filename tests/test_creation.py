@@ -193,3 +193,16 @@ def test_a_program_that_imports_torch_runs_on_mindtorch(tmp_path):
 def test_installing_after_pytorch_was_imported_is_refused():
     with pytest.raises(RuntimeError, match="imported already"):
         mindtorch.install_as_torch()
+
+
+@pytest.mark.parametrize("dtype", ["int64", "float32", "bool", "uint8"])
+@pytest.mark.parametrize("value", [1j, 2 + 0j])
+def test_full_takes_a_complex_number_for_a_real_dtype_only_if_it_is_real(dtype: str, value: complex) -> None:
+    check = lambda t: t.full((2,), value, dtype=getattr(t, dtype)).tolist()  # noqa: E731
+    try:
+        expected = check(torch)
+    except RuntimeError as error:
+        with pytest.raises(RuntimeError, match=str(error)):
+            check(mindtorch)
+    else:
+        assert check(mindtorch) == expected

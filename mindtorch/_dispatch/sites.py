@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sys
 from functools import cache
 
@@ -23,15 +24,18 @@ def kernel_site(kernel: Kernel, name: str) -> tuple[str, int]:
     """File and line of the function that computes: of its definition, or, for one of NumPy's, of its row."""
     file, line = kernel.location
     borrowed = not line or (getattr(kernel.origin, "__module__", None) or "").startswith(("numpy", "scipy"))
-    return (_row_site(name) if borrowed else None) or (file, line)
+    backend = getattr(kernel.origin, "backend", "cpu")
+    return (_row_site(name, backend) if borrowed else None) or (file, line)
 
 
 @cache
-def _row_site(name: str) -> tuple[str, int] | None:
-    folder = os.path.join(PACKAGE, "_backends", "cpu", "ops")
+def _row_site(name: str, backend: str) -> tuple[str, int] | None:
+    """Where a backend's tables have the row of an operator: a key of a dict, or a word of a text of names."""
+    folder = os.path.join(PACKAGE, "_backends", backend, "ops")
+    row = re.compile(rf'"{re.escape(name)}":' if backend == "cpu" else rf'(?<![\w."]){re.escape(name)} [A-Z]|"{re.escape(name)}":')
     for file in sorted(os.listdir(folder)):
         path = os.path.join(folder, file)
         for number, text in enumerate(linecache.getlines(path), 1):
-            if f'"{name}":' in text:
+            if row.search(text):
                 return path, number
     return None

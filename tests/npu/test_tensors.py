@@ -106,3 +106,15 @@ def test_gradients_are_on_the_device() -> None:
 def test_wrong_use_is_a_clear_error(wrong, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         wrong()
+
+
+def test_a_trace_names_the_aclnn_operator_its_row_and_the_stream() -> None:
+    a = six()
+    with torch.observe() as trace:
+        (a + 1).relu()
+    rows = {event.op: event for event in trace}
+    assert rows["add.Tensor"].kernel == "aclnnAdd" and rows["relu"].kernel == "aclnnRelu"
+    for event in rows.values():
+        with open(event.file, encoding="utf-8") as file:
+            assert event.op in file.read().splitlines()[event.line - 1]
+        assert event.stream == "npu:0 stream 0"

@@ -60,6 +60,8 @@ def check_number(dtype: DType, number: Any) -> None:
     Raises:
         RuntimeError: PyTorch's.
     """
+    if isinstance(number, complex) and not number.imag and dtype.category != COMPLEX:
+        number = number.real
     check_fits(dtype, number)
     parts = (number.real, number.imag) if isinstance(number, complex) else (number,)
     if dtype.category >= FLOATING:

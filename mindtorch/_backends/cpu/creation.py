@@ -7,9 +7,10 @@ from typing import Any
 from ..._dispatch.dispatcher import registry
 from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
-from ..._dtype import DType, get_default_dtype
+from ..._dtype import DType, bool_, get_default_dtype
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array
+from ..common.errors import check_number
 from ..common.layout import Ints, Spec, check_sizes, contiguous_strides
 
 
@@ -26,10 +27,18 @@ def empty_strided(size: Ints, stride: Ints, dtype: DType | None = None, layout: 
 
 
 def full(size: Ints, fill_value: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """``torch.full``."""
+    """``torch.full``.
+
+    Raises:
+        RuntimeError: for a complex number in a real dtype.
+    """
     dtype = dtype or get_default_dtype()
+    if isinstance(fill_value, complex):
+        check_number(dtype, fill_value)
     array = allocate(check_sizes(size), dtype.np)
-    array.fill(fill_value if dtype.is_complex or not isinstance(fill_value, complex) else fill_value.real)
+    if isinstance(fill_value, complex) and not dtype.is_complex:
+        fill_value = bool(fill_value) if dtype is bool_ else fill_value.real
+    array.fill(fill_value)
     return from_array(array, dtype)
 
 

@@ -10,13 +10,15 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, NamedTuple
+from weakref import WeakKeyDictionary
 
 from ..._dispatch import observers
 from ..._dispatch.observers import ActivityEvent
 from . import runtime
+from .constants import ACL_STREAM_STATUS_COMPLETE
 
 if TYPE_CHECKING:
-    from .runtime import Queue
+    from .runtime import Queue, _Runtime
 
 
 class Mark(NamedTuple):
@@ -68,12 +70,18 @@ def timed(kind: str, name: str, queue: Queue) -> Iterator[None]:
     try:
         yield
     finally:
-        queue.marks.append(Mark(kind, name, queue.enqueued, begin, event_in(queue), threading.get_ident()))
+        queue.marks.append(Mark(kind, name, queue.enqueued + 1, begin, event_in(queue), threading.get_ident()))
 
 
 def resolve(queue: Queue) -> None:
-    """After a synchronisation: read the times of what ran, and give the events back."""
+    """After a synchronisation: read the times of what ran, and give the events back.
+
+    Where only an event was waited for, what is behind it still runs, and all is read at the next synchronisation.
+    """
     rt = runtime.acl.rt
+    status, code = rt.stream_query(queue.handle)
+    if not code and status != ACL_STREAM_STATUS_COMPLETE:
+        return
     offset = _device_clock(queue)
     for _ in range(len(queue.marks)):
         mark = queue.marks.popleft()
@@ -86,8 +94,23 @@ def resolve(queue: Queue) -> None:
                                   (end - begin) * 1000, mark.thread, mark.number))
 
 
+_clocks: WeakKeyDictionary[_Runtime, tuple[object, int]] = WeakKeyDictionary()
+CLOCK_SAMPLES = 5
+
+
 def _device_clock(queue: Queue) -> int:
-    """What has to be added to the device's time, in nanoseconds, to get the host's: by an event on the idle stream."""
+    """What has to be added to the device's time, in nanoseconds, to get the host's: by events on the idle stream.
+
+    As long as the same observers listen it is the same for all streams of the device, so that their times can be compared.
+    """
+    observing, offset = _clocks.get(queue.runtime, (None, 0))
+    if observing is not observers.activity_observers:
+        offset = min(_clock_sample(queue) for _ in range(CLOCK_SAMPLES))  # the others took longer to come back
+        _clocks[queue.runtime] = observers.activity_observers, offset
+    return offset
+
+
+def _clock_sample(queue: Queue) -> int:
     event = event_in(queue)
     runtime.acl.rt.synchronize_event(event)
     now = perf_counter_ns()

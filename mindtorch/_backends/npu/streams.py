@@ -6,6 +6,7 @@ from typing import Any
 
 from ..._device import device as Device
 from ..._device import resolve_device
+from ..._dispatch import observers
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
 from .runtime import Queue, check, current_queue, get_runtime, thread
@@ -192,8 +193,12 @@ class Event:
             return  # as in PyTorch: never recorded, nothing to wait for
         queue = current_queue(thread.device) if stream is None else stream.queue
         queue.runtime.activate()
-        check(runtime.acl.rt.stream_wait_event(queue.handle, self._handle), "aclrtStreamWaitEvent", queue.runtime.name)
-        activities.note("wait", f"stream {queue.number} waits for stream {self._queue.number}", queue)
+        if observers.activity_observers:
+            with activities.timed("wait", f"stream {queue.number} waits for stream {self._queue.number}", queue):
+                code = runtime.acl.rt.stream_wait_event(queue.handle, self._handle)
+        else:
+            code = runtime.acl.rt.stream_wait_event(queue.handle, self._handle)
+        check(code, "aclrtStreamWaitEvent", queue.runtime.name)
 
     def query(self) -> bool:
         """Whether the event has been passed. Does not wait."""

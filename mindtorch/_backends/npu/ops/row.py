@@ -17,6 +17,18 @@ def in_order(*values: Any) -> tuple[Any, ...]:
     return values
 
 
+class Origin:
+    """A row as the origin of a kernel: it has a name and a place in this package's tables, and no code of its own."""
+
+    backend = "npu"
+
+    def __init__(self, name: str):
+        self.__name__ = name
+
+    def __call__(self, *args: Any) -> Any:
+        raise TypeError(f"{self.__name__} is called through its binding")
+
+
 @dataclass(frozen=True)
 class Aclnn:
     """An ATen operator by an ACLNN operator.
@@ -33,8 +45,8 @@ class Aclnn:
 
     @property
     def origin(self) -> Any:
-        """The function that a reader wants to see: this row."""
-        return self.arguments
+        """What a reader wants to see: the ACLNN operator's name, and this row."""
+        return Origin(self.name or self.arguments.__name__)
 
     def call(self, args: Any, outs: list[Any]) -> Call:
         """The ACLNN operator to call, and the values of its parameters."""
