@@ -1,6 +1,7 @@
 """mindtorch: a PyTorch-shaped tensor library whose insides can be seen."""
 from __future__ import annotations
 
+from importlib import import_module as _import_module
 from typing import Any
 
 from . import _composite as _composite, library as library
@@ -88,4 +89,6 @@ def unload_ipython_extension(ip: Any) -> None:
 
 
 def __getattr__(name: str) -> Any:
+    if name == "widgets":
+        return _import_module(".widgets", __name__)
     raise AttributeError(f"module 'mindtorch' has no attribute '{name}': mindtorch does not have this name of PyTorch")

@@ -23,7 +23,7 @@ class Dimension:
 
 @dataclass(frozen=True)
 class BroadcastFacts:
-    """The ``dimensions`` of the shapes from left to right, the common shape (None if there is none), PyTorch's error."""
+    """The ``dimensions`` of the shapes from left to right; the common shape, or None and PyTorch's ``error``."""
 
     shapes: tuple[tuple[int, ...], ...]
     dimensions: tuple[Dimension, ...]

@@ -61,7 +61,7 @@ class GraphFacts:
     truncated: int
 
 
-class _Names:
+class Names:
     """The names of tensors, also of the twins that nodes keep of them."""
 
     def __init__(self, named: Mapping[str, Any]):
@@ -92,7 +92,7 @@ def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int 
             "this tensor has no autograd graph: it does not require grad. A graph grows behind what is "
             "computed from tensors with requires_grad=True while grad mode is on"
         )
-    names = _Names(named or {})
+    names = Names(named or {})
     root = tensor._grad_edge()[0]
     found: dict[int, Node] = {}
     stack = [root]
@@ -110,7 +110,7 @@ def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int 
     return GraphFacts(id(root), tuple(nodes), truncated)
 
 
-def _node_facts(node: Node, names: _Names) -> NodeFacts:
+def _node_facts(node: Node, names: Names) -> NodeFacts:
     outputs, kept = [output[:2] for output in node._outputs if output], _kept(node)
     variable, leaf, hooks = None, "", 0
     if isinstance(node, AccumulateGrad):
@@ -146,7 +146,7 @@ def _kept(node: Node) -> list[tuple[str, Any]] | None:
     return []
 
 
-def _saved(kept: list[tuple[str, Any]], names: _Names) -> Iterator[Saved]:
+def _saved(kept: list[tuple[str, Any]], names: Names) -> Iterator[Saved]:
     for name, value in kept:
         if isinstance(value, list):
             yield from _saved([(f"{name}[{i}]", item) for i, item in enumerate(value)], names)
@@ -154,7 +154,7 @@ def _saved(kept: list[tuple[str, Any]], names: _Names) -> Iterator[Saved]:
             yield _saved_value(name, value, names)
 
 
-def _saved_value(name: str, value: Any, names: _Names) -> Saved:
+def _saved_value(name: str, value: Any, names: Names) -> Saved:
     if isinstance(value, Tensor):
         value = unwritten(value)
     if not isinstance(value, SavedTensor):

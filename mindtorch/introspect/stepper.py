@@ -51,8 +51,8 @@ class StepFacts:
 class BackwardSteps:
     """``tensor.backward(gradient, retain_graph)``, one node a ``step()``. Nothing runs before the first.
 
-    ``graph`` are the facts of the graph before, ``taken`` those of the steps so far, of ``total``. It holds the graph until the last
-    step, as the tensor does; of gradients it keeps a few values.
+    ``graph`` are the facts of the graph before, ``taken`` those of the steps so far, of ``total``. It holds the graph
+    until the last step, as the tensor does; of gradients it keeps a few values.
 
     Raises:
         ValueError: if the tensor has no graph.
@@ -91,7 +91,7 @@ class BackwardSteps:
             with self._as_backward():
                 facts = next(self._run, None)
         except Exception as error:
-            self.error = str(error)
+            self.error = f"{type(error).__name__}: {error}"
             self._finish()
             raise
         if facts is not None:
@@ -128,8 +128,9 @@ class BackwardSteps:
         while True:
             for position, target, number in node._links:
                 gradient = results[position]
-                if gradient is not None:
-                    gradient = fit(gradient, target._outputs[number], node, position)
+                output = target._outputs[number]
+                if gradient is not None and output is not None:
+                    gradient = fit(gradient, output, node, position)
                 buffer = buffers.setdefault(target, [None] * len(target._outputs))
                 have = buffer[number]
                 if gradient is not None:

@@ -1,7 +1,15 @@
-"""What happened when: spans of time on lanes (the host, each stream)."""
+"""What happened when: spans of time on lanes (host threads, streams), noted while a block runs."""
 from __future__ import annotations
 
+import threading
+from collections import Counter
+from collections.abc import Iterable, Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from time import perf_counter_ns
+
+from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta, subscribe, subscribe_activities
+from .npu import settle
 
 KINDS = ("enqueue", "run", "copy", "wait", "sync", "free")  #: of spans
 
@@ -21,12 +29,12 @@ class Span:
     detail: str = ""
 
 
-@dataclass(frozen=True)
+@dataclass
 class Timeline:
     """Spans in the order of their starts, and the lanes in the order in which they are drawn."""
 
-    spans: tuple[Span, ...]
-    lanes: tuple[str, ...]
+    spans: tuple[Span, ...] = ()
+    lanes: tuple[str, ...] = ()
 
     @property
     def start(self) -> int:
@@ -45,3 +53,88 @@ class Timeline:
     def events(self) -> tuple[int, ...]:
         """The times at which something begins or ends."""
         return tuple(sorted({time for span in self.spans for time in (span.start, span.end)}))
+
+
+@contextmanager
+def timeline() -> Iterator[Timeline]:
+    """A block in which every thread's operators and all that streams do are noted; the timeline is filled at its end.
+
+    The host's lanes have the operators (``enqueue`` what goes to a stream or into a pipeline, ``run`` what the host
+    computes), the copies that it makes itself, and its waits (``sync``). A stream's lane has what it ran, copied and
+    waited for, by the device's own clock, and when it freed memory that it still needed after the host had let go of it.
+    At the end, streams that something was put into are synchronised, since only then their times are known.
+
+    Raises:
+        AclError: if that synchronisation finds that an operator failed, unless the block itself raises.
+    """
+    found = Timeline()
+    calls: list[DispatchEvent] = []
+    activities: list[ActivityEvent] = []
+    ends = subscribe(calls.append), subscribe_activities(activities.append)
+    finished = 0
+    try:
+        yield found
+        finished = perf_counter_ns()
+        if (failed := settle()) is not None:
+            raise failed
+    except Exception as error:
+        if not finished:
+            finished = perf_counter_ns()
+            if (failed := settle()) is not None:
+                error.add_note(f"and in a stream: {failed}")
+        raise
+    finally:
+        for end in ends:
+            end()
+        found.spans, found.lanes = _arranged(calls, activities, finished or perf_counter_ns())
+
+
+def _arranged(calls: Iterable[DispatchEvent], activities: Iterable[ActivityEvent],
+              finished: int) -> tuple[tuple[Span, ...], tuple[str, ...]]:
+    """Spans and lanes: this thread first, other threads as they appear, then the streams by device and number."""
+    calls, activities = list(calls), list(activities)
+    threads = _thread_lanes(calls, activities)
+    spans = [_of_call(event, threads[event.thread]) for event in calls]
+    streams: dict[tuple[str, int], str] = {}
+    for event in activities:
+        lane = threads[event.thread]
+        if not _is_the_hosts(event):
+            lane = streams.setdefault((event.device, event.stream), f"{event.device} stream {event.stream}")
+        spans.append(_of_activity(event, lane, finished))
+    used = {span.lane for span in spans}
+    lanes = [*threads.values(), *(streams[key] for key in sorted(streams))]
+    return tuple(sorted(spans, key=lambda span: (span.start, -span.end))), tuple(lane for lane in lanes if lane in used)
+
+
+def _thread_lanes(calls: list[DispatchEvent], activities: list[ActivityEvent]) -> dict[int, str]:
+    """What the threads are called, by their identifiers."""
+    names = {thread.ident: thread.name for thread in threading.enumerate()} | {e.thread: e.thread_name for e in calls}
+    seen = dict.fromkeys([threading.get_ident(), *(event.thread for event in (*calls, *activities))])
+    shared = Counter(names.get(ident) for ident in seen)
+    lanes = {}
+    for ident in seen:
+        name = names.get(ident, f"thread {ident}")
+        lanes[ident] = "host" if name == "MainThread" else f"host {name}" + (f" {ident}" if shared[name] > 1 else "")
+    return lanes
+
+
+def _is_the_hosts(event: ActivityEvent) -> bool:
+    """Whether the host did it: what a stream runs or copies has a number there."""
+    return event.kind == "sync" or event.kind == "copy" and not event.number
+
+
+def _of_call(event: DispatchEvent, lane: str) -> Span:
+    outputs = ", ".join(str(value) for value in event.outputs if isinstance(value, TensorMeta))
+    said = [f"→ {outputs}" if outputs else "", "into the pipeline" if event.pending else ""]
+    said += [f"on {event.stream}" if event.stream and not event.pending else "", event.error or ""]
+    kind = "enqueue" if event.stream or event.pending else "run"
+    return Span(lane, event.op, kind, event.start, event.start + event.duration, ", ".join(filter(None, said)))
+
+
+def _of_activity(event: ActivityEvent, lane: str, finished: int) -> Span:
+    detail = f"{event.device} stream {event.stream}" if _is_the_hosts(event) else ""
+    if event.number and event.kind != "wait":
+        detail = f"number {event.number} in the stream"
+    if event.kind == "sync" and event.start >= finished:
+        detail += ", at the end of the timeline"
+    return Span(lane, event.name, event.kind, event.start, event.start + event.duration, detail)

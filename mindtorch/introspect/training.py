@@ -54,7 +54,9 @@ class TrainingRecord:
             TypeError: if what is recorded is no number.
         """
         if self.step is not None and step <= self.step:
-            raise ValueError(f"step {step} comes after step {self.step}: steps must grow; another run needs another monitor")
+            raise ValueError(
+                f"step {step} comes after step {self.step}: steps must grow; another run needs another monitor"
+            )
         found = {name: float(value) for name, value in numbers.items()}
         found_norms = {name: float(value) for name, value in norms.items()}
         self.first = step if self.first is None else self.first
@@ -69,13 +71,14 @@ class TrainingRecord:
     def facts(self) -> TrainingFacts:
         """What is known now."""
         series, norms = (
-            tuple(Series(name, tuple(points)) for name, points in table.items()) for table in (self._series, self._norms)
+            tuple(Series(name, tuple(points)) for name, points in table.items())
+            for table in (self._series, self._norms)
         )
         return TrainingFacts(self.step, self.first, self.total, time.monotonic() - self._started, series, norms)
 
 
 def gradient_norms(module: Any) -> dict[str, float]:
-    """The 2-norm of the gradients in each direct child of a module, or of each of its own parameters; it waits for them."""
+    """The 2-norms of the gradients in each child of a module, and of its own parameters. It waits for them."""
     squares: dict[str, float] = {}
     for path, parameter in module.named_parameters():
         if parameter.grad is not None:

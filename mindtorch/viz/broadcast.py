@@ -74,22 +74,28 @@ def _size(dimension: Dimension, i: int) -> Markup:
 
 
 def _result(dimension: Dimension) -> Markup:
-    return tag("td", tag("b", "✗" if dimension.result is None else dimension.result), class_=None if dimension.result is not None else "wrong")
+    if dimension.result is None:
+        return tag("td", tag("b", "✗"), class_="wrong")
+    return tag("td", tag("b", dimension.result))
 
 
 def _drawings(facts: BroadcastFacts) -> Markup | None:
     """The last two dimensions of each shape, its own elements filled, repeated ones dashed."""
-    height, width = (1, 1, *(facts.result or ()))[-2:]
-    if not 0 < height <= EDGE or not 0 < width <= EDGE:
+    size = _last_two(facts.result or ())
+    if not all(0 < n <= EDGE for n in size):
         return None
     parts: list[Markup] = []
     for i, shape in enumerate(facts.shapes):
-        own = (1, 1, *shape)[-2:]
-        name = tag("figcaption", tag("b", shape_name(i)), soft(f" read as {tuple_text((height, width))}"))
+        name = tag("figcaption", tag("b", shape_name(i)), soft(f" read as {tuple_text(size)}"))
         parts += [soft("with")] if i else []
-        parts.append(tag("figure", name, _cells(own, (height, width)), class_=f"mt-s{i % COLOURS}"))
-    note = soft("filled: elements that exist; dashed: the same elements, read again (stride 0). The last two dimensions are drawn.")
-    return join([tag("div", *parts, class_="mt-stretch"), tag("div", note)])
+        parts.append(tag("figure", name, _cells(_last_two(shape), size), class_=f"mt-s{i % COLOURS}"))
+    note = "the last two dimensions; filled: elements that exist; dashed: the same elements, read again (stride 0)"
+    return join([tag("div", *parts, class_="mt-stretch"), tag("div", soft(note))])
+
+
+def _last_two(shape: tuple[int, ...]) -> tuple[int, int]:
+    height, width = (1, 1, *shape)[-2:]
+    return height, width
 
 
 def _cells(own: tuple[int, int], size: tuple[int, int]) -> Markup:

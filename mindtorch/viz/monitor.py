@@ -9,7 +9,7 @@ from .html import Markup, join, page, tag
 from .palette import COLOURS, number_text
 
 WIDTH, HEIGHT = 560.0, 130.0
-LEFT, BOTTOM = 58.0, 18.0  #: room for the numbers at the axes
+LEFT, BOTTOM = 64.0, 18.0  #: room for the numbers at the axes
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4", "10 4", "4 2 1 2", "3 6")  #: with the colour, they tell lines apart
 LINES = 8  #: in one plot at most: those with the largest last values
 
@@ -48,7 +48,8 @@ def progress_bar(done: int, total: int | None, elapsed: float, label: str) -> Ma
     """A bar that fills; striped where the end is not known."""
     share = None if not total else min(1.0, done / total)
     text = progress_text(done, total, elapsed, label)
-    fill = tag("span", class_="fill" + " unknown" * (share is None), style=f"width:{100 * (1 if share is None else share):.1f}%")
+    look = "fill unknown" if share is None else "fill"
+    fill = tag("span", class_=look, style=f"width:{100 if share is None else 100 * share:.1f}%")
     bar = tag(
         "span", fill, class_="mt-progressbar", role="progressbar", aria_label=label or "progress", aria_valuemin="0",
         aria_valuemax=total, aria_valuenow=done,
@@ -62,7 +63,8 @@ def progress_text(done: int, total: int | None, elapsed: float, label: str) -> s
     if total:
         parts[0] += f" ({done / total:.0%})"
     if done and elapsed > 0:
-        parts.append(f"{done / elapsed:.3g}/s")
+        rate = done / elapsed
+        parts.append(f"{rate:,.0f}/s" if rate >= 100 else f"{rate:.3g}/s")
         if total is not None and done < total:
             parts.append(f"{clock_text(elapsed / done * (total - done))} left")
         else:
@@ -79,8 +81,8 @@ def clock_text(seconds: float) -> str:
 
 def plot(title: str, lines: Sequence[Series]) -> Markup:
     """Numbers by step as lines. What is not finite leaves a gap and is counted."""
-    order = sorted(lines, key=lambda series: -abs(series.points[-1][1]) if math.isfinite(series.points[-1][1]) else -math.inf)
-    chosen = [series for series in lines if series in order[:LINES]]
+    largest = sorted(lines, key=_size, reverse=True)[:LINES]
+    chosen = [series for series in lines if series in largest]
     finite = [(step, value) for series in chosen for step, value in series.points if math.isfinite(value)]
     steps = [step for series in chosen for step, _ in series.points]
     values = [value for _, value in finite] or [0.0]
@@ -94,6 +96,12 @@ def plot(title: str, lines: Sequence[Series]) -> Markup:
         viewBox=f"0 0 {WIDTH + LEFT + 6:.0f} {HEIGHT + BOTTOM + 10:.0f}",
     )  # fmt: skip
     return tag("figure", tag("figcaption", tag("b", title), *names), svg)
+
+
+def _size(series: Series) -> float:
+    """How large the last number is; one that is not finite comes first."""
+    last = series.points[-1][1]
+    return abs(last) if math.isfinite(last) else math.inf
 
 
 def _name(series: Series, i: int, several: bool) -> Markup:
@@ -138,7 +146,7 @@ def _axes(frame: tuple[float, float, float, float]) -> list[Markup]:
         y = _at(first, value, frame)[1]
         parts.append(tag("line", class_="rule", x1=LEFT, x2=LEFT + WIDTH, y1=f"{y:.1f}", y2=f"{y:.1f}"))
         parts.append(tag("text", f"{value:.3g}", class_="value", x=LEFT - 6, y=f"{y + 4:.1f}"))
-    for step, anchor in dict.fromkeys(((first, "first"), (last, "last"))):
+    for step, anchor in {first: "first", last: "last"}.items():
         x = _at(step, low, frame)[0]
         parts.append(tag("text", f"step {step:g}", class_=anchor, x=f"{x:.1f}", y=HEIGHT + BOTTOM + 4))
     return parts

@@ -18,9 +18,7 @@ class _StepPicture(Picture):
         super().__init__(facts)
         self.ran = {step.node: step for step in taken}
         self.last = taken[-1].node if taken else 0
-        self.waits = {
-            node: sum(source in self.ran for source in found) for node, found in self.sources.items() if node not in self.ran
-        }
+        self.arrived = {node: sum(source in self.ran for source in found) for node, found in self.sources.items()}
 
     def shown(self) -> list[int]:
         """The operators that are drawn: all of a small graph, of a larger one those near the last that ran."""
@@ -37,10 +35,12 @@ class _StepPicture(Picture):
         look = "leaf" if node.variable else ""
         if step is not None:
             mark, state = ("▶", "now") if node.identity == self.last else ("✓", "done")
-            return Box(f"{mark} {first}", _outcome(step), _said(step), f"{look} {state}{' freed' * bool(step.freed)}".strip())
-        have = self.waits.get(node.identity, 0)
+            look += f" {state}" + " freed" * bool(step.freed)
+            return Box(f"{mark} {first}", _outcome(step), f"step {step.number}: {step.name}", look)
+        have = self.arrived.get(node.identity, 0)
         if have:
-            return Box(f"{'●' * have}{'○' * (many - have)} {first}", f"{have} of {many} gradients arrived", kept, f"{look} due".strip())
+            marks = "●" * have + "○" * (many - have)
+            return Box(f"{marks} {first}", f"{have} of {many} arrived", kept, f"{look} due")
         return Box(first, kept, first, look)
 
 
@@ -71,32 +71,33 @@ def _values(gradient: GradientFacts | None) -> Markup:
         return soft("no gradient")
     total = gradient.statistics.total if gradient.statistics else 0
     few = ", ".join(map(number_text, gradient.values)) + ", …" * (total > len(gradient.values))
-    return join([mono(type_text(gradient.dtype, gradient.shape)), soft(_range(gradient)), mono(f"[{few}]") if few else None], " ")
-
-
-def _said(step: StepFacts) -> str:
-    return f"step {step.number}: {step.name}"
+    type_ = mono(type_text(gradient.dtype, gradient.shape))
+    return join([type_, soft(_range(gradient)), mono(f"[{few}]") if few else None], " ")
 
 
 def stepper_page(facts: GraphFacts, taken: Sequence[StepFacts], total: int, error: str = "") -> Markup:
     """The graph after the steps ``taken`` of ``total``, and what the last of them did."""
     picture = _StepPicture(facts, taken)
-    drawn = tag("div", picture.draw(picture.shown(), stepper_summary(taken, total)), class_="mt-scroll", tabindex="0")
-    wrong = tag("div", f"⚠ RuntimeError: {error}", class_="mt-alert") if error else None
-    said = tag("div", stepper_summary(taken, total), class_="mt-summary")
-    inner = (said, wrong, _last(picture, taken), drawn, _legend())
+    summary = stepper_summary(facts, taken, total)
+    drawn = tag("div", picture.draw(picture.shown(), summary), class_="mt-scroll", tabindex="0")
+    wrong = tag("div", f"⚠ {error}", class_="mt-alert") if error else None
+    beside = tag("div", drawn, _last(picture, taken), class_="mt-beside")
+    inner = (tag("div", summary, class_="mt-summary"), wrong, beside, _legend())
     return page(tag("div", *inner, class_="mt-box"), kind="stepper", sheet="widgets")
 
 
-def stepper_summary(taken: Sequence[StepFacts], total: int) -> str:
+def stepper_summary(facts: GraphFacts, taken: Sequence[StepFacts], total: int) -> str:
     """Where backward is, in one line."""
     if not taken:
         return f"step 0 of {total}: nothing ran yet; the gradient of the result itself comes first"
     last = taken[-1]
-    did = "added to the leaf's grad" if last.is_leaf else "passed its gradients on"
+    leaf = next((node.variable for node in facts.nodes if node.identity == last.node), "a leaf")
+    did = f"{last.name} passed its gradients on"
+    if last.is_leaf:
+        did = f"a gradient was added to the grad of {leaf}"
     freed = f", let go of {', '.join(saved.tensor or saved.name for saved in last.freed)}" if last.freed else ""
     end = " · backward is complete" if len(taken) == total else ""
-    return f"step {len(taken)} of {total}: {last.name} {did}{freed}{end}"
+    return f"step {len(taken)} of {total}: {did}{freed}{end}"
 
 
 def _last(picture: Picture, taken: Sequence[StepFacts]) -> Markup | None:
@@ -106,7 +107,8 @@ def _last(picture: Picture, taken: Sequence[StepFacts]) -> Markup | None:
     rows = [row("comes in", "", _values(gradient)) for gradient in step.arrived]
     for goal, _, gradient in step.sent:
         node = picture.nodes.get(goal)
-        rows.append(row("goes to", tag("b", node_lines(node)[0]) if node else soft("a node not drawn"), _values(gradient)))
+        name = tag("b", node_lines(node)[0]) if node else soft("a node not drawn")
+        rows.append(row("goes to", name, _values(gradient)))
     if step.is_leaf:
         rows.append(row("the leaf's grad is", "", _values(step.total)))
     for saved in step.freed:
@@ -115,13 +117,16 @@ def _last(picture: Picture, taken: Sequence[StepFacts]) -> Markup | None:
 
 
 def _legend() -> Markup:
-    marks = (("▶", "runs now"), ("✓", "ran"), ("●○", "gradients arrived, and those still to come"), ("dashed", "let go of what it kept"))
+    marks = (
+        ("▶", "ran last"), ("✓", "ran before"), ("●○", "gradients that arrived, and those to come"),
+        ("dashed", "let go of what it kept"),
+    )  # fmt: skip
     return tag("div", join((join([tag("b", mark), " ", text]) for mark, text in marks), " · "), class_="mt-soft")
 
 
 def stepper_text(facts: GraphFacts, taken: Sequence[StepFacts], total: int, error: str = "") -> str:
     """The same for a terminal."""
     names = {node.identity: node_lines(node)[0] for node in facts.nodes}
-    lines = [stepper_summary(taken, total)]
+    lines = [stepper_summary(facts, taken, total)]
     lines += [f"{step.number:>4}  {names.get(step.node, step.name)}  {_outcome(step)}" for step in taken]
-    return "\n".join([*lines, f"RuntimeError: {error}"] if error else lines)
+    return "\n".join([*lines, error] if error else lines)

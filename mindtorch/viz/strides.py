@@ -22,7 +22,8 @@ def strides_page(facts: StrideFacts, read: int | None = None) -> Markup:
         tag(
             "div", tag("div", mono(call_text(facts)), class_="mt-head"), refused,
             tag("div", strides_summary(facts), class_="mt-summary"),
-            _title("storage", "each cell is an element: its position, and below it when it is read"), _storage(facts, done),
+            _title("storage", "each cell is an element: its position, and below it when it is read"),
+            _storage(facts, done),
             _title("tensor", f"where each element lies: {formula(facts)}"), _tensor(facts, done), class_="mt-box",
         ),
         kind="strides", sheet="widgets",
@@ -31,14 +32,15 @@ def strides_page(facts: StrideFacts, read: int | None = None) -> Markup:
 
 def call_text(facts: StrideFacts) -> str:
     """The layout as a call."""
-    return f"x.as_strided(size={tuple_text(facts.shape)}, stride={tuple_text(facts.stride)}, storage_offset={facts.offset})"
+    layout = f"size={tuple_text(facts.shape)}, stride={tuple_text(facts.stride)}"
+    return f"x.as_strided({layout}, storage_offset={facts.offset})"
 
 
 def formula(facts: StrideFacts) -> str:
     """Where the element at an index lies."""
     letters = LETTERS[: len(facts.stride)]
     terms = [f"{step}·{letter}" for letter, step in zip(letters, facts.stride, strict=False)]
-    return f"[{', '.join(letters)}] → {' + '.join([str(facts.offset), *terms])}"
+    return f"[{', '.join(letters)}] → {' + '.join([str(facts.offset), *terms])}".replace("+ -", "- ")
 
 
 def strides_summary(facts: StrideFacts) -> str:
@@ -95,7 +97,7 @@ def _storage_cell(facts: StrideFacts, position: int, done: int) -> Markup:
     orders = [order for order in facts.orders.get(position, ()) if order < done]
     inside = 0 <= position < facts.storage
     kinds = {
-        "out": not inside, "read": bool(orders), "again": len(orders) > 1, "now": done - 1 in orders, "gap": not (inside or orders),
+        "out": not inside, "read": bool(orders), "again": len(orders) > 1, "now": done - 1 in orders,
     }  # fmt: skip
     below = f"#{orders[0]}" if len(orders) == 1 else f"×{len(orders)}" if orders else "·"
     who = ", ".join(f"#{order} {shape_text(facts.index(order))}" for order in orders[:8]) or "not read"
@@ -122,24 +124,23 @@ def _grid(facts: StrideFacts, prefix: tuple[int, ...], done: int) -> Markup:
     rows = []
     for r in shown_indices(height, 6):
         side = tag("th", "⋮" if r is None else r, scope="row")
-        cells = (tag("td", "…", class_="gap") if None in (r, c) else _cell(facts, (*prefix, r, c), done) for c in columns)
-        rows.append(tag("tr", side, *cells))
+        rows.append(tag("tr", side, *(_cell(facts, (*prefix, r, c), done) for c in columns)))
     caption = tag("caption", f"[{', '.join(map(str, prefix))}, :, :]") if prefix else None
     return tag("table", caption, tag("thead", head), tag("tbody", *rows), class_="mt-layout mt-s0")
 
 
 def _cell(facts: StrideFacts, index: tuple[int | None, ...], done: int) -> Markup:
-    index = index[max(0, 2 - len(facts.shape)):]
+    shown = [i for i in index[max(0, 2 - len(facts.shape)):] if i is not None]
     order = 0
-    for i, size in zip(index, facts.shape, strict=True):
-        order = order * size + (i or 0)
-    if order >= len(facts.positions):
+    for i, size in zip(shown, facts.shape, strict=False):
+        order = order * size + i
+    if None in index or order >= len(facts.positions):
         return tag("td", "…", class_="gap")
     position = facts.positions[order]
     inside = 0 <= position < facts.storage
     read = order < done
     kinds = {"out": not inside, "read": read, "again": read and position in facts.repeated, "now": order == done - 1}
-    title = f"{shape_text([i or 0 for i in index])} is read as #{order} from position {position}"
+    title = f"{shape_text(shown)} is read as #{order} from position {position}"
     text = join(["" if inside else "⚠", position])
     return tag("td", text, class_=_classes(kinds), title=title)
 

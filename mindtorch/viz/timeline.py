@@ -8,7 +8,7 @@ from ..introspect import Span, Timeline
 from .html import Markup, join, page, row, table, tag
 from .palette import mono, soft
 
-MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "⧖", "sync": "‖", "free": "✕"}
+MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕"}
 SPANS = 400  #: that are drawn at most
 UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
@@ -38,7 +38,8 @@ def timeline_text(timeline: Timeline, at: int | None = None) -> str:
     lines = [f"{len(spans)} spans" if at is None else f"at {time_text(at - timeline.start)}: {len(spans)} spans"]
     for span in spans:
         times = f"{time_text(span.start - timeline.start)} to {time_text(span.end - timeline.start)}"
-        lines.append(f"{span.lane}  {MARKS.get(span.kind, '')} {span.kind} {span.name}  {times}  {span.detail}".rstrip())
+        what = f"{MARKS.get(span.kind, '')} {span.kind} {span.name}"
+        lines.append(f"{span.lane}  {what}  {times}  {span.detail}".rstrip())
     return "\n".join(lines)
 
 
@@ -100,7 +101,8 @@ def _span(span: Span, level: int, start: int, end: int, at: int | None, zero: in
 
 
 def _legend() -> Markup:
-    return tag("div", *(tag("span", tag("span", mark, class_=f"span {kind}"), kind) for kind, mark in MARKS.items()), class_="mt-legend")
+    marks = (tag("span", tag("span", mark, class_=f"span {kind}"), kind) for kind, mark in MARKS.items())
+    return tag("div", *marks, class_="mt-legend")
 
 
 def _going_on(timeline: Timeline, at: int) -> Markup:

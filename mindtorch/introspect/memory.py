@@ -1,0 +1,174 @@
+"""Memory, device by device: live storages, what the caching allocator holds for them, and what is freed later."""
+from __future__ import annotations
+
+import gc
+from collections.abc import Iterable, Mapping
+from dataclasses import dataclass, field
+from typing import Any
+
+from .._backends.npu.allocator import Allocator, Block, allocator_of, memory_info
+from .._backends.npu.runtime import _Runtime, runtimes
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .._storage import UntypedStorage
+from .identity import known_storage, storage_number
+from .npu import stream_name
+from .tensor import address_of
+
+STATES = ("in use", "workspace", "waiting", "free")  #: of blocks
+
+
+@dataclass(frozen=True)
+class StorageUse:
+    """A live storage of ``bytes`` bytes, seen by ``tensors`` live tensors, of which those in ``names`` have one.
+
+    ``number`` is that of pictures, None if no tensor that sees it has a name.
+    """
+
+    device: str
+    address: int
+    bytes: int
+    tensors: int
+    names: tuple[str, ...]
+    number: int | None
+
+
+@dataclass(frozen=True)
+class BlockFacts:
+    """A piece of a segment, of ``bytes`` bytes of which ``requested`` were asked for, for work on ``stream``.
+
+    ``state`` is one of ``STATES``: in use by storages, in use by nothing that Python holds (a workspace, a generator's
+    state), given back but waiting for other streams that use it, or free. ``storages`` lie in it; ``deferred`` of its bytes
+    are free for its own stream only, until the stream has run what may use them.
+    """
+
+    address: int
+    bytes: int
+    requested: int
+    stream: str
+    state: str
+    storages: tuple[StorageUse, ...] = ()
+    deferred: int = 0
+
+
+@dataclass(frozen=True)
+class SegmentFacts:
+    """Memory that the allocator took from the device in one piece, and its blocks in the order of their addresses."""
+
+    address: int
+    bytes: int
+    blocks: tuple[BlockFacts, ...]
+
+
+@dataclass(frozen=True)
+class DeferredFree:
+    """Memory that was given back while ``pending`` operators of ``stream`` may still use it."""
+
+    address: int
+    bytes: int
+    stream: str
+    pending: int
+
+
+@dataclass(frozen=True)
+class MemoryFacts:
+    """A device's memory. ``statistics`` are ``torch.npu.memory_stats()``, ``free`` and ``total`` the device's own bytes.
+
+    The CPU has storages only: its memory is the operating system's.
+    """
+
+    device: str
+    storages: tuple[StorageUse, ...]
+    segments: tuple[SegmentFacts, ...] = ()
+    deferred: tuple[DeferredFree, ...] = ()
+    statistics: Mapping[str, int] = field(default_factory=dict)
+    free: int = 0
+    total: int = 0
+
+    @property
+    def storage_bytes(self) -> int:
+        """Of all live storages."""
+        return sum(storage.bytes for storage in self.storages)
+
+    @property
+    def allocated(self) -> int:
+        """Bytes of blocks in use, ``torch.npu.memory_allocated()``."""
+        return sum(b.bytes for segment in self.segments for b in segment.blocks if b.state in ("in use", "workspace"))
+
+    @property
+    def reserved(self) -> int:
+        """Bytes of segments, ``torch.npu.memory_reserved()``."""
+        return sum(segment.bytes for segment in self.segments)
+
+
+def memory_facts(names: Mapping[int, str] | None = None) -> tuple[MemoryFacts, ...]:
+    """The memory of the CPU and of every NPU that was started. ``names`` are the tensors' names by ``id``.
+
+    Waits for nothing. Tensors and storages are found through the garbage collector, so none is missed.
+    """
+    uses = _storages(names or {})
+    cpu = MemoryFacts("cpu", tuple(use for use in uses if use.device == "cpu"))
+    return cpu, *(_of_npu(device, uses) for device in sorted(runtimes(), key=lambda device: device.device_id))
+
+
+def _storages(names: Mapping[int, str]) -> list[StorageUse]:
+    """All live storages that have memory, the largest first."""
+    objects = gc.get_objects()
+    tensors = [item for item in objects if item.__class__ in TENSOR_TYPES]
+    owners: dict[int, Any] = {id(item): item for item in objects if item.__class__ is UntypedStorage}
+    seen: dict[int, list[Any]] = {key: [] for key in owners}
+    for tensor in tensors:
+        storage = known_storage(tensor)
+        owner = tensor if storage is None else storage  # nobody has asked for the storage of this array yet
+        owners[id(owner)] = owner
+        seen.setdefault(id(owner), []).append(tensor)
+    uses = (_use(owner, seen[key], names) for key, owner in owners.items())
+    return sorted((use for use in uses if use.bytes and use.device != "meta"), key=lambda use: (-use.bytes, use.address))
+
+
+def _use(owner: Any, tensors: list[Any], names: Mapping[int, str]) -> StorageUse:
+    if owner.__class__ is UntypedStorage:
+        device, nbytes, address = str(owner.device), owner.nbytes(), owner.data_ptr()
+    else:
+        device, nbytes, address = str(owner._device), owner.numel() * owner._dtype.itemsize, address_of(owner)
+    named = [tensor for tensor in tensors if id(tensor) in names]
+    number = storage_number(named[0]) if named else None
+    return StorageUse(device, address, nbytes, len(tensors), tuple(sorted(names[id(t)] for t in named)), number)
+
+
+def _of_npu(device: _Runtime, uses: Iterable[StorageUse]) -> MemoryFacts:
+    allocator = allocator_of(device)
+    mine = tuple(use for use in uses if use.device == device.name)
+    with allocator.lock:  # so that statistics and blocks are of one moment
+        statistics = allocator.statistics()
+        segments = allocator.segments()
+        deferred = _deferred(device, segments)
+        found = tuple(_segment(allocator, blocks, mine, deferred) for blocks in segments)
+    free, total = memory_info(device)
+    return MemoryFacts(device.name, mine, found, deferred, statistics, free, total)
+
+
+def _deferred(device: _Runtime, segments: list[list[Block]]) -> tuple[DeferredFree, ...]:
+    """What was given back and not handed out again, while its stream has not got so far."""
+    spans = [(block.ptr, block.ptr + block.size) for blocks in segments for block in blocks if block.free]
+    found = []
+    for queue in list(device.queues):
+        for address, (number, nbytes) in sorted(queue.freed.items()):
+            pending = len(queue.pending(number))
+            parts = ((max(start, address), min(end, address + nbytes)) for start, end in spans if pending)
+            found += [DeferredFree(low, high - low, stream_name(queue), pending) for low, high in parts if low < high]
+    return tuple(found)
+
+
+def _segment(allocator: Allocator, blocks: list[Block], uses: Iterable[StorageUse],
+             deferred: Iterable[DeferredFree]) -> SegmentFacts:
+    found = []
+    for block in blocks:
+        inside = range(block.ptr, block.ptr + block.size)
+        storages = tuple(use for use in uses if use.address in inside) if not block.free else ()
+        state = "free" if block.free else "in use" if storages else "workspace"
+        if not block.free and block.ptr not in allocator.live:
+            state = "waiting"
+        late = sum(free.bytes for free in deferred if free.address in inside) if block.free else 0
+        found.append(BlockFacts(block.ptr, block.size, block.requested if state in ("in use", "workspace") else 0,
+                                stream_name(block.queue), state, storages, late))
+    return SegmentFacts(blocks[0].segment, sum(block.bytes for block in found), tuple(found))

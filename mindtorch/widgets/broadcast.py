@@ -1,0 +1,88 @@
+"""The broadcasting explorer: shapes that are typed, aligned from the right."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ipywidgets import Button, HBox, Layout, Text, VBox
+
+from ..introspect import BroadcastFacts, broadcast_facts, parse_shape
+from ..viz import broadcast_page, broadcast_text
+from ..viz.broadcast import shape_name
+from ..viz.html import Markup, page, tag
+from ..viz.palette import tuple_text
+from .base import NAMES, Explorer
+
+MOST = 6  #: shapes
+
+
+class BroadcastExplorer(Explorer):
+    """See ``broadcast_explorer``. ``shapes`` are the text fields, ``more`` and ``fewer`` the buttons."""
+
+    def __init__(self, *shapes: Any):
+        given = [tuple(getattr(shape, "shape", shape)) for shape in shapes] or [(3, 1), (4,)]
+        if len(given) > MOST:
+            raise ValueError(f"the broadcasting explorer shows {MOST} shapes at most, not {len(given)}")
+        broadcast_facts(*given)
+        texts = [*map(tuple_text, given), *[""] * MOST][:MOST]
+        self.fields = [
+            Text(text, description=shape_name(i), style=NAMES, layout=Layout(width="17rem"))
+            for i, text in enumerate(texts)
+        ]
+        self._count = len(given)
+        self.more = Button(description="one more shape")
+        self.fewer = Button(description="one less")
+        self.more.on_click(lambda _: self._resize(1))
+        self.fewer.on_click(lambda _: self._resize(-1))
+        self._fields = VBox()
+        self.arrange()
+        super().__init__([self._fields, HBox([self.more, self.fewer])], self.fields)
+
+    def _resize(self, step: int) -> None:
+        with self.one_change():
+            self._count = min(MOST, max(1, self._count + step))
+            self.fields[self._count - 1].value = self.fields[self._count - 1].value or "(1,)"
+
+    def arrange(self) -> None:
+        self._fields.children = self.fields[: self._count]
+        self.more.disabled, self.fewer.disabled = self._count == MOST, self._count == 1
+
+    @property
+    def facts(self) -> BroadcastFacts:
+        """How the shapes broadcast.
+
+        Raises:
+            ValueError: if one of the fields holds no shape.
+        """
+        found = []
+        for i, field in enumerate(self.fields[: self._count]):
+            try:
+                found.append(parse_shape(field.value))
+            except ValueError as error:
+                raise ValueError(f"{shape_name(i)}: {error}") from None
+        return broadcast_facts(*found)
+
+    def page(self) -> Markup:
+        try:
+            return broadcast_page(self.facts)
+        except ValueError as error:
+            said = tag("div", f"⚠ {error}", class_="mt-alert")
+            return page(tag("div", said, class_="mt-box"), kind="broadcast", sheet="widgets")
+
+    def text(self) -> str:
+        try:
+            return broadcast_text(self.facts)
+        except ValueError as error:
+            return str(error)
+
+
+def broadcast_explorer(*shapes: Sequence[int]) -> BroadcastExplorer:
+    """Type shapes, and see how they broadcast: dimensions aligned from the right, where 1s stretch, what does not match
+    and PyTorch's error.
+
+    ``shapes`` are up to six shapes, or tensors whose shapes are meant; (3, 1) and (4,) if none is given.
+
+    Raises:
+        ValueError: if there are too many, or a size is negative.
+    """
+    return BroadcastExplorer(*shapes)

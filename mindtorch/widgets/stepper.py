@@ -1,0 +1,73 @@
+"""The backward stepper: one node of the graph a click."""
+from __future__ import annotations
+
+from collections.abc import Mapping
+from contextlib import suppress
+from typing import Any
+
+from IPython import get_ipython
+from ipywidgets import Button, HBox, IntSlider, Layout
+
+from ..introspect import BackwardSteps, StepFacts, named_tensors
+from ..viz import stepper_page, stepper_text
+from ..viz.html import Markup
+from .base import NAMES, Explorer
+
+
+class BackwardStepper(Explorer):
+    """See ``backward_stepper``. ``forward`` and ``rest`` are the buttons, ``shown`` the slider, ``steps`` what runs."""
+
+    def __init__(self, loss: Any, gradient: Any = None, retain_graph: bool = False,
+                 named: Mapping[str, Any] | None = None):
+        self.steps = BackwardSteps(loss, gradient, retain_graph, _names() if named is None else named)
+        self.forward = Button(description="run one node", button_style="primary", icon="step-forward")
+        self.rest = Button(description="run the rest", icon="fast-forward")
+        self.shown = IntSlider(0, min=0, max=0, description="look at step", style=NAMES, layout=Layout(width="26rem"))
+        self.forward.on_click(lambda _: self.run(1))
+        self.rest.on_click(lambda _: self.run(self.steps.total))
+        super().__init__([HBox([self.forward, self.rest, self.shown])], [self.shown])
+
+    def run(self, count: int = 1) -> None:
+        """Run so many nodes more, if there are as many. An error that a node raises is shown."""
+        with self.one_change():
+            with suppress(Exception):  # which the picture shows: ``steps.error``
+                for _ in range(count):
+                    if self.steps.step() is None:
+                        break
+            done = len(self.steps.taken)
+            self.shown.max = self.shown.value = done
+            self.forward.disabled = self.rest.disabled = self.steps.finished
+
+    @property
+    def facts(self) -> list[StepFacts]:
+        """The steps up to the one that is looked at."""
+        return self.steps.taken[: self.shown.value]
+
+    def page(self) -> Markup:
+        return stepper_page(self.steps.graph, self.facts, self.steps.total, self._error())
+
+    def text(self) -> str:
+        return stepper_text(self.steps.graph, self.facts, self.steps.total, self._error())
+
+    def _error(self) -> str:
+        return self.steps.error if self.shown.value == self.shown.max else ""
+
+
+def _names() -> dict[str, Any]:
+    """The notebook's tensors by name."""
+    shell = get_ipython()
+    return {} if shell is None else dict(named_tensors(shell.user_ns))
+
+
+def backward_stepper(loss: Any, gradient: Any = None, retain_graph: bool = False,
+                     named: Mapping[str, Any] | None = None) -> BackwardStepper:
+    """``loss.backward(gradient, retain_graph)`` one node a click: gradients arrive, saved tensors are let go of.
+
+    The gradients in the end are those of ``backward``. ``named`` are tensors by name, the notebook's if not given. It
+    keeps the graph alive until the last step, as the loss does.
+
+    Raises:
+        ValueError: if the tensor has no graph.
+        RuntimeError: as ``backward`` does, if a gradient is needed and not given.
+    """
+    return BackwardStepper(loss, gradient, retain_graph, named)

@@ -1,0 +1,67 @@
+"""The timeline scrubber: a cursor that moves through what the host and the streams did."""
+from __future__ import annotations
+
+from bisect import bisect_left, bisect_right
+
+from ipywidgets import Button, HBox, IntRangeSlider, IntSlider, Layout
+
+from ..introspect import Timeline
+from ..viz import timeline_page, timeline_text
+from ..viz.html import Markup
+from .base import NAMES, Explorer
+
+STEPS = 1000  #: of a slider
+
+
+class TimelineScrubber(Explorer):
+    """See ``timeline_scrubber``. ``at`` is the cursor, ``window`` what is shown, in nanoseconds since the start;
+    ``back`` and ``on`` are the buttons.
+    """
+
+    def __init__(self, timeline: Timeline):
+        if not isinstance(timeline, Timeline):
+            raise TypeError(f"the scrubber needs a Timeline, not {type(timeline).__name__}")
+        self.timeline = timeline
+        self._events = [time - timeline.start for time in timeline.events()]
+        length = max(1, timeline.end - timeline.start)
+        step = max(1, length // STEPS)
+        look = {"min": 0, "max": length, "step": step, "style": NAMES, "layout": Layout(width="36rem")}
+        self.at = IntSlider(0, description="time (ns)", **look)
+        self.window = IntRangeSlider(value=(0, length), description="show (ns)", **look)
+        self.back = Button(description="event before", icon="step-backward")
+        self.on = Button(description="next event", icon="step-forward")
+        self.back.on_click(lambda _: self._jump(bisect_left(self._events, self.at.value) - 1))
+        self.on.on_click(lambda _: self._jump(bisect_right(self._events, self.at.value)))
+        super().__init__([HBox([self.at, self.back, self.on]), self.window], [self.at, self.window])
+
+    def _jump(self, number: int) -> None:
+        """To an event, if there is one of that number; the window follows."""
+        if not 0 <= number < len(self._events):
+            return
+        with self.one_change():
+            self.at.value = self._events[number]
+            low, high = self.window.value
+            if not low <= self.at.value <= high:
+                low = max(0, min(self.at.value - (high - low) // 2, self.at.max - (high - low)))
+                self.window.value = low, low + (high - self.window.value[0])
+
+    @property
+    def time(self) -> int:
+        """The cursor's time, on the timeline's clock."""
+        return self.timeline.start + self.at.value
+
+    def page(self) -> Markup:
+        low, high = self.window.value
+        return timeline_page(self.timeline, self.time, (self.timeline.start + low, self.timeline.start + high))
+
+    def text(self) -> str:
+        return timeline_text(self.timeline, self.time)
+
+
+def timeline_scrubber(timeline: Timeline) -> TimelineScrubber:
+    """Move a cursor through a timeline, and see what the host and every stream did at that time.
+
+    Raises:
+        TypeError: if it is no ``introspect.Timeline``.
+    """
+    return TimelineScrubber(timeline)
