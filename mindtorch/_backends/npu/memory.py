@@ -167,7 +167,7 @@ def write(target: Tensor, source: Tensor, non_blocking: bool) -> None:
     with np.errstate(all="ignore"):
         real = values.real if values.dtype.kind == "c" and not target._dtype.is_complex else values
         array = np.ascontiguousarray(np.broadcast_to(real.astype(target._dtype.np, copy=False), tuple(target.shape)))
-    in_stream = non_blocking and source.is_pinned()
+    in_stream = non_blocking and source.is_pinned() and np.may_share_memory(array, values)  # what was converted is pageable
     if target.is_contiguous():
         address = memory_of(target).address + target._offset * target._dtype.itemsize
         to_device(memory_of(target), address, array, in_stream)
@@ -216,14 +216,15 @@ def read_in_stream(tensor: Tensor) -> Tensor:
 
 
 def _pinned_storage(nbytes: int) -> UntypedStorage:
-    """A CPU storage in page-locked memory (``aclrtMallocHost``), given back with it."""
+    """A CPU storage in page-locked memory (``aclrtMallocHost``), given back when nothing sees it any more."""
     device = get_runtime(runtime.thread.device)
     device.activate()
     pointer, code = runtime.acl.rt.malloc_host(max(nbytes, 1))
     check(code, "aclrtMallocHost", device.name)
-    data = np.ctypeslib.as_array((ctypes.c_uint8 * max(nbytes, 1)).from_address(pointer))[:nbytes]
-    storage = UntypedStorage(data=data)
-    storage._pinned = weakref.finalize(data, _free_host, runtime.acl, pointer)
+    buffer = (ctypes.c_uint8 * max(nbytes, 1)).from_address(pointer)
+    storage = UntypedStorage(data=np.ctypeslib.as_array(buffer)[:nbytes])
+    # The buffer lives as long as any array that sees it: a pending copy holds one, and so may the user.
+    storage._pinned = weakref.finalize(buffer, _free_host, runtime.acl, pointer)
     storage._pinned.atexit = False  # the runtime is gone by then, and its memory with it
     storage.resizable = False
     return storage

@@ -15,7 +15,10 @@ from typing import Any
 
 from ..._device import device as Device
 from . import activities, provider
-from .constants import ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_REPEATED_INIT, ACL_STREAM_STATUS_COMPLETE, ERROR_NAMES
+from .constants import (
+    ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_REPEATED_INIT, ACL_STREAM_STATUS_COMPLETE,
+    ERROR_NAMES,
+)  # fmt: skip
 
 acl: Any = None  #: pyACL's module; None until the first use, or what a test puts here
 _lock = threading.RLock()
@@ -191,6 +194,10 @@ class _Runtime:
         """The default stream's handle."""
         return self.queues[0].handle if self.queues else None
 
+    @stream.setter
+    def stream(self, handle: int) -> None:
+        self.queues[:1] = [Queue(self, handle, self._numbers())]
+
     def init(self) -> _Runtime:
         """Start ACL if nobody did, and make the device's context and default stream.
 
@@ -204,11 +211,11 @@ class _Runtime:
             code = acl.init()
             if code not in (ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_REPEATED_INIT):
                 check(code, "aclInit", self.name)
-            devices, code = rt.get_device_count()
-            check(code, "aclrtGetDeviceCount", self.name)
-            if self.device_id >= devices:
+            code = rt.set_device(self.device_id)
+            if code == ACL_ERROR_RT_INVALID_DEVICEID:
+                devices, _ = rt.get_device_count()
                 raise RuntimeError(f"invalid device ordinal: npu:{self.device_id}, but there are {devices} NPU devices")
-            check(rt.set_device(self.device_id), "aclrtSetDevice", self.name)
+            check(code, "aclrtSetDevice", self.name)
             self.context, code = rt.create_context(self.device_id)
             check(code, "aclrtCreateContext", self.name)
             self.initialized = True

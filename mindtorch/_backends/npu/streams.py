@@ -1,6 +1,7 @@
 """Streams and events: ``torch.npu.Stream``, ``torch.npu.Event``, and which stream a thread works on."""
 from __future__ import annotations
 
+import threading
 from types import TracebackType
 from typing import Any
 
@@ -39,7 +40,6 @@ class Stream:
         self._owned = _queue is None
         self.queue = _queue or get_runtime(device_index(device)).new_queue(priority)
         self.priority = priority
-        self._before: list[tuple[int, Queue]] = []
 
     @property
     def device(self) -> Device:
@@ -101,13 +101,23 @@ class Stream:
 
     def __enter__(self) -> Stream:
         index = self.device_index
-        self._before.append((thread.device, current_queue(index)))
+        _entered.before.append((thread.device, current_queue(index)))
         thread.queues[index] = self.queue
         thread.device = index
         return self
 
     def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
-        thread.device, thread.queues[self.device_index] = self._before.pop()
+        thread.device, thread.queues[self.device_index] = _entered.before.pop()
+
+
+class _Entered(threading.local):
+    """What a thread worked on before each block that it is in: its device, and its stream of the block's device."""
+
+    def __init__(self) -> None:
+        self.before: list[tuple[int, Queue]] = []
+
+
+_entered = _Entered()
 
 
 def default_stream(device: Any = None) -> Stream:
