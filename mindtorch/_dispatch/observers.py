@@ -24,7 +24,9 @@ _next = itertools.count().__next__
 
 @dataclass(frozen=True, slots=True)
 class TensorMeta:
-    """What is known of a tensor without looking at its data. Strides count elements; ``version`` is the write count."""
+    """What is known of a tensor without looking at its data. Strides count elements; ``version`` is the write count, and
+    ``counter`` tells which tensors share it (0 as long as nothing wrote to the memory or made a view of it).
+    """
 
     shape: tuple[int, ...]
     dtype: str
@@ -32,6 +34,8 @@ class TensorMeta:
     device: str
     requires_grad: bool
     identity: int
+    version: int = 0
+    counter: int = 0
 
     def __str__(self) -> str:
         return f"{self.dtype}[{', '.join(map(str, self.shape))}]"
@@ -165,8 +169,10 @@ def observe() -> Iterator[Trace]:
 def describe(value: Any) -> Any:
     """A tensor's metadata; lists of them for lists; everything else as it is."""
     if value.__class__ in TENSOR_TYPES:
+        cell = value._cell
+        version, counter = (0, 0) if cell is None else (cell[0], id(cell))
         return TensorMeta(tuple(value.shape), value._dtype.name, value._strides(), str(value._device), value.requires_grad,
-                          id(value))
+                          id(value), version, counter)
     if isinstance(value, (list, tuple)):
         return tuple(describe(item) for item in value)
     return value

@@ -3,11 +3,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..introspect import module_facts, module_name, names_of
+from ..introspect import module_facts, module_name, names_of, watch_writes
 from .._tensor import Tensor
 from ..nn import Module
 from ..viz import module_page, tensor_card
+from .cell_magics import CellMagics
+from .device_magics import DeviceMagics
 from .magics import MindtorchMagics
+from .why_magics import WhyMagics
+
+MAGICS = (MindtorchMagics, CellMagics, DeviceMagics, WhyMagics)
 
 
 def load(ip: Any) -> None:
@@ -30,20 +35,23 @@ def load(ip: Any) -> None:
     unload(ip)
     ip.display_formatter.mimebundle_formatter.for_type(Tensor, both)
     ip.display_formatter.formatters["text/html"].for_type(Module, tree)
-    magics = MindtorchMagics(ip)
-    ip.register_magics(magics)
-    ip.Completer.custom_matchers.append(magics.complete)
+    for made_of in MAGICS:
+        magics = made_of(ip)
+        ip.register_magics(magics)
+        ip.Completer.custom_matchers.append(magics.complete)
 
 
 def unload(ip: Any) -> None:
     """``%unload_ext mindtorch``."""
+    watch_writes(False)
     ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
     ip.display_formatter.formatters["text/html"].pop(Module, None)
-    magics = ip.magics_manager.registry.pop(MindtorchMagics.__name__, None)
-    if magics is None:
-        return
-    for kind, names in magics.magics.items():
-        for name in names:
-            ip.magics_manager.magics[kind].pop(name, None)
-    ip.configurables.remove(magics)
-    ip.Completer.custom_matchers.remove(magics.complete)
+    for made_of in MAGICS:
+        magics = ip.magics_manager.registry.pop(made_of.__name__, None)
+        if magics is None:
+            continue
+        for kind, names in magics.magics.items():
+            for name in names:
+                ip.magics_manager.magics[kind].pop(name, None)
+        ip.configurables.remove(magics)
+        ip.Completer.custom_matchers.remove(magics.complete)

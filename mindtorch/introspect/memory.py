@@ -113,8 +113,8 @@ def memory_facts(names: Mapping[int, str] | None = None) -> tuple[MemoryFacts, .
 def _storages(names: Mapping[int, str]) -> list[StorageUse]:
     """All live storages that have memory, the largest first."""
     objects = gc.get_objects()
-    tensors = [item for item in objects if item.__class__ in TENSOR_TYPES]
-    owners: dict[int, Any] = {id(item): item for item in objects if item.__class__ is UntypedStorage}
+    tensors = [item for item in objects if type(item) in TENSOR_TYPES]
+    owners: dict[int, Any] = {id(item): item for item in objects if type(item) is UntypedStorage}
     seen: dict[int, list[Any]] = {key: [] for key in owners}
     for tensor in tensors:
         storage = known_storage(tensor)

@@ -1,6 +1,7 @@
 """NPU tensors and streams, looked at without waiting for them."""
 from __future__ import annotations
 
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -11,10 +12,14 @@ from .._backends.npu.constants import ACL_MEMCPY_DEVICE_TO_HOST
 from .._backends.npu.memory import Memory
 from .._backends.npu.runtime import AclError, Queue, check, runtimes
 from .identity import known_storage
-from .tensor import Pending, sources
+from .tensor import Pending, Source, sources
 
 
-class NpuSource:
+WHOLE = 1 << 20  #: bytes that are copied at once; of larger tensors only parts are
+PARTS, PART = 256, 400  #: of a large tensor that its statistics are made of, and elements of each at most
+
+
+class NpuSource(Source):
     """How NPU tensors are looked at: their stream is asked, not waited for, and their memory is copied once it is idle.
 
     That an operator failed is known to the host only when somebody synchronises: until then, and afterwards, its output
@@ -36,20 +41,61 @@ class NpuSource:
         Raises:
             AclError: if the device refuses the copy.
         """
-        memory = _memory(tensor)
-        if memory is None or memory.pending() is not None:
-            return None
-        shape, stride = tuple(tensor.shape), tensor._strides()
-        dtype = tensor._dtype.np
-        if not tensor.numel():
-            return np.empty(shape, dtype)
-        reach = 1 + sum((n - 1) * step for n, step in zip(shape, stride, strict=True))
-        flat = np.empty(reach, dtype)
-        address = memory.address + tensor._offset * dtype.itemsize
-        memory.device.activate()
-        code = runtime.acl.rt.memcpy(flat.ctypes.data, flat.nbytes, address, flat.nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
-        check(code, "aclrtMemcpy", memory.device.name)
-        return np.lib.stride_tricks.as_strided(flat, shape, [step * dtype.itemsize for step in stride], writeable=False)
+        memory = _idle_memory(tensor)
+        return None if memory is None else _copied(memory, tensor, tensor._offset, tuple(tensor.shape), tensor._strides())
+
+    def sample(self, tensor: Any) -> np.ndarray | None:
+        """The values or, where they lie in more than ``WHOLE`` bytes, ``PARTS`` runs of them along the shortest stride."""
+        memory = _idle_memory(tensor)
+        dims = sorted(((step, n) for step, n in zip(tensor._strides(), tensor.shape, strict=True) if step and n > 1), reverse=True)
+        if memory is None or not dims or _reach(dims) * tensor._dtype.itemsize <= WHOLE:
+            return self.values(tensor)
+        *outer, (inner, length) = dims
+        run = min(length, PART)
+        count = prod(n for _, n in outer) * (length // run)
+        found = []
+        for place in np.unique(np.linspace(0, count - 1, min(PARTS, count)).astype(np.int64)).tolist():
+            place, piece = divmod(place, length // run)
+            start = tensor._offset + piece * run * inner
+            for step, n in reversed(outer):
+                place, i = divmod(place, n)
+                start += i * step
+            found.append(_copied(memory, tensor, start, (run,), (inner,)))
+        return np.concatenate(found)
+
+    def elements(self, tensor: Any, indices: list[tuple[int, ...]]) -> list[Any] | None:
+        """The elements at some indices: out of a copy of all, or one by one of a large tensor."""
+        memory, strides = _idle_memory(tensor), tensor._strides()
+        dims = [(step, n) for step, n in zip(strides, tensor.shape, strict=True)]
+        if memory is None or _reach(dims) * tensor._dtype.itemsize <= WHOLE:
+            return super().elements(tensor, indices)
+        places = (tensor._offset + sum(i * step for i, step in zip(index, strides, strict=True)) for index in indices)
+        return [_copied(memory, tensor, place, (), ()).item() for place in places]
+
+
+def _reach(dims: list[tuple[int, int]]) -> int:
+    """How many elements of memory a tensor of these strides and sizes spans."""
+    return 1 + sum((n - 1) * step for step, n in dims)
+
+
+def _copied(memory: Memory, tensor: Any, start: int, shape: tuple[int, ...], strides: tuple[int, ...]) -> np.ndarray:
+    """Elements of the tensor's memory from ``start`` on, by a copy that no stream knows of (``aclrtMemcpy``)."""
+    dtype = tensor._dtype.np
+    if not prod(shape):
+        return np.empty(shape, dtype)
+    flat = np.empty(_reach(list(zip(strides, shape, strict=True))), dtype)
+    address = memory.address + start * dtype.itemsize
+    memory.device.activate()
+    code = runtime.acl.rt.memcpy(flat.ctypes.data, flat.nbytes, address, flat.nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
+    check(code, "aclrtMemcpy", memory.device.name)
+    steps = [step * dtype.itemsize for step in strides]
+    return np.lib.stride_tricks.as_strided(flat, shape, steps, writeable=False)
+
+
+def _idle_memory(tensor: Any) -> Memory | None:
+    """The memory under a tensor, unless something that writes it is pending."""
+    memory = _memory(tensor)
+    return None if memory is None or memory.pending() is not None else memory
 
 
 def _memory(tensor: Any) -> Memory | None:

@@ -17,7 +17,7 @@ from .._dispatch.local import local, set_grad_enabled, set_local
 from .graph import GraphFacts, Saved, graph_facts
 from .tensor import Statistics, statistics, values_without_waiting
 
-FEW = 6  #: values of a gradient that are noted
+FEW = 4  #: values of a gradient that are noted
 
 
 @dataclass(frozen=True)

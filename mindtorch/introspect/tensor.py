@@ -69,6 +69,15 @@ class Source(Protocol):
     def values(self, tensor: Any) -> np.ndarray | None:
         """The values as an array of the tensor's shape, which nobody keeps; None if they are not there yet."""
 
+    def sample(self, tensor: Any) -> np.ndarray | None:
+        """What statistics are made of: all values or, of a large tensor, an even sample of them, in any shape."""
+        return self.values(tensor)
+
+    def elements(self, tensor: Any, indices: list[tuple[int, ...]]) -> list[Any] | None:
+        """The values at some indices, as Python numbers."""
+        values = self.values(tensor)
+        return None if values is None else [values[index].item() for index in indices]
+
 
 sources: dict[str, Source] = {}  #: by device type; a device whose values NumPy can read needs none
 
@@ -116,7 +125,7 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None) -> TensorF
     """
     names = names or {}
     shape, stride = tuple(tensor.shape), tensor._strides()
-    storage, values = known_storage(tensor), values_without_waiting(tensor)
+    storage, values = known_storage(tensor), _sample_without_waiting(tensor)
     history = _history(tensor, names)
     elements = math.prod(shape)
     nbytes = elements * tensor._dtype.itemsize
@@ -145,7 +154,7 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None) -> TensorF
         inference=bool(tensor._keys & INFERENCE),
         kind=type(tensor).__name__,
         pending=pending_of(tensor),
-        statistics=None if values is None else statistics(values, tensor._dtype),
+        statistics=None if values is None else statistics(values, tensor._dtype, elements),
     )
 
 
@@ -193,6 +202,11 @@ def values_without_waiting(tensor: Any) -> np.ndarray | None:
     return tensor._array if source is None else source.values(tensor)
 
 
+def _sample_without_waiting(tensor: Any) -> np.ndarray | None:
+    source = None if tensor._keys & (PIPELINE | META) else sources.get(tensor._device.type)
+    return values_without_waiting(tensor) if source is None else source.sample(tensor)
+
+
 def address_of(tensor: Any) -> int:
     """Where the first element lies; 0 where there is no memory."""
     array, storage = tensor._array, known_storage(tensor)
@@ -212,8 +226,8 @@ def sample(array: np.ndarray) -> np.ndarray:
     return array[tuple(slice(None, None, step) for step in steps)]
 
 
-def statistics(array: np.ndarray, dtype: DType) -> Statistics:
-    """Statistics of the values, or of an even sample of ``SAMPLE`` of them."""
+def statistics(array: np.ndarray, dtype: DType, total: int | None = None) -> Statistics:
+    """Statistics of the values, or of an even sample of ``SAMPLE`` of them. ``array`` may be a sample of ``total`` already."""
     values = sample(array).ravel()
     with np.errstate(all="ignore"):
         if dtype.name == "bfloat16":
@@ -233,7 +247,7 @@ def statistics(array: np.ndarray, dtype: DType) -> Statistics:
         nans=nans,
         infinities=values.size - finite.size - nans,
         sampled=values.size,
-        total=array.size,
+        total=array.size if total is None else total,
     )
 
 
@@ -249,12 +263,20 @@ def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:
 
 def cells(tensor: Any, indices: list[tuple[int, ...]]) -> list[Cell]:
     """The elements at these indices, with where they lie. Values are None where they cannot be read now."""
-    values, stride, size = values_without_waiting(tensor), tensor._strides(), tensor._dtype.itemsize
+    values, stride, size = _elements_without_waiting(tensor, indices), tensor._strides(), tensor._dtype.itemsize
     start = address_of(tensor)
     found = []
-    for index in indices:
+    for number, index in enumerate(indices):
         steps = sum(i * st for i, st in zip(index, stride, strict=True))
         address = start + steps * size if start else 0
-        value = None if values is None else values[index].item()
+        value = None if values is None else values[number]
         found.append(Cell(index, tensor._offset + steps, address, value))
     return found
+
+
+def _elements_without_waiting(tensor: Any, indices: list[tuple[int, ...]]) -> list[Any] | None:
+    source = None if tensor._keys & (PIPELINE | META) else sources.get(tensor._device.type)
+    if source is not None:
+        return source.elements(tensor, indices)
+    values = values_without_waiting(tensor)
+    return None if values is None else [values[index].item() for index in indices]

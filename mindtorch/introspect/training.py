@@ -20,7 +20,7 @@ class Series:
 
 @dataclass(frozen=True)
 class TrainingFacts:
-    """The last ``step`` of ``total`` (None if unknown), ``elapsed`` seconds since the start, what was recorded.
+    """The last ``step`` of ``total`` (None if unknown), ``elapsed`` seconds from the start to it, what was recorded.
 
     ``series`` holds loss, lr and other single numbers, ``norms`` the gradients' norms by module.
     """
@@ -43,6 +43,7 @@ class TrainingRecord:
         self.first: int | None = None
         self.step: int | None = None
         self._started = time.monotonic()
+        self._elapsed = 0.0
         self._series: dict[str, list[tuple[int, float]]] = {}
         self._norms: dict[str, list[tuple[int, float]]] = {}
 
@@ -61,6 +62,7 @@ class TrainingRecord:
         found_norms = {name: float(value) for name, value in norms.items()}
         self.first = step if self.first is None else self.first
         self.step = step
+        self._elapsed = time.monotonic() - self._started
         for table, values in ((self._series, found), (self._norms, found_norms)):
             for name, value in values.items():
                 points = table.setdefault(name, [])
@@ -74,7 +76,7 @@ class TrainingRecord:
             tuple(Series(name, tuple(points)) for name, points in table.items())
             for table in (self._series, self._norms)
         )
-        return TrainingFacts(self.step, self.first, self.total, time.monotonic() - self._started, series, norms)
+        return TrainingFacts(self.step, self.first, self.total, self._elapsed, series, norms)
 
 
 def gradient_norms(module: Any) -> dict[str, float]:

@@ -111,7 +111,8 @@ def _waiting(facts: TensorFacts) -> Markup:
         queue.insert(0, soft("…"))
     place = f"recorded at {place_text(pending.file, pending.line)}" if pending.file else ""
     hint = f"recorded at {pending.file}:{pending.line}" if pending.file else None
-    queue.append(tag("b", mono(f"aten::{pending.operator}", hint)))
+    name = pending.operator if pending.queue.startswith("on ") else f"aten::{pending.operator}"  # a stream knows the device's own
+    queue.append(tag("b", mono(name, hint)))
     count = count_text(len(pending.before) + 1, "operator")
     return tag(
         "div", f"waits for {count} ", soft(f"{pending.queue}: "),

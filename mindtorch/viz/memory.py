@@ -4,13 +4,13 @@ from __future__ import annotations
 from collections.abc import Sequence
 from math import sqrt
 
-from ..introspect import BlockFacts, MemoryFacts, SegmentFacts, StorageUse
+from ..introspect import BlockFacts, DeferredFree, MemoryFacts, SegmentFacts, StorageUse
 from .html import Markup, join, page, row, table, tag
 from .palette import (
     chip, count_text, device_badge, device_class, mono, pending_mark, size_text, soft, storage_class, storage_letter,
 )  # fmt: skip
 
-STORAGES = 24  #: at most that are listed
+STORAGES = 12  #: at most that are listed
 BLOCKS = 48  #: of a segment at most that are drawn
 SEGMENTS = 24  #: at most that are drawn
 MARKS = {"in use": "█", "workspace": "▒", "waiting": "…", "free": "·"}
@@ -113,13 +113,26 @@ def _names(storage: StorageUse) -> str:
 
 
 def _deferred(facts: MemoryFacts) -> Markup | None:
+    """By stream: how much waits for how many operators."""
     if not facts.deferred:
         return None
-    rows = [row(mono(f"{free.address:#x}"), size_text(free.bytes), free.stream,
-                pending_mark(count_text(free.pending, "operator"))) for free in facts.deferred]  # fmt: skip
-    total = sum(free.bytes for free in facts.deferred)
-    caption = f"{size_text(total)} freed by the host, still needed by pending work"
-    return table(("address", "size", "stream", "waits for"), rows, caption)
+    rows = [
+        row(stream, size_text(sum(free.bytes for free in frees)), count_text(len(frees), "piece"), pending_mark(_waiting(frees)))
+        for stream, frees in _by_stream(facts.deferred).items()
+    ]  # fmt: skip
+    caption = "freed by the host, still needed by pending work: other streams get it later"
+    return table(("stream", "size", "pieces", "waits for"), rows, caption)
+
+
+def _by_stream(frees: Sequence[DeferredFree]) -> dict[str, list[DeferredFree]]:
+    found: dict[str, list[DeferredFree]] = {}
+    for free in frees:
+        found.setdefault(free.stream, []).append(free)
+    return found
+
+
+def _waiting(frees: Sequence[DeferredFree]) -> str:
+    return count_text(max(free.pending for free in frees), "operator")
 
 
 def _storages(facts: MemoryFacts) -> Markup:
@@ -163,9 +176,9 @@ def _lines(facts: MemoryFacts) -> list[str]:
         lines.append(f"  and {count_text(len(facts.segments) - SEGMENTS, 'more segment')}")
     if facts.segments:
         lines.append("  " + ", ".join(f"{mark} {state}" for state, mark in MARKS.items()))
-    for free in facts.deferred:
-        lines.append(f"  deferred free: {size_text(free.bytes)} at {free.address:#x}, "
-                     f"after {count_text(free.pending, 'operator')} of {free.stream}")
+    for stream, frees in _by_stream(facts.deferred).items():
+        size = size_text(sum(free.bytes for free in frees))
+        lines.append(f"  deferred frees: {size} in {count_text(len(frees), 'piece')}, after {_waiting(frees)} of {stream}")
     for storage in facts.storages[:STORAGES]:
         letter = "-" if storage.number is None else storage_letter(storage.number)
         lines.append(f"  {letter:>3} {size_text(storage.bytes):>10}  {_names(storage)}")

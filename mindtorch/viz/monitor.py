@@ -8,7 +8,7 @@ from ..introspect import Series, TrainingFacts
 from .html import Markup, join, page, tag
 from .palette import COLOURS, number_text
 
-WIDTH, HEIGHT = 560.0, 130.0
+WIDTH, HEIGHT = 330.0, 100.0
 LEFT, BOTTOM = 64.0, 18.0  #: room for the numbers at the axes
 DASHES = ("", "6 3", "2 3", "8 3 2 3", "1 4", "10 4", "4 2 1 2", "3 6")  #: with the colour, they tell lines apart
 LINES = 8  #: in one plot at most: those with the largest last values

@@ -47,8 +47,13 @@ class _StepPicture(Picture):
 def _outcome(step: StepFacts) -> str:
     if step.is_leaf:
         return "grad " + _brief(step.total)
-    freed = ", ".join(saved.tensor or saved.name for saved in step.freed)
+    freed = _freed(step)
     return f"{', '.join(map(_brief, step.arrived))}{' · freed ' + freed if freed else ''}"
+
+
+def _freed(step: StepFacts) -> str:
+    """The names of what a node let go of, each once."""
+    return ", ".join(dict.fromkeys(saved.tensor or saved.name for saved in step.freed))
 
 
 def _brief(gradient: GradientFacts | None) -> str:
@@ -95,7 +100,7 @@ def stepper_summary(facts: GraphFacts, taken: Sequence[StepFacts], total: int) -
     did = f"{last.name} passed its gradients on"
     if last.is_leaf:
         did = f"a gradient was added to the grad of {leaf}"
-    freed = f", let go of {', '.join(saved.tensor or saved.name for saved in last.freed)}" if last.freed else ""
+    freed = f", let go of {_freed(last)}" if last.freed else ""
     end = " · backward is complete" if len(taken) == total else ""
     return f"step {len(taken)} of {total}: {did}{freed}{end}"
 

@@ -6,41 +6,62 @@ from collections.abc import Sequence
 
 from ..introspect import Span, Timeline
 from .html import Markup, join, page, row, table, tag
-from .palette import mono, soft
+from .palette import count_text, device_class, mono, soft
 
 MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕"}
 SPANS = 400  #: that are drawn at most
+LISTED = 100  #: that are listed in a terminal at most
+TOLD = 8  #: moments of one mark that are told of
+CLOSE = 80  #: moments within this part of the window are one mark
+COLUMNS = 64  #: characters of a lane in a terminal
+CHARACTERS = {"enqueue": "-", "run": "█", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕"}
 UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
 
 def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, int] | None = None) -> Markup:
     """The lanes between the times of ``window`` (None: all), with a cursor ``at`` a time and what goes on there."""
     if not timeline.spans:
-        return page(tag("div", "nothing was recorded", class_="mt-soft"), kind="timeline", sheet="widgets")
+        return page(tag("div", "nothing was recorded", class_="mt-soft"), kind="timeline", sheet="timeline")
     start, end = _window(timeline, window)
     seen = [span for span in timeline.spans if span.end >= start and span.start <= end]
     longest = sorted(seen, key=lambda span: span.start - span.end)[:SPANS]
     drawn = sorted(longest, key=lambda span: span.start)
     lanes = [part for lane in timeline.lanes for part in _lane(lane, drawn, start, end, at, timeline.start)]
     left = f" · the {SPANS} longest of {len(seen):,} are drawn" if len(seen) > SPANS else ""
-    said = f"{time_text(start - timeline.start)} to {time_text(end - timeline.start)}, {len(seen):,} spans{left}"
+    said = f"{time_text(start - timeline.start)} to {time_text(end - timeline.start)}, {count_text(len(seen), 'span')}{left}"
     body = (
         tag("div", said, class_="mt-summary"),
         tag("div", tag("span"), _axis(start, end, timeline.start), *lanes, class_="mt-lanes"),
         _legend(), None if at is None else _going_on(timeline, at),
     )  # fmt: skip
-    return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="widgets")
+    return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="timeline")
 
 
 def timeline_text(timeline: Timeline, at: int | None = None) -> str:
-    """The same for a terminal: what goes on at a time, or all spans."""
+    """The same for a terminal: what goes on at a time; or the lanes, and the spans in the order of their starts."""
     spans = timeline.spans if at is None else timeline.at(at)
-    lines = [f"{len(spans)} spans" if at is None else f"at {time_text(at - timeline.start)}: {len(spans)} spans"]
-    for span in spans:
+    lines = [("" if at is None else f"at {time_text(at - timeline.start)}: ") + count_text(len(spans), "span")]
+    if at is None and spans:
+        width = max(map(len, timeline.lanes))
+        lines += [f"{lane:>{width}} |{_bar(timeline, lane)}|" for lane in timeline.lanes]
+        lines.append(" " * (width + 2) + ", ".join(f"{mark} {kind}" for kind, mark in CHARACTERS.items()))
+    for span in spans[:LISTED]:
         times = f"{time_text(span.start - timeline.start)} to {time_text(span.end - timeline.start)}"
         what = f"{MARKS.get(span.kind, '')} {span.kind} {span.name}"
         lines.append(f"{span.lane}  {what}  {times}  {span.detail}".rstrip())
+    if len(spans) > LISTED:
+        lines.append(f"and {len(spans) - LISTED:,} more")
     return "\n".join(lines)
+
+
+def _bar(timeline: Timeline, lane: str) -> str:
+    """A lane in characters; what takes less time is written over what takes more."""
+    scale = (COLUMNS - 1) / max(1, timeline.end - timeline.start)
+    cells = [" "] * COLUMNS
+    for span in sorted((span for span in timeline.spans if span.lane == lane), key=lambda span: span.start - span.end):
+        first, last = (round((time - timeline.start) * scale) for time in (span.start, span.end))
+        cells[first : last + 1] = CHARACTERS.get(span.kind, "█") * (last + 1 - first)
+    return "".join(cells)
 
 
 def time_text(nanoseconds: float) -> str:
@@ -73,31 +94,65 @@ def _part(time: float, start: int, end: int) -> float:
 
 
 def _lane(lane: str, spans: Sequence[Span], start: int, end: int, at: int | None, zero: int) -> tuple[Markup, Markup]:
-    """A lane's name and its track; spans that overlap lie below each other."""
+    """A lane's name and its track; spans that overlap lie below each other, moments next to each other are one mark."""
     rows: list[int] = []  # when the last span of each row ends
     drawn = []
+    moments: list[Span] = []
     for span in spans:
         if span.lane != lane:
+            continue
+        if span.end == span.start:
+            if moments and (span.kind != moments[0].kind or (span.start - moments[0].start) * CLOSE > end - start):
+                drawn.append(_mark(moments, start, end, at, zero))
+                moments = []
+            moments.append(span)
             continue
         level = next((i for i, until in enumerate(rows) if until <= span.start), len(rows))
         rows[level : level + 1] = [span.end]
         drawn.append(_span(span, level, start, end, at, zero))
+    if moments:
+        drawn.append(_mark(moments, start, end, at, zero))
     cursor = None
     if at is not None and start <= at <= end:
         cursor = tag("span", class_="cursor", style=f"left:{_part(at, start, end):.2f}%")
-    label = tag("span", lane, class_="mt-mono mt-clip", title=lane)
-    return label, tag("div", *drawn, cursor, class_="mt-track", style=f"--rows:{max(1, len(rows))}")
+    look = device_class("cpu" if lane.startswith("host") else lane.partition(" ")[0])
+    busy = None
+    if not lane.startswith("host"):
+        share = sum(min(s.end, end) - max(s.start, start) for s in spans if s.lane == lane and s.kind in ("run", "copy"))
+        busy = soft(f"{share / (end - start):.0%}", "of the time shown it runs or copies")
+    label = tag("span", tag("span", lane, class_="mt-mono mt-clip", title=lane), busy, class_=f"mt-lane {look}")
+    return label, tag("div", *drawn, cursor, class_=f"mt-track {look}", style=f"--rows:{max(1, len(rows))}")
 
 
 def _span(span: Span, level: int, start: int, end: int, at: int | None, zero: int) -> Markup:
     left, right = _part(span.start, start, end), _part(span.end, start, end)
     kind = span.kind if span.kind in MARKS else "run"
-    now = " now" if at is not None and span.start <= at <= span.end else ""
-    times = f"{time_text(span.start - zero)} to {time_text(span.end - zero)} ({time_text(span.end - span.start)})"
-    title = "\n".join(filter(None, [f"{span.kind}: {span.name}", f"{span.lane}, {times}", span.detail]))
     text = f"{MARKS[kind]} {span.name}" if right - left > 2 else None
-    style = f"left:{left:.2f}%;width:{right - left:.2f}%;--row:{level}"
-    return tag("span", text, class_=f"span {kind}{now}", style=style, title=title)
+    looks = ["span", kind, "slim" if right - left < 2 else "", "late" if left > 50 else "", _now(span, at)]
+    style = f"left:min({left:.2f}%, 100% - 4px);width:{right - left:.2f}%;--row:{level}"
+    return tag("span", text, class_=" ".join(filter(None, looks)), style=style, title=_told(span, zero), tabindex="0")
+
+
+def _mark(moments: Sequence[Span], start: int, end: int, at: int | None, zero: int) -> Markup:
+    """Spans without a length, all of one kind, at nearly the same time."""
+    left = _part(moments[0].start, start, end)
+    kind = moments[0].kind if moments[0].kind in MARKS else "run"
+    looks = ["span", kind, "mark", "late" if left > 50 else "", next(filter(None, (_now(s, at) for s in moments)), "")]
+    title = "\n".join(_told(span, zero) for span in moments[:TOLD])
+    title += f"\nand {len(moments) - TOLD} more" if len(moments) > TOLD else ""
+    text = MARKS[kind] + (f"{len(moments)}" if len(moments) > 1 else "")
+    return tag("span", text, class_=" ".join(filter(None, looks)), style=f"left:{left:.2f}%;--row:0", title=title, tabindex="0")
+
+
+def _now(span: Span, at: int | None) -> str:
+    return "now" if at is not None and span.start <= at <= span.end else ""
+
+
+def _told(span: Span, zero: int) -> str:
+    times = f"at {time_text(span.start - zero)}"
+    if span.end > span.start:
+        times = f"{time_text(span.start - zero)} to {time_text(span.end - zero)} ({time_text(span.end - span.start)})"
+    return "\n".join(filter(None, [f"{span.kind}: {span.name}", f"{span.lane}, {times}", span.detail]))
 
 
 def _legend() -> Markup:
@@ -115,4 +170,6 @@ def _going_on(timeline: Timeline, at: int) -> Markup:
         for span in spans
     ]  # fmt: skip
     caption = join(["at ", tag("b", time_text(at - timeline.start)), f": {len(rows) or 'nothing'} going on"])
+    if not rows:
+        return tag("div", caption, class_="mt-soft")
     return table(("lane", "what", "kind", "from, to", ""), rows, caption)

@@ -15,28 +15,32 @@ from .base import NAMES, Explorer
 
 
 class BackwardStepper(Explorer):
-    """See ``backward_stepper``. ``forward`` and ``rest`` are the buttons, ``shown`` the slider, ``steps`` what runs."""
+    """See ``backward_stepper``. ``forward`` and ``rest`` are the buttons, ``steps`` is what runs, ``shown`` the slider,
+    which runs what it passes for the first time.
+    """
 
     def __init__(self, loss: Any, gradient: Any = None, retain_graph: bool = False,
                  named: Mapping[str, Any] | None = None):
         self.steps = BackwardSteps(loss, gradient, retain_graph, _names() if named is None else named)
         self.forward = Button(description="run one node", button_style="primary", icon="step-forward")
         self.rest = Button(description="run the rest", icon="fast-forward")
-        self.shown = IntSlider(0, min=0, max=0, description="look at step", style=NAMES, layout=Layout(width="26rem"))
+        self.shown = IntSlider(
+            0, min=0, max=self.steps.total, description="step", style=NAMES, layout=Layout(width="26rem"),
+        )  # fmt: skip
         self.forward.on_click(lambda _: self.run(1))
         self.rest.on_click(lambda _: self.run(self.steps.total))
         super().__init__([HBox([self.forward, self.rest, self.shown])], [self.shown])
 
     def run(self, count: int = 1) -> None:
         """Run so many nodes more, if there are as many. An error that a node raises is shown."""
-        with self.one_change():
-            with suppress(Exception):  # which the picture shows: ``steps.error``
-                for _ in range(count):
-                    if self.steps.step() is None:
-                        break
-            done = len(self.steps.taken)
-            self.shown.max = self.shown.value = done
-            self.forward.disabled = self.rest.disabled = self.steps.finished
+        self.shown.value = min(len(self.steps.taken) + count, self.steps.total)
+
+    def arrange(self) -> None:
+        with suppress(Exception):  # which the picture shows: ``steps.error``
+            while len(self.steps.taken) < self.shown.value and not self.steps.finished:
+                self.steps.step()
+        self.shown.value = min(self.shown.value, len(self.steps.taken))
+        self.forward.disabled = self.rest.disabled = self.steps.finished
 
     @property
     def facts(self) -> list[StepFacts]:
@@ -50,7 +54,7 @@ class BackwardStepper(Explorer):
         return stepper_text(self.steps.graph, self.facts, self.steps.total, self._error())
 
     def _error(self) -> str:
-        return self.steps.error if self.shown.value == self.shown.max else ""
+        return self.steps.error if self.shown.value == len(self.steps.taken) else ""
 
 
 def _names() -> dict[str, Any]:
@@ -62,6 +66,7 @@ def _names() -> dict[str, Any]:
 def backward_stepper(loss: Any, gradient: Any = None, retain_graph: bool = False,
                      named: Mapping[str, Any] | None = None) -> BackwardStepper:
     """``loss.backward(gradient, retain_graph)`` one node a click: gradients arrive, saved tensors are let go of.
+    The slider goes back to look, and on to run.
 
     The gradients in the end are those of ``backward``. ``named`` are tensors by name, the notebook's if not given. It
     keeps the graph alive until the last step, as the loss does.

@@ -1,9 +1,11 @@
 """Operators on the NPU return before they have run; streams keep their order; whoever looks at data waits."""
 from __future__ import annotations
 
+import gc
 import os
 import subprocess
 import sys
+import threading
 from collections.abc import Iterator
 
 import pytest
@@ -130,6 +132,57 @@ def test_copies_from_pinned_memory_do_not_wait() -> None:
         assert len(get_runtime(0).queue.pending()) == 2 and back.is_pinned()
     torch.npu.synchronize()
     assert device.tolist() == back.tolist() == [0, 1, 2, 3]
+
+
+def test_pinned_memory_lives_until_the_copies_that_need_it_have_run() -> None:
+    before = simulator.live_bytes()["host"]
+    host, device = torch.arange(4.0).pin_memory(), ones(4)
+    seen = host.numpy()
+    with simulator.paused():
+        copied = host.to("npu", non_blocking=True)
+        device.to("cpu", non_blocking=True)  # nobody keeps the result
+        del host
+        gc.collect()
+        assert simulator.live_bytes()["host"] == before + 32
+    assert copied.tolist() == [0, 1, 2, 3] and simulator.reports() == []
+    assert seen.tolist() == [0, 1, 2, 3]  # an array of it keeps it as well
+    assert simulator.live_bytes()["host"] == before + 16
+    del seen
+    gc.collect()
+    assert simulator.live_bytes()["host"] == before
+
+
+def test_what_is_converted_on_the_way_is_no_pinned_memory_and_waits() -> None:
+    target, queue = ones(4), get_runtime(0).queue
+    target.copy_(torch.arange(4).pin_memory(), non_blocking=True)
+    assert queue.finished == queue.enqueued and queue.deferred_frees() == 0
+    assert target.tolist() == [0, 1, 2, 3]
+
+
+def test_threads_may_be_in_blocks_of_the_same_stream() -> None:
+    shared, own = torch.npu.Stream(), torch.npu.Stream()
+    entered, left = threading.Barrier(2), threading.Event()
+    after: dict[str, torch.npu.Stream] = {}
+
+    def first() -> None:
+        with shared:
+            entered.wait(10)
+        after["first"] = torch.npu.current_stream()
+        left.set()
+
+    def second() -> None:
+        torch.npu.set_stream(own)
+        with shared:
+            entered.wait(10)
+            left.wait(10)
+        after["second"] = torch.npu.current_stream()
+
+    threads = [threading.Thread(target=first), threading.Thread(target=second)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert after == {"first": torch.npu.default_stream(), "second": own}
 
 
 def test_frees_are_deferred_to_the_synchronisation_and_not_done_before() -> None:

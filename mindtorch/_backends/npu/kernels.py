@@ -15,6 +15,7 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, call_on, registry
 from ..._dispatch.keys import CPU, NPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.schema import REQUIRED
+from ..._dispatch.sites import call_site
 from ..._tensor import Tensor, empty_tensor
 from ..common.forms import check_writable
 from ..common.layout import Spec
@@ -188,8 +189,9 @@ def fallback_of(op: Operator) -> Callable[..., Any]:
     def cpu_fallback(*args: Any) -> Any:
         if op.name not in _warned:
             _warned.add(op.name)
-            warnings.warn(f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and its operands are "
-                          "copied there and back", stacklevel=4)
+            file, line, _ = call_site()
+            warnings.warn_explicit(f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and its "
+                                   "operands are copied there and back", UserWarning, file, line)
         device = device_of(args)
         moved: dict[int, Tensor] = {}
         result = call_on(op, "cpu", *[_to_host(arg, moved) for arg in args])

@@ -98,9 +98,13 @@ class Queue:
         """Whether all that was put into the stream has run, as far as is known without waiting (``stream_query``)."""
         if self.enqueued == self.finished:
             return True
+        last = self.enqueued
         self.runtime.activate()
         status, code = acl.rt.stream_query(self.handle)
-        return not code and status == ACL_STREAM_STATUS_COMPLETE
+        if code or status != ACL_STREAM_STATUS_COMPLETE:
+            return False
+        self.finished = max(self.finished, last)
+        return True
 
     def pending(self, until: int | None = None) -> list[str]:
         """The operators that wait or run, oldest first, up to number ``until``. Never waits."""

@@ -10,6 +10,7 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .. import runtime
 from . import faults, handles, watch
 from . import sanitizer as _sanitizer
 from .acl import acl
@@ -141,6 +142,7 @@ def paused(stream: Any = None) -> Iterator[None]:
 def reset() -> None:
     """Start anew: no fault, no report, nothing allocated, nothing initialised, 1 GiB a device."""
     faults.clear()
+    runtime.finalize()
     if machine.is_initialized:
         machine.shut_down()
     clear_reports()

@@ -180,7 +180,7 @@ def _handle_reader(what: str, parameter: Parameter, cls: type, unwrap: bool) -> 
     def check(tensor: Any) -> None:
         if tensor.code not in codes:
             given = DTYPE_NAMES.get(tensor.code, str(tensor.code))
-            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what} has dtype {given}, which is not among {', '.join(codes.values())}")
+            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what} has dtype {given}, which is not among {', '.join(sorted(codes.values()))}")
         if len(tensor.shape) > ACLNN_MAX_SHAPE_RANK:
             raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what} has {len(tensor.shape)} dimensions: more than {ACLNN_MAX_SHAPE_RANK}")
 

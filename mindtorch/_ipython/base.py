@@ -1,0 +1,119 @@
+"""What all magics have in common: help, completion of options, running a cell, pictures."""
+from __future__ import annotations
+
+import ast
+from collections.abc import Callable
+from functools import wraps
+from typing import Any
+
+from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
+from IPython.core.error import UsageError
+from IPython.core.magic import Magics
+from IPython.core.magic_arguments import parse_argstring
+
+from .._tensor import Tensor
+
+HELP = ("-h", "--help")
+
+
+class Picture:
+    """Something to display: HTML where it can be shown, text elsewhere."""
+
+    def __init__(self, html: str, text: str):
+        self.html, self.text = html, text
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.text
+
+
+def with_help(magic: Callable[..., Any]) -> Callable[..., Any]:
+    """A magic that prints its documentation when asked with ``--help``."""
+
+    @wraps(magic)
+    def helpful(self: Magics, line: str, cell: str | None = None) -> Any:
+        if line.strip() in HELP:
+            print(magic.parser.format_help().removeprefix("::").strip())  # type: ignore[attr-defined]
+            return None
+        return magic(self, line) if cell is None else magic(self, line, cell)
+
+    return helpful
+
+
+class MagicGroup(Magics):
+    """Magics of one kind; each is a plain function of ``introspect`` and ``viz``, with the notebook's names."""
+
+    shell: Any
+    complete: Callable[..., Any]  #: a matcher of IPython's completer
+
+    def __init_subclass__(cls, **options: Any) -> None:
+        """Give each group a matcher of its own: IPython tells matchers apart by their identifiers."""
+        super().__init_subclass__(**options)
+
+        @context_matcher(identifier=f"mindtorch.{cls.__name__}")
+        def complete(self: MagicGroup, context: CompletionContext) -> Any:
+            return self._options(context)
+
+        if "complete" not in cls.__dict__:
+            cls.complete = complete
+
+    def _options(self, context: CompletionContext) -> Any:
+        """The options of the magic on the line."""
+        words = context.line_with_cursor.split()
+        name = words[0].lstrip("%") if words and words[0].startswith("%") else ""
+        magic = next((table[name] for table in self.magics.values() if name in table), None)
+        options = () if magic is None else (*magic.parser._option_string_actions, "--help")
+        found = [option for option in options if option.startswith(context.token or "-")]
+        completions = [SimpleCompletion(option, type="option") for option in found]
+        return {"completions": completions, "suppress": context.token.startswith("-") and bool(found)}
+
+    def _tensor(self, expression: str, magic: str) -> Any:
+        """The tensor that a magic's argument means.
+
+        Raises:
+            UsageError: if it is missing, cannot be evaluated, or is no tensor.
+        """
+        if not expression:
+            raise UsageError(f"%{magic} needs a tensor: %{magic} x")
+        value = self._value(expression, magic)
+        if not isinstance(value, Tensor):
+            raise UsageError(f"%{magic}: {expression!r} is of type {type(value).__name__}, not a tensor")
+        return value
+
+    def _value(self, expression: str, magic: str) -> Any:
+        try:
+            return self.shell.ev(expression)
+        except Exception as error:
+            reason = f"{type(error).__name__}: {error}"
+            raise UsageError(f"%{magic}: cannot evaluate {expression!r}: {reason}") from None
+
+    def _code(self, magic: Any, line: str, cell: str | None) -> tuple[Any, str]:
+        """The options of a magic that runs code, and the code: the cell, or what stands behind the options.
+
+        Raises:
+            UsageError: for an unknown option, or if there is nothing to run.
+        """
+        options, code = line, cell
+        if cell is None:
+            words = line.split()
+            count = next((i for i, word in enumerate(words) if not word.startswith("--")), len(words))
+            options = " ".join(words[:count])
+            code = line.split(maxsplit=count)[count] if count < len(words) else ""
+        if not code or not code.strip():
+            name = magic.__name__
+            raise UsageError(f"%{name} needs a statement: %{name} f(x), or a cell below %%{name}")
+        return parse_argstring(magic, options), code
+
+    def _run(self, code: str) -> Any:
+        """Run code in the notebook's namespace; the value of its last expression."""
+        shell = self.shell
+        source = shell.transform_cell(code)
+        name = shell.compile.cache(source, len(shell.user_ns["In"]) - 1, code)  # tracebacks show the lines
+        body = shell.compile.ast_parse(source, name).body
+        last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
+        exec(compile(ast.Module(body, []), name, "exec"), shell.user_ns)
+        if last is None:
+            return None
+        return eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)

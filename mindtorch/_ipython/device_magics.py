@@ -1,0 +1,66 @@
+"""The magics of devices: when what ran where, and what is in their memory."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import Any
+
+from IPython.core.completer import CompletionContext, context_matcher
+from IPython.core.error import UsageError
+from IPython.core.magic import line_cell_magic, line_magic, magics_class
+from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.display import display
+
+from .._device import device as Device
+from ..introspect import Timeline, memory_facts, names_of, save_chrome_trace, timeline
+from ..viz import memory_page, memory_text, timeline_page, timeline_text
+from .magics import MindtorchMagics, Picture, with_help
+
+
+@magics_class
+class DeviceMagics(MindtorchMagics):
+    """``%%timeline`` and ``%memory``; what runs a cell, and completes options, is as for the other magics."""
+
+    @with_help
+    @line_cell_magic
+    @magic_arguments()
+    @argument("--save", metavar="FILE", help="also write a Chrome trace, for chrome://tracing or Perfetto, to this file")
+    def timeline(self, line: str, cell: str | None = None) -> Any:
+        """Run a cell, and show when the host and every stream did what."""
+        if cell is None:
+            raise UsageError("%%timeline shows what a cell does: put it on the cell's first line, with two %")
+        save = parse_argstring(self.timeline, line).save
+        target = None if save is None else Path(save.strip("'\"")).expanduser()  # IPython leaves quotes where they are
+        if target is not None and not target.parent.is_dir():
+            raise UsageError(f"%%timeline: there is no folder {str(target.parent)!r} to save {target.name!r} in")
+        found = Timeline()
+        try:
+            with timeline() as found:
+                return self._run(cell)
+        finally:
+            display(Picture(timeline_page(found), timeline_text(found)))
+            if target is not None:
+                print(f"Chrome trace: {save_chrome_trace(found, target)}")
+
+    @with_help
+    @line_magic
+    @magic_arguments()
+    @argument("--device", help="only this device: cpu, npu, npu:0, ...")
+    def memory(self, line: str) -> Picture:
+        """The memory of every device: live storages, the allocator's blocks, deferred frees."""
+        wanted = parse_argstring(self.memory, line).device
+        devices = memory_facts(names_of(self.shell.user_ns))
+        if wanted is not None:
+            try:
+                Device(wanted)
+            except RuntimeError as error:
+                raise UsageError(f"%memory: {error}") from None
+            known = ", ".join(facts.device for facts in devices)
+            devices = tuple(facts for facts in devices if wanted in (facts.device, facts.device.partition(":")[0]))
+            if not devices:
+                raise UsageError(f"%memory: nothing is known of the memory of {wanted}: in use are {known}")
+        return Picture(memory_page(devices), memory_text(devices))
+
+    @context_matcher()
+    def complete(self, context: CompletionContext) -> Any:
+        """The options of the magic on the line. IPython tells matchers apart by their qualified names."""
+        return super().complete(context)

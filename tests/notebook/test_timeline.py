@@ -1,0 +1,321 @@
+"""Timelines: what the host and every stream did when, as facts, as a Chrome trace, as a picture, and as a magic."""
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Iterator
+
+import pytest
+from IPython.core.completer import provisionalcompleter
+from IPython.core.error import UsageError
+from IPython.core.interactiveshell import InteractiveShell
+from IPython.utils.capture import capture_output
+
+import mindtorch as torch
+from mindtorch import introspect, viz
+from mindtorch._backends.npu.runtime import get_runtime
+
+simulator = torch.npu.simulator
+
+
+@pytest.fixture(autouse=True)
+def quiet() -> Iterator[None]:
+    torch.npu.synchronize()
+    yield
+    simulator.faults.clear()
+    torch.npu.synchronize()
+
+
+@pytest.fixture
+def shell() -> Iterator[InteractiveShell]:
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance()
+    shell.run_line_magic("load_ext", "mindtorch")
+    shell.run_cell("import mindtorch as torch")
+    yield shell
+    shell.run_line_magic("unload_ext", "mindtorch")
+    InteractiveShell.clear_instance()
+
+
+def ones(*shape: int) -> torch.Tensor:
+    out = torch.ones(*shape, device="npu")
+    torch.npu.synchronize()
+    return out
+
+
+def lane(stream: torch.npu.Stream) -> str:
+    return f"{stream.device} stream {stream.stream_id}"
+
+
+def spans(timeline: introspect.Timeline, kind: str, lane: str) -> list[introspect.Span]:
+    return [span for span in timeline.spans if (span.kind, span.lane) == (kind, lane)]
+
+
+def test_the_host_enqueues_and_the_stream_runs_later() -> None:
+    a, stream = ones(4), torch.npu.default_stream()
+    with introspect.timeline() as timeline:
+        with simulator.paused(stream):
+            (a + a).relu()
+    host, ran = spans(timeline, "enqueue", "host"), spans(timeline, "run", lane(stream))
+    assert [span.name for span in host] == ["add.Tensor", "relu"] and lane(stream) in host[0].detail
+    assert [span.name for span in ran] == ["aclnnAdd", "aclnnRelu"]
+    assert all(span.start <= span.end for span in timeline.spans)
+    assert host[-1].end <= ran[0].start and ran[0].end <= ran[1].start
+    assert timeline.lanes == ("host", lane(stream))
+
+
+def test_what_the_host_computes_runs_there() -> None:
+    x = torch.ones(3)
+    with introspect.timeline() as timeline:
+        x.exp()
+    assert timeline.lanes == ("host",)
+    assert [(span.kind, span.name) for span in timeline.spans] == [("run", "exp")]
+    assert "float32[3]" in timeline.spans[0].detail
+
+
+def test_two_streams_overlap_and_one_waits_for_the_other() -> None:
+    a, first, second = ones(4), torch.npu.Stream(), torch.npu.Stream()
+    begun = torch.npu.Event()
+    with introspect.timeline() as timeline:
+        with simulator.paused(first):
+            with torch.npu.stream(first):
+                b = a * 2
+            with torch.npu.stream(second):
+                c = a + 1
+                begun.record()
+                second.wait_stream(first)
+                d = c + b
+            begun.synchronize()  # the second stream has come to where it waits; the first one still has not begun
+    assert d.tolist() == [4] * 4
+    multiplied, = spans(timeline, "run", lane(first))
+    added, summed = spans(timeline, "run", lane(second))
+    waited, = spans(timeline, "wait", lane(second))
+    assert waited.name == f"stream {second.stream_id} waits for stream {first.stream_id}"
+    assert added.end <= multiplied.start < multiplied.end <= summed.start
+    assert waited.start <= waited.end <= summed.start and multiplied.end <= waited.end
+    assert multiplied in timeline.at(multiplied.start)
+
+
+def test_waiting_for_an_event_does_not_wait_for_what_is_behind_it_while_somebody_looks() -> None:
+    a, held, stream = ones(4), torch.npu.Stream(), torch.npu.Stream()
+    event = torch.npu.Event()
+    with introspect.timeline() as timeline, simulator.paused(held):
+        with torch.npu.stream(stream):
+            b = a + 1
+            event.record()
+            stream.wait_stream(held)
+            b.mul_(2)
+        event.synchronize()
+        assert not stream.query()
+        simulator.release(held)
+    added, multiplied = spans(timeline, "run", lane(stream))
+    assert "Add" in added.name and "Mul" in multiplied.name
+
+
+def test_copies_synchronisations_and_deferred_frees_are_seen() -> None:
+    a, stream = ones(4), torch.npu.default_stream()
+    with introspect.timeline() as timeline:
+        with simulator.paused(stream):
+            b = a + 1
+            c = b * 2
+            del b
+            ones_again = a.exp()  # whose allocation takes the memory of b in
+        c.cpu()
+    copy, = spans(timeline, "copy", "host")
+    assert copy.name == "device to host" and lane(stream) in copy.detail
+    assert spans(timeline, "sync", "host")[0].end <= copy.start
+    free = spans(timeline, "free", lane(stream))
+    assert free and "512 bytes" in free[0].name
+    assert spans(timeline, "run", lane(stream))[-1].end <= free[0].start
+    del ones_again
+
+
+def test_the_end_of_the_block_waits_for_the_streams_that_were_used_and_for_no_others() -> None:
+    a, other = ones(4), torch.npu.Stream()
+    with simulator.paused(other):
+        with torch.npu.stream(other):
+            b = a + 1
+        with introspect.timeline() as timeline:
+            a * 2
+        assert not other.query()
+    sync, = spans(timeline, "sync", "host")
+    assert "at the end of the timeline" in sync.detail and get_runtime(0).queue.pending() == []
+    other.synchronize()
+    assert b.tolist() == [2] * 4
+
+
+def test_threads_have_lanes_of_their_own() -> None:
+    with introspect.timeline() as timeline:
+        torch.ones(2) + 1
+        thread = threading.Thread(target=lambda: torch.ones(2).exp(), name="reader")
+        thread.start()
+        thread.join()
+    assert timeline.lanes == ("host", "host reader")
+    assert "exp" in [span.name for span in spans(timeline, "run", "host reader")]
+
+
+def test_a_failure_in_a_stream_is_raised_at_the_end_of_the_block() -> None:
+    a = ones(4)
+    simulator.faults.fail("aclnnExp", phase="async")
+    with pytest.raises(torch.npu.AclError, match="aclnnExp"), introspect.timeline() as timeline:
+        a.exp()
+    assert [span.name for span in spans(timeline, "enqueue", "host")] == ["exp"]
+
+
+def test_the_blocks_own_error_comes_first() -> None:
+    a = ones(4)
+    simulator.faults.fail("aclnnExp", phase="async")
+    with pytest.raises(ValueError, match="mine") as caught, introspect.timeline() as timeline:
+        a.exp()
+        raise ValueError("mine")
+    assert "aclnnExp" in caught.value.__notes__[0] and timeline.spans
+
+
+def test_with_nobody_looking_nothing_is_noted() -> None:
+    a = ones(4)
+    with introspect.timeline() as timeline:
+        pass
+    with simulator.paused(torch.npu.default_stream()):
+        a + 1
+        assert not get_runtime(0).queue.marks
+    assert timeline == introspect.Timeline()
+
+
+# -- the Chrome trace ----------------------------------------------------------------------------------------------------
+
+
+@pytest.fixture
+def mixed() -> introspect.Timeline:
+    a, side = ones(4), torch.npu.Stream()
+    with introspect.timeline() as timeline:
+        with torch.npu.stream(side):
+            b = a + 1
+            del b
+            a.exp()
+        torch.npu.default_stream().wait_stream(side)
+        (a * 2).cpu()
+    return timeline
+
+
+def check_trace(trace: dict) -> None:
+    """The rules of the Trace Event Format for the kinds of events that are used."""
+    assert isinstance(trace["traceEvents"], list) and trace["displayTimeUnit"] in ("ms", "ns")
+    named = {"process": set(), "thread": set()}
+    for event in trace["traceEvents"]:
+        assert isinstance(event["name"], str) and event["ph"] in "XiM"
+        assert all(isinstance(event[key], int) and event[key] >= 0 for key in ("pid", "tid"))
+        if event["ph"] == "M":
+            what, _, key = event["name"].partition("_")
+            assert set(event["args"]) == {key} and type(event["args"][key]) is {"name": str, "sort_index": int}[key]
+            named[what].add(event["pid"] if what == "process" else (event["pid"], event["tid"]))
+            continue
+        assert isinstance(event["ts"], float) and event["ts"] >= 0 and isinstance(event["cat"], str)
+        assert event["pid"] in named["process"] and (event["pid"], event["tid"]) in named["thread"]
+        if event["ph"] == "X":
+            assert isinstance(event["dur"], float) and event["dur"] > 0
+        else:
+            assert event["s"] in ("g", "p", "t") and "dur" not in event
+
+
+def test_the_chrome_trace_keeps_the_formats_rules_and_the_times(mixed: introspect.Timeline) -> None:
+    trace = introspect.to_chrome_trace(mixed)
+    check_trace(trace)
+    events = [event for event in trace["traceEvents"] if event["ph"] != "M"]
+    assert [(e["name"], e["cat"]) for e in events] == [(s.name, s.kind) for s in mixed.spans]
+    for event, span in zip(events, mixed.spans, strict=True):
+        assert event["ts"] * 1000 == pytest.approx(span.start - mixed.start, abs=1)
+        assert event.get("dur", 0.0) * 1000 == pytest.approx(span.end - span.start, abs=1)
+    names = [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "thread_name"]
+    assert names == list(mixed.lanes) and {e["ph"] for e in events} == {"X", "i"}
+    processes = [e["args"]["name"] for e in trace["traceEvents"] if e["name"] == "process_name"]
+    assert processes == ["host", "npu:0"]
+
+
+def test_the_chrome_trace_is_saved_as_json(mixed: introspect.Timeline, tmp_path) -> None:
+    path = introspect.save_chrome_trace(mixed, tmp_path / "trace.json")
+    assert json.loads(path.read_text("utf-8")) == introspect.to_chrome_trace(mixed)
+
+
+def test_an_empty_timeline_is_an_empty_trace() -> None:
+    assert introspect.to_chrome_trace(introspect.Timeline())["traceEvents"] == []
+
+
+# -- pictures ------------------------------------------------------------------------------------------------------------
+
+
+def test_the_picture_shows_every_lane_and_tells_of_every_span_by_hovering_and_by_keyboard(mixed: introspect.Timeline) -> None:
+    page = viz.timeline_page(mixed)
+    for lane in mixed.lanes:
+        assert f">{lane}</span>" in page
+    for kind in {span.kind for span in mixed.spans}:
+        assert f'title="{kind}: ' in page
+    assert page.count('tabindex="0"') == page.count('title="') - len(mixed.lanes) - sum("npu" in x for x in mixed.lanes)
+    assert "<script" not in page
+
+
+def test_moments_next_to_each_other_are_one_mark() -> None:
+    marks = tuple(introspect.Span("npu:0 stream 0", f"{i} bytes", "free", 500 + i, 500 + i) for i in range(3))
+    far = introspect.Span("npu:0 stream 0", "9 bytes", "free", 900, 900)
+    run = introspect.Span("npu:0 stream 0", "aclnnAdd", "run", 0, 1000)
+    page = viz.timeline_page(introspect.Timeline((run, *marks, far), ("npu:0 stream 0",)))
+    assert ">✕3</span>" in page and page.count(">✕</span>") == 2  # the legend's and the far one's
+    assert all(mark.name in page for mark in marks)
+
+
+def test_the_text_draws_the_lanes(mixed: introspect.Timeline) -> None:
+    lines = viz.timeline_text(mixed).splitlines()
+    assert lines[0] == f"{len(mixed.spans)} spans"
+    for lane, line in zip(mixed.lanes, lines[1:], strict=False):
+        assert line.lstrip().startswith(f"{lane} |") and line.endswith("|")
+    many = tuple(introspect.Span("host", "exp", "run", i, i + 1) for i in range(1000))
+    text = viz.timeline_text(introspect.Timeline(many, ("host",)))
+    assert text.endswith("and 900 more")
+
+
+# -- the magic -----------------------------------------------------------------------------------------------------------
+
+
+def test_the_magic_runs_the_cell_shows_the_timeline_and_saves_it(shell: InteractiveShell, tmp_path) -> None:
+    target = tmp_path / "my trace.json"
+    with capture_output() as captured:
+        result = shell.run_cell(f"%%timeline --save '{target}'\nx = torch.ones(3, device='npu')\nx + 1\n7")
+    assert result.success and result.result == 7 and "x" in shell.user_ns
+    shown, *_ = captured.outputs
+    assert "npu:0 stream 0" in shown._repr_html_() and "add.Tensor" in repr(shown.data["text/plain"])
+    check_trace(json.loads(target.read_text("utf-8")))
+    assert f"Chrome trace: {target}" in captured.stdout
+
+
+def test_the_magic_shows_what_happened_before_an_error(shell: InteractiveShell) -> None:
+    with capture_output() as captured:
+        result = shell.run_cell("%%timeline\ntorch.ones(3).exp()\n1 / 0")
+    assert isinstance(result.error_in_exec, ZeroDivisionError)
+    assert "exp" in captured.outputs[0].data["text/plain"]
+
+
+@pytest.mark.parametrize(("line", "cell", "message"), [
+    ("--save /nowhere/at/all.json", "1", "no folder '/nowhere/at'"), ("--load x", "1", "unrecognized arguments"), ("", None, "first line"),
+])
+def test_wrong_use_is_explained_before_the_cell_runs(shell: InteractiveShell, line: str, cell: str | None, message: str) -> None:
+    with pytest.raises(UsageError, match=message):
+        if cell is None:
+            shell.run_line_magic("timeline", line)
+        else:
+            shell.run_cell_magic("timeline", line, "ran = True")
+    assert "ran" not in shell.user_ns
+
+
+@pytest.mark.parametrize("name", ["timeline", "memory"])
+def test_the_magics_have_help(shell: InteractiveShell, name: str) -> None:
+    with capture_output() as captured:
+        shell.run_line_magic(name, "--help")
+    assert f"%{name}" in captured.stdout and len(captured.stdout.splitlines()) > 3 and not captured.stderr
+
+
+def test_their_options_are_completed(shell: InteractiveShell) -> None:
+    def offered(line: str) -> list[str]:
+        with provisionalcompleter():
+            return [completion.text for completion in shell.Completer.completions(line, len(line))]
+
+    assert offered("%%timeline --s") == ["--save"] and offered("%memory --d") == ["--device"]
+    assert offered("%tensors --d") == ["--device"]  # as before
