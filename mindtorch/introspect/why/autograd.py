@@ -1,0 +1,293 @@
+"""Why there is no gradient: graphs that were never built, were used up, or were cut; tensors written too late."""
+from __future__ import annotations
+
+import linecache
+import re
+from typing import Any
+
+from ..._autograd.accumulate import AccumulateGrad
+from ..._tensor import Tensor
+from ..writes import Write, suspected_writes, watching_writes, writes_to
+from .facts import CLASH, GONE, GOOD, Cell, Cure, Finding, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps
+from .scene import Scene
+from .shapes import cells, sizes, text
+
+LONGEST = 7  #: nodes at most of a path that is drawn
+LEAVES = 6  #: tensors at most that are listed
+
+
+def _outputs(scene: Scene) -> list[Involved]:
+    """What backward was called on."""
+    given = scene.local("outputs") or scene.local("tensors")
+    tensors = [given] if isinstance(given, Tensor) else list(given or ())
+    return [scene.involved(t, "output") for t in tensors if isinstance(t, Tensor)]
+
+
+# -- writing in place ----------------------------------------------------------------------------------------------
+
+
+def leaf(scene: Scene, match: re.Match[str]) -> Finding:
+    tensor = scene.local("tensor", "check_inplace")
+    base = tensor if tensor._base is None else tensor._base
+    found = scene.involved(base, "self")
+    part = "a part of " if tensor._base is not None else ""
+    steps = (Step(found.label, f"a leaf, version {found.version}", GOOD),
+             Step("write in place", f"into {part}{found.label}", CLASH),
+             Step("backward", f"would take the gradient for the value before or after?"))  # fmt: skip
+    return Finding(
+        f"{found.label} is a leaf that requires grad: it cannot be written while operators are recorded",
+        f"{found.label} was made by the program and not computed, so its gradient is to be kept in {found.label}.grad. If it "
+        "became the result of a write, it would no longer be such a leaf.",
+        (Cure("to change its values, as an optimizer does, record nothing", f"with torch.no_grad(): {found.label}.add_(…)"),
+         Cure("to compute with it, make a new tensor", f"y = {found.label} + …"),
+         Cure("to write into a copy that the graph knows", f"y = {found.label}.clone()")),
+        (Steps(steps),),
+        (found,),
+    )  # fmt: skip
+
+
+def modified(scene: Scene, match: re.Match[str]) -> Finding:
+    saved = scene.local("tensor", "unpack")
+    if saved is None:
+        saved = scene.local("tensor", "modified")
+    node = scene.local("node")
+    node = scene.local("self", "apply") if node is None else node
+    now, wanted = int(match["now"]), int(match["wanted"])
+    name = node.name() if node is not None else "a node"
+    tensor = _origin(scene, saved)
+    steps = [Step(name, f"keeps {tensor.label} {text(tensor.shape)} at version {wanted}", GOOD)]
+    writes = [] if saved is None else writes_to(saved, wanted)
+    exact = bool(writes)
+    if saved is not None and not writes:
+        writes = suspected_writes(saved, scene.named, [frame.f_code for frame, _ in scene.users])
+    steps += [_write_step(write) for write in writes]
+    if not exact and len(writes) < now - wanted:
+        steps.append(Step("write in place", f"{now - wanted} in all, up to version {now}", CLASH))
+    steps.append(Step("backward", f"{name} needs version {wanted} and finds {now}", CLASH))
+    said = "" if exact else " Which lines these are is read from the program's text, not from what ran." if writes else ""
+    cures = [Cure("compute a new tensor where it is written", f"{tensor.label} = {tensor.label} + …"),
+             Cure("or keep a copy for the operator that needs the old values", f"{tensor.label}.clone()")]  # fmt: skip
+    if not exact and not watching_writes():
+        cures.append(Cure("to learn which lines wrote, watch from now on and run the program again", "%why --watch"))
+    return Finding(
+        f"{tensor.label} was written in place after {name} kept it for backward",
+        f"{name} needs the values that {tensor.label} had at version {wanted} to compute a gradient. Every write in place, "
+        f"also through a view, adds one to the version; it is {now} now, and the old values are gone.{said}",
+        tuple(cures),
+        (Steps(tuple(steps)),),
+        (tensor,),
+    )
+
+
+def _origin(scene: Scene, saved: Any) -> Involved:
+    """The tensor that a node keeps, or one that the program names and that shares its memory."""
+    if saved is None:
+        return Involved("saved", "", "", "", (), (), 0, "", None, True, "", 0)
+    found = scene.involved(saved, "saved")
+    if not found.name and saved._cell is not None:
+        for tensor in scene.named.values():
+            if tensor._cell is saved._cell:
+                return scene.involved(tensor, "saved")
+    return found
+
+
+def _write_step(write: Write) -> Step:
+    line = linecache.getline(write.file, write.line).strip()
+    version = "" if write.version is None else f" → version {write.version}"
+    return Step(line or write.operator, f"line {write.line}: {write.operator}{version}", CLASH)
+
+
+# -- backward ------------------------------------------------------------------------------------------------------
+
+
+def twice(scene: Scene, match: re.Match[str]) -> Finding:
+    node = scene.local("node")
+    node = scene.local("self", "apply") if node is None else node
+    roots = scene.local("roots") or ()
+    outputs = _outputs(scene)
+    label = outputs[0].label if outputs else "the output"
+    path = _path([edge[0] for edge in roots], node)
+    name = node.name() if node is not None else "a node"
+    steps = [Step(label, text(outputs[0].shape) if outputs else "", GOOD)]
+    if len(path) > LONGEST:
+        path = [*path[: LONGEST // 2], None, *path[-(LONGEST // 2):]]
+    for step in path:
+        if step is None:
+            steps.append(Step("…"))
+        elif step is node:
+            steps.append(Step(step.name(), "freed by the first backward", CLASH))
+        else:
+            freed = getattr(step, "saved", ()) is None
+            steps.append(Step(step.name(), "freed" if freed else "", GONE if freed else ""))
+    return Finding(
+        f"this graph was used up: {name} has let go of what it kept",
+        "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward through "
+        "the same part of the graph finds nothing.",
+        (Cure("run forward again before each backward: compute the loss inside the loop"),
+         Cure("or keep the graph the first time", f"{label}.backward(retain_graph=True)"),
+         Cure("or cut what comes from an earlier step, such as a hidden state", "h = h.detach()"),
+         Cure("or add losses up and go back once", "(loss1 + loss2).backward()")),
+        (Steps(tuple(steps), "The walk of backward, from the output towards the leaves.", "←"),),
+        tuple(outputs) or None,
+    )  # fmt: skip
+
+
+def _path(roots: list[Any], goal: Any) -> list[Any]:
+    """Nodes on a shortest way from one of the roots to a node; only the goal if there is none."""
+    before: dict[int, tuple[Any, Any]] = {id(root): (root, None) for root in roots}
+    queue = list(roots)
+    while queue:
+        node = queue.pop(0)
+        if node is goal:
+            path = []
+            while node is not None:
+                path.append(node)
+                node = before[id(node)][1]
+            return path[::-1]
+        for edge in node._edges:
+            if edge is not None and id(edge[0]) not in before:
+                before[id(edge[0])] = edge[0], node
+                queue.append(edge[0])
+    return [] if goal is None else [goal]
+
+
+def not_scalar(scene: Scene, match: re.Match[str]) -> Finding:
+    output = scene.local("output")
+    found = scene.involved(output, "output")
+    rows = (ShapeRow(found.label, cells(found.shape, range(len(found.shape)))), ShapeRow("needed", (Cell("1", GOOD),),
+                                                                                         "one number"))  # fmt: skip
+    return Finding(
+        f"{found.label} {text(found.shape)} is not one number: backward does not know of what to take the gradient",
+        "backward computes the gradient of a number. For a tensor it needs to know how much each element counts: the "
+        "gradient argument, of the output's shape.",
+        (Cure("make it a number", f"{found.label}.sum().backward()"), Cure("or", f"{found.label}.mean().backward()"),
+         Cure("or say how much each element counts", f"{found.label}.backward(torch.ones_like({found.label}))")),
+        (Shapes(rows),),
+        (found,),
+    )  # fmt: skip
+
+
+def no_graph(scene: Scene, match: re.Match[str]) -> Finding:
+    outputs = _outputs(scene)
+    number = int(match[1])
+    output = outputs[number] if number < len(outputs) else None
+    label = output.label if output else "the output"
+    leaves = tuple(name for name, tensor in scene.named.items() if tensor.requires_grad and tensor._grad_fn is None)
+    groups = (Group("requires grad", leaves[:LEAVES] or ("nothing here",), GOOD if leaves else ""),
+              Group("no grad_fn", (label,), CLASH))  # fmt: skip
+    if leaves:
+        cause = (f"There are tensors that require grad ({', '.join(leaves[:3])}), but {label} was not recorded as computed "
+                 "from them: either it was not, or it was inside no_grad or inference_mode, or after detach(), .data, "
+                 ".item() or a round through NumPy.")  # fmt: skip
+        cures = [Cure("compute it where grad mode is on: outside of no_grad and inference_mode"),
+                 Cure("and without leaving the graph: no detach(), .data, .item(), .numpy() in between")]  # fmt: skip
+    else:
+        cause = f"{label} was computed from tensors none of which requires grad, so nothing was recorded."
+        cures = [Cure("say of which tensors gradients are wanted, before computing", "w = torch.ones(3, requires_grad=True)")]
+    return Finding(
+        f"{label} has no graph behind it: there is nothing to go back through",
+        cause,
+        (*cures, Cure("see what is behind a tensor", f"%graph {label}")),
+        (Groups(groups),),
+        tuple(outputs),
+    )
+
+
+def gradient_shape(scene: Scene, match: re.Match[str]) -> Finding:
+    given, wanted = sizes(match[1]), sizes(match[2])
+    outputs = _outputs(scene)
+    label = outputs[0].label if outputs else "the output"
+    rows = (ShapeRow(label, cells(wanted, range(len(wanted)))), ShapeRow("gradient", cells(given, range(len(given)))))
+    return Finding(
+        f"the gradient {text(given)} has not the shape of {label} {text(wanted)}",
+        "The gradient says how much each element of the output counts: one number for each.",
+        (Cure("for ones", f"{label}.backward(torch.ones_like({label}))"),),
+        (Shapes(rows),),
+        tuple(outputs) or None,
+    )
+
+
+def unused(scene: Scene, match: re.Match[str]) -> Finding:
+    number = int(match[1])
+    inputs: Any = scene.local("inputs")
+    inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs or ())
+    involved = [scene.involved(t, f"inputs[{i}]") for i, t in enumerate(inputs) if isinstance(t, Tensor)]
+    tensor = involved[number] if number < len(involved) else None
+    label = tensor.label if tensor else f"inputs[{number}]"
+    outputs = _outputs(scene)
+    leaves = _leaves(scene)
+    out = outputs[0].label if outputs else "the output"
+    return Finding(
+        f"{label} has no part in {out}: no path of the graph leads to it",
+        f"The gradient of {out} was asked for with respect to a tensor that it was not computed from (or only through "
+        "detach() or no_grad).",
+        (Cure("if that may be so, have None in its place", "torch.autograd.grad(…, allow_unused=True)"),
+         Cure("else see what it was computed from", f"%graph {out}")),
+        (Groups((Group(f"{out} was computed from", leaves[:LEAVES] or ("tensors without a name",), GOOD),
+                 Group("asked for", (label,), CLASH))),),
+        tuple((*outputs, *involved)),
+    )  # fmt: skip
+
+
+def _leaves(scene: Scene) -> tuple[str, ...]:
+    """The named leaves that the walk can reach."""
+    found: list[str] = []
+    seen: set[int] = set()
+    stack = [edge[0] for edge in scene.local("roots") or scene.local("edges") or () if edge]
+    while stack:
+        node = stack.pop()
+        if id(node) in seen:
+            continue
+        seen.add(id(node))
+        if isinstance(node, AccumulateGrad):
+            found.append(scene.name(node.variable, "a leaf without a name"))
+        stack += [edge[0] for edge in node._edges if edge is not None]
+    return tuple(dict.fromkeys(found))
+
+
+# -- requires_grad -------------------------------------------------------------------------------------------------
+
+
+def needs_floats(scene: Scene, match: re.Match[str]) -> Finding:
+    tensors = scene.of_innermost()
+    label = next((t.dtype for t in tensors), "") or "an integer or bool dtype"
+    return Finding(
+        "only floats and complex numbers have gradients",
+        "A gradient says how a result changes with small changes of a value; integers and bools have no small changes.",
+        (Cure("make it of floats", "torch.tensor([1., 2.], requires_grad=True)"),
+         Cure("or convert, before asking for gradients", "x.float().requires_grad_()")),
+        (Groups((Group("can require grad", ("float16, bfloat16, float32, float64", "complex64, complex128"), GOOD),
+                 Group("cannot", (label,), CLASH))),),
+    )  # fmt: skip
+
+
+def flag_of_result(scene: Scene, match: re.Match[str]) -> Finding:
+    tensor = scene.of_innermost()[0]
+    return Finding(
+        f"{tensor.label} was computed: whether it requires grad follows from what it was computed from",
+        f"Its grad_fn is {tensor.node}. Only a leaf, which no operator made, can be told not to require grad.",
+        (Cure("a tensor over the same values outside the graph", f"{tensor.label}.detach()"),),
+        (Steps((Step("leaf", "may be set", GOOD), Step(tensor.node), Step(tensor.label, "follows", CLASH))),),
+    )
+
+
+def inference(scene: Scene, match: re.Match[str]) -> Finding:
+    tensors = scene.of_innermost()
+    label = next((t.label for t in tensors if t.version is None), tensors[0].label if tensors else "the tensor")
+    return Finding(
+        f"{label} was made in inference mode, and autograd cannot take part in what is done with it",
+        "Tensors made in inference_mode count no writes and know no views, which makes them cheap, and unfit for graphs.",
+        (Cure("make a normal tensor of it", f"{label}.clone()"), Cure("or compute it where graphs may follow",
+                                                                        "with torch.no_grad(): …")),
+        (Steps((Step("inference_mode", "no versions, no graph", GONE), Step(label), Step("autograd", "", CLASH))),),
+    )  # fmt: skip
+
+
+def copied(scene: Scene, match: re.Match[str]) -> Finding:
+    tensor = scene.of_innermost()[0]
+    return Finding(
+        f"{tensor.label} was computed: a deep copy would need a copy of its graph",
+        "Leaves can be deep-copied. A computed tensor belongs to the graph that made it, of which there is only one.",
+        (Cure("copy the values", f"{tensor.label}.detach().clone()"), Cure("copy inside the graph", f"{tensor.label}.clone()")),
+        (Steps((Step(tensor.node or "its graph", "cannot be copied", CLASH), Step(tensor.label))),),
+    )

@@ -1,0 +1,182 @@
+"""What an explanation of an error consists of: text, the call, the tensors involved, and pictures as plain data."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+CLASH = "clash"  #: the mark of what does not fit
+GOOD = "good"  #: of what fits
+GONE = "gone"  #: of what was there once
+NONE = ""
+
+
+@dataclass(frozen=True)
+class Cure:
+    """A way out: what to do, and the code that does it ('' if there is no one line for it)."""
+
+    text: str
+    code: str = ""
+
+
+@dataclass(frozen=True)
+class Involved:
+    """A tensor that an error is about. Strides and offset count elements; ``role`` is the parameter that it was given
+    for, ``name`` what the program calls it ('' if nothing does), ``of`` the name of the tensor that it is a view of.
+    ``node`` names its ``grad_fn``; ``version`` is None where writes are not counted.
+    """
+
+    role: str
+    name: str
+    of: str
+    dtype: str
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    device: str
+    version: int | None
+    requires_grad: bool
+    node: str
+    storage: int
+
+    @property
+    def label(self) -> str:
+        """What to call it in a sentence: of what has no name, the parameter, ``self`` by the name it has in PyTorch's
+        documentation.
+        """
+        return self.name or ("input" if self.role == "self" else self.role) or "the tensor"
+
+
+@dataclass(frozen=True)
+class Call:
+    """Where the error arose: the operator ('' if none was called), the user's file and line, the line's text."""
+
+    operator: str
+    file: str
+    line: int
+    function: str
+    text: str
+
+
+@dataclass(frozen=True)
+class Cell:
+    """A size or another short text, with a mark."""
+
+    text: str
+    mark: str = NONE
+
+
+@dataclass(frozen=True)
+class ShapeRow:
+    """A tensor's sizes, one a column; None leaves a column empty. ``note`` stands behind them."""
+
+    label: str
+    cells: tuple[Cell | None, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Shapes:
+    """Sizes under each other, so that those that must agree stand in one column; ``head`` names the columns."""
+
+    rows: tuple[ShapeRow, ...]
+    head: tuple[str, ...] = ()
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Places:
+    """A storage's elements from ``first`` on: ``seen[i]`` are the numbers, in reading order, of a tensor's elements that
+    lie at position ``first + i``. ``total`` positions there are; ``storage`` is the storage's number.
+    """
+
+    label: str
+    first: int
+    seen: tuple[tuple[int, ...], ...]
+    total: int
+    storage: int
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Ruler:
+    """Which numbers are allowed, ``low`` to ``high``, and those that were ``asked`` for."""
+
+    label: str
+    low: int
+    high: int
+    asked: tuple[int, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Step:
+    """One stage of something that happens in order."""
+
+    title: str
+    detail: str = ""
+    mark: str = NONE
+
+
+@dataclass(frozen=True)
+class Steps:
+    """What happened, from the first to the last; ``arrow`` stands between two steps."""
+
+    steps: tuple[Step, ...]
+    note: str = ""
+    arrow: str = "→"
+
+
+@dataclass(frozen=True)
+class Group:
+    """Things that have something in common, such as tensors on a device (``device`` if ``title`` is one's name)."""
+
+    title: str
+    members: tuple[str, ...]
+    mark: str = NONE
+    device: bool = False
+
+
+@dataclass(frozen=True)
+class Groups:
+    """Groups side by side."""
+
+    groups: tuple[Group, ...]
+    note: str = ""
+
+
+@dataclass(frozen=True)
+class Bars:
+    """Amounts of bytes, drawn to one scale."""
+
+    rows: tuple[tuple[str, int, str], ...]  # label, bytes, mark
+    note: str = ""
+
+
+Picture = Shapes | Places | Ruler | Steps | Groups | Bars
+
+
+@dataclass(frozen=True)
+class Explanation:
+    """Why an error arose. ``kind`` is the name of the row that knows it, '' for an error that no row knows; ``error``
+    and ``message`` are the exception's type and text. It holds no tensor, no frame and no exception.
+    """
+
+    kind: str
+    title: str
+    cause: str
+    cures: tuple[Cure, ...]
+    error: str
+    message: str
+    call: Call | None
+    tensors: tuple[Involved, ...]
+    pictures: tuple[Picture, ...]
+
+
+@dataclass(frozen=True)
+class Finding:
+    """What a row's function finds out; ``tensors`` are None for those of the call."""
+
+    title: str
+    cause: str
+    cures: tuple[Cure, ...] = ()
+    pictures: tuple[Picture, ...] = ()
+    tensors: tuple[Involved, ...] | None = None

@@ -1,0 +1,394 @@
+"""Why shapes do not fit: broadcasting, products of matrices, joining, modules and losses."""
+from __future__ import annotations
+
+import itertools
+import re
+from collections.abc import Sequence
+from dataclasses import replace
+from typing import Any
+
+from .facts import CLASH, GOOD, Cell, Cure, Finding, Involved, ShapeRow, Shapes
+from .scene import Scene
+
+Shape = tuple[int, ...]
+
+
+def text(shape: Sequence[int]) -> str:
+    """A shape as in a sentence: ``[2, 3]``."""
+    return f"[{', '.join(map(str, shape))}]"
+
+
+def cells(shape: Sequence[int], clashing: Sequence[int] = (), good: Sequence[int] = ()) -> tuple[Cell, ...]:
+    """A shape's sizes, some of them marked by their dimensions."""
+    return tuple(
+        Cell(str(size), CLASH if dim in clashing else GOOD if dim in good else "") for dim, size in enumerate(shape)
+    )
+
+
+def sizes(found: str) -> Shape:
+    """The shape in a message."""
+    return tuple(map(int, re.findall(r"-?\d+", found)))
+
+
+# -- broadcasting --------------------------------------------------------------------------------------------------
+
+
+def broadcasts(*shapes: Shape) -> bool:
+    """Whether shapes can be broadcast together."""
+    for column in itertools.zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
+        if len({size for size in column if size != 1}) > 1:
+            return False
+    return True
+
+
+def aligned(tensors: Sequence[Involved], note: str = "") -> Shapes:
+    """Shapes aligned at the right; the columns whose sizes differ and are not 1 are marked."""
+    ndim = max(len(tensor.shape) for tensor in tensors)
+    columns = [[t.shape[d - ndim] for t in tensors if len(t.shape) >= ndim - d] for d in range(ndim)]
+    wrong = [d for d, column in enumerate(columns) if len({size for size in column if size != 1}) > 1]
+    rows = []
+    for tensor in tensors:
+        lead = ndim - len(tensor.shape)
+        marked = cells(tensor.shape, [d - lead for d in wrong if tensor.shape[d - lead:][:1] not in ((1,), ())])
+        rows.append(ShapeRow(tensor.label, (*(None,) * lead, *marked)))
+    result = tuple(Cell("?" if d in wrong else str(max(column, key=lambda n: (n != 1, n))), CLASH if d in wrong else "")
+                   for d, column in enumerate(columns))
+    rows.append(ShapeRow("result", result))
+    return Shapes(tuple(rows), tuple(f"dim {d - ndim}" for d in range(ndim)), note)
+
+
+def broadcast_cures(a: Involved, b: Involved) -> tuple[Cure, ...]:
+    """Changes of one tensor after which the two do broadcast: tried out, not guessed."""
+    found = []
+    for one, other in ((b, a), (a, b)):
+        if len(one.shape) == 2 and broadcasts(one.shape[::-1], other.shape):
+            found.append(Cure(f"if the two dimensions of {one.label} are meant the other way round", f"{one.label}.T"))
+        for dim in range(1, len(one.shape) + 1):
+            if len(other.shape) > len(one.shape) and broadcasts((*one.shape[:dim], 1, *one.shape[dim:]), other.shape):
+                said = f"if {one.label} is to be repeated along a new dimension {dim}"
+                found.append(Cure(said, f"{one.label}.unsqueeze({dim})"))
+    return (*found, Cure("else make the marked sizes equal, or one of them 1"))
+
+
+def broadcast(scene: Scene, match: re.Match[str]) -> Finding | None:
+    if scene.called("matmul") is not None:
+        return batched(scene, match)
+    involved = _summands(scene) or scene.of_call(scene.innermost) or scene.of_innermost()
+    clashing = [t for t in involved if not all(broadcasts(t.shape, o.shape) for o in involved)]
+    if len(clashing) < 2:
+        return None
+    a, b = clashing[0], next(t for t in clashing[1:] if not broadcasts(t.shape, clashing[0].shape))
+    size_a, size_b, dim = match.groups()
+    return Finding(
+        f"{a.label} {text(a.shape)} and {b.label} {text(b.shape)} do not broadcast",
+        f"Shapes are aligned at their last dimensions. Sizes that meet must be equal, or one of them 1, which is then "
+        f"repeated. In dimension {dim} of the longer shape {size_a} meets {size_b}.",
+        broadcast_cures(a, b),
+        (aligned(clashing),),
+    )
+
+
+def _summands(scene: Scene) -> tuple[Involved, ...]:
+    """What addmm and the like add up: a tensor, and a product as if it were one."""
+    call = scene.innermost
+    if call is None or call.op.packet not in ("addmm", "addmv", "addbmm", "baddbmm", "addr"):
+        return ()
+    added, a, b = scene.of_call(call)[:3]
+    shape = (*a.shape[:-1], *b.shape[-1:]) if len(b.shape) > 1 else a.shape[:-1]
+    return added, replace(a, name=f"{a.label} @ {b.label}", shape=shape)
+
+
+def grown(scene: Scene, match: re.Match[str]) -> Finding:
+    target, wanted = sizes(match[1]), sizes(match[2])
+    involved = scene.of_call(scene.innermost)
+    first, others = involved[0], involved[1:]
+    other = others[0].label if others else "the other operand"
+    rows = [ShapeRow(t.label, (*(None,) * (len(wanted) - len(t.shape)), *cells(t.shape))) for t in involved]
+    wrong = [d for d, n in enumerate(wanted) if ((1,) * (len(wanted) - len(target)) + target)[d] != n]
+    rows.append(ShapeRow("result", cells(wanted, wrong), "does not fit into what is written"))
+    return Finding(
+        f"an in-place operator cannot make {first.label} larger: {text(target)} would become {text(wanted)}",
+        f"The result is written into the memory of {first.label}. Broadcasting with {other} gives {text(wanted)}, which "
+        f"has dimensions or sizes that {first.label} {text(target)} has no room for.",
+        (Cure("compute a new tensor instead of writing into the old one", f"{first.label} = {first.label} + …"),
+         Cure(f"or write into a tensor that has the shape already, such as {first.label} expanded and copied",
+              f"{first.label}.expand({', '.join(map(str, wanted))}).clone()")),
+        (Shapes(tuple(rows)),),
+    )  # fmt: skip
+
+
+# -- products ------------------------------------------------------------------------------------------------------
+
+
+def stair(a: Involved, b: Involved, wrong: bool = True) -> Shapes:
+    """Two matrices with the dimensions that must agree in one column, and what would come out."""
+    (*batch_a, n, k), (*batch_b, k2, m) = (1, *a.shape)[-max(2, len(a.shape)):], b.shape
+    if len(a.shape) == 1:
+        batch_a, n = [], 1
+    depth = max(len(batch_a), len(batch_b))
+    lead_a, lead_b = [None] * (depth - len(batch_a)), [None] * (depth - len(batch_b))
+    bad = [d for d in range(-min(len(batch_a), len(batch_b)), 0)
+           if batch_a[d] != batch_b[d] and 1 not in (batch_a[d], batch_b[d])]
+    rows = (
+        ShapeRow(a.label, (*lead_a, *cells(batch_a, [d + len(batch_a) for d in bad]),
+                           Cell(str(n)) if len(a.shape) > 1 else None, Cell(str(k), CLASH if k != k2 else GOOD), None)),
+        ShapeRow(b.label, (*lead_b, *cells(batch_b, [d + len(batch_b) for d in bad]),
+                           None, Cell(str(k2), CLASH if k != k2 else GOOD), Cell(str(m)))),
+    )  # fmt: skip
+    head = (*("batch",) * depth, "rows", "must agree", "columns")
+    return Shapes(rows, head)
+
+
+def matrix_cures(a: Involved, b: Involved) -> tuple[Cure, ...]:
+    """Transpositions that make a product possible."""
+    found = []
+    if len(b.shape) > 1 and len(a.shape) > 0 and a.shape[-1] == b.shape[-1]:
+        code = f"{a.label} @ {b.label}.{'T' if len(b.shape) == 2 else 'mT'}"
+        found.append(Cure(f"if {b.label} is meant transposed", code))
+    if len(a.shape) > 1 and a.shape[-2] == b.shape[-2:][0]:
+        code = f"{a.label}.{'T' if len(a.shape) == 2 else 'mT'} @ {b.label}"
+        found.append(Cure(f"if {a.label} is meant transposed", code))
+    if a.shape == b.shape:
+        found.append(Cure("if element times element is meant", f"{a.label} * {b.label}"))
+    rule = "else the number of columns of the first must be made the number of rows of the second"
+    return (*found, Cure(rule))
+
+
+def _operands(scene: Scene) -> tuple[Involved, Involved]:
+    """The factors of a product, as the program gave them if it called ``matmul``."""
+    call = scene.called("matmul") or scene.innermost
+    matrices = [t for t in scene.of_call(call) if t.role not in ("input", "bias")]
+    matrices = [t for t in matrices if not (t.role == "self" and call is not None and call.op.packet.startswith("add"))]
+    if len(matrices) == 1:
+        matrices *= 2
+    return matrices[0], matrices[1]
+
+
+def matmul(scene: Scene, match: re.Match[str]) -> Finding:
+    a, b = _operands(scene)
+    return Finding(
+        f"{a.label} {text(a.shape)} cannot be multiplied with {b.label} {text(b.shape)}",
+        f"A product of matrices pairs the last dimension of {a.label} with the last but one of {b.label}: these must "
+        f"agree, and are {a.shape[-1]} and {b.shape[-2]}.",
+        matrix_cures(a, b),
+        (stair(a, b),),
+        (a, b),
+    )
+
+
+def batched(scene: Scene, match: re.Match[str]) -> Finding:
+    a, b = _operands(scene)
+    wrong = "their last dimensions do not pair" if a.shape[-1] != b.shape[-2] else "their batches differ"
+    return Finding(
+        f"the matrices in {a.label} {text(a.shape)} and {b.label} {text(b.shape)} cannot be multiplied: {wrong}",
+        "A batched product multiplies the n-th matrix of one with the n-th of the other. The last dimension of the "
+        "first must agree with the last but one of the second; and the batch dimensions before them must agree (bmm), "
+        "or broadcast (matmul).",
+        matrix_cures(a, b),
+        (stair(a, b),),
+        (a, b),
+    )
+
+
+def vectors(scene: Scene, match: re.Match[str]) -> Finding:
+    """A matrix or a vector times a vector."""
+    a, b = _operands(scene)
+    rows = (ShapeRow(a.label, cells(a.shape, [len(a.shape) - 1])),
+            ShapeRow(b.label, (*(None,) * (len(a.shape) - 1), Cell(str(b.shape[0]), CLASH))))  # fmt: skip
+    found = ()
+    if len(a.shape) == 2 and a.shape[0] == b.shape[0]:
+        found = (Cure(f"if {a.label} is meant transposed", f"{a.label}.T @ {b.label}"),)
+    outer = (Cure("if every pair is to be multiplied", f"torch.outer({a.label}, {b.label})"),) if len(a.shape) == 1 else ()
+    return Finding(
+        f"{a.label} {text(a.shape)} and {b.label} {text(b.shape)} differ in the length that is summed over",
+        f"Each element of {b.label} is multiplied with one of the last dimension of {a.label}: {a.shape[-1]} elements "
+        f"there, {b.shape[0]} here.",
+        (*found, *outer, Cure("else the two lengths must be made equal")),
+        (Shapes(rows),),
+        (a, b),
+    )
+
+
+def not_matrices(scene: Scene, match: re.Match[str]) -> Finding:
+    call = scene.innermost
+    packet = call.op.packet if call else "this operator"
+    wanted = 3 if "3D" in scene.message else 1 if "vector" in scene.message else 2
+    involved = scene.of_call(call)
+    rows = tuple(ShapeRow(t.label, cells(t.shape, range(len(t.shape)) if len(t.shape) != wanted else ()),
+                          f"{len(t.shape)}-d" + ("" if len(t.shape) == wanted else f", {wanted}-d wanted"))
+                 for t in involved)  # fmt: skip
+    return Finding(
+        f"{packet} takes tensors of {wanted} dimensions",
+        f"{packet} neither broadcasts nor adds dimensions: its operands must have {wanted} dimensions.",
+        (Cure("let matmul find out what to do with the dimensions that there are", " @ ".join(t.label for t in involved[:2])),
+         Cure("or add or merge dimensions first", f"{involved[0].label}.unsqueeze(0)" if involved else "")),
+        (Shapes(rows),),
+    )  # fmt: skip
+
+
+def linear(scene: Scene, match: re.Match[str]) -> Finding | None:
+    call = scene.called("linear")
+    if call is None:
+        return None
+    x, weight = scene.involved(call.named["input"], "input"), scene.involved(call.named["weight"], "weight")
+    outputs, inputs = weight.shape
+    cures = []
+    flat = 1
+    for dim in range(len(x.shape) - 1, 0, -1):
+        flat *= x.shape[dim]
+        if flat == inputs and dim < len(x.shape) - 1:
+            cures.append(Cure("the last dimensions together have that size: flatten them", f"{x.label}.flatten({dim})"))
+    if len(x.shape) > 1 and x.shape[-2] == inputs:
+        cures.append(Cure("its last but one dimension has that size: transpose it", f"{x.label}.mT"))
+    cures.append(Cure("or make the layer for these inputs", f"nn.Linear({x.shape[-1]}, {outputs})"))
+    rows = (ShapeRow(x.label, cells(x.shape, [len(x.shape) - 1]), f"{x.shape[-1]} features come in"),
+            ShapeRow(weight.label, (*(None,) * (len(x.shape) - 1), Cell(str(inputs), CLASH), Cell(str(outputs))),
+                     f"takes {inputs}, makes {outputs}"))  # fmt: skip
+    return Finding(
+        f"the layer takes {inputs} features, and {x.label} {text(x.shape)} has {x.shape[-1]}",
+        f"A linear layer works on the last dimension of its input. Its weight {weight.label} {text(weight.shape)} is "
+        f"made for {inputs} of them.",
+        tuple(cures),
+        (Shapes(rows, (*("",) * (len(x.shape) - 1), "must agree", "out")),),
+    )
+
+
+def einsum(scene: Scene, match: re.Match[str]) -> Finding:
+    call = scene.called("einsum")
+    letter = match[1]
+    equation, tensors = call.args[0], call.args[1]  # type: ignore[union-attr]
+    inputs = equation.replace(" ", "").partition("->")[0].split(",")
+    involved = tuple(scene.involved(t, f"operand {i}") for i, t in enumerate(tensors))
+    rows = tuple(
+        ShapeRow(t.label, tuple(Cell(f"{c}={n}" if c.isalpha() else str(n), CLASH if c == letter else "")
+                                for c, n in itertools.zip_longest(labels.replace("...", ""), t.shape, fillvalue="?")))
+        for labels, t in zip(inputs, involved, strict=False)
+    )  # fmt: skip
+    return Finding(
+        f"the subscript {letter} of {equation!r} has two sizes",
+        f"A letter of einsum's equation stands for one size wherever it appears; {letter} is given the sizes marked.",
+        (Cure("exchange letters, or transpose an operand, so that the sizes agree"),),
+        (Shapes(rows),),
+        involved,
+    )
+
+
+# -- joining -------------------------------------------------------------------------------------------------------
+
+
+def _listed(scene: Scene, packet: str) -> tuple[Involved, ...]:
+    call = scene.called(packet, "concat", "concatenate", "hstack", "vstack", "column_stack")
+    tensors: Any = call.args[0] if call else ()
+    return tuple(scene.involved(t, f"tensors[{i}]") for i, t in enumerate(tensors))
+
+
+def cat(scene: Scene, match: re.Match[str]) -> Finding:
+    dim, wanted, got, number = map(int, match.groups())
+    involved = _listed(scene, "cat")
+    first, other = involved[0].shape, involved[number].shape
+    wrong = [d for d in range(len(first)) if d != dim and first[d] != other[d]]
+    rows = tuple(ShapeRow(t.label, cells(t.shape, [d for d in wrong if t.shape[d] != first[d] or t is involved[0]]))
+                 for t in involved)  # fmt: skip
+    cures = []
+    if len(wrong) == 1 and len(first) > 1:
+        cures.append(Cure(f"join them along dimension {wrong[0]}, where they differ", f"torch.cat(…, dim={wrong[0]})"))
+    return Finding(
+        f"tensors joined along dimension {dim} must agree in all others: {wanted} is not {got}",
+        f"cat lays tensors next to each other along dimension {dim}. {involved[number].label} {text(other)} differs from "
+        f"the first, {text(first)}, in dimension {', '.join(map(str, wrong))}.",
+        (*cures, Cure("or cut, pad or reshape them to agree")),
+        (Shapes(rows, tuple("joined" if d == dim else f"dim {d}" for d in range(len(first)))),),
+        involved,
+    )
+
+
+def cat_ndim(scene: Scene, match: re.Match[str]) -> Finding:
+    involved = _listed(scene, "cat")
+    ndim = len(involved[0].shape)
+    odd = next((t for t in involved if len(t.shape) != ndim), involved[-1])
+    rows = tuple(ShapeRow(t.label, cells(t.shape, range(len(t.shape)) if t is odd else ()), f"{len(t.shape)}-d")
+                 for t in involved)  # fmt: skip
+    return Finding(
+        f"tensors to be joined must have equally many dimensions: {odd.label} has {len(odd.shape)}, the first {ndim}",
+        "cat adds no dimensions: all its tensors have the same number of them.",
+        (Cure("give it the dimension that it lacks", f"{odd.label}.unsqueeze(0)"),
+         Cure("or put equal shapes along a new dimension", "torch.stack([…])")),
+        (Shapes(rows),),
+        involved,
+    )  # fmt: skip
+
+
+def stack(scene: Scene, match: re.Match[str]) -> Finding:
+    number = int(match[2])
+    involved = _listed(scene, "stack")
+    first, other = involved[0], involved[number]
+    wrong = [d for d in range(max(len(first.shape), len(other.shape))) if first.shape[d:d + 1] != other.shape[d:d + 1]]
+    rows = tuple(ShapeRow(t.label, cells(t.shape, wrong if t in (first, other) else ())) for t in involved)
+    return Finding(
+        f"stack takes tensors of one shape: {text(first.shape)} and {text(other.shape)} differ",
+        "stack puts its tensors along a new dimension, so all must have the same shape.",
+        (Cure("lay them next to each other along a dimension that they have", "torch.cat([…])"),
+         Cure("or pad the shorter ones", "torch.nn.utils.rnn.pad_sequence([…], batch_first=True)")),
+        (Shapes(rows),),
+        involved,
+    )  # fmt: skip
+
+
+def nothing_to_join(scene: Scene, match: re.Match[str]) -> Finding:
+    return Finding(
+        "there is nothing to join: the list of tensors is empty",
+        "Of no tensors neither the dtype nor the shape of the result is known.",
+        (Cure("look at what fills the list: a loop that never ran, a filter that let nothing through"),),
+    )
+
+
+def split(scene: Scene, match: re.Match[str]) -> Finding:
+    total, dim, asked = int(match[1]), match[2], sizes(match[3])
+    involved = scene.of_innermost()
+    rows = (ShapeRow(f"dimension {dim} has", (Cell(str(total), GOOD),)),
+            ShapeRow("pieces asked for", cells(asked, range(len(asked))), f"{sum(asked)} in all"))  # fmt: skip
+    return Finding(
+        f"the pieces have {sum(asked)} elements in all, the dimension has {total}",
+        f"split with a list of sizes cuts dimension {dim} exactly: the sizes must add up to {total}.",
+        (Cure("let the last piece take what is left", f"[…, {total - sum(asked[:-1])}]"),
+         Cure("or give one size for all pieces; the last may be smaller", f"x.split({asked[0] if asked else 1})")),
+        (Shapes(rows),),
+        involved,
+    )  # fmt: skip
+
+
+# -- losses --------------------------------------------------------------------------------------------------------
+
+
+def batch(scene: Scene, match: re.Match[str]) -> Finding:
+    """cross_entropy with another number of targets than of rows."""
+    call = scene.outermost
+    involved = scene.of_call(call)
+    x, target = involved[0], involved[1]
+    rows = (ShapeRow(x.label, cells(x.shape, [0]), "a row of scores for each sample"),
+            ShapeRow(target.label, cells(target.shape, [0]), "a class for each sample"))  # fmt: skip
+    return Finding(
+        f"{match[1]} rows of scores, but {match[2]} targets",
+        "The first dimension counts the samples: scores have the shape [samples, classes], targets [samples].",
+        (Cure("if the scores have more dimensions, flatten all but the classes in both",
+              f"F.cross_entropy({x.label}.flatten(0, -2), {target.label}.flatten())"),
+         Cure("else look where a sample went missing: a reshape, a last batch that is shorter, a shifted slice")),
+        (Shapes(rows, ("samples", *("classes",) * (len(x.shape) > 1))),),
+    )  # fmt: skip
+
+
+def loss_sizes(scene: Scene, match: re.Match[str]) -> Finding:
+    target, x = scene.local("target"), scene.local("input")
+    involved = (scene.involved(x, "input"), scene.involved(target, "target"))
+    return Finding(
+        f"the target {text(involved[1].shape)} has not the shape of the input {text(involved[0].shape)}",
+        "This loss compares element with element; it does not broadcast, since that is mostly a mistake.",
+        (Cure("give the target the input's shape", f"{involved[1].label}.view_as({involved[0].label})"),),
+        (Shapes(tuple(ShapeRow(t.label, cells(t.shape, range(len(t.shape)))) for t in involved)),),
+        involved,
+    )
+
+
+def plain(involved: Sequence[Involved]) -> Shapes:
+    """The shapes of tensors, nothing marked."""
+    return Shapes(tuple(ShapeRow(t.label, cells(t.shape), f"{t.dtype} on {t.device}") for t in involved))

@@ -1,0 +1,77 @@
+"""``%%pipeline``: what was recorded, and what ran when, and why."""
+from __future__ import annotations
+
+from itertools import groupby
+
+from ..introspect.pipeline import Flush, PipelineFacts, Recorded
+from .html import Markup, join, page, row, table, tag
+from .palette import HOURGLASS, count_text, mono, place_text, soft
+from .profile import time_text
+
+SIGNS = {"run": "✓", "at once": "✓", "failed": "✗", "given up": "✂", "pending": "…"}
+WIDTH = 60  #: pixels of the longest bar
+
+
+def pipeline_page(facts: PipelineFacts) -> Markup:
+    """What ``%%pipeline`` shows."""
+    if not facts.recorded:
+        return page(tag("div", "no operator was recorded", class_="mt-soft"), kind="pipeline", sheet="pipeline")
+    longest = max(recorded.duration for recorded in facts.recorded) or 1
+    body: list[Markup] = []
+    for number, group in groupby(facts.recorded, key=lambda recorded: recorded.flush):
+        body += [_operator(recorded, longest) for recorded in group]
+        if number is not None:
+            body.append(_flush(facts.flushes[number]))
+    head = ("", "operator", "output, known at once", "recorded at", "ran")
+    return page(table(head, body, _summary(facts)), kind="pipeline", sheet="pipeline")
+
+
+def _summary(facts: PipelineFacts) -> str:
+    recorded = sum(r.state != "at once" for r in facts.recorded)
+    return f"{count_text(recorded, 'operator')} recorded, the queue ran {count_text(len(facts.flushes), 'time')}"
+
+
+def _operator(recorded: Recorded, longest: int) -> Markup:
+    place = mono(place_text(recorded.file, recorded.line), f"{recorded.file}:{recorded.line}")
+    code = tag("span", recorded.text, class_="mt-soft mt-mono mt-clip", title=recorded.text)
+    waits = recorded.state != "at once"
+    outputs = join([tag("span", HOURGLASS, class_="mt-waits") if waits else None, mono(_outputs(recorded))], " ")
+    return row(soft(recorded.number + 1), tag("b", recorded.operator), outputs, join([place, code], " "),
+               _ran(recorded, longest))  # fmt: skip
+
+
+def _outputs(recorded: Recorded) -> str:
+    return ", ".join(recorded.outputs[:3]) + (", …" if len(recorded.outputs) > 3 else "") or "nothing new"
+
+
+def _ran(recorded: Recorded, longest: int) -> Markup:
+    sign = SIGNS[recorded.state]
+    if recorded.state in ("run", "at once"):
+        bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(WIDTH * recorded.duration / longest))}px")
+        return join([sign, bar, mono(time_text(recorded.duration)), soft("at once") if recorded.state != "run" else None], " ")
+    return tag("span", f"{sign} {recorded.state}", class_="mt-alert" if recorded.state == "failed" else "mt-soft")
+
+
+def _flush(flush: Flush) -> Markup:
+    where = f" at {place_text(flush.file, flush.line)}" if flush.file else ""
+    ran = f"{count_text(flush.ran, 'operator')} ran in {time_text(flush.duration)}"
+    error = tag("div", flush.error, class_="mt-alert mt-wrap") if flush.error else None
+    said = (tag("b", "▶ the queue runs: "), f"{flush.reason}{where}", soft(f" · {ran}"), error)
+    return tag("tr", tag("td", *said, colspan=5), class_="mt-flush")
+
+
+def pipeline_text(facts: PipelineFacts) -> str:
+    """The same for a terminal."""
+    lines = [_summary(facts)]
+    width = max((len(recorded.operator) for recorded in facts.recorded), default=0)
+    for number, group in groupby(facts.recorded, key=lambda recorded: recorded.flush):
+        for recorded in group:
+            took = time_text(recorded.duration) if recorded.duration else recorded.state
+            lines.append(f"{recorded.number + 1:>4} {SIGNS[recorded.state]} {recorded.operator:<{width}}  {_outputs(recorded)}"
+                         f"  {place_text(recorded.file, recorded.line)}: {recorded.text}  [{took}]")  # fmt: skip
+        if number is not None:
+            flush = facts.flushes[number]
+            where = f" at {place_text(flush.file, flush.line)}" if flush.file else ""
+            lines.append(f"   > the queue runs: {flush.reason}{where}: {count_text(flush.ran, 'operator')} in "
+                         f"{time_text(flush.duration)}" + (f": {flush.error}" if flush.error else ""))  # fmt: skip
+    return "\n".join(lines)

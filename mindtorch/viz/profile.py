@@ -1,0 +1,108 @@
+"""``%%profile``: bars of where the time went."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+
+from ..introspect.profile import Profile, Share
+from .html import Markup, join, page, row, table, tag
+from .palette import count_text, mono, place_text, soft
+
+ROWS = 16  #: shares at most that have a row of their own
+WIDTH = 130  #: pixels of the longest bar
+BAR = 24  #: characters of the longest bar in text
+
+
+def time_text(nanoseconds: float) -> str:
+    """A time as people read it."""
+    for unit, size in (("s", 1e9), ("ms", 1e6)):
+        if nanoseconds >= size:
+            return f"{nanoseconds / size:.3g} {unit}"
+    return f"{nanoseconds / 1000:.3g} µs"
+
+
+def profile_page(facts: Profile) -> Markup:
+    """What ``%%profile`` shows."""
+    calls = sum(share.calls for share in facts.operators)
+    head = tag("div", tag("b", time_text(facts.wall)), f"in all, {count_text(calls, 'call')} of "
+               f"{count_text(len(facts.operators), 'operator')}", class_="mt-head")  # fmt: skip
+    inner = [
+        _folded(f"by {what}", _table(shares, what, name, facts.wall))
+        for what, shares, name in (
+            ("line", facts.lines, _line), ("module", facts.modules, _name), ("kernel", facts.kernels, _kernel),
+        ) if shares
+    ]  # fmt: skip
+    main = _table(facts.operators, "operator", _name, facts.wall) if facts.operators else None
+    return page(tag("div", head, _whole(facts), main, *inner, class_="mt-box"), kind="profile", sheet="profile")
+
+
+def _parts(facts: Profile) -> list[tuple[str, str, int]]:
+    """The parts that make up the wall time: what, its class, how long."""
+    return [("in operators", "mt-inside", facts.inside), ("outside operators (Python)", "mt-outside", facts.outside),
+            ("measuring", "mt-observing", facts.observing)]  # fmt: skip
+
+
+def _whole(facts: Profile) -> Markup:
+    """The wall time as one bar."""
+    parts = _parts(facts)
+    bar = [tag("span", class_=kind, style=f"flex-grow:{max(0, time)}") for _, kind, time in parts]
+    said = [tag("span", tag("i", class_=kind), f" {what} ", mono(time_text(time)), " ", soft(_percent(time, facts.wall)))
+            for what, kind, time in parts]  # fmt: skip
+    text = ", ".join(f"{what} {time_text(time)}" for what, _, time in parts)
+    return join([tag("div", *bar, class_="mt-whole", role="img", aria_label=text), tag("div", *said, class_="mt-legend")])
+
+
+def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], wall: int) -> Markup:
+    longest = max(share.self_time for share in shares) or 1
+    head = (what, "calls", "own time", "", "with those inside", "a call")
+    body = [row(name(share), share.calls or "", *_times(share, longest, wall), mono(time_text(share.total_time)),
+                mono(time_text(share.total_time / share.calls)) if share.calls else "") for share in shares[:ROWS]]  # fmt: skip
+    if rest := shares[ROWS:]:
+        left = Share("", sum(share.calls for share in rest), sum(share.self_time for share in rest), 0)
+        body.append(row(soft(f"{len(rest)} more"), left.calls, *_times(left, longest, wall), "", ""))
+    return table(head, body, None)
+
+
+def _times(share: Share, longest: int, wall: int) -> tuple[Markup, Markup]:
+    width = max(1, round(WIDTH * share.self_time / longest))
+    bar = tag("span", class_="mt-bar", style=f"width:{width}px")
+    return join([bar, " ", mono(time_text(share.self_time))]), soft(_percent(share.self_time, wall))
+
+
+def _percent(part: int, whole: int) -> str:
+    return f"{part / whole:.1%}" if whole else ""
+
+
+def _name(share: Share) -> Markup:
+    return tag("b", share.name, class_="mt-clip", title=share.name)
+
+
+def _line(share: Share) -> Markup:
+    return mono(place_text(share.file, share.line), f"{share.file}:{share.line}")
+
+
+def _kernel(share: Share) -> Markup:
+    place = place_text(share.file, share.line) if share.line else share.file
+    return join([mono(share.name), " ", soft(place, f"{share.file}:{share.line}")])
+
+
+def _folded(title: str, inner: Markup) -> Markup:
+    return tag("details", tag("summary", title), inner)
+
+
+def profile_text(facts: Profile) -> str:
+    """The same for a terminal."""
+    lines = [f"{time_text(facts.wall)} in all: " + ", ".join(
+        f"{what} {time_text(time)} ({_percent(time, facts.wall)})" for what, _, time in _parts(facts))]  # fmt: skip
+    longest = max((share.self_time for share in facts.operators), default=0) or 1
+    width = max((len(share.name) for share in facts.operators), default=0)
+    for share in facts.operators[:ROWS]:
+        bar = "█" * round(BAR * share.self_time / longest)
+        lines.append(f"{share.name:<{width}} {share.calls:>6} × {time_text(share.self_time):>8} "
+                     f"{_percent(share.self_time, facts.wall):>6} {bar}")  # fmt: skip
+    if rest := facts.operators[ROWS:]:
+        lines.append(f"and {count_text(len(rest), 'more operator')}, {time_text(sum(s.self_time for s in rest))}")
+    for what, shares in (("line", facts.lines), ("module", facts.modules)):
+        for share in shares[:3]:
+            name = share.name or place_text(share.file, share.line)
+            lines.append(f"by {what}: {name} {time_text(share.self_time)}")
+    return "\n".join(lines)

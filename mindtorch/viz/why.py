@@ -1,0 +1,173 @@
+"""``%why``: an explanation of an error with pictures of the tensors involved."""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from typing import Any
+
+from ..introspect.why import (
+    Bars, Call, Cell, Cure, Explanation, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
+)  # fmt: skip
+from ..introspect.why.facts import CLASH, GONE, GOOD
+from .html import Markup, join, page, row, table, tag
+from .palette import (
+    device_badge, mono, place_text, size_text, soft, storage_chip, storage_class, tensor_name, tuple_text, type_text,
+)  # fmt: skip
+
+SIGNS = {CLASH: "✗", GOOD: "✓", GONE: "✂"}  #: so that no mark is told by colour alone
+ENDS = 5  #: numbers drawn at each end of a ruler
+
+
+def why_page(facts: Explanation) -> Markup:
+    """What ``%why`` shows."""
+    head = tag("div", tag("span", f"⚠ {facts.error}", class_="mt-chip mt-invalid"), tag("b", facts.title), class_="mt-head")
+    cures = tag("ul", *map(_cure, facts.cures), class_="mt-cures") if facts.cures else None
+    parts = (
+        head, _place(facts.call), *map(picture, facts.pictures),
+        tag("p", tag("b", "Why "), facts.cause),
+        tag("p", tag("b", "What helps"), class_="mt-helps") if facts.cures else None, cures,
+        _tensors(facts.tensors), _message(facts),
+    )  # fmt: skip
+    return page(tag("div", *parts, class_="mt-box"), kind="why", sheet="why")
+
+
+def _place(call: Call | None) -> Markup | None:
+    if call is None:
+        return None
+    operator = join([" in ", mono(f"aten::{call.operator}")]) if call.operator else None
+    where = tag("span", place_text(call.file, call.line), title=f"{call.file}:{call.line} in {call.function}")
+    return tag("div", where, operator, tag("code", call.text, class_="mt-code") if call.text else None, class_="mt-place")
+
+
+def _cure(cure: Cure) -> Markup:
+    return tag("li", cure.text, tag("code", cure.code, class_="mt-code") if cure.code else None)
+
+
+def _tensors(tensors: Sequence[Involved]) -> Markup | None:
+    if not tensors:
+        return None
+    head = ("tensor", "given as", "type", "stride", "device", "storage", "version", "autograd")
+    rows = [row(tensor_name(_called(t)), soft(t.role), mono(type_text(t.dtype, t.shape)), mono(_layout(t)),
+                device_badge(t.device), storage_chip(t.storage), "–" if t.version is None else t.version, _autograd(t))
+            for t in tensors]  # fmt: skip
+    return tag("details", tag("summary", "the tensors involved"), table(head, rows, None))
+
+
+def _called(tensor: Involved) -> str:
+    return tensor.name or (f"view of {tensor.of}" if tensor.of else "")
+
+
+def _layout(tensor: Involved) -> str:
+    return tuple_text(tensor.stride) + (f" offset {tensor.offset}" if tensor.offset else "")
+
+
+def _autograd(tensor: Involved) -> str:
+    return tensor.node or ("leaf, requires grad" if tensor.requires_grad else "")
+
+
+def _message(facts: Explanation) -> Markup:
+    return tag("details", tag("summary", "the error's message"), tag("pre", facts.message, class_="mt-message"))
+
+
+# -- pictures ------------------------------------------------------------------------------------------------------
+
+
+def picture(facts: Any) -> Markup:
+    """One of an explanation's pictures."""
+    note = tag("div", facts.note, class_="mt-soft") if getattr(facts, "note", "") else None
+    return tag("div", _DRAWN[type(facts)](facts), note, class_="mt-picture mt-scroll", tabindex="0")
+
+
+def _box(text: str, mark: str = "", class_: str = "mt-size", **attributes: Any) -> Markup:
+    """A framed text; its mark is a frame, a colour and a sign."""
+    sign = tag("i", SIGNS[mark]) if mark else None
+    return tag("span", text, sign, class_=f"{class_} {mark and 'mt-' + mark}".rstrip(), **attributes)
+
+
+def _shapes(facts: Shapes) -> Markup:
+    width = max([len(facts.head), *(len(line.cells) for line in facts.rows)])
+    head = [tag("th"), *(tag("th", name, scope="col") for name in facts.head)] if any(facts.head) else None
+    rows = [tag("tr", *head)] if head else []
+    return tag("table", tag("tbody", *rows, *(_shape(line, width) for line in facts.rows)), class_="mt-shapes")
+
+
+def _shape(line: ShapeRow, width: int) -> Markup:
+    cells: tuple[Cell | None, ...] = (*line.cells, *(None,) * (width - len(line.cells)))
+    boxes = (tag("td", None if cell is None else _box(cell.text or "\xa0", cell.mark)) for cell in cells)
+    label = tag("th", line.label, scope="row", class_="mt-clip", title=line.label)
+    empty = soft("no dimensions: one number") if not line.cells else None
+    return tag("tr", label, *boxes, tag("td", soft(line.note) if line.note else empty))
+
+
+def _places(facts: Places) -> Markup:
+    boxes = []
+    for position, numbers in enumerate(facts.seen, facts.first):
+        mark = CLASH if len(numbers) > 1 else ""
+        shown = " ".join(map(str, numbers[:4])) + (" …" if len(numbers) > 4 else "")
+        title = f"storage position {position}: " + (f"elements {', '.join(map(str, numbers[:20]))}" if numbers else "not seen")
+        inner = _box(shown or "\xa0", mark, "mt-size mt-seen" if numbers else "mt-size", title=title)
+        boxes.append(tag("span", inner, tag("small", position), class_="mt-cell"))
+    if facts.total > len(facts.seen):
+        boxes.append(soft(f"… {facts.total:,} positions"))
+    label = join([storage_chip(facts.storage), " ", f"where the elements of {facts.label} lie"])
+    return join([tag("div", label), tag("div", *boxes, class_=f"mt-row {storage_class(facts.storage)}")])
+
+
+def _ruler(facts: Ruler) -> Markup:
+    size = facts.high + 1
+    shown = range(size) if size <= 2 * ENDS + 1 else [*range(ENDS), None, *range(size - ENDS, size)]
+    boxes = [soft("…") if i is None else _tick(i, i - size if facts.low < 0 and i - size >= facts.low else None)
+             for i in shown]  # fmt: skip
+    if not size:
+        boxes = [soft("none")]
+    before = [_beyond(i) for i in sorted(facts.asked) if i < facts.low or (facts.low == 0 and i < 0)]
+    after = [_beyond(i) for i in sorted(facts.asked) if i > facts.high]
+    body = [*before, soft("│"), *boxes, soft("│"), *after]
+    return join([tag("div", facts.label, class_="mt-soft"), tag("div", *body, class_="mt-row")])
+
+
+def _tick(number: int, negative: int | None) -> Markup:
+    return tag("span", _box(str(number)), None if negative is None else tag("small", negative), class_="mt-cell")
+
+
+def _beyond(number: int) -> Markup:
+    return tag("span", _box(str(number), CLASH), tag("small", "asked for"), class_="mt-cell")
+
+
+def _steps(facts: Steps) -> Markup:
+    parts: list[Markup] = []
+    for i, step in enumerate(facts.steps):
+        if i:
+            parts.append(tag("span", facts.arrow, class_="mt-arrow"))
+        parts.append(_step(step))
+    return tag("div", *parts, class_="mt-row")
+
+
+def _step(step: Step) -> Markup:
+    sign = tag("i", SIGNS[step.mark]) if step.mark else None
+    detail = tag("small", step.detail) if step.detail else None
+    return tag("span", tag("span", mono(step.title), sign), detail, class_=f"mt-step {step.mark and 'mt-' + step.mark}".rstrip())
+
+
+def _groups(facts: Groups) -> Markup:
+    return tag("div", *map(_group, facts.groups), class_="mt-row mt-groups")
+
+
+def _group(group: Group) -> Markup:
+    title = device_badge(group.title) if group.device else tag("b", group.title)
+    sign = tag("i", SIGNS[group.mark]) if group.mark else None
+    members = (tag("div", mono(member)) for member in group.members)
+    return tag("div", tag("div", title, " ", sign), *members, class_=f"mt-step {group.mark and 'mt-' + group.mark}".rstrip())
+
+
+def _bars(facts: Bars) -> Markup:
+    most = max(size for _, size, _ in facts.rows) or 1
+    rows = []
+    for label, size, mark in facts.rows:
+        bar = tag("span", class_=f"mt-amount {mark and 'mt-' + mark}".rstrip(), style=f"width:{300 * size / most:.0f}px")
+        rows.append(tag("tr", tag("th", label, scope="row"), tag("td", bar, mono(size_text(size)))))
+    return tag("table", tag("tbody", *rows), class_="mt-shapes")
+
+
+_DRAWN: dict[type, Callable[[Any], Markup]] = {
+    Shapes: _shapes, Places: _places, Ruler: _ruler, Steps: _steps, Groups: _groups, Bars: _bars,
+}  # fmt: skip
