@@ -4,7 +4,6 @@ from __future__ import annotations
 from pathlib import Path
 from typing import Any
 
-from IPython.core.completer import CompletionContext, context_matcher
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
@@ -13,29 +12,29 @@ from IPython.display import display
 from .._device import device as Device
 from ..introspect import Timeline, memory_facts, names_of, save_chrome_trace, timeline
 from ..viz import memory_page, memory_text, timeline_page, timeline_text
-from .magics import MindtorchMagics, Picture, with_help
+from .base import MagicGroup, Picture, with_help
 
 
 @magics_class
-class DeviceMagics(MindtorchMagics):
-    """``%%timeline`` and ``%memory``; what runs a cell, and completes options, is as for the other magics."""
+class DeviceMagics(MagicGroup):
+    """``%%timeline``, ``%memory``."""
 
     @with_help
     @line_cell_magic
     @magic_arguments()
-    @argument("--save", metavar="FILE", help="also write a Chrome trace, for chrome://tracing or Perfetto, to this file")
+    @argument("--save", metavar="FILE", help="also write a Chrome trace to this file, for chrome://tracing or Perfetto; "
+                                             "before a statement: --save=FILE")
     def timeline(self, line: str, cell: str | None = None) -> Any:
-        """Run a cell, and show when the host and every stream did what."""
-        if cell is None:
-            raise UsageError("%%timeline shows what a cell does: put it on the cell's first line, with two %")
-        save = parse_argstring(self.timeline, line).save
+        """Run a cell or statement, and show when the host and every stream did what."""
+        options, code = self._code(self.timeline, line, cell)
+        save = options.save
         target = None if save is None else Path(save.strip("'\"")).expanduser()  # IPython leaves quotes where they are
         if target is not None and not target.parent.is_dir():
             raise UsageError(f"%%timeline: there is no folder {str(target.parent)!r} to save {target.name!r} in")
         found = Timeline()
         try:
             with timeline() as found:
-                return self._run(cell)
+                return self._run(code)
         finally:
             display(Picture(timeline_page(found), timeline_text(found)))
             if target is not None:
@@ -59,8 +58,3 @@ class DeviceMagics(MindtorchMagics):
             if not devices:
                 raise UsageError(f"%memory: nothing is known of the memory of {wanted}: in use are {known}")
         return Picture(memory_page(devices), memory_text(devices))
-
-    @context_matcher()
-    def complete(self, context: CompletionContext) -> Any:
-        """The options of the magic on the line. IPython tells matchers apart by their qualified names."""
-        return super().complete(context)

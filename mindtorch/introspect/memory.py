@@ -37,8 +37,8 @@ class BlockFacts:
     """A piece of a segment, of ``bytes`` bytes of which ``requested`` were asked for, for work on ``stream``.
 
     ``state`` is one of ``STATES``: in use by storages, in use by nothing that Python holds (a workspace, a generator's
-    state), given back but waiting for other streams that use it, or free. ``storages`` lie in it; ``deferred`` of its bytes
-    are free for its own stream only, until the stream has run what may use them.
+    state), given back but waiting for other streams that use it, or free. ``storages`` lie in it; ``deferred`` of its
+    bytes are free for its own stream only, until the stream has run what may use them.
     """
 
     address: int
@@ -71,7 +71,7 @@ class DeferredFree:
 
 @dataclass(frozen=True)
 class MemoryFacts:
-    """A device's memory. ``statistics`` are ``torch.npu.memory_stats()``, ``free`` and ``total`` the device's own bytes.
+    """A device's memory. ``statistics`` are ``torch.npu.memory_stats()``, ``free`` and ``total`` the device's bytes.
 
     The CPU has storages only: its memory is the operating system's.
     """
@@ -122,7 +122,8 @@ def _storages(names: Mapping[int, str]) -> list[StorageUse]:
         owners[id(owner)] = owner
         seen.setdefault(id(owner), []).append(tensor)
     uses = (_use(owner, seen[key], names) for key, owner in owners.items())
-    return sorted((use for use in uses if use.bytes and use.device != "meta"), key=lambda use: (-use.bytes, use.address))
+    present = (use for use in uses if use.bytes and use.device != "meta")
+    return sorted(present, key=lambda use: (-use.bytes, use.address))
 
 
 def _use(owner: Any, tensors: list[Any], names: Mapping[int, str]) -> StorageUse:

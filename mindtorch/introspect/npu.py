@@ -42,12 +42,15 @@ class NpuSource(Source):
             AclError: if the device refuses the copy.
         """
         memory = _idle_memory(tensor)
-        return None if memory is None else _copied(memory, tensor, tensor._offset, tuple(tensor.shape), tensor._strides())
+        if memory is None:
+            return None
+        return _copied(memory, tensor, tensor._offset, tuple(tensor.shape), tensor._strides())
 
     def sample(self, tensor: Any) -> np.ndarray | None:
-        """The values or, where they lie in more than ``WHOLE`` bytes, ``PARTS`` runs of them along the shortest stride."""
+        """The values or, if they span more than ``WHOLE`` bytes, ``PARTS`` runs of them along the shortest stride."""
         memory = _idle_memory(tensor)
-        dims = sorted(((step, n) for step, n in zip(tensor._strides(), tensor.shape, strict=True) if step and n > 1), reverse=True)
+        layout = zip(tensor._strides(), tensor.shape, strict=True)
+        dims = sorted(((step, n) for step, n in layout if step and n > 1), reverse=True)
         if memory is None or not dims or _reach(dims) * tensor._dtype.itemsize <= WHOLE:
             return self.values(tensor)
         *outer, (inner, length) = dims
@@ -110,7 +113,7 @@ def stream_name(queue: Queue) -> str:
 
 
 def settle() -> AclError | None:
-    """Wait for the streams whose operators' times are still to be read, or that memory waits for.
+    """Wait for the streams whose operators' times are still to be read, or that memory waits for, and free that memory.
 
     Returns:
         What had failed first in one of them.
@@ -124,6 +127,7 @@ def settle() -> AclError | None:
                     queue.synchronize()
                 except AclError as error:
                     failed = failed or error
+        allocator_of(device).statistics()  # which looks for memory that several streams have done with
     return failed
 
 

@@ -75,7 +75,7 @@ class _Sums:
         for key, sums in self.found.items():
             row = merged[named(key)]
             row[:] = [a + b for a, b in zip(row, sums, strict=True)]
-        rows = (Share(name, *sums, file, line) for (name, file, line), sums in merged.items())
+        rows = (Share(name, calls, own, whole, file, line) for (name, file, line), (calls, own, whole) in merged.items())
         return tuple(sorted(rows, key=lambda share: -share.self_time))
 
 

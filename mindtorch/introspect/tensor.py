@@ -227,7 +227,7 @@ def sample(array: np.ndarray) -> np.ndarray:
 
 
 def statistics(array: np.ndarray, dtype: DType, total: int | None = None) -> Statistics:
-    """Statistics of the values, or of an even sample of ``SAMPLE`` of them. ``array`` may be a sample of ``total`` already."""
+    """Statistics of the values, or of an even sample of ``SAMPLE`` of them; ``array`` may be a sample of ``total``."""
     values = sample(array).ravel()
     with np.errstate(all="ignore"):
         if dtype.name == "bfloat16":

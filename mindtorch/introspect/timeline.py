@@ -61,7 +61,7 @@ def timeline() -> Iterator[Timeline]:
 
     The host's lanes have the operators (``enqueue`` what goes to a stream or into a pipeline, ``run`` what the host
     computes), the copies that it makes itself, and its waits (``sync``). A stream's lane has what it ran, copied and
-    waited for, by the device's own clock, and when it freed memory that it still needed after the host had let go of it.
+    waited for, by the device's own clock, and when memory was free that it still needed after the host had let go.
     At the end, streams that something was put into are synchronised, since only then their times are known.
 
     Raises:

@@ -111,7 +111,8 @@ def _waiting(facts: TensorFacts) -> Markup:
         queue.insert(0, soft("…"))
     place = f"recorded at {place_text(pending.file, pending.line)}" if pending.file else ""
     hint = f"recorded at {pending.file}:{pending.line}" if pending.file else None
-    name = pending.operator if pending.queue.startswith("on ") else f"aten::{pending.operator}"  # a stream knows the device's own
+    on_stream = pending.queue.startswith("on ")  # where the device's own operators are
+    name = pending.operator if on_stream else f"aten::{pending.operator}"
     queue.append(tag("b", mono(name, hint)))
     count = count_text(len(pending.before) + 1, "operator")
     return tag(

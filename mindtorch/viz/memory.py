@@ -31,7 +31,9 @@ def _device(facts: MemoryFacts) -> list[Markup | None]:
 
 def _use(facts: MemoryFacts) -> str:
     live = f"{size_text(facts.storage_bytes)} in {count_text(len(facts.storages), 'live storage')}"
-    return f"{size_text(facts.allocated)} allocated of {size_text(facts.reserved)} reserved" if facts.statistics else live
+    if not facts.statistics:
+        return live
+    return f"{size_text(facts.allocated)} allocated of {size_text(facts.reserved)} reserved"
 
 
 def _said(facts: MemoryFacts) -> str:
@@ -74,7 +76,8 @@ def _segments(facts: MemoryFacts) -> Markup | None:
 
 def _segment(segment: SegmentFacts) -> tuple[Markup, Markup]:
     stream = segment.blocks[0].stream.partition(" ")[2]
-    label = tag("span", mono(size_text(segment.bytes), f"segment at {segment.address:#x}"), " ", soft(stream), class_="mt-label")
+    size = mono(size_text(segment.bytes), f"segment at {segment.address:#x}")
+    label = tag("span", size, " ", soft(stream), class_="mt-label")
     shown = segment.blocks
     if len(shown) > BLOCKS:
         shown = tuple(sorted(sorted(shown, key=lambda block: -block.bytes)[:BLOCKS], key=lambda block: block.address))
@@ -117,10 +120,10 @@ def _deferred(facts: MemoryFacts) -> Markup | None:
     if not facts.deferred:
         return None
     rows = [
-        row(stream, size_text(sum(free.bytes for free in frees)), count_text(len(frees), "piece"), pending_mark(_waiting(frees)))
+        row(stream, _size(frees), count_text(len(frees), "piece"), pending_mark(_waiting(frees)))
         for stream, frees in _by_stream(facts.deferred).items()
-    ]  # fmt: skip
-    caption = "freed by the host, still needed by pending work: other streams get it later"
+    ]
+    caption = "freed by the host, still needed by pending work"
     return table(("stream", "size", "pieces", "waits for"), rows, caption)
 
 
@@ -129,6 +132,10 @@ def _by_stream(frees: Sequence[DeferredFree]) -> dict[str, list[DeferredFree]]:
     for free in frees:
         found.setdefault(free.stream, []).append(free)
     return found
+
+
+def _size(frees: Sequence[DeferredFree]) -> str:
+    return size_text(sum(free.bytes for free in frees))
 
 
 def _waiting(frees: Sequence[DeferredFree]) -> str:
@@ -170,15 +177,16 @@ def _lines(facts: MemoryFacts) -> list[str]:
     if facts.statistics:
         lines.append(f"  {_said(facts)}")
     for segment in facts.segments[:SEGMENTS]:
-        shown = "".join(MARKS[b.state] * max(1, round(sqrt(b.bytes / segment.bytes) * 24)) for b in segment.blocks[:BLOCKS])
+        widths = ((MARKS[b.state], sqrt(b.bytes / segment.bytes)) for b in segment.blocks[:BLOCKS])
+        shown = "".join(mark * max(1, round(24 * width)) for mark, width in widths)
         lines.append(f"  segment {size_text(segment.bytes):>9} |{shown}| {segment.blocks[0].stream}")
     if len(facts.segments) > SEGMENTS:
         lines.append(f"  and {count_text(len(facts.segments) - SEGMENTS, 'more segment')}")
     if facts.segments:
         lines.append("  " + ", ".join(f"{mark} {state}" for state, mark in MARKS.items()))
     for stream, frees in _by_stream(facts.deferred).items():
-        size = size_text(sum(free.bytes for free in frees))
-        lines.append(f"  deferred frees: {size} in {count_text(len(frees), 'piece')}, after {_waiting(frees)} of {stream}")
+        pieces = count_text(len(frees), "piece")
+        lines.append(f"  deferred frees: {_size(frees)} in {pieces}, after {_waiting(frees)} of {stream}")
     for storage in facts.storages[:STORAGES]:
         letter = "-" if storage.number is None else storage_letter(storage.number)
         lines.append(f"  {letter:>3} {size_text(storage.bytes):>10}  {_names(storage)}")

@@ -24,11 +24,13 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
         return page(tag("div", "nothing was recorded", class_="mt-soft"), kind="timeline", sheet="timeline")
     start, end = _window(timeline, window)
     seen = [span for span in timeline.spans if span.end >= start and span.start <= end]
-    longest = sorted(seen, key=lambda span: span.start - span.end)[:SPANS]
-    drawn = sorted(longest, key=lambda span: span.start)
+    lasting = sorted((span for span in seen if span.end > span.start), key=lambda span: span.start - span.end)
+    moments = (span for span in seen if span.end == span.start)
+    drawn = sorted([*lasting[:SPANS], *moments], key=lambda span: span.start)
     lanes = [part for lane in timeline.lanes for part in _lane(lane, drawn, start, end, at, timeline.start)]
-    left = f" · the {SPANS} longest of {len(seen):,} are drawn" if len(seen) > SPANS else ""
-    said = f"{time_text(start - timeline.start)} to {time_text(end - timeline.start)}, {count_text(len(seen), 'span')}{left}"
+    left = f" · of those that last, the {SPANS} longest are drawn" if len(lasting) > SPANS else ""
+    times = f"{time_text(start - timeline.start)} to {time_text(end - timeline.start)}"
+    said = f"{times}, {count_text(len(seen), 'span')}{left}"
     body = (
         tag("div", said, class_="mt-summary"),
         tag("div", tag("span"), _axis(start, end, timeline.start), *lanes, class_="mt-lanes"),
@@ -118,7 +120,8 @@ def _lane(lane: str, spans: Sequence[Span], start: int, end: int, at: int | None
     look = device_class("cpu" if lane.startswith("host") else lane.partition(" ")[0])
     busy = None
     if not lane.startswith("host"):
-        share = sum(min(s.end, end) - max(s.start, start) for s in spans if s.lane == lane and s.kind in ("run", "copy"))
+        working = (span for span in spans if span.lane == lane and span.kind in ("run", "copy"))
+        share = sum(min(span.end, end) - max(span.start, start) for span in working)
         busy = soft(f"{share / (end - start):.0%}", "of the time shown it runs or copies")
     label = tag("span", tag("span", lane, class_="mt-mono mt-clip", title=lane), busy, class_=f"mt-lane {look}")
     return label, tag("div", *drawn, cursor, class_=f"mt-track {look}", style=f"--rows:{max(1, len(rows))}")
@@ -141,7 +144,8 @@ def _mark(moments: Sequence[Span], start: int, end: int, at: int | None, zero: i
     title = "\n".join(_told(span, zero) for span in moments[:TOLD])
     title += f"\nand {len(moments) - TOLD} more" if len(moments) > TOLD else ""
     text = MARKS[kind] + (f"{len(moments)}" if len(moments) > 1 else "")
-    return tag("span", text, class_=" ".join(filter(None, looks)), style=f"left:{left:.2f}%;--row:0", title=title, tabindex="0")
+    style = f"left:{left:.2f}%;--row:0"
+    return tag("span", text, class_=" ".join(filter(None, looks)), style=style, title=title, tabindex="0")
 
 
 def _now(span: Span, at: int | None) -> str:

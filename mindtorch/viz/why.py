@@ -92,7 +92,7 @@ def _shapes(facts: Shapes) -> Markup:
 
 def _shape(line: ShapeRow, width: int) -> Markup:
     cells: tuple[Cell | None, ...] = (*line.cells, *(None,) * (width - len(line.cells)))
-    boxes = (tag("td", None if cell is None else _box(cell.text or "\xa0", cell.mark)) for cell in cells)
+    boxes = (tag("td", None if cell is None else _box(cell.text or "·", cell.mark)) for cell in cells)
     label = tag("th", line.label, scope="row", class_="mt-clip", title=line.label)
     empty = soft("no dimensions: one number") if not line.cells else None
     return tag("tr", label, *boxes, tag("td", soft(line.note) if line.note else empty))
@@ -104,7 +104,7 @@ def _places(facts: Places) -> Markup:
         mark = CLASH if len(numbers) > 1 else ""
         shown = " ".join(map(str, numbers[:4])) + (" …" if len(numbers) > 4 else "")
         title = f"storage position {position}: " + (f"elements {', '.join(map(str, numbers[:20]))}" if numbers else "not seen")
-        inner = _box(shown or "\xa0", mark, "mt-size mt-seen" if numbers else "mt-size", title=title)
+        inner = _box(shown or "·", mark, "mt-size mt-seen" if numbers else "mt-size", title=title)
         boxes.append(tag("span", inner, tag("small", position), class_="mt-cell"))
     if facts.total > len(facts.seen):
         boxes.append(soft(f"… {facts.total:,} positions"))

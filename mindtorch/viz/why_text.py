@@ -37,7 +37,7 @@ def _tensor(tensor: Involved) -> str:
 
 
 def _marked(text: str, mark: str) -> str:
-    return f"[{text}]{SIGNS.get(mark, '')}"
+    return f"[{text or '·'}]{SIGNS.get(mark, '')}"
 
 
 def _shapes(facts: Shapes) -> Iterator[str]:

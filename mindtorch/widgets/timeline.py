@@ -3,14 +3,15 @@ from __future__ import annotations
 
 from bisect import bisect_left, bisect_right
 
-from ipywidgets import Button, HBox, IntRangeSlider, IntSlider, Layout
+from ipywidgets import Button, HBox, IntRangeSlider, Layout, SelectionSlider
 
 from ..introspect import Timeline
 from ..viz import timeline_page, timeline_text
 from ..viz.html import Markup
+from ..viz.timeline import time_text
 from .base import NAMES, Explorer
 
-STEPS = 1000  #: of a slider
+STEPS = 1000  #: places of a slider, besides the events
 
 
 class TimelineScrubber(Explorer):
@@ -23,11 +24,15 @@ class TimelineScrubber(Explorer):
             raise TypeError(f"the scrubber needs a Timeline, not {type(timeline).__name__}")
         self.timeline = timeline
         self._events = [time - timeline.start for time in timeline.events()]
-        length = max(1, timeline.end - timeline.start)
-        step = max(1, length // STEPS)
-        look = {"min": 0, "max": length, "step": step, "style": NAMES, "layout": Layout(width="36rem")}
-        self.at = IntSlider(0, description="time (ns)", **look)
-        self.window = IntRangeSlider(value=(0, length), description="show (ns)", **look)
+        self._length = max(1, timeline.end - timeline.start)
+        step = max(1, self._length // STEPS)
+        wide = Layout(width="36rem")
+        times = sorted({*self._events, *range(0, self._length + 1, step)})
+        options = [(time_text(time), time) for time in times]
+        self.at = SelectionSlider(options=options, value=0, description="time", style=NAMES, layout=wide)
+        self.window = IntRangeSlider(
+            value=(0, self._length), min=0, max=self._length, step=step, description="show (ns)", style=NAMES, layout=wide,
+        )  # fmt: skip
         self.back = Button(description="event before", icon="step-backward")
         self.on = Button(description="next event", icon="step-forward")
         self.back.on_click(lambda _: self._jump(bisect_left(self._events, self.at.value) - 1))
@@ -42,7 +47,7 @@ class TimelineScrubber(Explorer):
             self.at.value = self._events[number]
             low, high = self.window.value
             if not low <= self.at.value <= high:
-                low = max(0, min(self.at.value - (high - low) // 2, self.at.max - (high - low)))
+                low = max(0, min(self.at.value - (high - low) // 2, self._length - (high - low)))
                 self.window.value = low, low + (high - self.window.value[0])
 
     @property

@@ -26,9 +26,11 @@ CELLS = {
     "graph-page": "w = torch.randn(4, 2, requires_grad=True)\nloss = (x @ w).relu().sum()\n%graph loss",
     "dispatch": "%%dispatch\nloss.backward()",
     "pending": "with torch.pipeline():\n    z = x + 1\n    display(z)",
+    "timeline": "%%timeline\nside = torch.npu.Stream()\nn = x.to('npu')\nwith torch.npu.stream(side):\n    n = n.exp().cpu()",
+    "memory": "n = x.to('npu')\n%memory",
     "unloaded": "%unload_ext mindtorch\nx",
 }
-PICTURES = ["card", "hostile", "wide", "tensors", "storage-page", "graph-page", "dispatch", "pending"]
+PICTURES = ["card", "hostile", "wide", "tensors", "storage-page", "graph-page", "dispatch", "pending", "timeline", "memory"]
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 
 
@@ -96,6 +98,15 @@ def test_every_text_is_legible(page, theme):
         assert result["looked"] > 10 and result["found"] == []
     ground = output(page, "card").locator(".mindtorch").evaluate("e => getComputedStyle(e).backgroundColor")
     assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(17, 17, 17)"}[theme]
+
+
+def test_what_a_span_is_can_be_read_by_keyboard(page):
+    span = output(page, "timeline").locator(".mt-npu .span.run").first
+    span.focus()
+    page.keyboard.press("Shift+Tab")
+    page.keyboard.press("Tab")
+    said = span.evaluate("e => [e === document.activeElement, getComputedStyle(e, '::after').content]")
+    assert said[0] and said[1].startswith('"run: aclnnExp')
 
 
 def test_folding_works_by_keyboard(page):

@@ -50,7 +50,7 @@ def holder(facts: introspect.MemoryFacts, name: str) -> introspect.BlockFacts:
     return block
 
 
-# -- facts ---------------------------------------------------------------------------------------------------------------
+# -- facts -----------------------------------------------------------------------------------------------------------
 
 
 def test_totals_are_the_allocators() -> None:
@@ -102,7 +102,7 @@ def test_deferred_frees_are_listed_until_the_stream_is_synchronised() -> None:
         address = b.data_ptr()
         del b
         deferred, = facts_of().deferred
-        assert (deferred.address, deferred.bytes, deferred.stream, deferred.pending) == (address, 512, "npu:0 stream 0", 2)
+        assert deferred == introspect.DeferredFree(address, 512, "npu:0 stream 0", 2)
         assert sum(b.deferred for s in facts_of().segments for b in s.blocks if b.state == "free") == 512
     torch.npu.synchronize()
     assert facts_of().deferred == () and c.tolist() == [4] * 4
@@ -146,7 +146,7 @@ def test_facts_wait_for_nothing_and_keep_nothing_alive() -> None:
         assert gone() is None
 
 
-# -- pictures and the magic ----------------------------------------------------------------------------------------------
+# -- pictures and the magic ------------------------------------------------------------------------------------------
 
 
 def test_the_picture_names_tensors_blocks_and_frees() -> None:
@@ -183,7 +183,8 @@ def test_the_magic_shows_all_devices_or_one(shell: InteractiveShell) -> None:
 
 
 @pytest.mark.parametrize(("line", "message"), [
-    ("--device tpu", "%memory: .*tpu"), ("--device npu:7", "memory of npu:7: in use are cpu, npu:0"), ("--size", "unrecognized"),
+    ("--device tpu", "%memory: .*tpu"), ("--device npu:7", "memory of npu:7: in use are cpu, npu:0"),
+    ("--size", "unrecognized"),
 ])
 def test_wrong_use_is_explained(shell: InteractiveShell, line: str, message: str) -> None:
     ones(1)
@@ -191,7 +192,7 @@ def test_wrong_use_is_explained(shell: InteractiveShell, line: str, message: str
         shell.run_line_magic("memory", line)
 
 
-# -- cards of NPU tensors ------------------------------------------------------------------------------------------------
+# -- cards of NPU tensors --------------------------------------------------------------------------------------------
 
 
 def test_the_card_of_a_pending_tensor_says_what_it_waits_for_and_does_not_wait() -> None:
@@ -221,8 +222,10 @@ def test_values_that_are_there_are_shown_although_the_stream_has_other_work() ->
 def test_values_of_views_are_read_where_they_lie() -> None:
     x = torch.arange(24.0).view(2, 3, 4)
     on_npu = x.to("npu")
-    for look in (lambda t: t, lambda t: t[1], lambda t: t[:, 1:, ::2], lambda t: t.permute(2, 0, 1), lambda t: t[0, 0].expand(5, 4),
-                 lambda t: t[1, 2, 3], lambda t: t[:, :0]):  # fmt: skip
+    for look in (
+        lambda t: t, lambda t: t[1], lambda t: t[:, 1:, ::2], lambda t: t.permute(2, 0, 1), lambda t: t[1, 2, 3],
+        lambda t: t[0, 0].expand(5, 4), lambda t: t[:, :0],
+    ):  # fmt: skip
         np.testing.assert_array_equal(introspect.values_without_waiting(look(on_npu)), look(x).numpy())
 
 
@@ -237,7 +240,8 @@ def test_a_tensor_written_on_another_stream_waits_for_that_one() -> None:
 
 
 @pytest.mark.parametrize("look", [
-    lambda t: t, lambda t: t.t(), lambda t: t[:, ::2], lambda t: t[:, 500:], lambda t: t.view(-1), lambda t: t[0].expand(1000, 1000),
+    lambda t: t, lambda t: t.t(), lambda t: t[:, ::2], lambda t: t[:, 500:], lambda t: t.view(-1),
+    lambda t: t[0].expand(1000, 1000),
 ])
 def test_of_a_large_tensor_only_a_sample_is_copied(look, monkeypatch: pytest.MonkeyPatch) -> None:
     x = torch.arange(1_000_000.0).view(1000, 1000)

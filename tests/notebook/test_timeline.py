@@ -130,6 +130,18 @@ def test_copies_synchronisations_and_deferred_frees_are_seen() -> None:
     del ones_again
 
 
+def test_memory_that_another_stream_used_is_free_after_that() -> None:
+    a, side = ones(4), torch.npu.Stream()
+    address = a.data_ptr()
+    with introspect.timeline() as timeline, simulator.paused(side):
+        with torch.npu.stream(side):
+            a + 1
+        a.record_stream(side)
+        del a
+    freed = [span for span in spans(timeline, "free", "npu:0 stream 0") if f"{address:#x}" in span.name]
+    assert len(freed) == 1 and spans(timeline, "run", lane(side))[0].end <= freed[0].start
+
+
 def test_the_end_of_the_block_waits_for_the_streams_that_were_used_and_for_no_others() -> None:
     a, other = ones(4), torch.npu.Stream()
     with simulator.paused(other):
@@ -181,7 +193,7 @@ def test_with_nobody_looking_nothing_is_noted() -> None:
     assert timeline == introspect.Timeline()
 
 
-# -- the Chrome trace ----------------------------------------------------------------------------------------------------
+# -- the Chrome trace ------------------------------------------------------------------------------------------------
 
 
 @pytest.fixture
@@ -240,10 +252,10 @@ def test_an_empty_timeline_is_an_empty_trace() -> None:
     assert introspect.to_chrome_trace(introspect.Timeline())["traceEvents"] == []
 
 
-# -- pictures ------------------------------------------------------------------------------------------------------------
+# -- pictures --------------------------------------------------------------------------------------------------------
 
 
-def test_the_picture_shows_every_lane_and_tells_of_every_span_by_hovering_and_by_keyboard(mixed: introspect.Timeline) -> None:
+def test_the_picture_shows_every_lane_and_tells_of_every_span(mixed: introspect.Timeline) -> None:
     page = viz.timeline_page(mixed)
     for lane in mixed.lanes:
         assert f">{lane}</span>" in page
@@ -268,11 +280,14 @@ def test_the_text_draws_the_lanes(mixed: introspect.Timeline) -> None:
     for lane, line in zip(mixed.lanes, lines[1:], strict=False):
         assert line.lstrip().startswith(f"{lane} |") and line.endswith("|")
     many = tuple(introspect.Span("host", "exp", "run", i, i + 1) for i in range(1000))
+    free = introspect.Span("host", "4 bytes", "free", 3, 3)
+    page = viz.timeline_page(introspect.Timeline((*many, free), ("host",)))
+    assert "the 400 longest are drawn" in page and "free: 4 bytes" in page and len(page) < 160 * 1024
     text = viz.timeline_text(introspect.Timeline(many, ("host",)))
     assert text.endswith("and 900 more")
 
 
-# -- the magic -----------------------------------------------------------------------------------------------------------
+# -- the magic -------------------------------------------------------------------------------------------------------
 
 
 def test_the_magic_runs_the_cell_shows_the_timeline_and_saves_it(shell: InteractiveShell, tmp_path) -> None:
@@ -286,6 +301,13 @@ def test_the_magic_runs_the_cell_shows_the_timeline_and_saves_it(shell: Interact
     assert f"Chrome trace: {target}" in captured.stdout
 
 
+def test_a_statement_will_do(shell: InteractiveShell, tmp_path) -> None:
+    with capture_output() as captured:
+        assert shell.run_line_magic("timeline", f"--save={tmp_path / 'line.json'} torch.ones(2).sum().item()") == 2.0
+    assert "sum" in captured.outputs[0].data["text/plain"]
+    check_trace(json.loads((tmp_path / "line.json").read_text("utf-8")))
+
+
 def test_the_magic_shows_what_happened_before_an_error(shell: InteractiveShell) -> None:
     with capture_output() as captured:
         result = shell.run_cell("%%timeline\ntorch.ones(3).exp()\n1 / 0")
@@ -294,14 +316,15 @@ def test_the_magic_shows_what_happened_before_an_error(shell: InteractiveShell) 
 
 
 @pytest.mark.parametrize(("line", "cell", "message"), [
-    ("--save /nowhere/at/all.json", "1", "no folder '/nowhere/at'"), ("--load x", "1", "unrecognized arguments"), ("", None, "first line"),
+    ("--save /nowhere/at/all.json", "ran = True", "no folder '/nowhere/at'"),
+    ("--load x", "ran = True", "unrecognized arguments"), ("", None, "needs a statement"),
 ])
-def test_wrong_use_is_explained_before_the_cell_runs(shell: InteractiveShell, line: str, cell: str | None, message: str) -> None:
+def test_wrong_use_is_explained_before_the_cell_runs(shell, line: str, cell: str | None, message: str) -> None:
     with pytest.raises(UsageError, match=message):
         if cell is None:
             shell.run_line_magic("timeline", line)
         else:
-            shell.run_cell_magic("timeline", line, "ran = True")
+            shell.run_cell_magic("timeline", line, cell)
     assert "ran" not in shell.user_ns
 
 

@@ -101,7 +101,7 @@ CLOCK_SAMPLES = 5
 def _device_clock(queue: Queue) -> int:
     """What has to be added to the device's time, in nanoseconds, to get the host's: by events on the idle stream.
 
-    As long as the same observers listen it is the same for all streams of the device, so that their times can be compared.
+    As long as the same observers listen it is the same for all streams of a device: their times can be compared.
     """
     observing, offset = _clocks.get(queue.runtime, (None, 0))
     if observing is not observers.activity_observers:

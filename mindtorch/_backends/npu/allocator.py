@@ -12,7 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from . import runtime
+from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM, ACL_MEM_MALLOC_HUGE_FIRST
 from .runtime import Queue, _Runtime
 
@@ -292,6 +292,7 @@ class Allocator:
             if left:
                 still.append((block, left))
             else:
+                activities.note("free", f"{block.size} bytes at {block.ptr:#x}", block.queue)
                 self._merge(block)
         self._waiting = still
 

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from . import autograd, devices, dtypes, indexing, layout, programs, shapes
+from . import autograd, devices, dtypes, indexing, layout, products, programs, shapes
 from .facts import (
     Bars, Call, Cell, Cure, Explanation, Finding, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow, Shapes, Step,
     Steps,
@@ -42,12 +42,13 @@ ROWS = [Row(*row) for row in (
     ("in-place broadcast", r"output with shape (\[.*?\]) doesn't match the broadcast shape (\[.*?\])", shapes.grown),
     ("broadcast", r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at .*?dimension (\d+)",
      shapes.broadcast),
-    ("linear shapes", rf"{PRODUCT}|size mismatch, got input", shapes.linear),
-    ("matmul shapes", PRODUCT, shapes.matmul),
-    ("matmul vectors", r"size mismatch, got input|inconsistent tensor size, expected tensor", shapes.vectors),
-    ("batched matmul shapes", r"Expected size for first two dimensions of batch2 tensor", shapes.batched),
-    ("matrices wanted", r"\w+ must be a (3D tensor|matrix)|1D tensors expected|vector \+ matrix", shapes.not_matrices),
-    ("einsum", r"einsum\(\): subscript (\w) has size", shapes.einsum),
+    ("batched matmul shapes", r"The size of tensor a \(\d+\) must match the size of tensor b", products.batched),
+    ("linear shapes", rf"{PRODUCT}|size mismatch, got input", products.linear),
+    ("matmul shapes", PRODUCT, products.matmul),
+    ("matmul vectors", r"size mismatch, got input|inconsistent tensor size, expected tensor", products.vectors),
+    ("batched matmul shapes", r"Expected size for first two dimensions of batch2 tensor", products.batched),
+    ("matrices wanted", r"\w+ must be a (3D tensor|matrix)|1D tensors expected|vector \+ matrix", products.not_matrices),
+    ("einsum", r"einsum\(\): subscript (\w) has size", products.einsum),
     ("cat shapes", r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+) for "
      r"tensor number (\d+)", shapes.cat),
     ("cat dimensions", r"Tensors must have same number of dimensions", shapes.cat_ndim),
@@ -203,7 +204,7 @@ def _found(scene: Scene) -> tuple[str, Finding]:
 def _unknown(scene: Scene, reason: str = "") -> Finding:
     """What can honestly be said of an error that no row knows, or that its row could not make out."""
     first = scene.message.strip().partition("\n")[0]
-    title = f"{type(scene.error).__name__}: {first}" if first else type(scene.error).__name__
+    title = first or f"{type(scene.error).__name__} without a message"
     if not scene.is_ours:
         return Finding(title, "This error did not arise inside mindtorch: its traceback shows the line of the program that "
                        "raised it.")  # fmt: skip

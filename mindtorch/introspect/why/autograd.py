@@ -33,7 +33,7 @@ def leaf(scene: Scene, match: re.Match[str]) -> Finding:
     part = "a part of " if tensor._base is not None else ""
     steps = (Step(found.label, f"a leaf, version {found.version}", GOOD),
              Step("write in place", f"into {part}{found.label}", CLASH),
-             Step("backward", f"would take the gradient for the value before or after?"))  # fmt: skip
+             Step("backward", "would take the gradient for the value before or after?"))  # fmt: skip
     return Finding(
         f"{found.label} is a leaf that requires grad: it cannot be written while operators are recorded",
         f"{found.label} was made by the program and not computed, so its gradient is to be kept in {found.label}.grad. If it "
@@ -225,7 +225,7 @@ def unused(scene: Scene, match: re.Match[str]) -> Finding:
          Cure("else see what it was computed from", f"%graph {out}")),
         (Groups((Group(f"{out} was computed from", leaves[:LEAVES] or ("tensors without a name",), GOOD),
                  Group("asked for", (label,), CLASH))),),
-        tuple((*outputs, *involved)),
+        (*outputs, *involved),
     )  # fmt: skip
 
 

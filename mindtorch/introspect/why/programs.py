@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import difflib
+import linecache
 import re
 from typing import Any
 
@@ -201,7 +202,8 @@ def pipeline(scene: Scene, match: re.Match[str]) -> Finding:
     for number, entry in enumerate(queue[first:position + 4], first):
         shapes = ", ".join(text(shape) for shape in entry.shapes)
         state = ("failed", CLASH) if number == position else ("ran", GOOD) if number < position else ("given up", GONE)
-        steps.append(Step(entry.op.name, f"line {entry.site[1]} · {shapes} · {state[0]}", state[1]))
+        source = linecache.getline(*entry.site[:2]).strip()
+        steps.append(Step(entry.op.name, f"line {entry.site[1]}: {source} · {shapes} · {state[0]}", state[1]))
     if len(queue) > position + 4:
         steps.append(Step("…", f"{len(queue) - position - 4} given up", GONE))
     return Finding(

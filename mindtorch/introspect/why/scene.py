@@ -5,10 +5,9 @@ A ``Scene`` looks at the frames while an error is explained, and nobody keeps it
 from __future__ import annotations
 
 import linecache
-import traceback
 from collections.abc import Iterator, Mapping
 from functools import cached_property
-from types import FrameType
+from types import FrameType, TracebackType
 from typing import Any
 
 from ..._dispatch.dispatcher import TENSOR_TYPES
@@ -18,6 +17,7 @@ from ..._dispatch.sites import PACKAGE
 from ..graph import Names
 from ..identity import storage_number
 from ..names import named_tensors
+from .expressions import instruction_text, written
 from .facts import Call, Involved
 
 ENTRIES = ("call_one", "call_two", "call_three", "call_any")  #: the dispatcher's functions that a call goes through
@@ -50,13 +50,15 @@ class Scene:
 
     def __init__(self, error: BaseException, namespace: Mapping[str, Any] | None = None):
         self.error, self.message = error, str(error)
-        frames = list(traceback.walk_tb(error.__traceback__))
+        traces = list(_traces(error.__traceback__))
+        frames = [(trace.tb_frame, trace.tb_lineno) for trace in traces]
         ours = [i for i, (frame, _) in enumerate(frames) if _is_ours(frame)]
         last = ours[-1] if ours else -1
         theirs = [i for i in range(last) if i not in ours]
         first = theirs[-1] if theirs else -1
         self.inside = [frame for frame, _ in frames[first + 1 : last + 1]]  #: the library's frames, outermost first
         self.users = [frames[i] for i in theirs] if ours else frames  #: the program's frames
+        self._user = traces[first] if theirs else None
         self.calls = [called for frame in self.inside if (called := _called(frame)) is not None]
         self.namespace = namespace or {}
 
@@ -95,6 +97,13 @@ class Scene:
         operator = self.outermost.op.name if self.outermost else ""
         return Call(operator, code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line).strip())
 
+    @cached_property
+    def expressions(self) -> dict[int, str]:
+        """What the program wrote for the arguments of the library's function that it called, by their identities."""
+        if self._user is None or not self.inside:
+            return {}
+        return written(instruction_text(self._user), self._user.tb_frame, self.inside[0])
+
     # -- what ----------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -124,7 +133,7 @@ class Scene:
         counted = not tensor._keys & INFERENCE
         return Involved(
             role=role,
-            name=self.names.get(tensor),
+            name=self.names.get(tensor) or self.expressions.get(id(tensor), ""),
             of="" if base is None else self.names.get(base),
             dtype=tensor._dtype.name,
             shape=tuple(tensor.shape),
@@ -152,6 +161,12 @@ class Scene:
                 if value.__class__ in TENSOR_TYPES:
                     found.setdefault(id(value), (name, value))
         return tuple(self.involved(tensor, role) for role, tensor in list(found.values())[:LIMIT])
+
+
+def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
+    while trace is not None:
+        yield trace
+        trace = trace.tb_next
 
 
 def _is_ours(frame: FrameType) -> bool:

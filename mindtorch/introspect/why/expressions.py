@@ -1,0 +1,101 @@
+"""What the program wrote for an operator's arguments: ``x.t()`` in ``x.t().view(12)``."""
+from __future__ import annotations
+
+import ast
+import inspect
+import linecache
+from types import FrameType, ModuleType, TracebackType
+from typing import Any
+
+LONGEST = 28  #: characters at most of an expression that is used as a name
+
+
+def instruction_text(trace: TracebackType) -> str:
+    """The piece of source that a frame of a traceback was running: an expression, mostly a call; '' if not known."""
+    code = trace.tb_frame.f_code
+    positions = list(code.co_positions())[trace.tb_lasti // 2]
+    first, last, start, stop = positions
+    if first is None or last is None or start is None or stop is None:
+        return ""
+    lines = [linecache.getline(code.co_filename, number).encode() for number in range(first, last + 1)]
+    if not lines[-1]:
+        return ""
+    lines[-1] = lines[-1][:stop]  # offsets count bytes
+    lines[0] = lines[0][start:]
+    return b"".join(lines).decode(errors="replace").strip()
+
+
+def written(text: str, caller: FrameType, called: FrameType) -> dict[int, str]:
+    """The expressions that a piece of source gives for the arguments of the function that it calls, by the arguments'
+    identities.
+    """
+    node = _parsed(text)
+    code, values = called.f_code, called.f_locals
+    names = code.co_varnames
+    positional = [values.get(name) for name in names[: code.co_argcount]]
+    end = code.co_argcount + code.co_kwonlyargcount
+    if code.co_flags & inspect.CO_VARARGS:
+        positional += values.get(names[end], ())
+    found = list(zip(_given(node, caller, code.co_name), positional, strict=False))
+    if isinstance(node, ast.Call):
+        rest = values.get("kwargs", {})
+        found += [(word.value, values.get(word.arg, rest.get(word.arg))) for word in node.keywords if word.arg]
+    return {id(value): short for expression, value in found if _may_be(expression, value, caller)
+            and (short := _short(expression))}  # fmt: skip
+
+
+def _parsed(text: str) -> Any:
+    """The expression in a piece of source, or the statement; None if it is neither."""
+    for source in (f"({text})", text):  # an expression of several lines stood in brackets that are not part of it
+        try:
+            node: Any = ast.parse(source).body[0]
+        except (SyntaxError, IndexError):
+            continue
+        return node.value if isinstance(node, (ast.Expr, ast.Assign)) else node
+    return None
+
+
+def _may_be(node: ast.expr, value: Any, frame: FrameType) -> bool:
+    """Whether an expression can have had this value: it is no literal, and a name still means it (``1 + x`` calls a
+    method of ``x``, whose first argument is not what stands first).
+    """
+    if value is None or isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.Dict)):
+        return False
+    return not isinstance(node, ast.Name) or _value(node, frame) is value
+
+
+def _given(node: Any, caller: FrameType, called: str) -> list[ast.expr]:
+    """The operands of an operator, the arguments of a call, a method's object first."""
+    if isinstance(node, ast.BinOp):
+        return [node.left, node.right]
+    if isinstance(node, ast.AugAssign):
+        return [node.target, node.value]
+    if isinstance(node, ast.UnaryOp):
+        return [node.operand]
+    if isinstance(node, ast.Subscript):
+        return [node.value] if called in ("getitem", "__getitem__", "setitem", "__setitem__") else []
+    if isinstance(node, ast.Call):
+        function = node.func
+        if isinstance(function, ast.Attribute) and called != "__call__":
+            return [*([] if _is_module(function.value, caller) else [function.value]), *node.args]
+        return [*([function] if called == "__call__" else []), *node.args]
+    return []
+
+
+def _short(node: ast.expr) -> str:
+    """An expression as a name; '' if it is too long for one."""
+    text = ast.unparse(node)
+    text = text if isinstance(node, (ast.Name, ast.Attribute, ast.Call, ast.Subscript)) else f"({text})"
+    return text if len(text) <= LONGEST else ""
+
+
+def _is_module(node: ast.expr, frame: FrameType) -> bool:
+    """Whether an expression such as ``torch.nn.functional`` means a module."""
+    if isinstance(node, ast.Attribute):
+        return _is_module(node.value, frame)
+    return isinstance(_value(node, frame), ModuleType)
+
+
+def _value(node: ast.expr, frame: FrameType) -> Any:
+    """What a name means in a frame; None for anything else."""
+    return frame.f_locals.get(node.id, frame.f_globals.get(node.id)) if isinstance(node, ast.Name) else None
