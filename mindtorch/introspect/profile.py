@@ -91,8 +91,8 @@ class _Level:
 
 
 class _Recorder:
-    def __init__(self) -> None:
-        self.thread = threading.get_ident()
+    def __init__(self, clock: Callable[[], int] = perf_counter_ns) -> None:
+        self.thread, self.clock = threading.get_ident(), clock
         self.levels: dict[int, _Level] = {}
         self.observing = 0
         self.operators, self.kernels, self.lines, self.modules = _Sums(), _Sums(), _Sums(), _Sums()
@@ -114,7 +114,7 @@ class _Recorder:
         inner.counted[event.op] = event.duration
         for op, time in inner.counted.items():
             level.counted[op] = level.counted.get(op, 0) + time
-        cost = perf_counter_ns() - event.start - event.duration
+        cost = self.clock() - event.start - event.duration
         level.observing += cost
         self.observing += cost
 

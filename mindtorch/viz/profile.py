@@ -23,8 +23,8 @@ def time_text(nanoseconds: float) -> str:
 def profile_page(facts: Profile) -> Markup:
     """What ``%%profile`` shows."""
     calls = sum(share.calls for share in facts.operators)
-    head = tag("div", tag("b", time_text(facts.wall)), f"in all, {count_text(calls, 'call')} of "
-               f"{count_text(len(facts.operators), 'operator')}", class_="mt-head")  # fmt: skip
+    counted = f" in all, {count_text(calls, 'call')} of {count_text(len(facts.operators), 'operator')}"
+    head = tag("div", tag("b", time_text(facts.wall)), counted)
     inner = [
         _folded(f"by {what}", _table(shares, what, name, facts.wall))
         for what, shares, name in (

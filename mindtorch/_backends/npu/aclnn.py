@@ -17,7 +17,7 @@ from ..._dtype import DTYPES, DType
 from ..._tensor import Tensor
 from . import activities, provider, runtime
 from .allocator import allocator_of
-from .bindings import Parameter, binding
+from .bindings import Parameter, binding, names
 from .constants import ACL_FORMAT_ND, DATA_TYPES
 from .runtime import Queue, check
 
@@ -295,8 +295,6 @@ def is_available() -> bool:
 
 def missing_symbols() -> list[str]:
     """The functions of the binding table that the libraries do not export."""
-    from .bindings import names
-
     find = provider.load().find
     wanted = [*HANDLE_FUNCTIONS, *(part for name in names() for part in (f"{name}GetWorkspaceSize", name))]
     return [name for name in wanted if not find(name)]

@@ -17,6 +17,7 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.schema import REQUIRED
 from ..._dispatch.sites import call_site
 from ..._tensor import Tensor, empty_tensor
+from ..common import forms
 from ..common.forms import check_writable
 from ..common.layout import Spec
 from ..common.pointwise import Pointwise
@@ -171,8 +172,6 @@ def find(op: Operator, backend: int) -> Kernel | None:
 
 def _general_form(op: Operator) -> Callable[..., Any]:
     """The kernel that the functional operator's gives: compute, then copy."""
-    from ..common import forms
-
     kernel = forms.find(op, NPU)
     assert kernel is not None
     return kernel.fn

@@ -36,7 +36,7 @@ class Row(NamedTuple):
 
 INDEX = r"(?P<index>-?\d+)"
 DIM, SIZE = r"(?P<dim>\d+)", r"(?P<size>\d+)"
-PRODUCT = r"mat1 and mat2 shapes cannot be multiplied|mat1 and mat2 must have the same number"
+PRODUCT = "mat1 and mat2 shapes cannot be multiplied"
 ROWS = [Row(*row) for row in (
     # shapes
     ("in-place broadcast", r"output with shape (\[.*?\]) doesn't match the broadcast shape (\[.*?\])", shapes.grown),
@@ -47,7 +47,7 @@ ROWS = [Row(*row) for row in (
     ("matmul shapes", PRODUCT, products.matmul),
     ("matmul vectors", r"size mismatch, got input|inconsistent tensor size, expected tensor", products.vectors),
     ("batched matmul shapes", r"Expected size for first two dimensions of batch2 tensor", products.batched),
-    ("matrices wanted", r"\w+ must be a (3D tensor|matrix)|1D tensors expected|vector \+ matrix", products.not_matrices),
+    ("matrices wanted", r"\w+ must be a (?:3D tensor|matrix)", products.not_matrices),
     ("einsum", r"einsum\(\): subscript (\w) has size", products.einsum),
     ("cat shapes", r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+) for "
      r"tensor number (\d+)", shapes.cat),
@@ -86,9 +86,9 @@ ROWS = [Row(*row) for row in (
     ("index shapes", r"shape mismatch: indexing tensors could not be broadcast together with shapes (.*)", indexing.shapes),
     ("gather dimensions", r"Index tensor must have the same number of dimensions", indexing.gather_dims),
     # dtypes
-    ("matmul dtypes", r"expected m1 and m2 to have the same dtype|mat1 and mat2 must have the same dtype|expected scalar "
-     r"type \w+ but found", dtypes.product),
-    ("target dtype", r"expected target dtype to be Long or Byte|expected scalar type Long", dtypes.loss_target),
+    ("matmul dtypes", r"expected m1 and m2 to have the same dtype|mat1 and mat2 must have the same dtype",
+     dtypes.product),
+    ("target dtype", r"expected target dtype to be Long or Byte", dtypes.loss_target),
     ("result cast", r"result type (\w+) can't be cast to the desired output type (\w+)", dtypes.cast),
     ("not for this dtype", r"\"(\w+)\" not implemented for '(\w+)'", dtypes.not_implemented),
     ("mean of integers", r"mean\(\): could not infer output dtype", dtypes.mean),
@@ -106,8 +106,8 @@ ROWS = [Row(*row) for row in (
     ("no graph", r"element (\d+) of tensors does not require grad", autograd.no_graph),
     ("gradient shape", r"Mismatch in shape: grad_output\[\d+\] has a shape of torch.Size\((.*?)\) and output\[\d+\] has a "
      r"shape of torch.Size\((.*?)\)", autograd.gradient_shape),
-    ("unused input", r"The differentiated Tensor at index (\d+) appears to not have been used|One of the differentiated "
-     r"Tensors appears", autograd.unused),
+    ("unused input", r"The differentiated Tensor at index (\d+) appears to not have been used",
+     autograd.unused),
     ("requires_grad of integers", r"only Tensors of floating point and complex dtype can require gradients",
      autograd.needs_floats),
     ("requires_grad of a result", r"you can only change requires_grad flags of leaf variables", autograd.flag_of_result),
@@ -122,8 +122,8 @@ ROWS = [Row(*row) for row in (
      r"(?P<ordinal>\S+),", devices.no_device),
     ("numpy of a graph", r"Can't call numpy\(\) on Tensor that requires grad", devices.numpy),
     ("truth of many", r"Boolean value of Tensor with (?:more than one value|no values) is ambiguous", devices.truth),
-    ("number of many", r"a Tensor with \d+ elements cannot be converted to Scalar|only integer tensors of a single element|"
-     r"only one element tensors can be converted", devices.one_number),
+    ("number of many", r"a Tensor with \d+ elements cannot be converted to Scalar|only integer tensors of a single element",
+     devices.one_number),
     ("out of memory", r"NPU out of memory|.*can't allocate memory", devices.out_of_memory),
     # programs
     ("state dict", r"Error\(s\) in loading state_dict for (\w+)", programs.state_dict),
@@ -159,7 +159,7 @@ def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) ->
     scene = chosen or Scene(error, namespace)
     kind, finding = _found(scene)
     if kind == "pipeline" and isinstance(cause := scene.error.__cause__, Exception):
-        inner = Scene(cause, namespace)
+        inner = Scene(cause, scene.named)  # its own frames begin inside the library
         why = _found(inner)[1]
         finding = replace(finding, cures=(*why.cures, *finding.cures), pictures=(*finding.pictures, *why.pictures),
                           tensors=inner.of_innermost() if why.tensors is None else why.tensors)  # fmt: skip

@@ -127,7 +127,7 @@ def no_kernel(scene: Scene, match: re.Match[str]) -> Finding:
               Group("called for", (backend,), CLASH)]  # fmt: skip
     cures = [Cure("move the operands to where it has one", "x.to('cpu')")] if "CPU" in backends else []
     cures.append(Cure(f"or write one: a function of tensors, for {backend}",
-                      f"torch.register({name!r}, {backend.lower()!r}, my_function)"))  # fmt: skip
+                      f"torch.library.impl({name!r}, {backend.lower()!r}, my_function)"))  # fmt: skip
     return Finding(
         f"{name} has no kernel for {backend}",
         "The dispatcher looks up a kernel by the keys of the operands; the table of this operator has none for theirs.",
@@ -144,7 +144,7 @@ def unknown_operator(scene: Scene, match: re.Match[str]) -> Finding:
     return Finding(
         f"no operator is called {name}",
         f"{len(registry.packets):,} operators are registered, under ATen's names; add.Tensor is the overload Tensor of add.",
-        (*cures, Cure("or register it", f"torch.register({name!r}, 'cpu', my_function)")),
+        (*cures, Cure("or define it, with a kernel", f'@torch.library.kernel("{name}(Tensor self) -> Tensor", "cpu")')),
         (Groups(groups),),
     )
 

@@ -5,6 +5,8 @@ A ``Scene`` looks at the frames while an error is explained, and nobody keeps it
 from __future__ import annotations
 
 import linecache
+import os
+import sysconfig
 from collections.abc import Iterator, Mapping
 from functools import cached_property
 from types import FrameType, TracebackType
@@ -21,6 +23,7 @@ from .expressions import instruction_text, written
 from .facts import Call, Involved
 
 ENTRIES = ("call_one", "call_two", "call_three", "call_any")  #: the dispatcher's functions that a call goes through
+INSTALLED = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 LIMIT = 8  #: tensors at most that are listed
 
 
@@ -56,9 +59,10 @@ class Scene:
         last = ours[-1] if ours else -1
         theirs = [i for i in range(last) if i not in ours]
         first = theirs[-1] if theirs else -1
+        theirs = [i for i in theirs if not _is_installed(frames[i][0])] or theirs
         self.inside = [frame for frame, _ in frames[first + 1 : last + 1]]  #: the library's frames, outermost first
         self.users = [frames[i] for i in theirs] if ours else frames  #: the program's frames
-        self._user = traces[first] if theirs else None
+        self._user = traces[theirs[-1]] if theirs else None
         self.calls = [called for frame in self.inside if (called := _called(frame)) is not None]
         self.namespace = namespace or {}
 
@@ -171,6 +175,11 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 def _is_ours(frame: FrameType) -> bool:
     return frame.f_code.co_filename.startswith(PACKAGE)
+
+
+def _is_installed(frame: FrameType) -> bool:
+    """Whether a frame is of the standard library or of an installed package, which the program called."""
+    return frame.f_code.co_filename.startswith(INSTALLED)
 
 
 def _called(frame: FrameType) -> Called | None:

@@ -1,0 +1,246 @@
+"""Common errors, each raised for real: what ``%why`` knows of them, by the names of its rows."""
+from __future__ import annotations
+
+import numpy as np
+
+import mindtorch as torch
+import mindtorch.nn.functional as F
+from mindtorch import nn, optim
+
+A, B = torch.ones(3, 4), torch.ones(2, 4)
+SQUARE, VECTOR, SCORES = torch.ones(2, 3), torch.ones(4), torch.zeros(2, 3)
+META, INTEGERS = torch.ones(2, 3, device="meta"), torch.arange(3)
+
+
+def leaf():
+    w = torch.ones(3, requires_grad=True)
+    w[0] = 5
+
+
+def modified():
+    a = torch.ones(3, requires_grad=True)
+    b = a.exp()
+    b[1:].mul_(2)
+    b.sum().backward()
+
+
+def twice():
+    w = torch.ones(3, requires_grad=True)
+    loss = (w * w).sum()
+    loss.backward()
+    loss.backward()
+
+
+def of_many():
+    w = torch.ones(3, requires_grad=True)
+    y = w * 2
+    y.backward()
+
+
+def in_no_grad():
+    w = torch.ones(3, requires_grad=True)
+    with torch.no_grad():
+        loss = (w * 2).sum()
+    loss.backward()
+
+
+def gradient_shape():
+    w = torch.ones(3, requires_grad=True)
+    y = w * 2
+    y.backward(torch.ones(4))
+
+
+def unused():
+    v, w = torch.ones(2, requires_grad=True), torch.ones(2, requires_grad=True)
+    torch.autograd.grad(v.sum(), w)
+
+
+def flag_of_result():
+    y = torch.ones(2, requires_grad=True) * 2
+    y.requires_grad_(False)
+
+
+def inference():
+    with torch.inference_mode():
+        a = torch.ones(2)
+    a.requires_grad_()
+
+
+def deep_copy():
+    import copy
+
+    y = torch.ones(2, requires_grad=True) * 2
+    copy.deepcopy(y)
+
+
+def two_layers():
+    model = nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 2))
+    model(SQUARE)
+
+
+def other_sizes():
+    model = nn.Linear(3, 5)
+    model.load_state_dict(nn.Linear(3, 4).state_dict())
+
+
+def other_names():
+    model = nn.Linear(3, 4)
+    model.load_state_dict(nn.Sequential(model).state_dict())
+
+
+def not_a_leaf():
+    w = torch.ones(2, requires_grad=True) * 2
+    optim.SGD([w], lr=0.1)
+
+
+def in_pipeline():
+    x = torch.arange(5.0)
+    with torch.pipeline():
+        y = x * 2
+        z = y[torch.tensor([7])]
+        z.sum()
+
+
+def after_pipeline():
+    x = torch.arange(5.0)
+    try:
+        with torch.pipeline():
+            z = x[torch.tensor([7])] * 2
+    except RuntimeError:
+        pass
+    z.tolist()
+
+
+def no_kernel():
+    name = "only_somewhere"
+    if name not in torch.registry:
+        torch.library.define(f"{name}(Tensor self) -> Tensor")
+    torch.registry[name](A)
+
+
+def in_place_broadcast():
+    c = torch.ones(3)
+    c.add_(SQUARE)
+
+
+#: The row, what raises, and a part of what the explanation must say.
+ERRORS = [
+    ("broadcast", lambda: A + B, "A [3, 4] and B [2, 4] do not broadcast"),
+    ("broadcast", lambda: A + torch.ones(3), "torch.ones(3).unsqueeze(1)"),
+    ("broadcast", lambda: torch.addmm(torch.ones(7), A, VECTOR.view(4, 1).expand(4, 5)), "A @ "),
+    ("in-place broadcast", in_place_broadcast, "c larger: [3] would become [2, 3]"),
+    ("matmul shapes", lambda: SQUARE @ SQUARE, "SQUARE @ SQUARE.T"),
+    ("matmul shapes", lambda: torch.mm(SQUARE, A.t()), "A.t() [4, 3]"),
+    ("matmul shapes", lambda: VECTOR @ SQUARE, "VECTOR [4] cannot be multiplied with SQUARE [2, 3]"),
+    ("matmul vectors", lambda: SQUARE @ VECTOR, "3 elements there, 4 here"),
+    ("matmul vectors", lambda: torch.dot(VECTOR, torch.ones(3)), "torch.outer(VECTOR, torch.ones(3))"),
+    ("batched matmul shapes", lambda: torch.ones(2, 3, 4) @ torch.ones(2, 3, 4), "last dimensions do not pair"),
+    ("batched matmul shapes", lambda: torch.ones(2, 3, 4) @ torch.ones(3, 4, 5), "their batches differ"),
+    ("batched matmul shapes", lambda: torch.bmm(torch.ones(2, 3, 4), torch.ones(3, 4, 5)), "their batches differ"),
+    ("matrices wanted", lambda: torch.bmm(SQUARE, A), "bmm takes tensors of 3 dimensions"),
+    ("linear shapes", lambda: nn.Linear(784, 10)(torch.ones(2, 28, 28)), "torch.ones(2, 28, 28).flatten(1)"),
+    ("linear shapes", two_layers, "takes 5 features, and input [2, 4] has 4"),
+    ("einsum", lambda: torch.einsum("ij,jk->ik", SQUARE, A.t()), "'ij,jk->ik' has two sizes"),
+    ("cat shapes", lambda: torch.cat([SQUARE, B]), "B [2, 4] differs from the first, [2, 3], in dimension 1"),
+    ("cat dimensions", lambda: torch.cat([SQUARE, VECTOR]), "VECTOR.unsqueeze(0)"),
+    ("nothing to join", lambda: torch.cat([]), "the list of tensors is empty"),
+    ("stack shapes", lambda: torch.stack([VECTOR, torch.ones(3)]), "[4] and [3] differ"),
+    ("split sizes", lambda: torch.split(VECTOR, [2, 1]), "3 elements in all, the dimension has 4"),
+    ("loss batch", lambda: F.cross_entropy(SCORES, INTEGERS), "2 rows of scores, but 3 targets"),
+    ("loss shapes", lambda: F.binary_cross_entropy(VECTOR, SCORES), "SCORES.view_as(VECTOR)"),
+    ("view strides", lambda: A.t().view(12), "A.t().reshape(12)"),
+    ("view elements", lambda: A.view(5, 2), "12 elements cannot be arranged as [5, 2]: that takes 10"),
+    ("view elements", lambda: A.reshape(5, -1), "a multiple of 5"),
+    ("view two unknown", lambda: A.view(-1, -1), "only one size can be worked out"),
+    ("expand", lambda: A.expand(3, 5), "A [3, 4] cannot be expanded to [3, 5]"),
+    ("expand", lambda: A.__setitem__(0, torch.ones(3)), "part [4] that it is assigned to"),
+    ("expand dimensions", lambda: A.expand(4), "A has 2 dimensions, and 1 were asked for"),
+    ("overlapping write", lambda: torch.ones(3, 1).expand(3, 4).add_(1), "lie at one place in memory"),
+    ("dimension", lambda: A.sum(2), "2 is not a dimension of A [3, 4]"),
+    ("dimension", lambda: A.unsqueeze(5), "5 is not a place for a new dimension of A"),
+    ("permutation", lambda: A.permute(0, 1, 2), "[0, 1, 2] is no order of the 2 dimensions of A"),
+    ("permutation", lambda: A.permute(0, 0), "one is named twice"),
+    ("t of many dimensions", lambda: torch.ones(2, 3, 4).t(), "torch.ones(2, 3, 4).mT"),
+    ("narrow", lambda: VECTOR.narrow(0, 2, 3), "VECTOR[2:5]"),
+    ("index", lambda: VECTOR[5], "5 is no index of dimension 0 of VECTOR: there are 4"),
+    ("index", lambda: A[0, -9], "-9 is no index of dimension 1 of A"),
+    ("index", lambda: VECTOR[torch.tensor([1, 7])], "7 is no index of dimension 0 of VECTOR"),
+    ("index", lambda: torch.gather(SQUARE, 1, torch.tensor([[5]])), "indices 0 to 2 there."),
+    ("select", lambda: VECTOR.select(0, 5), "5 is no index of dimension 0 of VECTOR"),
+    ("index in self", lambda: VECTOR.index_select(0, torch.tensor([1, 9])), "9 is no index"),
+    ("element index", lambda: torch.take(SQUARE, torch.tensor([9])), "9 is no index into the 6 elements"),
+    ("target class", lambda: F.cross_entropy(SCORES, torch.tensor([0, 3])), "SCORES has scores for 3"),
+    ("too many indices", lambda: VECTOR[0, 0], "has 1 dimension, and was given 2 indices"),
+    ("index type", lambda: VECTOR[1.5], "a float is no index"),
+    ("index type", lambda: VECTOR[torch.ones(2)], "a float32 tensor is no index"),
+    ("mask shape", lambda: VECTOR[torch.tensor([True, False])], "the mask [2] does not fit over VECTOR [4]"),
+    ("index shapes", lambda: A[torch.tensor([0, 1]), INTEGERS], "rows[:, None], columns"),
+    ("gather dimensions", lambda: torch.gather(SQUARE, 1, INTEGERS), "INTEGERS.unsqueeze(1)"),
+    ("matmul dtypes", lambda: SQUARE @ SQUARE.t().double(), "float32 and float64 do not multiply"),
+    ("matmul dtypes", lambda: nn.Linear(3, 2)(SQUARE.double()), "model.to(torch.float64)"),
+    ("target dtype", lambda: F.cross_entropy(SCORES, torch.ones(2)), "one for each class: the shape [2, 3]"),
+    ("result cast", lambda: INTEGERS.add_(0.5), "a float32 result cannot be written into INTEGERS, which is int64"),
+    ("result cast", lambda: torch.add(A, 1, out=torch.zeros(3, 4, dtype=torch.int64)), "written into out"),
+    ("result cast", lambda: INTEGERS.div_(2), "rounding_mode='floor'"),
+    ("not for this dtype", lambda: A & A, "bitwise_and does not exist for float32"),
+    ("not for this dtype", lambda: F.softmax(INTEGERS, 0), "INTEGERS.float()"),
+    ("mean of integers", lambda: INTEGERS.mean(), "INTEGERS.float().mean()"),
+    ("minus of bools", lambda: -torch.tensor([True]), "~torch.tensor([True])"),
+    ("minus of bools", lambda: torch.tensor([True]) - torch.tensor([True]), "^"),
+    ("negative power", lambda: INTEGERS**-1, "INTEGERS.float() ** -1"),
+    ("ragged list", lambda: torch.tensor([[1, 2], [3]]), "the rows have different lengths"),
+    ("ragged list", lambda: torch.tensor([[1, 2], 3]), "one value, no sequence"),
+    ("no number", lambda: torch.tensor(["a"]), "a str is nothing that a tensor can hold"),
+    ("negative strides", lambda: torch.from_numpy(np.arange(4)[::-1]), "torch.from_numpy(a.copy())"),
+    ("leaf in place", leaf, "with torch.no_grad(): w.add_(…)"),
+    ("modified saved tensor", modified, "b was written in place after ExpBackward0 kept it"),
+    ("backward twice", twice, "MulBackward0 has let go of what it kept"),
+    ("backward of many", of_many, "y.sum().backward()"),
+    ("no graph", in_no_grad, "There are tensors that require grad (w"),
+    ("no graph", lambda: torch.zeros(3).sum().backward(), "has no graph behind it"),
+    ("gradient shape", gradient_shape, "the gradient [4] has not the shape of y [3]"),
+    ("unused input", unused, "w has no part in"),
+    ("requires_grad of integers", lambda: INTEGERS.requires_grad_(), "only floats and complex numbers"),
+    ("requires_grad of a result", flag_of_result, "y.detach()"),
+    ("inference tensor", inference, "a was made in inference mode"),
+    ("deep copy", deep_copy, "y.detach().clone()"),
+    ("mixed devices", lambda: SQUARE + META, "add was given tensors on cpu and meta"),
+    ("mixed devices", lambda: nn.Linear(3, 2)(SQUARE.to("npu")), "linear was given tensors on npu:0 and cpu"),
+    ("meta data", lambda: META.tolist(), "META is on the meta device"),
+    ("meta data", lambda: META.numpy(), "META is on the meta device"),
+    ("meta data", lambda: META.sum().item(), "is on the meta device"),
+    ("meta data", lambda: META.to("cpu"), "META is on the meta device"),
+    ("no such device", lambda: A.to("cuda"), "there is no device cuda"),
+    ("no such device", lambda: A.to("npu:99"), "there is no device npu:99"),
+    ("numpy of a graph", lambda: torch.ones(2, requires_grad=True).numpy(), ".detach().numpy()"),
+    ("truth of many", lambda: bool(VECTOR), "VECTOR.any()"),
+    ("truth of many", lambda: bool(torch.ones(0)), "torch.ones(0).numel() > 0"),
+    ("number of many", lambda: VECTOR.item(), "VECTOR.tolist()"),
+    ("number of many", lambda: [1, 2][VECTOR], "more than one number"),
+    ("out of memory", lambda: torch.empty(1 << 44, device="npu"), "the device's memory is full"),
+    ("out of memory", lambda: torch.zeros(10**15), "the host has not that much memory"),
+    ("state dict", other_sizes, "2 of other shapes"),
+    ("state dict", other_names, "k.removeprefix('0.')"),
+    ("no parameters", lambda: optim.SGD([], lr=0.1), "was given no parameters"),
+    ("optimized result", not_a_leaf, "w was computed by MulBackward0"),
+    ("one parameter", lambda: optim.SGD(A, lr=0.1), "optim.SGD([w], lr=0.1)"),
+    ("missing kernel", no_kernel, "only_somewhere has no kernel for CPU"),
+    ("unknown operator", lambda: torch.ops.aten.sofmax, "torch.ops.aten.softmax"),
+    ("unknown operator", lambda: torch.registry["frobnicate"], "no operator is called frobnicate"),
+    ("no such name", lambda: torch.sofmax(A), "mindtorch has no sofmax"),
+    ("no such name", lambda: A.transpse(0, 1), "transpose"),
+    ("arguments", lambda: torch.add(A, "1"), "add does not take (Tensor, str)"),
+    ("singular matrix", lambda: torch.linalg.inv(torch.zeros(2, 2)), "torch.zeros(2, 2) is singular"),
+    ("singular matrix", lambda: torch.linalg.cholesky(-torch.eye(2)), "is not positive definite"),
+    ("pipeline", in_pipeline, "aten::index.Tensor, recorded at line"),
+    ("invalid tensor", after_pipeline, "z never got its values"),
+]
+
+
+def caught(function):
+    """The error that a function raises."""
+    try:
+        function()
+    except Exception as error:
+        return error
+    raise AssertionError("nothing was raised")

@@ -1,0 +1,378 @@
+"""``%why``: common errors are explained with their causes, cures, and pictures of the tensors that were involved."""
+from __future__ import annotations
+
+import gc
+import sys
+import weakref
+
+import pytest
+
+import mindtorch as torch
+from mindtorch import introspect, nn, viz
+from mindtorch.introspect.why import ROWS, Bars, Groups, Places, Ruler, Shapes, Steps
+from mindtorch.introspect.why.facts import CLASH
+
+from .errors import ERRORS, caught
+from .test_pictures import Checker
+
+CASES = [pytest.param(*case, id=f"{i} {case[0]}") for i, case in enumerate(ERRORS)]
+NEEDS_NO_PICTURE = {"view two unknown", "nothing to join", "index type", "no number"}
+
+
+def explained(function, namespace=None):
+    return introspect.explain(caught(function), namespace)
+
+
+def said(facts):
+    """All that an explanation says."""
+    return viz.why_text(facts)
+
+
+def pictured(facts, kind):
+    """The explanation's picture of a kind."""
+    return next(picture for picture in facts.pictures if isinstance(picture, kind))
+
+
+def clashes(shapes):
+    """Label and text of the cells that are marked as not fitting."""
+    return [(row.label, cell.text) for row in shapes.rows for cell in row.cells if cell and cell.mark == CLASH]
+
+
+@pytest.mark.parametrize(("kind", "function", "part"), CASES)
+def test_a_common_error_is_explained(kind, function, part):
+    error = caught(function)
+    facts = introspect.explain(error)
+    assert facts.kind == kind and facts.error == type(error).__name__ and facts.message == str(error)
+    assert facts.title and facts.cause and facts.cures
+    assert facts.pictures or kind in NEEDS_NO_PICTURE
+    assert part in said(facts)
+    html = viz.why_page(facts)
+    page = Checker(html)
+    assert facts.title in page.text and facts.cause in page.text and len(html.encode()) < 64 * 1024
+    for picture in facts.pictures:
+        assert page.tags.count("table") or isinstance(picture, (Groups, Places, Ruler, Steps))
+
+
+def test_every_row_of_the_table_is_tested():
+    assert {row.kind for row in ROWS} == {kind for kind, _, _ in ERRORS}
+
+
+# -- what the pictures show ----------------------------------------------------------------------------------------
+
+
+def test_the_sizes_that_do_not_broadcast_stand_in_one_column():
+    a, b = torch.ones(5, 3, 4), torch.ones(2, 1)
+    facts = explained(lambda: a * b)
+    shapes = pictured(facts, Shapes)
+    assert clashes(shapes) == [("a", "3"), ("b", "2"), ("result", "?")]
+    columns = {row.label: [cell and cell.text for cell in row.cells] for row in shapes.rows}
+    assert columns == {"a": ["5", "3", "4"], "b": [None, "2", "1"], "result": ["5", "?", "4"]}
+    assert shapes.head == ("dim -3", "dim -2", "dim -1")
+
+
+def test_the_sizes_that_do_not_pair_in_a_product_are_marked():
+    a, b = torch.ones(2, 3), torch.ones(4, 5)
+    assert clashes(pictured(explained(lambda: a @ b), Shapes)) == [("a", "3"), ("b", "4")]
+
+
+def test_cures_of_a_broadcast_are_tried_out():
+    a, b = torch.ones(3, 4), torch.ones(4, 3)
+    codes = [cure.code for cure in explained(lambda: a + b).cures]
+    assert codes == ["b.T", "a.T", ""]
+    c = torch.ones(7)
+    assert [cure.code for cure in explained(lambda: a + c).cures] == [""]
+
+
+def test_a_view_that_fails_shows_strides_and_the_order_of_reading():
+    x = torch.arange(6.0).view(2, 3)
+    facts = explained(lambda: x.t().view(6))
+    assert clashes(pictured(facts, Shapes)) == [("stride", "1"), ("stride to merge it with the next", "6")]
+    assert pictured(facts, Places).seen == ((0,), (2,), (4,), (1,), (3,), (5,))
+    assert pictured(facts, Places).storage == introspect.storage_number(x)
+
+
+def test_only_the_dimensions_that_a_view_would_merge_are_marked():
+    x = torch.ones(2, 3, 4).permute(0, 2, 1)  # stride (12, 1, 4)
+    facts = explained(lambda: x.view(2, 12))
+    assert clashes(pictured(facts, Shapes)) == [("stride", "1"), ("stride to merge it with the next", "12")]
+    assert "merge dimensions 1 and 2" in facts.cause
+
+
+def test_a_write_into_expanded_memory_shows_which_elements_share_a_place():
+    e = torch.zeros(2, 1)[:, 0].unsqueeze(1).expand(2, 3)
+    places = pictured(explained(lambda: e.add_(1)), Places)
+    assert places.seen == ((0, 1, 2), (3, 4, 5))
+
+
+def test_a_large_storage_is_drawn_in_part():
+    x = torch.zeros(1000, 1000)
+    places = pictured(explained(lambda: x.t().view(-1)), Places)
+    assert len(places.seen) == 48 and places.total == 1_000_000
+
+
+def test_an_index_out_of_range_stands_beyond_the_ruler():
+    x = torch.ones(100, 8)
+    ruler = pictured(explained(lambda: x[torch.tensor([3, 250])]), Ruler)
+    assert (ruler.low, ruler.high, ruler.asked) == (-100, 99, (250,))
+
+
+def test_targets_that_are_no_class_are_found_with_their_places():
+    scores, labels = torch.zeros(4, 3), torch.tensor([0, 5, 1, 7])
+    facts = explained(lambda: nn.functional.cross_entropy(scores, labels))
+    assert pictured(facts, Ruler).asked == (5, 7)
+    assert "They stand in labels at [1], [3]." in facts.cause
+
+
+def test_devices_and_dtypes_stand_side_by_side():
+    a, m = torch.ones(2), torch.ones(2, device="meta")
+    groups = pictured(explained(lambda: a + m), Groups).groups
+    assert [(group.title, group.members, group.device) for group in groups] == [
+        ("cpu", ("a [2]",), True), ("meta", ("m [2]",), True),
+    ]  # fmt: skip
+    x = torch.ones(2, 2, dtype=torch.float64)
+    groups = pictured(explained(lambda: a.view(1, 2) @ x), Groups).groups
+    assert [group.title for group in groups] == ["float32", "float64"]
+
+
+def test_backward_through_a_freed_graph_shows_the_way_to_the_freed_node():
+    w = torch.ones(3, requires_grad=True)
+    loss = (w * w).exp().sum()
+    loss.backward()
+    steps = pictured(explained(lambda: loss.backward()), Steps).steps
+    assert [step.title for step in steps] == ["loss", "SumBackward0", "ExpBackward0"]
+    assert steps[-1].mark == CLASH and "freed" in steps[-1].detail
+
+
+def test_out_of_memory_shows_how_much_there_is():
+    rows = pictured(explained(lambda: torch.empty(1 << 44, device="npu")), Bars).rows
+    sizes = {label: size for label, size, _ in rows}
+    assert sizes["asked for"] == 1 << 46 and sizes["total"] < sizes["asked for"]
+
+
+def test_a_failed_pipeline_shows_the_queue_and_explains_the_operator_that_failed():
+    def run():
+        x = torch.arange(5.0)
+        with torch.pipeline():
+            y = x * 2
+            z = y[torch.tensor([7])]
+            z.sum()
+
+    facts = explained(run)
+    steps = [(step.title, step.mark) for step in pictured(facts, Steps).steps]
+    assert steps == [("mul.Tensor", "good"), ("index.Tensor", CLASH), ("sum", "gone")]
+    assert "z = y[torch.tensor([7])]" in pictured(facts, Steps).steps[1].detail
+    assert pictured(facts, Ruler).asked == (7,)
+    assert facts.tensors[0].name == "y"
+
+
+# -- writes in place -----------------------------------------------------------------------------------------------
+
+
+def history(facts):
+    return [(step.title, step.detail) for step in pictured(facts, Steps).steps]
+
+
+def test_a_modified_saved_tensor_shows_the_lines_that_may_have_written_it():
+    def run():
+        a = torch.ones(3, requires_grad=True)
+        b = a.exp()
+        part = b[1:]
+        part += 1
+        other = torch.ones(3)
+        other.add_(1)
+        b.sum().backward()
+
+    facts = explained(run)
+    titles = [title for title, _ in history(facts)]
+    assert titles == ["ExpBackward0", "part += 1", "backward"]
+    assert history(facts)[-1][1] == "ExpBackward0 needs version 0 and finds 1"
+    assert "read from the program's text" in facts.cause
+    assert "%why --watch" in [cure.code for cure in facts.cures]
+
+
+def test_watching_tells_which_write_led_to_which_version():
+    def run(alias):
+        a = torch.ones(3, requires_grad=True)
+        b = a.exp()
+        alias(b)
+        b[0] = 7
+        b.sum().backward()
+
+    def through_a_function(tensor):
+        tensor.mul_(2)
+
+    introspect.watch_writes()
+    try:
+        assert introspect.watching_writes()
+        facts = explained(lambda: run(through_a_function))
+    finally:
+        introspect.watch_writes(False)
+    assert not introspect.watching_writes()
+    assert [title for title, _ in history(facts)] == ["ExpBackward0", "tensor.mul_(2)", "b[0] = 7", "backward"]
+    assert [detail.rpartition(" → ")[2] for _, detail in history(facts)[1:3]] == ["version 1", "version 2"]
+    assert "read from the program's text" not in facts.cause
+    assert "%why --watch" not in [cure.code for cure in facts.cures]
+
+
+def test_nothing_is_observed_once_writes_are_no_longer_watched():
+    from mindtorch._dispatch import observers
+
+    before = observers._observers
+    introspect.watch_writes()
+    introspect.watch_writes()
+    assert len(observers._observers) == len(before) + 1
+    introspect.watch_writes(False)
+    introspect.watch_writes(False)
+    assert observers._observers == before
+
+
+# -- where and what ------------------------------------------------------------------------------------------------
+
+
+def test_tensors_have_the_names_of_the_failing_function():
+    class Net(nn.Module):
+        def __init__(self):
+            super().__init__()
+            self.scale = nn.Parameter(torch.ones(5))
+
+        def forward(self, x):
+            hidden = x * 2
+            return hidden * self.scale
+
+    net = Net()
+    facts = explained(lambda: net(torch.ones(2, 4)))
+    assert [tensor.name for tensor in facts.tensors] == ["hidden", "self.scale"]
+    assert facts.call.text == "return hidden * self.scale" and facts.call.function == "forward"
+    assert facts.call.operator == "mul.Tensor"
+
+
+def test_a_tensor_without_a_name_is_called_by_its_expression():
+    x, y = torch.ones(2, 3), torch.ones(4)
+    facts = explained(lambda: x.sum(0) + y[1:3])
+    assert [tensor.label for tensor in facts.tensors] == ["x.sum(0)", "y[1:3]"]
+    facts = explained(lambda: torch.add(input=x.t(), other=y))
+    assert [tensor.label for tensor in facts.tensors] == ["x.t()", "y"]
+    facts = explained(lambda: nn.Sequential(nn.Linear(3, 4), nn.Linear(5, 2))(x + 1))
+    assert facts.tensors[0].label == "input"  # of the second layer, which the program did not write
+
+
+def test_a_namespace_gives_names_that_the_program_does_not():
+    nested = [[nn.Linear(3, 2)]]
+    error = caught(lambda: nested[0][0](torch.ones(2, 5)))
+    assert [tensor.name for tensor in introspect.explain(error).tensors][1:] == ["", ""]
+    named = introspect.explain(error, {"layer": nested[0][0]}).tensors
+    assert [tensor.name for tensor in named][1:] == ["layer.weight", "layer.bias"]
+
+
+def test_the_tensors_are_listed_with_their_layout():
+    a, b = torch.ones(4, 3).t(), torch.ones(5)
+    first, second = explained(lambda: a + b).tensors
+    assert (first.shape, first.stride, first.dtype, first.device) == ((3, 4), (1, 3), "float32", "cpu")
+    assert first.of == "" and first.version == 0 and first.role == "self"
+    assert (second.shape, second.role) == ((5,), "other")
+    page = Checker(viz.why_page(explained(lambda: a + b)))
+    assert "float32[3, 4]" in page.text and "(1, 3)" in page.text
+
+
+def test_an_error_that_no_row_knows_is_said_to_be_unknown():
+    facts = explained(lambda: torch.multinomial(torch.tensor([-1.0, 2.0]), 1))
+    assert facts.kind == "" and "no explanation for this error yet" in facts.cause
+    assert "multinomial" in facts.title and facts.call.operator == "multinomial"
+    assert facts.tensors[0].shape == (2,) and Checker(viz.why_page(facts)).text
+
+
+def test_an_error_of_somebody_else_is_not_explained():
+    facts = explained(lambda: {}["size mismatch, got input"])
+    assert facts.kind == "" and "did not arise inside mindtorch" in facts.cause and facts.tensors == ()
+    assert Checker(viz.why_page(facts)).text and said(facts)
+
+
+def test_an_error_raised_from_one_of_mindtorch_is_traced_to_it():
+    def run():
+        try:
+            torch.ones(2) + torch.ones(3)
+        except RuntimeError as error:
+            raise ValueError("my own") from error
+
+    assert explained(run).kind == "broadcast"
+
+
+def test_a_row_that_cannot_read_a_traceback_says_so(monkeypatch):
+    from mindtorch.introspect import why
+
+    broken = why.Row("broadcast", "The size of tensor a", lambda scene, match: {}["missing"])
+    monkeypatch.setattr(why, "ROWS", [broken])
+    facts = explained(lambda: torch.ones(2) + torch.ones(3))
+    assert facts.kind == "" and "looks like 'broadcast'" in facts.cause and "KeyError" in facts.cause
+
+
+# -- harmless ------------------------------------------------------------------------------------------------------
+
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+
+
+def test_hostile_names_and_messages_stay_text():
+    d = {HOSTILE: torch.ones(2), "other": torch.ones(3)}
+    facts = explained(lambda: d[HOSTILE] + d["other"])
+    html = viz.why_page(facts)
+    assert "img" not in Checker(html).tags and "onerror=alert(1)&gt;" in html
+    state = {HOSTILE: torch.ones(2)}
+    html = viz.why_page(explained(lambda: nn.Linear(2, 2).load_state_dict(state)))
+    assert "img" not in Checker(html).tags and "onerror" in html
+    html = viz.why_page(introspect.explain(ValueError(HOSTILE)))
+    assert "img" not in Checker(html).tags and "onerror" in html
+
+
+@pytest.mark.parametrize("names", [("add", 3), ("exp", None)])
+def test_explaining_keeps_no_tensor_alive(names):
+    def run():
+        a = torch.ones(3, requires_grad=True)
+        b = a.exp()
+        storages.append(weakref.ref(b.untyped_storage()))
+        if names[1]:
+            b + torch.ones(names[1] + 1)
+        b.add_(1)
+        b.sum().backward()
+
+    storages = []
+    introspect.watch_writes()
+    try:
+        error = caught(run)
+        facts = introspect.explain(error)
+        text, html = viz.why_text(facts), viz.why_page(facts)
+    finally:
+        introspect.watch_writes(False)
+    gc.collect()
+    assert storages[0]() is not None  # the traceback holds it
+    gc.disable()
+    try:
+        del error
+        assert storages[0]() is None and facts and text and html
+    finally:
+        gc.enable()
+
+
+def test_explaining_changes_nothing():
+    x = torch.ones(2, 3)
+    with torch.pipeline() as pipeline:
+        pending = x * 2
+        error = caught(lambda: pending + torch.ones(4))
+        count = len(pipeline)
+        assert introspect.explain(error).kind == "broadcast" and len(pipeline) == count
+    m = torch.ones(2, requires_grad=True)
+    error = caught(lambda: m.add_(1))
+    introspect.explain(error)
+    assert m._version == 0 and m.grad is None
+
+
+# -- the magic -----------------------------------------------------------------------------------------------------
+
+
+def test_the_last_error_is_the_one_that_was_shown(monkeypatch):
+    for name in ("last_exc", "last_value"):
+        monkeypatch.delattr(sys, name, raising=False)
+    assert introspect.last_error() is None
+    error = ValueError("shown")
+    monkeypatch.setattr(sys, "last_value", error, raising=False)
+    assert introspect.last_error() is error
