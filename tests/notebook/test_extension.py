@@ -8,9 +8,11 @@ from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 import mindtorch as torch
-from mindtorch._ipython.magics import MindtorchMagics
+from mindtorch import introspect
+from mindtorch._ipython.extension import MAGICS as GROUPS
 
-MAGICS = {kind: list(names) for kind, names in MindtorchMagics.magics.items()}
+MAGICS = {kind: [name for group in GROUPS for name in group.magics[kind]] for kind in ("line", "cell")}
+RUN_CODE = ["dispatch", "profile", "pipeline", "timeline"]  #: as a cell, or a statement on their line
 
 
 @pytest.fixture
@@ -119,11 +121,66 @@ def test_wrong_use_is_explained(shell, line, message):
         shell.run_line_magic(*line.partition(" ")[::2])
 
 
-@pytest.mark.parametrize("name", sorted(MAGICS["line"] + MAGICS["cell"]))
+EVERY = sorted({*MAGICS["line"], *MAGICS["cell"]})
+
+
+def test_these_are_the_magics():
+    assert EVERY == [
+        "device", "dispatch", "graph", "memory", "pipeline", "profile", "storage", "tensors", "timeline", "why",
+    ]  # fmt: skip
+    assert sorted(MAGICS["cell"]) == sorted(RUN_CODE)
+
+
+@pytest.mark.parametrize("name", EVERY)
 def test_every_magic_has_help(shell, name):
     with capture_output() as captured:
         shell.run_line_magic(name, "--help")
     assert f"%{name}" in captured.stdout and len(captured.stdout.splitlines()) > 3 and not captured.stderr
+
+
+@pytest.mark.parametrize("name", RUN_CODE)
+def test_help_is_given_above_a_cell_too_and_the_cell_is_not_run(shell, name):
+    with capture_output() as captured:
+        shell.run_cell_magic(name, "--help", "ran = True")
+    assert f"%{name}" in captured.stdout and "ran" not in shell.user_ns
+
+
+@pytest.mark.parametrize("name", EVERY)
+def test_an_unknown_option_is_refused_with_a_message(shell, name):
+    with pytest.raises(UsageError, match=r"unrecognized arguments: --nonsense|cannot evaluate '--nonsense'"):
+        if name in MAGICS["cell"]:
+            shell.run_cell_magic(name, "--nonsense", "1")
+        else:
+            shell.run_line_magic(name, "--nonsense")
+
+
+@pytest.mark.parametrize("name", RUN_CODE)
+@pytest.mark.parametrize("line", ["", "  "])
+def test_a_magic_that_runs_code_says_when_there_is_none(shell, name, line):
+    with pytest.raises(UsageError, match=rf"%{name} needs a statement"):
+        shell.run_line_magic(name, line)
+    with pytest.raises(UsageError, match=rf"%{name} needs a statement"):
+        shell.run_cell_magic(name, line, "\n")
+
+
+@pytest.mark.parametrize("name", RUN_CODE)
+def test_a_magic_that_runs_code_gives_the_value_and_shows_a_picture(shell, name):
+    with capture_output() as captured:
+        result = shell.run_cell(f"%%{name}\ny = torch.ones(2)\ny + 1")
+        assert result.success and result.result.tolist() == [2.0, 2.0] and "y" in shell.user_ns
+        assert shell.run_cell(f"%{name} torch.ones(3) * 2").result.tolist() == [2.0, 2.0, 2.0]
+    data = captured.outputs[0].data
+    assert f"mt-{name}" in data["text/html"] and data["text/plain"]
+
+
+@pytest.mark.parametrize("name", RUN_CODE)
+def test_a_cell_that_fails_is_shown_up_to_there(shell, name):
+    with capture_output() as captured:
+        failed = shell.run_cell(f"%%{name}\ny = torch.ones(2)\ny * 3\ny + torch.ones(5)")
+    assert isinstance(failed.error_in_exec, RuntimeError)
+    assert f"mt-{name}" in captured.outputs[0].data["text/html"]
+    if name != "timeline":
+        assert "mul.Tensor" in captured.outputs[0].data["text/plain"]
 
 
 def test_options_are_completed(shell):
@@ -134,7 +191,89 @@ def test_options_are_completed(shell):
     assert offered("%tensors --d") == ["--device"]
     assert offered("%%dispatch --t") == ["--top"]
     assert offered("%storage -") == ["--help"]
+    assert offered("%why --") == ["--help", "--no-watch", "--watch"]
+    assert offered("%why --n") == ["--no-watch"]
+    assert offered("%timeline --s") == ["--save"]
+    for name in EVERY:
+        assert "--help" in offered(f"%{name} --")
+        assert name not in RUN_CODE or "--help" in offered(f"%%{name} --")
     assert "--device" not in offered("x = --d")
+
+
+# -- %why ----------------------------------------------------------------------------------------------------------
+
+
+def why(shell, line=""):
+    """What %why shows, and what it prints."""
+    with capture_output() as captured:
+        picture = shell.run_line_magic("why", line)
+    return picture, captured.stdout
+
+
+def failing(shell, code):
+    with capture_output():
+        assert not shell.run_cell(code).success
+
+
+def test_why_explains_the_last_error_with_the_names_of_the_notebook(shell):
+    failing(shell, "scores = torch.ones(3, 4)\nscores + torch.ones(2)")
+    picture, _ = why(shell)
+    assert "scores [3, 4] and torch.ones(2) [2] do not broadcast" in repr(picture)
+    assert "mt-why" in picture._repr_html_() and "scores + torch.ones(2)" in repr(picture)
+    failing(shell, "scores.view(5)")
+    assert "12 elements cannot be arranged as [5]" in repr(why(shell)[0])
+
+
+def test_why_explains_an_error_that_was_caught(shell):
+    shell.run_cell("try:\n    torch.ones(3).item()\nexcept RuntimeError as e:\n    error = e")
+    assert "more than one number" in repr(why(shell, "error")[0])
+    for line, message in [("nothing_here", "cannot evaluate"), ("torch", "not an exception"),
+                          ("--watch --no-watch", "either")]:
+        with pytest.raises(UsageError, match=message):
+            shell.run_line_magic("why", line)
+
+
+def test_why_says_when_there_was_no_error_and_leaves_wrong_uses_of_magics_alone(shell, monkeypatch):
+    monkeypatch.setattr("sys.last_value", None, raising=False)
+    assert why(shell) == (None, "there was no error yet\n")
+    failing(shell, "%storage")
+    picture, said = why(shell)
+    assert picture is None and "in the use of a magic: %storage needs a tensor" in said
+
+
+def test_why_finds_the_write_in_another_cell(shell):
+    shell.run_cell("a = torch.ones(3, requires_grad=True)\nb = a.exp()")
+    shell.run_cell("c = b[1:]\nc += 1")
+    failing(shell, "b.sum().backward()")
+    assert "c += 1" in repr(why(shell)[0]) and "%why --watch" in repr(why(shell)[0])
+
+
+def test_writes_are_watched_until_told_otherwise_or_unloaded(shell):
+    assert "noting" in why(shell, "--watch")[1] and introspect.watching_writes()
+    shell.run_cell("a = torch.ones(3, requires_grad=True)\nb = a.exp()\nb.mul_(2)")
+    failing(shell, "b.sum().backward()")
+    said = repr(why(shell)[0])
+    assert "line 3: mul_.Tensor → version 1" in said and "%why --watch" not in said
+    assert "no longer" in why(shell, "--no-watch")[1] and not introspect.watching_writes()
+    why(shell, "--watch")
+    shell.run_line_magic("unload_ext", "mindtorch")
+    assert not introspect.watching_writes()
+
+
+def test_why_keeps_nothing_that_the_traceback_does_not(shell):
+    import gc
+    import sys
+    import weakref
+
+    failing(shell, "x = torch.ones(4)\nx.view(3)")
+    picture, _ = why(shell)
+    storage = weakref.ref(shell.user_ns["x"].untyped_storage())
+    shell.run_cell("del x")
+    for name in ("last_type", "last_value", "last_traceback"):
+        setattr(sys, name, None)
+    shell.InteractiveTB.tb = None
+    gc.collect()
+    assert storage() is None and picture is not None
 
 
 def test_unloading_leaves_nothing(bare):

@@ -70,7 +70,6 @@ def test_an_operator_whose_shape_depends_on_values_runs_at_once():
 
 
 def test_a_failure_tells_what_ran_what_failed_and_what_was_given_up():
-    facts = None
     with pytest.raises(RuntimeError, match="index 7 is out of bounds"), introspect.watch_pipeline() as facts:
         x = torch.arange(5.0)
         y = x * 2
