@@ -173,8 +173,7 @@ class CopySlices(Node):
     def release_variables(self) -> None:
         if self.inner is not None:
             self.inner.release_variables()
-            if getattr(self.inner, "saved", ()) is None:
-                self.inner = None
+            self.inner = None  # even if it kept nothing: a second pass is refused, as PyTorch does
 
 
 def rebase(tensor: Any, node: Node) -> None:
