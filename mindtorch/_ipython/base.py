@@ -56,8 +56,7 @@ class MagicGroup(Magics):
         def complete(self: MagicGroup, context: CompletionContext) -> Any:
             return self._options(context)
 
-        if "complete" not in cls.__dict__:
-            cls.complete = complete
+        cls.complete = complete
 
     def _options(self, context: CompletionContext) -> Any:
         """The options of the magic on the line."""

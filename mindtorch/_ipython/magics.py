@@ -12,8 +12,6 @@ from ..introspect import graph_facts, named_tensors, names_of, storage_facts, te
 from ..viz import graph_page, graph_text, storage_page, storage_text, tensors_page, tensors_text
 from .base import MagicGroup, Picture, with_help
 
-__all__ = ["MindtorchMagics", "Picture", "with_help"]
-
 
 @magics_class
 class MindtorchMagics(MagicGroup):

@@ -17,9 +17,11 @@ class WhyMagics(MagicGroup):
     @with_help
     @line_magic
     @magic_arguments()
-    @argument("--watch", action="store_true", help="from now on, note which lines write to tensors in place; slows operators")
+    @argument("--watch", action="store_true",
+              help="from now on, note which lines write to tensors in place; slows operators")
     @argument("--no-watch", action="store_true", help="no longer note it")
-    @argument("error", nargs="?", help="an exception that was caught: a name; without it, the last error that was shown")
+    @argument("error", nargs="?",
+              help="an exception that was caught: a name; without it, the last error that was shown")
     def why(self, line: str) -> Picture | None:
         """Explain an error: its cause, what helps, and a picture of the tensors involved."""
         options = parse_argstring(self.why, line)
@@ -27,7 +29,8 @@ class WhyMagics(MagicGroup):
             raise UsageError("%why: either --watch or --no-watch")
         if options.watch or options.no_watch:
             watch_writes(options.watch)
-            print("noting which lines write to tensors in place" if options.watch else "writes in place are no longer noted")
+            said = "noting which lines write to tensors in place"
+            print(said if options.watch else "writes in place are no longer noted")
             return None
         error = self._value(options.error, "why") if options.error else last_error()
         if error is None:

@@ -19,7 +19,8 @@ from .._dispatch.sites import PACKAGE, call_site
 REASONS = {
     "__exit__": "the block ended", "flush": "flush() was called", "__bool__": "a truth value was asked for",
     "_str": "a tensor was printed", "__float__": "a number was asked for",
-    "__int__": "a number was asked for", "__index__": "a number was asked for", "__array__": "NumPy asked for the values",
+    "__int__": "a number was asked for", "__index__": "a number was asked for",
+    "__array__": "NumPy asked for the values",
     "numpy": "numpy() shares the values", "item": "item() reads a value", "tolist": "tolist() reads the values",
     "backward": "backward() was called", "grad": "autograd.grad() was called", "to": "to() moves the values",
 }  # fmt: skip
@@ -32,8 +33,8 @@ class Recorded:
     """An operator that a pipeline was asked for. ``outputs`` are known at once: their shapes and dtypes.
 
     ``state`` is ``pending``, ``run``, ``failed``, ``given up`` (after a failure), or ``at once`` (its result's shape
-    depends on values, so it could not be recorded); ``flush`` is the number of the flush that it ran in, ``duration`` the
-    nanoseconds that it took.
+    depends on values, so it could not be recorded); ``flush`` is the number of the flush that it ran in, ``duration``
+    the nanoseconds that it took.
     """
 
     number: int
@@ -49,7 +50,7 @@ class Recorded:
 
 @dataclass
 class Flush:
-    """A run of the queue: why, at which line, how many operators ran in how many nanoseconds, the error if one failed."""
+    """A run of the queue: why, at which line, how many operators ran in how many nanoseconds, the error if any."""
 
     number: int
     reason: str

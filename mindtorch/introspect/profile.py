@@ -22,8 +22,9 @@ from .names import module_name
 
 @dataclass(frozen=True)
 class Share:
-    """What belongs to one operator, kernel, line or module. Times are in nanoseconds: ``self_time`` without the operators
-    called inside, ``total_time`` with them; ``calls`` counts operators. ``file`` and ``line`` are '' and 0 if there is none.
+    """What belongs to one operator, kernel, line or module. Times are in nanoseconds: ``self_time`` without the
+    operators called inside, ``total_time`` with them; ``calls`` counts operators. ``file`` and ``line`` are '' and 0 if
+    there is none.
     """
 
     name: str
@@ -36,8 +37,9 @@ class Share:
 
 @dataclass
 class Profile:
-    """A block's time in nanoseconds. ``wall`` is all of it, and the sum of the operators' own times, of ``outside`` (what
-    the program does between operators) and of ``observing`` (what the measuring itself took, as far as it is known).
+    """A block's time in nanoseconds. ``wall`` is all of it, and the sum of the operators' own times, of ``outside``
+    (what the program does between operators) and of ``observing`` (what the measuring itself took, as far as it is
+    known).
 
     It is the host's time: an operator of a device that works asynchronously takes what it takes to enqueue it. Only the
     thread that runs the block is looked at.
@@ -75,14 +77,17 @@ class _Sums:
         for key, sums in self.found.items():
             row = merged[named(key)]
             row[:] = [a + b for a, b in zip(row, sums, strict=True)]
-        rows = (Share(name, calls, own, whole, file, line) for (name, file, line), (calls, own, whole) in merged.items())
+        rows = (
+            Share(name, calls, own, whole, file, line)
+            for (name, file, line), (calls, own, whole) in merged.items()
+        )
         return tuple(sorted(rows, key=lambda share: -share.self_time))
 
 
 @dataclass
 class _Level:
-    """What has ended at a depth since the enclosing call began: the calls' time, the time of observing them, and for each
-    operator the time already counted, so that one inside itself is counted once.
+    """What has ended at a depth since the enclosing call began: the calls' time, the time of observing them, and for
+    each operator the time already counted, so that one inside itself is counted once.
     """
 
     calls: int
@@ -125,7 +130,7 @@ class _Recorder:
         frame = sys._getframe(1)
         while frame is not None:
             code = frame.f_code
-            if code.co_name == "__call__" and code.co_qualname == "Module.__call__" and code.co_filename.startswith(PACKAGE):
+            if code.co_qualname == "Module.__call__" and code.co_filename.startswith(PACKAGE):
                 module = frame.f_locals["self"]
                 self.seen.setdefault(id(module), (type(module).__name__, weakref.ref(module)))
                 return id(module)

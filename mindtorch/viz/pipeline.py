@@ -48,7 +48,8 @@ def _ran(recorded: Recorded, longest: int) -> Markup:
     sign = SIGNS[recorded.state]
     if recorded.state in ("run", "at once"):
         bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(WIDTH * recorded.duration / longest))}px")
-        return join([sign, bar, mono(time_text(recorded.duration)), soft("at once") if recorded.state != "run" else None], " ")
+        mark = soft("at once") if recorded.state != "run" else None
+        return join([sign, bar, mono(time_text(recorded.duration)), mark], " ")
     return tag("span", f"{sign} {recorded.state}", class_="mt-alert" if recorded.state == "failed" else "mt-soft")
 
 
@@ -67,8 +68,9 @@ def pipeline_text(facts: PipelineFacts) -> str:
     for number, group in groupby(facts.recorded, key=lambda recorded: recorded.flush):
         for recorded in group:
             took = time_text(recorded.duration) if recorded.duration else recorded.state
-            lines.append(f"{recorded.number + 1:>4} {SIGNS[recorded.state]} {recorded.operator:<{width}}  {_outputs(recorded)}"
-                         f"  {place_text(recorded.file, recorded.line)}: {recorded.text}  [{took}]")  # fmt: skip
+            name = f"{recorded.number + 1:>4} {SIGNS[recorded.state]} {recorded.operator:<{width}}"
+            place = f"{place_text(recorded.file, recorded.line)}: {recorded.text}"
+            lines.append(f"{name}  {_outputs(recorded)}  {place}  [{took}]")
         if number is not None:
             flush = facts.flushes[number]
             where = f" at {place_text(flush.file, flush.line)}" if flush.file else ""

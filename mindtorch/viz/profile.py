@@ -45,17 +45,20 @@ def _whole(facts: Profile) -> Markup:
     """The wall time as one bar."""
     parts = _parts(facts)
     bar = [tag("span", class_=kind, style=f"flex-grow:{max(0, time)}") for _, kind, time in parts]
-    said = [tag("span", tag("i", class_=kind), f" {what} ", mono(time_text(time)), " ", soft(_percent(time, facts.wall)))
+    said = [tag("span", tag("i", class_=kind), f" {what} ", mono(time_text(time)), " ",
+                soft(_percent(time, facts.wall)))
             for what, kind, time in parts]  # fmt: skip
     text = ", ".join(f"{what} {time_text(time)}" for what, _, time in parts)
-    return join([tag("div", *bar, class_="mt-whole", role="img", aria_label=text), tag("div", *said, class_="mt-legend")])
+    return join([tag("div", *bar, class_="mt-whole", role="img", aria_label=text),
+                 tag("div", *said, class_="mt-legend")])
 
 
 def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], wall: int) -> Markup:
     longest = max(share.self_time for share in shares) or 1
     head = (what, "calls", "own time", "", "with those inside", "a call")
     body = [row(name(share), share.calls or "", *_times(share, longest, wall), mono(time_text(share.total_time)),
-                mono(time_text(share.total_time / share.calls)) if share.calls else "") for share in shares[:ROWS]]  # fmt: skip
+                mono(time_text(share.total_time / share.calls)) if share.calls else "")
+            for share in shares[:ROWS]]  # fmt: skip
     if rest := shares[ROWS:]:
         left = Share("", sum(share.calls for share in rest), sum(share.self_time for share in rest), 0)
         body.append(row(soft(f"{len(rest)} more"), left.calls, *_times(left, longest, wall), "", ""))

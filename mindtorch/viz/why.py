@@ -19,7 +19,8 @@ ENDS = 5  #: numbers drawn at each end of a ruler
 
 def why_page(facts: Explanation) -> Markup:
     """What ``%why`` shows."""
-    head = tag("div", tag("span", f"⚠ {facts.error}", class_="mt-chip mt-invalid"), tag("b", facts.title), class_="mt-head")
+    head = tag("div", tag("span", f"⚠ {facts.error}", class_="mt-chip mt-invalid"), tag("b", facts.title),
+               class_="mt-head")
     cures = tag("ul", *map(_cure, facts.cures), class_="mt-cures") if facts.cures else None
     parts = (
         head, _place(facts.call), *map(picture, facts.pictures),
@@ -35,7 +36,8 @@ def _place(call: Call | None) -> Markup | None:
         return None
     operator = join([" in ", mono(f"aten::{call.operator}")]) if call.operator else None
     where = tag("span", place_text(call.file, call.line), title=f"{call.file}:{call.line} in {call.function}")
-    return tag("div", where, operator, tag("code", call.text, class_="mt-code") if call.text else None, class_="mt-place")
+    return tag("div", where, operator, tag("code", call.text, class_="mt-code") if call.text else None,
+               class_="mt-place")
 
 
 def _cure(cure: Cure) -> Markup:
@@ -80,7 +82,12 @@ def picture(facts: Any) -> Markup:
 def _box(text: str, mark: str = "", class_: str = "mt-size", **attributes: Any) -> Markup:
     """A framed text; its mark is a frame, a colour and a sign."""
     sign = tag("i", SIGNS[mark]) if mark else None
-    return tag("span", text, sign, class_=f"{class_} {mark and 'mt-' + mark}".rstrip(), **attributes)
+    return tag("span", text, sign, class_=_class(class_, mark), **attributes)
+
+
+def _class(name: str, mark: str) -> str:
+    """A class with that of a mark."""
+    return f"{name} mt-{mark}" if mark else name
 
 
 def _shapes(facts: Shapes) -> Markup:
@@ -103,7 +110,8 @@ def _places(facts: Places) -> Markup:
     for position, numbers in enumerate(facts.seen, facts.first):
         mark = CLASH if len(numbers) > 1 else ""
         shown = " ".join(map(str, numbers[:4])) + (" …" if len(numbers) > 4 else "")
-        title = f"storage position {position}: " + (f"elements {', '.join(map(str, numbers[:20]))}" if numbers else "not seen")
+        seen = f"elements {', '.join(map(str, numbers[:20]))}" if numbers else "not seen"
+        title = f"storage position {position}: {seen}"
         inner = _box(shown or "·", mark, "mt-size mt-seen" if numbers else "mt-size", title=title)
         boxes.append(tag("span", inner, tag("small", position), class_="mt-cell"))
     if facts.total > len(facts.seen):
@@ -145,7 +153,7 @@ def _steps(facts: Steps) -> Markup:
 def _step(step: Step) -> Markup:
     sign = tag("i", SIGNS[step.mark]) if step.mark else None
     detail = tag("small", step.detail) if step.detail else None
-    return tag("span", tag("span", mono(step.title), sign), detail, class_=f"mt-step {step.mark and 'mt-' + step.mark}".rstrip())
+    return tag("span", tag("span", mono(step.title), sign), detail, class_=_class("mt-step", step.mark))
 
 
 def _groups(facts: Groups) -> Markup:
@@ -156,14 +164,14 @@ def _group(group: Group) -> Markup:
     title = device_badge(group.title) if group.device else tag("b", group.title)
     sign = tag("i", SIGNS[group.mark]) if group.mark else None
     members = (tag("div", mono(member)) for member in group.members)
-    return tag("div", tag("div", title, " ", sign), *members, class_=f"mt-step {group.mark and 'mt-' + group.mark}".rstrip())
+    return tag("div", tag("div", title, " ", sign), *members, class_=_class("mt-step", group.mark))
 
 
 def _bars(facts: Bars) -> Markup:
     most = max(size for _, size, _ in facts.rows) or 1
     rows = []
     for label, size, mark in facts.rows:
-        bar = tag("span", class_=f"mt-amount {mark and 'mt-' + mark}".rstrip(), style=f"width:{300 * size / most:.0f}px")
+        bar = tag("span", class_=_class("mt-amount", mark), style=f"width:{300 * size / most:.0f}px")
         rows.append(tag("tr", tag("th", label, scope="row"), tag("td", bar, mono(size_text(size)))))
     return tag("table", tag("tbody", *rows), class_="mt-shapes")
 

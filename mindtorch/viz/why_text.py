@@ -31,7 +31,8 @@ def why_text(facts: Explanation) -> str:
 
 def _tensor(tensor: Involved) -> str:
     autograd = tensor.node or ("leaf, requires grad" if tensor.requires_grad else "")
-    parts = (f"{tensor.label}: {type_text(tensor.dtype, tensor.shape)}", f"stride {tuple_text(tensor.stride)}", tensor.device,
+    parts = (f"{tensor.label}: {type_text(tensor.dtype, tensor.shape)}", f"stride {tuple_text(tensor.stride)}",
+             tensor.device,
              "" if tensor.version is None else f"version {tensor.version}", autograd)  # fmt: skip
     return ", ".join(part for part in parts if part)
 

@@ -76,7 +76,8 @@ def test_a_failure_tells_what_ran_what_failed_and_what_was_given_up():
         z = y[torch.tensor([7])]
         z + 1
     assert states(facts) == [
-        ("arange.start_step", "run", 0), ("mul.Tensor", "run", 0), ("index.Tensor", "failed", 0), ("add.Tensor", "given up", 0),
+        ("arange.start_step", "run", 0), ("mul.Tensor", "run", 0), ("index.Tensor", "failed", 0),
+        ("add.Tensor", "given up", 0),
     ]  # fmt: skip
     assert facts.flushes[0].ran == 2 and "index 7 is out of bounds" in facts.flushes[0].error
 

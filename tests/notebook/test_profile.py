@@ -136,7 +136,8 @@ def test_the_time_of_inner_operators_and_of_observing_is_not_the_outers_own():
 
 
 def test_an_operator_inside_itself_is_counted_once():
-    events = [(event("f", 2, 20, 10), 0), (event("g", 1, 10, 40), 0), (event("f", 0, 0, 100), 0), (event("f", 0, 200, 10), 0)]
+    events = [(event("f", 2, 20, 10), 0), (event("g", 1, 10, 40), 0), (event("f", 0, 0, 100), 0),
+              (event("f", 0, 200, 10), 0)]
     found = recorded(events, 300)
     times = {share.name: (share.calls, share.self_time, share.total_time) for share in found.operators}
     assert times == {"f": (3, 80, 110), "g": (1, 30, 40)}
@@ -155,7 +156,8 @@ def test_the_picture_shows_the_parts_and_the_operators():
         assert part in page.text
     assert "op16" not in page.text
     text = viz.profile_text(found)
-    assert "op15" in text and "and 4 more operators, 50 µs" in text and "outside operators (Python) 400 µs (40.0%)" in text
+    assert "op15" in text and "and 4 more operators, 50 µs" in text
+    assert "outside operators (Python) 400 µs (40.0%)" in text
 
 
 def test_the_picture_of_nothing_says_that():

@@ -12,14 +12,14 @@ from typing import Any, NamedTuple
 
 from . import autograd, devices, dtypes, indexing, layout, products, programs, shapes
 from .facts import (
-    Bars, Call, Cell, Cure, Explanation, Finding, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow, Shapes, Step,
-    Steps,
+    Bars, Call, Cell, Cure, Explanation, Finding, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow, Shapes,
+    Step, Steps,
 )  # fmt: skip
 from .scene import Scene
 
 __all__ = [
-    "Bars", "Call", "Cell", "Cure", "Explanation", "Finding", "Group", "Groups", "Involved", "Picture", "Places", "ROWS",
-    "Ruler", "Scene", "ShapeRow", "Shapes", "Step", "Steps", "explain", "last_error",
+    "Bars", "Call", "Cell", "Cure", "Explanation", "Finding", "Group", "Groups", "Involved", "Picture", "Places",
+    "ROWS", "Ruler", "Scene", "ShapeRow", "Shapes", "Step", "Steps", "explain", "last_error",
 ]  # fmt: skip
 
 
@@ -34,114 +34,115 @@ class Row(NamedTuple):
     anywhere: bool = False  #: also if the error did not arise inside the library
 
 
-INDEX = r"(?P<index>-?\d+)"
-DIM, SIZE = r"(?P<dim>\d+)", r"(?P<size>\d+)"
+#: Parts of patterns: a number, a shape, a type.
+N, S, T = r"(-?\d+)", r"(\[.*?\])", r"(\w+)"
+INDEX, DIM, SIZE = r"(?P<index>-?\d+)", r"(?P<dim>\d+)", r"(?P<size>\d+)"
 PRODUCT = "mat1 and mat2 shapes cannot be multiplied"
 ROWS = [Row(*row) for row in (
     # shapes
-    ("in-place broadcast", r"output with shape (\[.*?\]) doesn't match the broadcast shape (\[.*?\])", shapes.grown),
-    ("broadcast", r"The size of tensor a \((\d+)\) must match the size of tensor b \((\d+)\) at .*?dimension (\d+)",
+    ("in-place broadcast", rf"output with shape {S} doesn't match the broadcast shape {S}", shapes.grown),
+    ("broadcast", rf"The size of tensor a \({N}\) must match the size of tensor b \({N}\) at .*?dimension {N}",
      shapes.broadcast),
-    ("batched matmul shapes", r"The size of tensor a \(\d+\) must match the size of tensor b", products.batched),
-    ("linear shapes", rf"{PRODUCT}|size mismatch, got input", products.linear),
+    ("batched matmul shapes", rf"The size of tensor a \({N}\) must match the size of tensor b", products.batched),
+    ("linear shapes", PRODUCT, products.linear),
     ("matmul shapes", PRODUCT, products.matmul),
-    ("matmul vectors", r"size mismatch, got input|inconsistent tensor size, expected tensor", products.vectors),
-    ("batched matmul shapes", r"Expected size for first two dimensions of batch2 tensor", products.batched),
-    ("matrices wanted", r"\w+ must be a (?:3D tensor|matrix)", products.not_matrices),
-    ("einsum", r"einsum\(\): subscript (\w) has size", products.einsum),
-    ("cat shapes", r"Sizes of tensors must match except in dimension (\d+)\. Expected size (\d+) but got size (\d+) for "
-     r"tensor number (\d+)", shapes.cat),
-    ("cat dimensions", r"Tensors must have same number of dimensions", shapes.cat_ndim),
-    ("nothing to join", r".*expected a non-empty (?:list of Tensors|TensorList)", shapes.nothing_to_join),
-    ("stack shapes", r"stack expects each tensor to be equal size, but got (\[.*?\]) at entry 0 and \[.*?\] at entry (\d+)",
+    ("matmul vectors", "size mismatch, got input|inconsistent tensor size, expected tensor", products.vectors),
+    ("batched matmul shapes", "Expected size for first two dimensions of batch2 tensor", products.batched),
+    ("matrices wanted", rf"{T} must be a (?:3D tensor|matrix)", products.not_matrices),
+    ("einsum", rf"einsum\(\): subscript {T} has size", products.einsum),
+    ("cat shapes", rf"Sizes of tensors must match except in dimension {N}\. Expected size {N} but got size {N} for "
+     rf"tensor number {N}", shapes.cat),
+    ("cat dimensions", "Tensors must have same number of dimensions", shapes.cat_ndim),
+    ("nothing to join", ".*expected a non-empty list of Tensors", shapes.nothing_to_join),
+    ("stack shapes", rf"stack expects each tensor to be equal size, but got {S} at entry 0 and .*? at entry {N}",
      shapes.stack),
-    ("split sizes", r"split_with_sizes expects split_sizes to sum exactly to (\d+) .*dimension (-?\d+)\), but got "
-     r"split_sizes=(\[.*\])", shapes.split),
-    ("loss batch", r"Expected input batch_size \((\d+)\) to match target batch_size \((\d+)\)", shapes.batch),
-    ("loss shapes", r"Using a target size \(torch.Size\((.*?)\)\) that is different to the input size", shapes.loss_sizes),
+    ("split sizes", rf"split_with_sizes expects split_sizes to sum exactly to {N} .*dimension {N}\), but got "
+     rf"split_sizes={S}", shapes.split),
+    ("loss batch", rf"Expected input batch_size \({N}\) to match target batch_size \({N}\)", shapes.batch),
+    ("loss shapes", r"Using a target size \(.*?\) that is different to the input size", shapes.loss_sizes),
     # layout
-    ("view strides", r"view size is not compatible with input tensor's size and stride", layout.view_stride),
-    ("view elements", r"shape '(\[.*?\])' is invalid for input of size (\d+)", layout.view_elements),
-    ("view two unknown", r"only one dimension can be inferred", layout.two_unknown),
-    ("expand", r"The expanded size of the tensor \((\d+)\) must match the existing size \((\d+)\) at non-singleton dimension "
-     r"(\d+)\.\s+Target sizes: (\[.*?\])\.\s+Tensor sizes: (\[.*?\])", layout.expand),
-    ("expand dimensions", r"expand\(.*?\{(\[.*?\])\}, size=(\[.*?\])\)", layout.expand_dims),
-    ("overlapping write", r"unsupported operation: more than one element of the written-to tensor", layout.overlapping),
-    ("dimension", r"Dimension out of range \(expected to be in range of \[(-?\d+), (-?\d+)\], but got (-?\d+)\)",
+    ("view strides", "view size is not compatible with input tensor's size and stride", layout.view_stride),
+    ("view elements", rf"shape '{S}' is invalid for input of size {N}", layout.view_elements),
+    ("view two unknown", "only one dimension can be inferred", layout.two_unknown),
+    ("expand", rf"The expanded size of the tensor \({N}\) must match the existing size \({N}\) at non-singleton "
+     rf"dimension {N}\.\s+Target sizes: {S}\.\s+Tensor sizes: {S}", layout.expand),
+    ("expand dimensions", rf"expand\(.*?\{{{S}\}}, size={S}\)", layout.expand_dims),
+    ("overlapping write", "unsupported operation: more than one element of the written-to tensor", layout.overlapping),
+    ("dimension", rf"Dimension out of range \(expected to be in range of \[{N}, {N}\], but got {N}\)",
      layout.dimension),
     ("permutation", r"permute\(.*?\): (?:number of dimensions|duplicate dims)", layout.permutation),
     ("t of many dimensions", r"t\(\) expects a tensor with <= 2 dimensions", layout.transposed),
-    ("narrow", r"start \((\d+)\) \+ length \((\d+)\) exceeds dimension size \((\d+)\)", layout.narrowed),
+    ("narrow", rf"start \({N}\) \+ length \({N}\) exceeds dimension size \({N}\)", layout.narrowed),
     # indexing
-    ("index", rf"index {INDEX} is out of bounds for dimension {DIM} with size {SIZE}", indexing.out_of_range),
-    ("select", rf"select\(\): index {INDEX} out of range for tensor of size (?P<shape>\[.*?\]) at dimension {DIM}",
+    ("index", f"index {INDEX} is out of bounds for dimension {DIM} with size {SIZE}", indexing.out_of_range),
+    ("select", rf"select\(\): index {INDEX} out of range for tensor of size .*? at dimension {DIM}",
      indexing.out_of_range),
-    ("index in self", r"index out of range in self", indexing.out_of_range),
-    ("element index", r"out of range: tried to access index (-?\d+) on a tensor of (\d+) elements", indexing.elements),
-    ("target class", r"Target (-?\d+) is out of bounds", indexing.target),
-    ("too many indices", r"too many indices for tensor of dimension (\d+)", indexing.too_many),
-    ("index type", r"only integers, slices|tensors used as indices must be", indexing.wrong_type),
-    ("mask shape", r"The shape of the mask (\[.*?\]) at index (\d+) does not match the shape of the indexed tensor (\[.*?\]) "
-     r"at index (\d+)", indexing.mask),
-    ("index shapes", r"shape mismatch: indexing tensors could not be broadcast together with shapes (.*)", indexing.shapes),
-    ("gather dimensions", r"Index tensor must have the same number of dimensions", indexing.gather_dims),
+    ("index in self", "index out of range in self", indexing.out_of_range),
+    ("element index", f"out of range: tried to access index {N} on a tensor of {N} elements", indexing.elements),
+    ("target class", f"Target {N} is out of bounds", indexing.target),
+    ("too many indices", f"too many indices for tensor of dimension {N}", indexing.too_many),
+    ("index type", "only integers, slices|tensors used as indices must be", indexing.wrong_type),
+    ("mask shape", f"The shape of the mask {S} at index {N} does not match the shape of the indexed tensor {S} at "
+     f"index {N}", indexing.mask),
+    ("index shapes", "shape mismatch: indexing tensors could not be broadcast together with shapes (.*)",
+     indexing.shapes),
+    ("gather dimensions", "Index tensor must have the same number of dimensions", indexing.gather_dims),
     # dtypes
-    ("matmul dtypes", r"expected m1 and m2 to have the same dtype|mat1 and mat2 must have the same dtype",
+    ("matmul dtypes", "expected m1 and m2 to have the same dtype|mat1 and mat2 must have the same dtype",
      dtypes.product),
-    ("target dtype", r"expected target dtype to be Long or Byte", dtypes.loss_target),
-    ("result cast", r"result type (\w+) can't be cast to the desired output type (\w+)", dtypes.cast),
-    ("not for this dtype", r"\"(\w+)\" not implemented for '(\w+)'", dtypes.not_implemented),
+    ("target dtype", "expected target dtype to be Long or Byte", dtypes.loss_target),
+    ("result cast", f"result type {T} can't be cast to the desired output type {T}", dtypes.cast),
+    ("not for this dtype", f"\"{T}\" not implemented for '{T}'", dtypes.not_implemented),
     ("mean of integers", r"mean\(\): could not infer output dtype", dtypes.mean),
-    ("minus of bools", r"(?:Subtraction|Negation), the `-` operator", dtypes.of_bools),
-    ("negative power", r"Integers to negative integer powers are not allowed", dtypes.negative_power),
-    ("ragged list", r"expected sequence of length \d+ at dim \d+ \(got \d+\)|not a sequence: expected", dtypes.ragged),
-    ("no number", r"new\(\): invalid data type '(\w+)'", dtypes.data_type),
-    ("negative strides", r"At least one stride in the given numpy array is negative", dtypes.negative_stride),
+    ("minus of bools", "(?:Subtraction|Negation), the `-` operator", dtypes.of_bools),
+    ("negative power", "Integers to negative integer powers are not allowed", dtypes.negative_power),
+    ("ragged list", "expected sequence of length|not a sequence: expected", dtypes.ragged),
+    ("no number", rf"new\(\): invalid data type '{T}'", dtypes.data_type),
+    ("negative strides", "At least one stride in the given numpy array is negative", dtypes.negative_stride),
     # autograd
-    ("leaf in place", r"a (?:view of a )?leaf Variable that requires grad is being used in an in-place", autograd.leaf),
-    ("modified saved tensor", r"one of the variables needed for gradient computation has been modified by an inplace "
-     r"operation.*is at version (?P<now>\d+); expected version (?P<wanted>\d+)", autograd.modified),
-    ("backward twice", r"Trying to backward through the graph a second time", autograd.twice),
-    ("backward of many", r"grad can be implicitly created only for scalar outputs", autograd.not_scalar),
-    ("no graph", r"element (\d+) of tensors does not require grad", autograd.no_graph),
-    ("gradient shape", r"Mismatch in shape: grad_output\[\d+\] has a shape of torch.Size\((.*?)\) and output\[\d+\] has a "
-     r"shape of torch.Size\((.*?)\)", autograd.gradient_shape),
-    ("unused input", r"The differentiated Tensor at index (\d+) appears to not have been used",
-     autograd.unused),
-    ("requires_grad of integers", r"only Tensors of floating point and complex dtype can require gradients",
+    ("leaf in place", "a (?:view of a )?leaf Variable that requires grad is being used in an in-place", autograd.leaf),
+    ("modified saved tensor", "one of the variables needed for gradient computation has been modified by an inplace "
+     rf"operation.*is at version (?P<now>{N}); expected version (?P<wanted>{N})", autograd.modified),
+    ("backward twice", "Trying to backward through the graph a second time", autograd.twice),
+    ("backward of many", "grad can be implicitly created only for scalar outputs", autograd.not_scalar),
+    ("no graph", f"element {N} of tensors does not require grad", autograd.no_graph),
+    ("gradient shape", rf"Mismatch in shape: grad_output\[.*?\] has a shape of torch.Size\({S}\) and .* has a shape of "
+     rf"torch.Size\({S}\)", autograd.gradient_shape),
+    ("unused input", f"The differentiated Tensor at index {N} appears to not have been used", autograd.unused),
+    ("requires_grad of integers", "only Tensors of floating point and complex dtype can require gradients",
      autograd.needs_floats),
-    ("requires_grad of a result", r"you can only change requires_grad flags of leaf variables", autograd.flag_of_result),
-    ("inference tensor", r"Setting requires_grad=True on inference tensor|Inference tensors cannot be saved",
+    ("requires_grad of a result", "you can only change requires_grad flags of leaf", autograd.flag_of_result),
+    ("inference tensor", "Setting requires_grad=True on inference tensor|Inference tensors cannot be saved",
      autograd.inference),
-    ("deep copy", r"Only Tensors created explicitly by the user", autograd.copied),
+    ("deep copy", "Only Tensors created explicitly by the user", autograd.copied),
     # devices and values
-    ("mixed devices", r"Expected all tensors to be on the same device", devices.mixed),
-    ("meta data", r"Cannot copy out of meta tensor|.*cannot be called on meta tensors|can't convert meta device type",
+    ("mixed devices", "Expected all tensors to be on the same device", devices.mixed),
+    ("meta data", "Cannot copy out of meta|.*cannot be called on meta tensors|can't convert meta device type",
      devices.no_data),
-    ("no such device", r"Expected one of .* device type at start of device string: (?P<asked>\S+)|invalid device ordinal: "
-     r"(?P<ordinal>\S+),", devices.no_device),
+    ("no such device", r"Expected one of .* device type at start of device string: (?P<asked>\S+)|invalid device "
+     r"ordinal: (?P<ordinal>\S+),", devices.no_device),
     ("numpy of a graph", r"Can't call numpy\(\) on Tensor that requires grad", devices.numpy),
-    ("truth of many", r"Boolean value of Tensor with (?:more than one value|no values) is ambiguous", devices.truth),
-    ("number of many", r"a Tensor with \d+ elements cannot be converted to Scalar|only integer tensors of a single element",
+    ("truth of many", "Boolean value of Tensor with (?:more than one value|no values) is ambiguous", devices.truth),
+    ("number of many", f"a Tensor with {N} elements cannot be converted|only integer tensors of a single element",
      devices.one_number),
-    ("out of memory", r"NPU out of memory|.*can't allocate memory", devices.out_of_memory),
+    ("out of memory", "NPU out of memory|.*can't allocate memory", devices.out_of_memory),
     # programs
-    ("state dict", r"Error\(s\) in loading state_dict for (\w+)", programs.state_dict),
-    ("no parameters", r"optimizer got an empty parameter list", programs.no_parameters),
-    ("optimized result", r"can't optimize a non-leaf Tensor", programs.not_a_leaf),
-    ("one parameter", r"params argument given to the optimizer should be an iterable", programs.not_iterable),
-    ("missing kernel", r"Could not run 'aten::(?P<op>.*?)' with arguments from the '(?P<backend>.*?)' backend.*available for "
+    ("state dict", rf"Error\(s\) in loading state_dict for {T}", programs.state_dict),
+    ("no parameters", "optimizer got an empty parameter list", programs.no_parameters),
+    ("optimized result", "can't optimize a non-leaf Tensor", programs.not_a_leaf),
+    ("one parameter", "params argument given to the optimizer should be an iterable", programs.not_iterable),
+    ("missing kernel", "Could not run 'aten::(?P<op>.*?)' with arguments from the '(?P<backend>.*?)' backend.*for "
      r"these backends: \[(?P<there>.*?)\]", programs.no_kernel),
-    ("unknown operator", r"no operator is registered under the name '(?P<op>.*?)'", programs.unknown_operator),
+    ("unknown operator", "no operator is registered under the name '(?P<op>.*?)'", programs.unknown_operator),
     ("unknown operator", r"'_OpNamespace' 'aten' object has no attribute '(?P<op>\w+)'", programs.unknown_operator),
-    ("no such name", r"module 'mindtorch[\w.]*' has no attribute '\w+'|'(?:Tensor|Parameter)' object has no attribute '\w+'",
+    ("no such name", rf"module 'mindtorch.*?' has no attribute '{T}'|'(?:Tensor|Parameter)' object has no attribute",
      programs.no_name, True),
-    ("arguments", r"(?P<op>\w+)\(\) received an invalid combination of arguments - got \((?P<given>.*?)\), but expected",
+    ("arguments", r"(?P<op>\w+)\(\) received an invalid combination of arguments - got \((?P<given>.*?)\), but",
      programs.arguments),
     ("singular matrix", r"linalg\.\w+: (?:The diagonal element|The factorization could not)", programs.singular),
     ("pipeline", r"(?s)pipeline: (?P<op>aten::\S+), recorded at .*:(?P<line>\d+) in .*, failed: (?P<inner>.*)",
      programs.pipeline),
-    ("invalid tensor", r"(?s)this tensor is invalid, it never got its values: (.*)", programs.invalid),
+    ("invalid tensor", "(?s)this tensor is invalid, it never got its values: (.*)", programs.invalid),
 )]  # fmt: skip
 
 
@@ -206,9 +207,9 @@ def _unknown(scene: Scene, reason: str = "") -> Finding:
     first = scene.message.strip().partition("\n")[0]
     title = first or f"{type(scene.error).__name__} without a message"
     if not scene.is_ours:
-        return Finding(title, "This error did not arise inside mindtorch: its traceback shows the line of the program that "
-                       "raised it.")  # fmt: skip
+        return Finding(title, "This error did not arise inside mindtorch: its traceback shows which line raised it.")
     call = scene.innermost
     where = f"It arose in aten::{call.op.name}, with the tensors below. " if call else "It arose inside mindtorch. "
-    return Finding(title, f"{where}There is no explanation for this error yet; its message is all that is known.{reason}",
-                   pictures=(shapes.plain(scene.of_innermost()),) if scene.of_innermost() else ())  # fmt: skip
+    cause = f"{where}There is no explanation for this error yet; its message is all that is known.{reason}"
+    involved = scene.of_innermost()
+    return Finding(title, cause, pictures=(shapes.plain(involved),) if involved else ())

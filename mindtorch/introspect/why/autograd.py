@@ -36,9 +36,10 @@ def leaf(scene: Scene, match: re.Match[str]) -> Finding:
              Step("backward", "would take the gradient for the value before or after?"))  # fmt: skip
     return Finding(
         f"{found.label} is a leaf that requires grad: it cannot be written while operators are recorded",
-        f"{found.label} was made by the program and not computed, so its gradient is to be kept in {found.label}.grad. If it "
-        "became the result of a write, it would no longer be such a leaf.",
-        (Cure("to change its values, as an optimizer does, record nothing", f"with torch.no_grad(): {found.label}.add_(…)"),
+        f"{found.label} was made by the program and not computed, so its gradient is to be kept in "
+        f"{found.label}.grad. If it became the result of a write, it would no longer be such a leaf.",
+        (Cure("to change its values, as an optimizer does, record nothing",
+              f"with torch.no_grad(): {found.label}.add_(…)"),
          Cure("to compute with it, make a new tensor", f"y = {found.label} + …"),
          Cure("to write into a copy that the graph knows", f"y = {found.label}.clone()")),
         (Steps(steps),),
@@ -64,15 +65,16 @@ def modified(scene: Scene, match: re.Match[str]) -> Finding:
     if not exact and len(writes) < now - wanted:
         steps.append(Step("write in place", f"{now - wanted} in all, up to version {now}", CLASH))
     steps.append(Step("backward", f"{name} needs version {wanted} and finds {now}", CLASH))
-    said = "" if exact else " Which lines these are is read from the program's text, not from what ran." if writes else ""
+    guessed = " Which lines these are is read from the program's text, not from what ran."
+    said = guessed if writes and not exact else ""
     cures = [Cure("compute a new tensor where it is written", f"{tensor.label} = {tensor.label} + …"),
              Cure("or keep a copy for the operator that needs the old values", f"{tensor.label}.clone()")]  # fmt: skip
     if not exact and not watching_writes():
         cures.append(Cure("to learn which lines wrote, watch from now on and run the program again", "%why --watch"))
     return Finding(
         f"{tensor.label} was written in place after {name} kept it for backward",
-        f"{name} needs the values that {tensor.label} had at version {wanted} to compute a gradient. Every write in place, "
-        f"also through a view, adds one to the version; it is {now} now, and the old values are gone.{said}",
+        f"{name} needs the values that {tensor.label} had at version {wanted} to compute a gradient. Every write in "
+        f"place, also through a view, adds one to the version; it is {now} now, and the old values are gone.{said}",
         tuple(cures),
         (Steps(tuple(steps)),),
         (tensor,),
@@ -121,8 +123,8 @@ def twice(scene: Scene, match: re.Match[str]) -> Finding:
             steps.append(Step(step.name(), "freed" if freed else "", GONE if freed else ""))
     return Finding(
         f"this graph was used up: {name} has let go of what it kept",
-        "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward through "
-        "the same part of the graph finds nothing.",
+        "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward "
+        "through the same part of the graph finds nothing.",
         (Cure("run forward again before each backward: compute the loss inside the loop"),
          Cure("or keep the graph the first time", f"{label}.backward(retain_graph=True)"),
          Cure("or cut what comes from an earlier step, such as a hidden state", "h = h.detach()"),
@@ -176,14 +178,15 @@ def no_graph(scene: Scene, match: re.Match[str]) -> Finding:
     groups = (Group("requires grad", leaves[:LEAVES] or ("nothing here",), GOOD if leaves else ""),
               Group("no grad_fn", (label,), CLASH))  # fmt: skip
     if leaves:
-        cause = (f"There are tensors that require grad ({', '.join(leaves[:3])}), but {label} was not recorded as computed "
-                 "from them: either it was not, or it was inside no_grad or inference_mode, or after detach(), .data, "
-                 ".item() or a round through NumPy.")  # fmt: skip
+        cause = (f"There are tensors that require grad ({', '.join(leaves[:3])}), but {label} was not recorded as "
+                 "computed from them: either it was not, or it was inside no_grad or inference_mode, or after "
+                 "detach(), .data, .item() or a round through NumPy.")  # fmt: skip
         cures = [Cure("compute it where grad mode is on: outside of no_grad and inference_mode"),
                  Cure("and without leaving the graph: no detach(), .data, .item(), .numpy() in between")]  # fmt: skip
     else:
         cause = f"{label} was computed from tensors none of which requires grad, so nothing was recorded."
-        cures = [Cure("say of which tensors gradients are wanted, before computing", "w = torch.ones(3, requires_grad=True)")]
+        cures = [Cure("say of which tensors gradients are wanted, before computing",
+                      "w = torch.ones(3, requires_grad=True)")]
     return Finding(
         f"{label} has no graph behind it: there is nothing to go back through",
         cause,
@@ -276,7 +279,8 @@ def inference(scene: Scene, match: re.Match[str]) -> Finding:
     label = next((t.label for t in tensors if t.version is None), tensors[0].label if tensors else "the tensor")
     return Finding(
         f"{label} was made in inference mode, and autograd cannot take part in what is done with it",
-        "Tensors made in inference_mode count no writes and know no views, which makes them cheap, and unfit for graphs.",
+        "Tensors made in inference_mode count no writes and know no views, which makes them cheap, and unfit for "
+        "graphs.",
         (Cure("make a normal tensor of it", f"{label}.clone()"), Cure("or compute it where graphs may follow",
                                                                         "with torch.no_grad(): …")),
         (Steps((Step("inference_mode", "no versions, no graph", GONE), Step(label), Step("autograd", "", CLASH))),),
@@ -288,6 +292,7 @@ def copied(scene: Scene, match: re.Match[str]) -> Finding:
     return Finding(
         f"{tensor.label} was computed: a deep copy would need a copy of its graph",
         "Leaves can be deep-copied. A computed tensor belongs to the graph that made it, of which there is only one.",
-        (Cure("copy the values", f"{tensor.label}.detach().clone()"), Cure("copy inside the graph", f"{tensor.label}.clone()")),
+        (Cure("copy the values", f"{tensor.label}.detach().clone()"),
+         Cure("copy inside the graph", f"{tensor.label}.clone()")),
         (Steps((Step(tensor.node or "its graph", "cannot be copied", CLASH), Step(tensor.label))),),
     )

@@ -12,21 +12,22 @@ def mixed(scene: Scene, match: re.Match[str]) -> Finding:
     call = scene.outermost
     involved = scene.of_call(call)
     devices = list(dict.fromkeys(t.device for t in involved))
-    groups = tuple(Group(device, tuple(f"{t.label} {text(t.shape)}" for t in involved if t.device == device), CLASH, True)
-                   for device in devices)  # fmt: skip
+    members = [tuple(f"{t.label} {text(t.shape)}" for t in involved if t.device == device) for device in devices]
+    groups = tuple(Group(device, named, CLASH, True) for device, named in zip(devices, members, strict=True))
     first, other = involved[0], next((t for t in involved if t.device != involved[0].device), involved[-1])
     cures = [Cure("bring them together", f"{first.label}.to({other.label}.device)")]
     if call is not None and call.op.packet == "linear":
         cures.append(Cure("or move the model to its inputs", f"model.to('{first.device}')"))
     if "meta" in devices:
         where = next(device for device in devices if device != "meta")
-        cures = [Cure("meta tensors have no values: make them where the others are", f"torch.empty(…, device='{where}')"),
+        cures = [Cure("meta tensors have no values: make them where the others are",
+                      f"torch.empty(…, device='{where}')"),
                  Cure("or have all on meta, to learn shapes only", f"{other.label}.to('meta')")]  # fmt: skip
     packet = call.op.packet if call else "An operator"
     return Finding(
         f"{packet} was given tensors on {' and '.join(devices)}",
-        "An operator runs on one device and reads its operands there; nothing is moved by itself. (Only a number, or a CPU "
-        "tensor without dimensions, may be used anywhere.)",
+        "An operator runs on one device and reads its operands there; nothing is moved by itself. (Only a number, or "
+        "a CPU tensor without dimensions, may be used anywhere.)",
         tuple(cures),
         (Groups(groups),),
     )
@@ -35,15 +36,15 @@ def mixed(scene: Scene, match: re.Match[str]) -> Finding:
 def no_data(scene: Scene, match: re.Match[str]) -> Finding:
     involved = scene.of_innermost()
     tensor = next((t for t in involved if t.device == "meta"), None)
-    label = tensor.label if tensor else "the tensor"
+    label, shape = (tensor.label, text(tensor.shape)) if tensor else ("the tensor", "")
     return Finding(
         f"{label} is on the meta device: it has a shape, and no values",
-        "Meta tensors let operators work out shapes, strides and dtypes without computing. There is nothing to read, and "
-        "nothing to copy.",
+        "Meta tensors let operators work out shapes, strides and dtypes without computing. There is nothing to read, "
+        "and nothing to copy.",
         (Cure("make new, uninitialised memory of that shape elsewhere", f"torch.empty_like({label}, device='cpu')"),
          Cure("of a module, and initialise or load it then", "model.to_empty(device='cpu')"),
          Cure("or look at what there is", f"{label}.shape, {label}.dtype")),
-        (Groups((Group("meta", (f"{label}: shape {text(tensor.shape) if tensor else ''}", "values: none"), GONE, True),)),),
+        (Groups((Group("meta", (f"{label}: shape {shape}", "values: none"), GONE, True),)),),
     )  # fmt: skip
 
 
@@ -51,7 +52,8 @@ def no_device(scene: Scene, match: re.Match[str]) -> Finding:
     asked = match["asked"] or match["ordinal"]
     cures = [Cure("an Ascend NPU, or its simulator", "device='npu'"), Cure("the host", "device='cpu'")]
     groups = tuple(Group(name, (said,), "", True) for name, said in
-                   (("cpu", "the host's memory"), ("npu:0", "Ascend, or the simulator"), ("meta", "shapes only")))  # fmt: skip
+                   (("cpu", "the host's memory"), ("npu:0", "Ascend, or the simulator"),
+                    ("meta", "shapes only")))  # fmt: skip
     note = "so that a program runs on either: device = 'npu' if torch.npu.is_available() else 'cpu'"
     return Finding(f"there is no device {asked}", f"mindtorch knows the devices below. {scene.message}.".replace(
         "..", "."), tuple(cures), (Groups(groups, note),), ())
@@ -134,8 +136,8 @@ def out_of_memory(scene: Scene, match: re.Match[str]) -> Finding:
     return Finding(
         "the host has not that much memory" if host else "the device's memory is full",
         "A tensor needs its elements times their size in one block." + (
-            "" if host else " The allocator had no free block that large, gave back all that it kept, asked again, and the "
-            "device had none."),
+            "" if host else " The allocator had no free block that large, gave back all that it kept, asked again, "
+            "and the device had none."),
         tuple(cures),
         (Bars(tuple(bars)),) if bars else (),
         involved,

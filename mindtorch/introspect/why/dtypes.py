@@ -11,7 +11,8 @@ from .shapes import text
 
 #: ATen's names of dtypes, which messages use, and ours.
 DTYPES = {
-    "Bool": "bool", "Byte": "uint8", "Char": "int8", "Short": "int16", "Int": "int32", "Long": "int64", "Half": "float16",
+    "Bool": "bool", "Byte": "uint8", "Char": "int8", "Short": "int16", "Int": "int32", "Long": "int64",
+    "Half": "float16",
     "BFloat16": "bfloat16", "Float": "float32", "Double": "float64", "ComplexFloat": "complex64",
     "ComplexDouble": "complex128",
 }  # fmt: skip
@@ -76,7 +77,8 @@ def cast(scene: Scene, match: re.Match[str]) -> Finding:
     numbers = [value for value in (call.args if call else ()) if isinstance(value, (float, complex)) or value is True]
     steps += [Step(f"{type(n).__name__} number", repr(n)) for n in numbers]
     picture = Steps((Step(" ⊕ ".join(s.title for s in steps), f"{functional} of {', '.join(s.detail for s in steps)}"),
-                     Step(result, "the result's dtype"), Step(target, f"of {written.label}, written to", CLASH)))  # fmt: skip
+                     Step(result, "the result's dtype"),
+                     Step(target, f"of {written.label}, written to", CLASH)))  # fmt: skip
     cures = [Cure("compute a new tensor, of the result's dtype", new if written.role != "out" else "leave out out=")]
     cures.append(Cure("or have the target in that dtype", f"{written.label}.to(torch.{result})"))
     if functional == "div" and target.startswith("int"):
@@ -99,10 +101,11 @@ def not_implemented(scene: Scene, match: re.Match[str]) -> Finding:
     floats = not dtype.startswith(("float", "bfloat", "complex"))
     wanted = "integers or bools" if packet.startswith(("bitwise", "__")) or not floats else "floats"
     code = f"{label}.float()" if wanted == "floats" else f"{label}.long()"
+    cures = () if floats else (Cure("for conditions, compare first", f"({label} > 0) & …"),)
     return Finding(
         f"{packet} does not exist for {dtype}",
         f"{packet} is defined for {wanted}." if wanted == "floats" else f"{packet} works on bits: it is for {wanted}.",
-        (Cure("convert first", code), *((Cure("for conditions, compare first", f"({label} > 0) & …"),) if not floats else ())),
+        (Cure("convert first", code), *cures),
         (by_dtype(involved, [dtype]),),
     )  # fmt: skip
 
@@ -124,15 +127,20 @@ def of_bools(scene: Scene, match: re.Match[str]) -> Finding:
     subtract = match[0].startswith("Subtraction")
     cures = (Cure("where they differ", f"{label} ^ …"), Cure("or as numbers", f"{label}.int() - …")) if subtract else (
         Cure("the opposite", f"~{label}"), Cure("or as numbers", f"-{label}.int()"))  # fmt: skip
-    return Finding("bools have no - operator", "True and False are no numbers; what - should mean is not defined.", cures,
-                   (by_dtype(involved, ["bool"]),))  # fmt: skip
+    return Finding(
+        "bools have no - operator",
+        "True and False are no numbers; what - should mean is not defined.",
+        cures,
+        (by_dtype(involved, ["bool"]),),
+    )
 
 
 def negative_power(scene: Scene, match: re.Match[str]) -> Finding:
     involved = scene.of_innermost()
     label = involved[0].label if involved else "x"
     return Finding("a negative power of an integer is no integer", "The result would have the dtype of its operand.",
-                   (Cure("convert first", f"{label}.float() ** -1"),), (by_dtype(involved, [t.dtype for t in involved]),))
+                   (Cure("convert first", f"{label}.float() ** -1"),),
+                   (by_dtype(involved, [t.dtype for t in involved]),))
 
 
 # -- data that makes no tensor -------------------------------------------------------------------------------------

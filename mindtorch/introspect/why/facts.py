@@ -84,8 +84,8 @@ class Shapes:
 
 @dataclass(frozen=True)
 class Places:
-    """A storage's elements from ``first`` on: ``seen[i]`` are the numbers, in reading order, of a tensor's elements that
-    lie at position ``first + i``. ``total`` positions there are; ``storage`` is the storage's number.
+    """A storage's elements from ``first`` on: ``seen[i]`` are the numbers, in reading order, of a tensor's elements
+    that lie at position ``first + i``. ``total`` positions there are; ``storage`` is the storage's number.
     """
 
     label: str

@@ -33,9 +33,7 @@ def out_of_range(scene: Scene, match: re.Match[str]) -> Finding:
     found = match.groupdict()
     tensor, label = _indexed(scene)
     index = int(found["index"]) if found.get("index") else None
-    dim = int(found["dim"] or 0) if found.get("dim") else 0
-    if found.get("shape") is not None and tensor is not None:
-        dim = int(found["dim"])
+    dim = int(found.get("dim") or 0)
     size = int(found["size"]) if found.get("size") else tuple(tensor.shape)[dim] if tensor is not None else 0
     asked = (index,) if index is not None else _outside(scene, size)
     shape = tuple(tensor.shape) if tensor is not None else (size,)
@@ -46,10 +44,10 @@ def out_of_range(scene: Scene, match: re.Match[str]) -> Finding:
     said = ", ".join(map(str, asked)) or "an index"
     return Finding(
         f"{said} is no index of dimension {dim} of {label}: there are {size}",
-        f"{label} {text(shape)} has indices 0 to {size - 1} there" + (f", or {low} to -1 from the end." if low else "."),
+        f"{label} {text(shape)} has indices 0 to {size - 1} there{f', or {low} to -1 from the end' if low else ''}.",
         (Cure("the last one is", f"{size - 1}" + (" or -1" if low else "")),
-         Cure("look where the index comes from: counting from 1 instead of 0, a table that is too small for its indices, "
-              "a dimension confused with another")),
+         Cure("look where the index comes from: counting from 1 instead of 0, a table that is too small for its "
+              "indices, a dimension confused with another")),
         (*rows, Ruler(f"indices of dimension {dim}", low, size - 1, asked)),
         _involved(scene, tensor),
     )  # fmt: skip
@@ -103,8 +101,8 @@ def target(scene: Scene, match: re.Match[str]) -> Finding:
     hint = "classes are counted from 0, not from 1" if wrong == (count,) else f"classes are 0 to {count - 1}"
     return Finding(
         f"target {', '.join(map(str, wrong))} is no class: {scores.label} has scores for {count}",
-        f"Each row of {scores.label} {text(scores.shape)} holds a score for each of {count} classes, so targets are 0 to "
-        f"{count - 1}.{where}",
+        f"Each row of {scores.label} {text(scores.shape)} holds a score for each of {count} classes, so targets are 0 "
+        f"to {count - 1}.{where}",
         (Cure(hint, f"{label} - 1" if wrong == (count,) else ""),
          Cure("or make the last layer larger", f"nn.Linear(…, {max(wrong) + 1})"),
          Cure("or mark what is not to count", "F.cross_entropy(…, ignore_index=-1)")),
@@ -120,9 +118,10 @@ def too_many(scene: Scene, match: re.Match[str]) -> Finding:
     given = len(index) if isinstance(index, tuple) else 1
     shape = tuple(tensor.shape)
     return Finding(
-        f"{label} {text(shape)} has {len(shape)} dimension{'' if len(shape) == 1 else 's'}, and was given {given} indices",
-        "Every integer, slice or tensor in the brackets takes one dimension (a bool mask takes as many as it has); None "
-        "adds one, … stands for those that are left.",
+        f"{label} {text(shape)} has {len(shape)} dimension{'' if len(shape) == 1 else 's'}, and was given {given} "
+        f"indices",
+        "Every integer, slice or tensor in the brackets takes one dimension (a bool mask takes as many as it has); "
+        "None adds one, … stands for those that are left.",
         (Cure("leave out an index, or give the tensor the dimension", f"{label}.unsqueeze(0)"),
          Cure("or look whether a dimension was squeezed or reduced before")),
         (Shapes((ShapeRow(label, cells(shape)), ShapeRow("indices", cells(range(given), range(len(shape), given))))),),
@@ -178,7 +177,8 @@ def gather_dims(scene: Scene, match: re.Match[str]) -> Finding:
     return Finding(
         "the index must have as many dimensions as the tensor that it picks from",
         "gather and scatter take, for each place in the index, an element at that place but along one dimension.",
-        (Cure("add the missing dimension", f"{index}.unsqueeze(1)"), Cure("to pick whole rows", "x.index_select(0, index)")),
+        (Cure("add the missing dimension", f"{index}.unsqueeze(1)"),
+         Cure("to pick whole rows", "x.index_select(0, index)")),
         (Shapes(rows),),
     )
 

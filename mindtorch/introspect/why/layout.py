@@ -1,4 +1,4 @@
-"""Why a tensor cannot be seen that way: views, strides, expanding, dimensions that are not there, overlapping memory."""
+"""Why a tensor cannot be seen that way: views, strides, expanding, missing dimensions, overlapping memory."""
 from __future__ import annotations
 
 import itertools
@@ -51,7 +51,8 @@ def view_stride(scene: Scene, match: re.Match[str]) -> Finding:
         f"storage. To merge dimensions {d} and {d + 1} of {tensor.label}, the stride of dimension {d} would have to be "
         f"{tensor.stride[d + 1] * tensor.shape[d + 1]} (stride times size of the next); it is {tensor.stride[d]}.",
         (Cure("copy if a view is not possible", f"{tensor.label}.reshape({', '.join(map(str, wanted))})"),
-         Cure("or copy now, and view from then on", f"{tensor.label}.contiguous().view({', '.join(map(str, wanted))})")),
+         Cure("or copy now, and view from then on",
+              f"{tensor.label}.contiguous().view({', '.join(map(str, wanted))})")),
         (Shapes(rows, tuple(f"dim {i}" for i in range(len(tensor.shape)))),
          places(tensor, "The numbers are the order in which a view would have to read the elements.")),
         (tensor,),
@@ -82,7 +83,8 @@ def view_elements(scene: Scene, match: re.Match[str]) -> Finding:
         rest = math.prod(n for d, n in enumerate(wanted) if d != dim)
         if not open_ and rest and not elements % rest:
             shape = [*wanted[:dim], elements // rest, *wanted[dim + 1:]]
-            cures.append(Cure(f"dimension {dim} would have to be {elements // rest}", f"{tensor.label}.view{tuple(shape)}"))
+            cures.append(Cure(f"dimension {dim} would have to be {elements // rest}",
+                              f"{tensor.label}.view{tuple(shape)}"))
     reason = f"{elements} elements cannot be arranged as {text(wanted)}"
     return Finding(
         f"{reason}: that takes {asked}",
@@ -108,10 +110,11 @@ def expand(scene: Scene, match: re.Match[str]) -> Finding:
     call = scene.called("expand", "expand_as", "broadcast_to", "copy_")
     tensor = scene.involved(call.named["self"], "self") if call else scene.of_innermost()[0]
     dim, lead = int(match[3]), len(target) - len(have)
-    rows = (ShapeRow(tensor.label, (*(None,) * lead, *cells(have, [dim - lead]))), ShapeRow("asked for", cells(target, [dim])))
+    rows = (ShapeRow(tensor.label, (*(None,) * lead, *cells(have, [dim - lead]))),
+            ShapeRow("asked for", cells(target, [dim])))
     assigned = any(frame.f_code.co_name == "setitem" for frame in scene.inside)
     title = f"{tensor.label} {text(have)} cannot be expanded to {text(target)}"
-    cause = "Expanding repeats dimensions of size 1 and adds new ones in front; it does so by stride 0 and moves nothing. "
+    cause = "Expanding repeats dimensions of size 1 and adds new ones in front, by stride 0; nothing is moved. "
     cause += f"Dimension {dim} has {match[2]} elements, and is to have {match[1]}."
     cures: tuple[Cure, ...] = (
         Cure("repeat the elements, which copies", f"{tensor.label}.repeat(…)"),
@@ -131,7 +134,8 @@ def expand_dims(scene: Scene, match: re.Match[str]) -> Finding:
                                                                         *cells(target))))  # fmt: skip
     return Finding(
         f"{tensor.label} has {len(have)} dimensions, and {len(target)} were asked for",
-        "expand gives a size for each dimension that there is (-1 leaves it as it is), after those that it adds in front.",
+        "expand gives a size for each dimension that there is (-1 leaves it as it is), after those that it adds in "
+        "front.",
         (Cure("give all sizes", f"{tensor.label}.expand({', '.join(['-1'] * len(have))})"),),
         (Shapes(rows),),
     )
@@ -187,7 +191,8 @@ def permutation(scene: Scene, match: re.Match[str]) -> Finding:
     twice = [i for i, d in enumerate(dims) if dims.count(d) > 1]
     wrong = twice or range(len(dims))
     rows = (ShapeRow(tensor.label, cells(tensor.shape), f"{len(tensor.shape)} dimensions"),
-            ShapeRow("dims", cells(dims, wrong), "one is named twice" if twice else f"{len(dims)} dimensions"))  # fmt: skip
+            ShapeRow("dims", cells(dims, wrong),
+                     "one is named twice" if twice else f"{len(dims)} dimensions"))  # fmt: skip
     order = ", ".join(map(str, reversed(range(len(tensor.shape)))))
     return Finding(
         f"{text(dims)} is no order of the {len(tensor.shape)} dimensions of {tensor.label}",

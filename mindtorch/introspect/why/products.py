@@ -87,7 +87,8 @@ def vectors(scene: Scene, match: re.Match[str]) -> Finding:
     found: tuple[Cure, ...] = ()
     if len(a.shape) == 2 and a.shape[0] == b.shape[0]:
         found = (Cure(f"if {a.label} is meant transposed", f"{a.label}.T @ {b.label}"),)
-    outer = (Cure("if every pair is to be multiplied", f"torch.outer({a.label}, {b.label})"),) if len(a.shape) == 1 else ()
+    pairs = Cure("if every pair is to be multiplied", f"torch.outer({a.label}, {b.label})")
+    outer = (pairs,) if len(a.shape) == 1 else ()
     return Finding(
         f"{a.label} {text(a.shape)} and {b.label} {text(b.shape)} differ in the length that is summed over",
         f"Each element of {b.label} is multiplied with one of the last dimension of {a.label}: {a.shape[-1]} elements "
@@ -109,7 +110,8 @@ def not_matrices(scene: Scene, match: re.Match[str]) -> Finding:
     return Finding(
         f"{packet} takes tensors of {wanted} dimensions",
         f"{packet} neither broadcasts nor adds dimensions: its operands must have {wanted} dimensions.",
-        (Cure("let matmul find out what to do with the dimensions that there are", " @ ".join(t.label for t in involved[:2])),
+        (Cure("let matmul find out what to do with the dimensions that there are",
+              " @ ".join(t.label for t in involved[:2])),
          Cure("or add or merge dimensions first", f"{involved[0].label}.unsqueeze(0)" if involved else "")),
         (Shapes(rows),),
     )  # fmt: skip

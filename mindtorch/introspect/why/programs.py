@@ -26,8 +26,8 @@ def state_dict(scene: Scene, match: re.Match[str]) -> Finding:
     message = scene.message
     missing = _keys(message, r"Missing key\(s\) in state_dict: (.*?)\. (?:\n|$)")
     unexpected = _keys(message, r"Unexpected key\(s\) in state_dict: (.*?)\. (?:\n|$)")
-    mismatched = re.findall(r"size mismatch for (.*?): copying a param with shape torch.Size\((.*?)\) from checkpoint, the "
-                            r"shape in current model is torch.Size\((.*?)\)", message)  # fmt: skip
+    mismatched = re.findall(r"size mismatch for (.*?): copying a param with shape torch.Size\((.*?)\) from checkpoint, "
+                            r"the shape in current model is torch.Size\((.*?)\)", message)  # fmt: skip
     pictures: list[Picture] = []
     cures = []
     if mismatched:
@@ -39,10 +39,11 @@ def state_dict(scene: Scene, match: re.Match[str]) -> Finding:
         pictures.append(Shapes(tuple(rows)))
         if all(sizes(a) == sizes(b)[::-1] for _, a, b in mismatched):
             cures.append(Cure("they are transposed: turn them before loading", f"state['{mismatched[0][0]}'].T"))
-        cures.append(Cure("make the model with the sizes that were saved, or leave these keys out and load with strict=False"))
+        cures.append(Cure("make the model with the sizes that were saved, or leave these keys out: strict=False"))
     if missing or unexpected:
         groups = (Group("only in the model: missing", _few(missing) or ("none",), CLASH if missing else ""),
-                  Group("only in the state dict: unexpected", _few(unexpected) or ("none",), CLASH if unexpected else ""))
+                  Group("only in the state dict: unexpected", _few(unexpected) or ("none",),
+                        CLASH if unexpected else ""))
         pictures.append(Groups(groups))
         cures += _renaming(missing, unexpected)
         cures.append(Cure("to load what fits and leave the rest", "model.load_state_dict(state, strict=False)"))
@@ -50,8 +51,8 @@ def state_dict(scene: Scene, match: re.Match[str]) -> Finding:
     parts += [f"{len(missing)} missing"] * bool(missing) + [f"{len(unexpected)} unexpected"] * bool(unexpected)
     return Finding(
         f"the state dict does not fit {match[1]}: {', '.join(parts)}",
-        "A state dict holds a tensor under the path of every parameter and buffer. Paths and shapes must be those of the "
-        "model, so it must be built as it was when it was saved.",
+        "A state dict holds a tensor under the path of every parameter and buffer. Paths and shapes must be those of "
+        "the model, so it must be built as it was when it was saved.",
         tuple(cures),
         tuple(pictures),
         (),
@@ -99,8 +100,8 @@ def not_a_leaf(scene: Scene, match: re.Match[str]) -> Finding:
     label, node = (found.label, found.node) if found else ("the tensor", "its grad_fn")
     return Finding(
         f"{label} was computed by {node}: an optimizer can only change what the program made",
-        "Gradients are kept in the leaves of the graph. A computed tensor is made anew in each forward; changing it has no "
-        "effect on what it was computed from.",
+        "Gradients are kept in the leaves of the graph. A computed tensor is made anew in each forward; changing it "
+        "has no effect on what it was computed from.",
         (Cure("optimize what it was computed from"),
          Cure("or make a leaf of its values", f"{label}.detach().requires_grad_()")),
         (Steps((Step("leaf", "has .grad", GOOD), Step(node), Step(label, "computed, no .grad", CLASH))),),
@@ -112,7 +113,8 @@ def not_iterable(scene: Scene, match: re.Match[str]) -> Finding:
     return Finding(
         "an optimizer takes several parameters, and was given one tensor",
         "It would iterate over the tensor's first dimension, whose parts are no leaves.",
-        (Cure("put it into a list", "optim.SGD([w], lr=0.1)"), Cure("or give a model's", "optim.SGD(model.parameters(), lr=0.1)")),
+        (Cure("put it into a list", "optim.SGD([w], lr=0.1)"),
+         Cure("or give a model's", "optim.SGD(model.parameters(), lr=0.1)")),
         (Groups((Group("given", ("a tensor",), CLASH), Group("taken", ("[w, b]", "model.parameters()"), GOOD))),),
     )
 
@@ -139,11 +141,13 @@ def no_kernel(scene: Scene, match: re.Match[str]) -> Finding:
 def unknown_operator(scene: Scene, match: re.Match[str]) -> Finding:
     name = match["op"]
     close = difflib.get_close_matches(name.partition(".")[0], registry.packets, LISTED, 0.6)
-    groups = (Group("asked for", (name,), CLASH), Group("names like it", tuple(close) or ("none",), GOOD if close else ""))
+    groups = (Group("asked for", (name,), CLASH),
+              Group("names like it", tuple(close) or ("none",), GOOD if close else ""))
     cures = [Cure("did you mean", f"torch.ops.aten.{close[0]}")] if close else []
     return Finding(
         f"no operator is called {name}",
-        f"{len(registry.packets):,} operators are registered, under ATen's names; add.Tensor is the overload Tensor of add.",
+        f"{len(registry.packets):,} operators are registered, under ATen's names; add.Tensor is the overload Tensor "
+        f"of add.",
         (*cures, Cure("or define it, with a kernel", f'@torch.library.kernel("{name}(Tensor self) -> Tensor", "cpu")')),
         (Groups(groups),),
     )
@@ -154,7 +158,8 @@ def no_name(scene: Scene, match: re.Match[str]) -> Finding:
     name, owner = error.name, error.obj
     what = owner.__name__ if hasattr(owner, "__name__") else f"a {type(owner).__name__}"
     close = difflib.get_close_matches(name, [n for n in dir(owner) if not n.startswith("_")], LISTED, 0.6)
-    groups = (Group("asked for", (name,), CLASH), Group("names like it", tuple(close) or ("none",), GOOD if close else ""))
+    groups = (Group("asked for", (name,), CLASH),
+              Group("names like it", tuple(close) or ("none",), GOOD if close else ""))
     return Finding(
         f"{what} has no {name}",
         "mindtorch has PyTorch's names; either this one is spelt otherwise, or mindtorch does not have it yet.",
@@ -169,7 +174,8 @@ def arguments(scene: Scene, match: re.Match[str]) -> Finding:
     return Finding(
         f"{match['op']} does not take ({match['given']})",
         "No overload of the operator fits these arguments. Each has its own list of parameters, given below.",
-        (Cure("convert what does not fit, or name the arguments"), Cure("see the signatures", f"help(torch.{match['op']})")),
+        (Cure("convert what does not fit, or name the arguments"),
+         Cure("see the signatures", f"help(torch.{match['op']})")),
         (Groups((Group("given", (f"({match['given']})",), CLASH), Group("taken", _few(list(forms)), GOOD))),),
     )
 
@@ -179,8 +185,9 @@ def singular(scene: Scene, match: re.Match[str]) -> Finding:
     label = tensor[0].label if tensor else "the matrix"
     definite = "positive-definite" in scene.message
     title = f"{label} is not positive definite" if definite else f"{label} is singular: it has no inverse"
-    cause = "Cholesky's factors exist for symmetric matrices whose eigenvalues are all greater than 0." if definite else \
-        "Its rows depend on each other, so that the system has no solution, or many."  # fmt: skip
+    cause = "Its rows depend on each other, so that the system has no solution, or many."
+    if definite:
+        cause = "Cholesky's factors exist for symmetric matrices whose eigenvalues are all greater than 0."
     return Finding(
         title, cause,
         (Cure("add a little to the diagonal", f"{label} + 1e-6 * torch.eye({label}.shape[-1])"),
@@ -208,9 +215,9 @@ def pipeline(scene: Scene, match: re.Match[str]) -> Finding:
         steps.append(Step("…", f"{len(queue) - position - 4} given up", GONE))
     return Finding(
         f"{match['op']}, recorded at line {match['line']}, failed when the pipeline ran",
-        f"In a pipeline an operator is only recorded; its values come when the queue runs, which is where the error shows. "
-        f"What had run before keeps its values; the tensors of the {len(queue) - position} operators from there on never get "
-        f"theirs. What went wrong: {match['inner']}",
+        "In a pipeline an operator is only recorded; its values come when the queue runs, which is where the error "
+        f"shows. What had run before keeps its values; the tensors of the {len(queue) - position} operators from "
+        f"there on never get theirs. What went wrong: {match['inner']}",
         (Cure("run the cell without the pipeline: the error then comes at its line"),
          Cure("or see what is recorded, and when it runs", "%%pipeline")),
         (Steps(tuple(steps), "The queue, in the order of recording."),) if steps else (),

@@ -108,8 +108,8 @@ def grown(scene: Scene, match: re.Match[str]) -> Finding:
     rows.append(ShapeRow("result", cells(wanted, wrong), "does not fit into what is written"))
     return Finding(
         f"an in-place operator cannot make {first.label} larger: {text(target)} would become {text(wanted)}",
-        f"The result is written into the memory of {first.label}. Broadcasting with {other} gives {text(wanted)}, which "
-        f"has dimensions or sizes that {first.label} {text(target)} has no room for.",
+        f"The result is written into the memory of {first.label}. Broadcasting with {other} gives {text(wanted)}, "
+        f"which has dimensions or sizes that {first.label} {text(target)} has no room for.",
         (Cure("compute a new tensor instead of writing into the old one", f"{first.label} = {first.label} + …"),
          Cure(f"or write into a tensor that has the shape already, such as {first.label} expanded and copied",
               f"{first.label}.expand({', '.join(map(str, wanted))}).clone()")),
@@ -138,8 +138,8 @@ def cat(scene: Scene, match: re.Match[str]) -> Finding:
         cures.append(Cure(f"join them along dimension {wrong[0]}, where they differ", f"torch.cat(…, dim={wrong[0]})"))
     return Finding(
         f"tensors joined along dimension {dim} must agree in all others: {wanted} is not {got}",
-        f"cat lays tensors next to each other along dimension {dim}. {involved[number].label} {text(other)} differs from "
-        f"the first, {text(first)}, in dimension {', '.join(map(str, wrong))}.",
+        f"cat lays tensors next to each other along dimension {dim}. {involved[number].label} {text(other)} differs "
+        f"from the first, {text(first)}, in dimension {', '.join(map(str, wrong))}.",
         (*cures, Cure("or cut, pad or reshape them to agree")),
         (Shapes(rows, tuple("joined" if d == dim else f"dim {d}" for d in range(len(first)))),),
         involved,

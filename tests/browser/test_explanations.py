@@ -1,0 +1,84 @@
+"""``%why``, ``%%profile`` and ``%%pipeline`` in a real JupyterLab: visible, legible in both themes, harmless."""
+from __future__ import annotations
+
+import importlib.util
+from pathlib import Path
+
+import pytest
+
+from . import lab
+
+pytestmark = [
+    pytest.mark.skipif(lab.CHROMIUM is None, reason="Chromium is not installed"),
+    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="Playwright is not installed"),
+    pytest.mark.skipif(importlib.util.find_spec("jupyterlab") is None, reason="JupyterLab is not installed"),
+]  # fmt: skip
+
+HOSTILE = "<img src=x onerror=alert(1)>"
+LOAD = """%load_ext mindtorch
+import mindtorch as torch
+from mindtorch import nn
+errors = {}
+def attempt(name, function):
+    try:
+        function()
+    except Exception as error:
+        errors[name] = error
+x, w = torch.arange(12.).view(3, 4), torch.ones(3, requires_grad=True)
+loss = (w * w).exp().sum()
+loss.backward()
+"""
+FAILING = {
+    "shapes": "x + torch.ones(3)", "places": "x.t().view(12)", "ruler": "x[7]", "steps": "loss.backward()",
+    "groups": "x + torch.ones(3, 4, device='meta')", "bars": "torch.empty(1 << 44, device='npu')",
+    "hostile": f"nn.Linear(2, 2).load_state_dict({{{HOSTILE!r}: x}})",
+}  # fmt: skip
+CELLS = {
+    "load": LOAD,
+    **{name: f"attempt({name!r}, lambda: {code})\n%why errors['{name}']" for name, code in FAILING.items()},
+    "profile": "%%profile\nmodel = nn.Sequential(nn.Linear(4, 8), nn.ReLU())\nmodel(x).sum().backward()",
+    "pipeline": "%%pipeline\ny = x * 2\nprint(y.sum().item())\nz = y + 1",
+}
+SAID = {
+    "shapes": "x [3, 4] and torch.ones(3) [3] do not broadcast", "places": "storage", "ruler": "asked for",
+    "steps": "freed by the first backward", "groups": "add was given tensors on cpu and meta", "bars": "in use by tensors",
+    "hostile": HOSTILE, "profile": "outside operators (Python)", "pipeline": "item() reads a value",
+}  # fmt: skip
+CONTRAST = Path(__file__).with_name("contrast.js").read_text()
+
+
+@pytest.fixture(scope="module")
+def page(tmp_path_factory):
+    folder = tmp_path_factory.mktemp("lab")
+    lab.write_notebook(folder / "explanations.ipynb", list(CELLS.values()))
+    with lab.jupyterlab(folder) as address, lab.chromium() as browser:
+        page = browser.new_page(viewport={"width": 1200, "height": 900})
+        lab.run_all(page, address.format(notebook="explanations.ipynb"))
+        page.evaluate("document.querySelectorAll('.mindtorch details').forEach(details => details.open = true)")
+        yield page
+
+
+def picture(page, cell):
+    return page.locator(".jp-CodeCell").nth(list(CELLS).index(cell)).locator(".jp-OutputArea .mindtorch")
+
+
+@pytest.mark.parametrize("cell", SAID)
+def test_the_picture_is_there_and_fits_into_the_notebook(page, cell):
+    shown = picture(page, cell)
+    assert shown.count() == 1 and shown.is_visible() and SAID[cell] in shown.inner_text()
+    assert shown.evaluate("e => e.scrollWidth <= e.clientWidth") and shown.locator("img").count() == 0
+
+
+@pytest.mark.parametrize("theme", lab.THEMES)
+def test_every_text_is_legible(page, theme):
+    lab.set_theme(page, theme)
+    for cell in SAID:
+        result = picture(page, cell).evaluate(CONTRAST)
+        assert result["looked"] > 10 and result["found"] == []
+
+
+def test_what_does_not_fit_is_marked_by_more_than_its_colour(page):
+    clash = picture(page, "shapes").locator(".mt-clash").first
+    other = picture(page, "shapes").locator(".mt-size:not(.mt-clash)").first
+    widths = [box.evaluate("e => parseFloat(getComputedStyle(e).borderTopWidth)") for box in (clash, other)]
+    assert "✗" in clash.inner_text() and "✗" not in other.inner_text() and widths[0] > widths[1]
