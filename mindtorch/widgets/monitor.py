@@ -21,17 +21,20 @@ class Display:
     def __init__(self, owner: Any, refresh: float):
         self.owner, self.refresh = owner, refresh
         self.widget: Any = None
-        self._shown = False
+        self._shown_by: int | None = None  #: the number of the cell
         self._drawn, self._tenth = -1.0, -1
+        self._stale = self._settles = False
 
     def update(self, share: float | None, last: bool) -> None:
         """Show the owner's state, if the last picture is old enough, or in any case if this is the ``last``."""
         now = time.monotonic()
         if not last and self._drawn >= 0 and now - self._drawn < self.refresh:
+            self._draw_when_the_cell_ends()
             return
-        self._drawn = now
+        self._drawn, self._stale = now, False
         if "IPython" in sys.modules and _in_notebook():
-            self.show()
+            if self._shown_by is None:
+                self.show()
             self.widget.draw()
         elif sys.stdout.isatty():
             print(f"\r{self.owner.text()}\x1b[K", end="\n" if last else "", flush=True)
@@ -39,10 +42,32 @@ class Display:
             self._tenth = TENTHS if share is None else int(share * TENTHS)
             print(self.owner.text(), flush=True)
 
+    def _draw_when_the_cell_ends(self) -> None:
+        """Make up for a picture that was left out: another update may never come."""
+        self._stale = True
+        if self._settles or "IPython" not in sys.modules:
+            return
+        from IPython import get_ipython
+
+        if (shell := get_ipython()) is None:
+            return
+        self._settles = True
+
+        def settle(*_: Any) -> None:
+            shell.events.unregister("post_run_cell", settle)
+            self._settles = False
+            if self._stale:
+                self.update(None, last=True)
+
+        shell.events.register("post_run_cell", settle)
+
     def show(self) -> None:
-        """Display the widget, unless it is displayed already."""
-        if not self._shown:
-            self._shown = True
+        """Display the widget, unless this cell displayed it already."""
+        from IPython import get_ipython
+
+        cell = get_ipython().execution_count
+        if self._shown_by != cell:
+            self._shown_by = cell
             self.make()._ipython_display_()
 
     def make(self) -> Any:
@@ -78,6 +103,7 @@ class _Shown:
 
     def _ipython_display_(self, **kwargs: Any) -> None:
         if _in_notebook():
+            self._display.make().draw()
             self._display.show()
         else:
             print(self.text())

@@ -51,7 +51,7 @@ CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     lab.write_notebook(folder / "explanations.ipynb", list(CELLS.values()))
-    with lab.jupyterlab(folder) as address, lab.chromium() as browser:
+    with lab.jupyter(folder) as address, lab.chromium() as browser:
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         lab.run_all(page, address.format(notebook="explanations.ipynb"))
         page.evaluate("document.querySelectorAll('.mindtorch details').forEach(details => details.open = true)")

@@ -51,7 +51,7 @@ def seen() -> Seen:
 def page(tmp_path_factory, seen):
     folder = tmp_path_factory.mktemp("lab")
     lab.write_notebook(folder / "pictures.ipynb", list(CELLS.values()))
-    with lab.jupyterlab(folder) as address, lab.chromium() as browser:
+    with lab.jupyter(folder) as address, lab.chromium() as browser:
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         page.on("request", lambda request: seen.hosts.add(urlsplit(request.url).hostname))
         page.on("dialog", lambda dialog: (seen.dialogs.append(dialog.message), dialog.dismiss()))

@@ -3,9 +3,6 @@ from __future__ import annotations
 
 import ast
 import importlib.util
-import os
-import subprocess
-import sys
 
 import pytest
 
@@ -54,7 +51,7 @@ KERNEL = """async expression => {
 def page(tmp_path_factory):
     folder = tmp_path_factory.mktemp("lab")
     lab.write_notebook(folder / "widgets.ipynb", list(CELLS.values()))
-    with lab.jupyterlab(folder) as address, lab.chromium() as browser:
+    with lab.jupyter(folder) as address, lab.chromium() as browser:
         page = browser.new_page(viewport={"width": 1200, "height": 900})
         lab.run_all(page, address.format(notebook="widgets.ipynb"))
         for cell in WIDGETS:
@@ -230,16 +227,10 @@ def test_pictures_fit_and_their_stills_are_hidden(page):
 @pytest.mark.parametrize("stored", [True, False])
 def test_nbconvert_leaves_stills(page, tmp_path, stored):
     lab.write_notebook(tmp_path / "widgets.ipynb", list(CELLS.values()))
-    command = [
-        sys.executable, "-m", "jupyter", "nbconvert", "--execute", "--to", "html", "widgets.ipynb",
-        f"--ExecutePreprocessor.store_widget_state={stored}",
-    ]  # fmt: skip
-    places = {name: str(tmp_path / folder) for name, folder in lab.PLACES.items()}
-    environment = {**os.environ, **places, "PYTHONPATH": str(lab.REPOSITORY)}
-    subprocess.run(command, check=True, timeout=300, cwd=tmp_path, env=environment, capture_output=True)
+    exported_file = lab.to_html(tmp_path / "widgets.ipynb", f"--ExecutePreprocessor.store_widget_state={stored}")
     exported = page.context.browser.new_page()
     exported.route("http*://**", lambda route: route.abort())  # nothing comes from outside
-    exported.goto((tmp_path / "widgets.html").as_uri(), wait_until="domcontentloaded")
+    exported.goto(exported_file.as_uri(), wait_until="domcontentloaded")
     pictures = exported.locator(".mindtorch")
     assert pictures.count() == len(WIDGETS)
     assert all(pictures.nth(i).is_visible() for i in range(len(WIDGETS)))
