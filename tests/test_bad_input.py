@@ -130,3 +130,4 @@ def test_the_exception_is_pytorchs_and_says_why(name):
     for word in words:
         assert word.lower() in str(ours).lower(), f"{ours} does not say {word!r}; PyTorch says: {theirs}"
     assert str(ours).strip()
+    assert ours.__context__ is None or ours.__suppress_context__, f"shown below another error: {ours.__context__!r}"

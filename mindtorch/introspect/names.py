@@ -13,9 +13,9 @@ MAX_KEY = 80  #: characters of a dictionary's key
 def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every tensor that a namespace reaches by a short name, with that name.
 
-    Variables come first, then ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, ``model.0.weight`` of
-    modules, also of those in lists, tuples and dicts, and ``w.grad`` of tensors named so far. IPython's own names,
-    which begin with an underscore, and its list of outputs are left out.
+    Variables come first, then ``model.0.weight`` of modules, ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, also of
+    modules in them; then ``Out[3]``, which keeps alive what a cell displayed.
+    IPython's own variables, which begin with an underscore, are left out.
     """
     visible = _visible(namespace)
     seen: set[int] = set()
@@ -29,17 +29,24 @@ def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     for name, value in direct:
         yield from new(name, value)
     inner: list[tuple[str, Any]] = []
-    for name, value in visible.items():
+    for name, value in sorted(visible.items(), key=lambda item: not _is_module(item[1])):
         inner.extend(_inside(name, value))
-    for name, value in inner:
+    displayed = list(_inside("Out", dict(list(_outputs(namespace).items())[-MAX_ITEMS:])))
+    for name, value in [*inner, *displayed]:
         yield from new(name, value)
-    for name, value in [*direct, *inner]:
+    for name, value in [*direct, *inner, *displayed]:
         if value._grad is not None:
             yield from new(f"{name}.grad", value._grad)
 
 
-def _visible(namespace: Mapping[str, Any]) -> dict[str, Any]:
+def _outputs(namespace: Mapping[str, Any]) -> dict[Any, Any]:
+    """What IPython keeps of what cells displayed, by their numbers."""
     outputs = namespace.get("_oh")
+    return outputs if isinstance(outputs, dict) else {}
+
+
+def _visible(namespace: Mapping[str, Any]) -> dict[str, Any]:
+    outputs = _outputs(namespace)
     return {
         name: value for name, value in namespace.items()
         if isinstance(name, str) and not name.startswith("_") and value is not outputs

@@ -130,7 +130,7 @@ def _lane(lane: str, spans: Sequence[Span], start: int, end: int, at: int | None
 def _span(span: Span, level: int, start: int, end: int, at: int | None, zero: int) -> Markup:
     left, right = _part(span.start, start, end), _part(span.end, start, end)
     kind = span.kind if span.kind in MARKS else "run"
-    text = f"{MARKS[kind]} {span.name}" if right - left > 2 else None
+    text = f"{MARKS[kind]} {span.name.removeprefix('aclnn')}" if right - left > 2 else None  # the title has it in full
     looks = ["span", kind, "slim" if right - left < 2 else "", "late" if left > 50 else "", _now(span, at)]
     style = f"left:min({left:.2f}%, 100% - 4px);width:{right - left:.2f}%;--row:{level}"
     return tag("span", text, class_=" ".join(filter(None, looks)), style=style, title=_told(span, zero), tabindex="0")

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import importlib.util
 import shutil
+from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
@@ -17,23 +18,18 @@ pytestmark = [
         pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"{name} is not installed")
         for name, (module, *_) in lab.FRONT_ENDS.items()
     ),
-]  # fmt: skip
+]
 
 GALLERY = lab.REPOSITORY / "notebooks" / "05_gallery.ipynb"
-#: What the pictures of the gallery must say, in their order.
+#: What the gallery's pictures say, each in its turn.
 SAID = [
-    "float32[4, 6]", "view of x", "[3, 6, 4]", "nan", "complex64", "bool", "[3, 0, 2]", "bfloat16", "meta",
-    "[3000, 2000]", "grad", "storage of x", "storage", "SumBackward0", "Sequential", "Sequential", "add.Tensor",
-    "outside operators", "item() reads a value", "npu:0 stream", "allocated", "pending", "do not broadcast",
-    "as_strided", "broadcasts to", "step 0 of", "30/30", "step 30",
+    "float32[4, 6]", "view of x", "expanded: dimension 0", "1 NaN", "complex64[2, 3]", "13 True", "no elements",
+    "6 of 12 slices", "no values", "6,000,000 elements", "leaf, requires grad", "3 tensors see it", "storages",
+    "ReluBackward0", "model.2 … model.78 × 39", "2,889 parameters", "keys looked at", "29.15", "outside operators",
+    "the queue runs", "npu:0 stream 1", "allocated of", "waits for 2 operators", "do not broadcast",
+    "24 elements over a storage of 24", "broadcasts to (4, 3, 6)", "step 0 of 4", "30/30 (100%)", "step 30",
 ]  # fmt: skip
-
-
-@pytest.fixture(scope="module")
-def folder(tmp_path_factory):
-    folder = tmp_path_factory.mktemp("gallery")
-    shutil.copy(GALLERY, folder)
-    return folder
+WIDGETS = 5  #: at the end
 
 
 @pytest.fixture(scope="module")
@@ -42,43 +38,55 @@ def browser():
         yield browser
 
 
-def look(page, hosts):
-    """All pictures are there, fit, and are legible, and nothing was fetched from outside."""
-    pictures = [p for p in page.locator(".mindtorch").all() if p.is_visible()]
-    found = [picture.inner_text() for picture in pictures]
-    print(len(found), [f[:60] for f in found])
-    page.evaluate("document.querySelectorAll('.mindtorch details').forEach(details => details.open = true)")
-    for picture in pictures:
-        assert picture.evaluate("e => e.scrollWidth <= e.clientWidth")
-        result = picture.evaluate(CONTRAST)
-        assert result["looked"] > 0 and result["found"] == []
-    assert hosts <= {"127.0.0.1", None, ""}
+@pytest.fixture(scope="module")
+def gallery(tmp_path_factory):
+    return Path(shutil.copy(GALLERY, tmp_path_factory.mktemp("gallery")))
 
 
 @pytest.fixture(scope="module", params=lab.FRONT_ENDS)
-def page(request, folder, browser):
-    page = browser.new_page(viewport={"width": 1200, "height": 900})
-    page.hosts = set()
-    page.on("request", lambda request: page.hosts.add(urlsplit(request.url).hostname))
-    with lab.jupyter(folder, request.param) as address:
-        lab.run_all(page, address.format(notebook=GALLERY.name), failing=1)
-        page.locator(".widget-html-content .mindtorch").nth(3).wait_for()
-        yield page
-    page.close()
+def front_end(request, gallery, browser):
+    """The page of a front end that ran the gallery, and the hosts that it asked."""
+    page, hosts = browser.new_page(viewport={"width": 1200, "height": 900}), set()
+    page.on("request", lambda request: hosts.add(urlsplit(request.url).hostname))
+    with lab.jupyter(gallery.parent, request.param) as address:
+        lab.run_all(page, address.format(notebook=gallery.name), failing=1)
+        page.locator(".widget-html-content .mindtorch").nth(WIDGETS - 1).wait_for()
+        yield page, hosts
+        page.close()
+
+
+def look(page):
+    """Every picture is there once, legible, and no wider than the notebook."""
+    page.evaluate("document.querySelectorAll('.mindtorch details').forEach(details => details.open = true)")
+    pictures = [picture for picture in page.locator(".mindtorch").all() if picture.is_visible()]
+    for picture, said in zip(pictures, SAID, strict=True):
+        assert said in picture.inner_text()
+        assert picture.evaluate("e => e.scrollWidth <= e.clientWidth")
+        result = picture.evaluate(CONTRAST)
+        assert result["looked"] > 0 and result["found"] == []
 
 
 @pytest.mark.parametrize("theme", lab.THEMES)
-def test_a_front_end_shows_every_picture(page, theme):
+def test_every_picture_is_shown_in_a_front_end(front_end, theme):
+    page, hosts = front_end
     lab.set_theme(page, theme)
-    look(page, page.hosts)
+    look(page)
+    assert "127.0.0.1" in hosts and hosts <= {"127.0.0.1", None}
+
+
+def test_widgets_move_in_a_front_end(front_end):
+    page, _ = front_end
+    page.get_by_role("button", name="run one node").click()
+    page.locator(".widget-html-content .mindtorch").get_by_text("step 1 of 4").first.wait_for()
 
 
 @pytest.mark.parametrize("theme", lab.THEMES)
-def test_nbconvert_shows_every_picture(folder, browser, theme):
-    file = lab.to_html(folder / GALLERY.name, f"--HTMLExporter.theme={theme}")
-    page = browser.new_page()
-    hosts = set()
-    page.route("http*://**", lambda route: route.abort())
+def test_every_picture_is_shown_in_the_html_of_nbconvert(gallery, browser, theme):
+    file = lab.to_html(gallery, f"--HTMLExporter.theme={theme}")
+    page = browser.new_page(viewport={"width": 1200, "height": 900})
+    page.route("http*://**", lambda route: route.abort())  # so that nothing can come from outside
     page.goto(file.as_uri(), wait_until="domcontentloaded")
-    look(page, hosts)
+    look(page)
+    shade = page.locator(".mindtorch").first.evaluate("e => getComputedStyle(e).backgroundColor")
+    assert shade == {"light": "rgb(255, 255, 255)", "dark": "rgb(17, 17, 17)"}[theme]
     page.close()

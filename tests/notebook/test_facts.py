@@ -23,13 +23,14 @@ def test_names_come_from_variables_containers_modules_and_gradients():
         "n": 5, "layer": torch.nn.Linear(2, 1),
     }  # fmt: skip
     assert [name for name, _ in introspect.named_tensors(namespace)] == [
-        "w", "xs[0]", "d['k']", "layer.weight", "layer.bias", "w.grad",
+        "w", "layer.weight", "layer.bias", "xs[0]", "d['k']", "w.grad",
     ]
 
 
-def test_the_outputs_of_a_notebook_give_no_names():
-    out = {3: torch.ones(2)}
-    assert list(introspect.named_tensors({"Out": out, "_oh": out, "_3": out[3]})) == []
+def test_what_a_cell_displayed_is_named_after_it_unless_it_has_another_name():
+    out = {3: torch.ones(2), 5: torch.ones(3)}
+    names = [name for name, _ in introspect.named_tensors({"x": out[5], "Out": out, "_oh": out, "_3": out[3]})]
+    assert names == ["x", "Out[3]"]
 
 
 def test_a_storage_has_one_number_for_as_long_as_it_lives_and_no_other_gets_it():

@@ -202,8 +202,10 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
         try:
             array = function(self._array, *rest)
         except REFUSALS:
-            return general(self, *rest)
+            array = None
         if array.__class__ is not ndarray:
+            if array is None:
+                return general(self, *rest)
             array = np.asarray(array)
         result = bool_ if always_bool else dtype
         if not is_ufunc and (array.dtype is not result.np or array.base is not None):
@@ -228,8 +230,10 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
         try:
             array = function(self._array, right, *rest)
         except REFUSALS:
-            return general(self, other, *rest)
+            array = None
         if array.__class__ is not ndarray:
+            if array is None:
+                return general(self, other, *rest)
             array = np.asarray(array)
         elif not array.size:  # whose strides may be odd
             return general(self, other, *rest)
@@ -246,7 +250,7 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
             try:
                 array = function(self._array, other._array)
             except REFUSALS:
-                return general(self, other)
+                array = None
             if array.__class__ is ndarray and array.size:
                 out = new(Tensor)
                 out._array, out._dtype, out._keys = array, dtype, CPU
@@ -276,6 +280,8 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
         try:
             array = np.asarray(function(*arrays, *args[count:]))
         except REFUSALS:
+            array = None
+        if array is None:
             return general(*args)
         result = bool_ if always_bool else dtype
         if array.dtype is not result.np or array.base is not None or not array.size:  # type: ignore[union-attr]

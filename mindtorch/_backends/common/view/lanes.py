@@ -1,7 +1,8 @@
 """The hot paths of the views that programs make all the time.
 
 The dispatcher has seen a contiguous CPU tensor and no other key, so NumPy makes the array and checks the bounds;
-what it refuses, and empty tensors, whose strides are not NumPy's, go to the general row.
+what it refuses, and empty tensors, whose strides are not NumPy's, go to the general row, called after the ``try``: its
+errors have nothing to do with NumPy's.
 """
 from __future__ import annotations
 
@@ -22,11 +23,11 @@ def view_lane(general: Row) -> Row:
         try:
             array = self._array.reshape(size)  # type: ignore[union-attr]
         except (ValueError, TypeError):
-            return general(self, size)
-        # NumPy takes any negative size for -1
-        if array.shape != size and min(size, default=0) < -1:
-            return general(self, size)
-        return self._lane_view(array, self._offset)
+            pass
+        else:
+            if array.shape == size or min(size, default=0) >= -1:  # NumPy takes any negative size for -1
+                return self._lane_view(array, self._offset)
+        return general(self, size)
 
     return view
 
@@ -41,8 +42,10 @@ def select_lane(general: Row) -> Row:
         try:
             part = array[index, ...]  # type: ignore[index]
         except IndexError:
-            return general(self, dim, index)
-        return self._lane_view(part, self._offset + index % len(array) * part.size)  # type: ignore[arg-type]
+            pass
+        else:
+            return self._lane_view(part, self._offset + index % len(array) * part.size)  # type: ignore[arg-type]
+        return general(self, dim, index)
 
     return select
 
@@ -57,10 +60,12 @@ def slice_lane(general: Row) -> Row:
         try:
             part = array[start:end]  # type: ignore[index]
         except IndexError:  # no dimensions
-            return general(self, dim, start, end, step)
-        length = len(array)  # type: ignore[arg-type]
-        first = slice(start, end).indices(length)[0]
-        return self._lane_view(part, self._offset + first * (array.size // length))  # type: ignore[union-attr]
+            pass
+        else:
+            length = len(array)  # type: ignore[arg-type]
+            first = slice(start, end).indices(length)[0]
+            return self._lane_view(part, self._offset + first * (array.size // length))  # type: ignore[union-attr]
+        return general(self, dim, start, end, step)
 
     return slice_
 
@@ -91,8 +96,10 @@ def expand_lane(general: Row) -> Row:
         try:
             repeated: Any = np.ndarray(size, array.dtype, array, 0, stride)  # type: ignore[union-attr, arg-type]
         except (ValueError, TypeError):
-            return general(self, size, implicit)
-        return self._lane_view(repeated, self._offset, stride)
+            pass
+        else:
+            return self._lane_view(repeated, self._offset, stride)
+        return general(self, size, implicit)
 
     return expand
 

@@ -1,7 +1,7 @@
 """Fast lanes of joining and indexing: contiguous CPU tensors, in the cases that programs mostly write.
 
 NumPy's result is then contiguous, as PyTorch's is; for empty results, whose strides may be odd, and for
-whatever NumPy refuses the general kernel decides.
+whatever NumPy refuses the general kernel decides, outside the ``try``: its errors have nothing to do with NumPy's.
 """
 from __future__ import annotations
 
@@ -35,8 +35,11 @@ def join_lane(join: Callable[..., np.ndarray]) -> Callable[[Row], Row]:
             try:
                 array = join([tensor._array for tensor in tensors], dim)
             except (ValueError, IndexError):
-                return general(tensors, dim)
-            return fresh(array, dtype) if array.size else general(tensors, dim)
+                pass
+            else:
+                if array.size:
+                    return fresh(array, dtype)
+            return general(tensors, dim)
 
         return lane
 
@@ -58,9 +61,11 @@ def index_lane(general: Row) -> Row:
             else:
                 return general(self, indices)
         except (ValueError, IndexError):
-            return general(self, indices)
-        found = array.__class__ is np.ndarray and array.size
-        return fresh(array, self._dtype) if found else general(self, indices)
+            pass
+        else:
+            if array.__class__ is np.ndarray and array.size:
+                return fresh(array, self._dtype)
+        return general(self, indices)
 
     return lane
 
@@ -80,8 +85,10 @@ def index_put_lane(general: Row) -> Row:
         try:
             array[at] = given
         except IndexError:
-            return general(self, indices, values, accumulate)
-        return self
+            pass
+        else:
+            return self
+        return general(self, indices, values, accumulate)
 
     return lane
 
@@ -96,8 +103,11 @@ def index_select_lane(general: Row) -> Row:
         try:
             array = array.take(at, dim)
         except (ValueError, IndexError):
-            return general(self, dim, index)
-        return fresh(array, self._dtype) if array.size else general(self, dim, index)
+            pass
+        else:
+            if array.size:
+                return fresh(array, self._dtype)
+        return general(self, dim, index)
 
     return lane
 

@@ -2,7 +2,7 @@
 
 As for pointwise operators: the dispatcher has seen that all inputs are contiguous CPU tensors and no other
 key is set; a lane handles the one case in which nothing is left to check, and leaves every other to the
-general kernel.
+general kernel, outside the ``try``: its errors have nothing to do with NumPy's.
 """
 from __future__ import annotations
 
@@ -28,10 +28,12 @@ def whole_lane(function: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
             try:
                 result = function(self._array)
             except (Warning, FloatingPointError):
-                return general(self, *rest)
-            out = new(Tensor)
-            out._array, out._dtype, out._keys = np.asarray(result), dtype, CPU
-            return out
+                pass
+            else:
+                out = new(Tensor)
+                out._array, out._dtype, out._keys = np.asarray(result), dtype, CPU
+                return out
+            return general(self, *rest)
 
         return lane
 
@@ -50,10 +52,12 @@ def sum_dim_lane(general: Callable[..., Any]) -> Callable[..., Any]:
         try:
             result = reduce(array, dim, keepdims=keepdim)
         except (ValueError, TypeError, Warning, FloatingPointError):
-            return general(self, dim, keepdim, dtype)
-        out = new(Tensor)
-        out._array, out._dtype, out._keys = np.asarray(result), have, CPU
-        return out
+            pass
+        else:
+            out = new(Tensor)
+            out._array, out._dtype, out._keys = np.asarray(result), have, CPU
+            return out
+        return general(self, dim, keepdim, dtype)
 
     return lane
 
@@ -74,10 +78,12 @@ def along_lane(compute: Callable[..., None], count: int) -> Callable[..., Any]:
             try:
                 compute(*arrays, array, dim % len(shape))
             except (Warning, FloatingPointError):
-                return general(*args)
-            out = new(Tensor)
-            out._array, out._dtype, out._keys = array, dtype, CPU
-            return out
+                pass
+            else:
+                out = new(Tensor)
+                out._array, out._dtype, out._keys = array, dtype, CPU
+                return out
+            return general(*args)
 
         return lane
 
@@ -117,10 +123,12 @@ def mm_lane(general: Callable[..., Any]) -> Callable[..., Any]:
         try:
             array = matmul(left, right)
         except ValueError:
-            return general(self, mat2)
-        out = new(Tensor)
-        out._array, out._dtype, out._keys = array, dtype, CPU
-        return out
+            pass
+        else:
+            out = new(Tensor)
+            out._array, out._dtype, out._keys = array, dtype, CPU
+            return out
+        return general(self, mat2)
 
     return lane
 
@@ -147,10 +155,12 @@ def addmm_lane(general: Callable[..., Any]) -> Callable[..., Any]:
                 array = matmul(left, right)
                 add(array, self._array, array)
         except ValueError:
-            return general(self, mat1, mat2)
-        out = new(Tensor)
-        out._array, out._dtype, out._keys = array, dtype, CPU
-        return out
+            pass
+        else:
+            out = new(Tensor)
+            out._array, out._dtype, out._keys = array, dtype, CPU
+            return out
+        return general(self, mat1, mat2)
 
     return lane
 
@@ -169,13 +179,15 @@ def nll_loss_lane(general: Callable[..., Any]) -> Callable[..., Any]:
         try:
             total = add(logs[arange(count), chosen])
         except IndexError:
-            return general(self, target, weight, reduction, ignore_index)
-        outputs = []
-        for value in (-total / count, count):
-            out = new(Tensor)
-            out._array, out._dtype, out._keys = np.array(value, dtype.np), dtype, CPU
-            outputs.append(out)
-        return tuple(outputs)
+            pass
+        else:
+            outputs = []
+            for value in (-total / count, count):
+                out = new(Tensor)
+                out._array, out._dtype, out._keys = np.array(value, dtype.np), dtype, CPU
+                outputs.append(out)
+            return tuple(outputs)
+        return general(self, target, weight, reduction, ignore_index)
 
     return lane
 
@@ -195,10 +207,12 @@ def nll_loss_backward_lane(general: Callable[..., Any]) -> Callable[..., Any]:
         try:
             array[arange(count), chosen] = grad_output._array / -count
         except IndexError:
-            return general(grad_output, self, target, weight, reduction, ignored, total_weight)
-        out = new(Tensor)
-        out._array, out._dtype, out._keys = array, dtype, CPU
-        return out
+            pass
+        else:
+            out = new(Tensor)
+            out._array, out._dtype, out._keys = array, dtype, CPU
+            return out
+        return general(grad_output, self, target, weight, reduction, ignored, total_weight)
 
     return lane
 
@@ -213,10 +227,12 @@ def masked_fill_lane(general: Callable[..., Any]) -> Callable[..., Any]:
         try:
             array = np.where(mask._array, dtype.np.type(value), self._array)
         except ValueError:
-            return general(self, mask, value)
-        out = new(Tensor)
-        out._array, out._dtype, out._keys = array, dtype, CPU
-        return out
+            pass
+        else:
+            out = new(Tensor)
+            out._array, out._dtype, out._keys = array, dtype, CPU
+            return out
+        return general(self, mask, value)
 
     return lane
 
