@@ -7,13 +7,12 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mindtorch
 from tests import arguments
-from tests.support import Outcome, assert_same, error_differences, port, tensors_in
+from tests.support import Outcome, assert_same, error_differences, port, tensors_in, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning", "ignore::DeprecationWarning")
 Call = Callable[..., Any]

@@ -9,10 +9,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import mindtorch
-from tests.support import Outcome, assert_same, error_differences
+from tests.support import Outcome, assert_same, error_differences, torch
 
 Lib = Any
 LIBS = (mindtorch, torch)

@@ -17,10 +17,10 @@ from typing import Any
 import ml_dtypes
 import numpy as np
 import pytest
-import torch
 
 from mindtorch import _random
 from mindtorch._random import Generator, integers, numerics, rejection, sampling
+from tests.support import torch
 
 SIZES = (1, 2, 3, 15, 16, 17, 31, 100, 1000, 4097, 99_999, 100_000)
 SEEDS = (0, 2**63 + 12345)

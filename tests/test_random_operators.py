@@ -17,10 +17,9 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 
 import mindtorch
-from tests.support import Outcome, assert_same, error_differences
+from tests.support import Outcome, assert_same, error_differences, torch
 
 SIZES = (1, 2, 15, 16, 17, 100, 4097, 100_000)
 FLOATS = ("float16", "bfloat16", "float32", "float64")

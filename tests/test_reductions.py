@@ -11,12 +11,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mindtorch
-from tests.support import Outcome, assert_same, error_differences, port
+from tests.support import Outcome, assert_same, error_differences, port, torch
 
 # Both libraries warn of too few degrees of freedom.
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 import pytest
-import torch
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 import mindtorch
-from tests.support import Outcome, array, assert_same, error_differences, is_tensor, port, tensors_in
+from tests.support import Outcome, array, assert_same, error_differences, is_tensor, port, tensors_in, torch
 
 pytestmark = pytest.mark.filterwarnings("ignore::UserWarning")
 Call = Callable[..., Any]

@@ -8,9 +8,8 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import torch
-
 import mindtorch
+from tests.support import torch
 
 Case = Callable[[types.ModuleType], Any]
 

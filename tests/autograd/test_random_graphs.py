@@ -7,9 +7,9 @@ import types
 from typing import Any
 
 import pytest
-import torch
 
 import mindtorch
+from tests.support import torch
 
 
 def program(seed: int) -> tuple[list[tuple[str, int, int]], list[int], list[int]]:

@@ -4,10 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable, Mapping
 from typing import Any
 
-import torch
-
 import mindtorch
-from tests.support import Outcome, array, is_tensor, name_of
+from tests.support import Outcome, array, is_tensor, name_of, torch
 
 
 def plain(value: Any) -> Any:

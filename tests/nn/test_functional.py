@@ -4,11 +4,10 @@ from __future__ import annotations
 import inspect
 
 import pytest
-import torch
 
 import mindtorch
 from tests.nn.both import same
-from tests.support import assert_same
+from tests.support import assert_same, torch
 
 PYTHON = [name for name, function in vars(torch.nn.functional).items()
           if inspect.isfunction(function) and name[0] != "_" and hasattr(mindtorch.nn.functional, name)

@@ -4,11 +4,10 @@ from __future__ import annotations
 import inspect
 
 import pytest
-import torch
 
 import mindtorch
 from tests.nn.both import same
-from tests.support import assert_same
+from tests.support import assert_same, torch
 
 CASES = {
     "uniform_": lambda i, x: i.uniform_(x, -2, 3),

@@ -5,12 +5,11 @@ import inspect
 import warnings
 
 import pytest
-import torch
-from torch.testing._internal.common_modules import module_db
 
 import mindtorch
 from tests.nn.both import same
-from tests.support import assert_same, port
+from tests.support import assert_same, port, torch
+from torch.testing._internal.common_modules import module_db
 
 #: Entries of the database whose modules come with convolutions, normalisation, recurrence, attention and
 #: images.

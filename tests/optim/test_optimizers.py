@@ -6,11 +6,10 @@ import importlib
 import pickle
 
 import pytest
-import torch
 
 import mindtorch
 from tests.nn.both import same
-from tests.support import assert_same, port
+from tests.support import assert_same, port, torch
 
 SGD = [
     {},
