@@ -1,6 +1,7 @@
 """JupyterLab or Notebook 7 in headless Chromium: start it, run a notebook in it, look at what is on the page."""
 from __future__ import annotations
 
+import importlib.util
 import json
 import os
 import secrets
@@ -16,6 +17,7 @@ from pathlib import Path
 from typing import Any
 
 import nbformat
+import pytest
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 CHROMIUM = shutil.which("chromium")
@@ -36,6 +38,15 @@ PLACES = {
 FRONT_ENDS = {
     "JupyterLab": ("jupyterlab", "LabApp", "lab/tree"), "Notebook": ("notebook", "JupyterNotebookApp", "notebooks"),
 }  # fmt: skip
+NEEDED = {"Playwright": "playwright", **{name: module for name, (module, *_) in FRONT_ENDS.items()}}
+#: The marks of a module of tests that look at pages.
+MARKS = [
+    pytest.mark.skipif(CHROMIUM is None, reason="Chromium is not installed"),
+    *(
+        pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"{name} is not installed")
+        for name, module in NEEDED.items()
+    ),
+]
 THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
 
 

@@ -1,18 +1,13 @@
 """``%why``, ``%%profile`` and ``%%pipeline`` in a real JupyterLab: visible, legible in both themes, harmless."""
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 
 import pytest
 
 from . import lab
 
-pytestmark = [
-    pytest.mark.skipif(lab.CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="Playwright is not installed"),
-    pytest.mark.skipif(importlib.util.find_spec("jupyterlab") is None, reason="JupyterLab is not installed"),
-]  # fmt: skip
+pytestmark = lab.MARKS
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 LOAD = """%load_ext mindtorch

@@ -1,7 +1,6 @@
 """The gallery, which holds one of each picture, in JupyterLab, in Notebook 7 and as nbconvert's HTML."""
 from __future__ import annotations
 
-import importlib.util
 import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -11,14 +10,7 @@ import pytest
 from . import lab
 from .test_jupyterlab import CONTRAST
 
-pytestmark = [
-    pytest.mark.skipif(lab.CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="Playwright is not installed"),
-    *(
-        pytest.mark.skipif(importlib.util.find_spec(module) is None, reason=f"{name} is not installed")
-        for name, (module, *_) in lab.FRONT_ENDS.items()
-    ),
-]
+pytestmark = lab.MARKS
 
 GALLERY = lab.REPOSITORY / "notebooks" / "05_gallery.ipynb"
 #: What the gallery's pictures say, each in its turn.

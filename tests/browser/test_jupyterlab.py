@@ -1,7 +1,6 @@
 """Cards and magics in a real JupyterLab in headless Chromium: visible, legible in both themes, harmless."""
 from __future__ import annotations
 
-import importlib.util
 from pathlib import Path
 from urllib.parse import urlsplit
 
@@ -9,11 +8,7 @@ import pytest
 
 from . import lab
 
-pytestmark = [
-    pytest.mark.skipif(lab.CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="Playwright is not installed"),
-    pytest.mark.skipif(importlib.util.find_spec("jupyterlab") is None, reason="JupyterLab is not installed"),
-]  # fmt: skip
+pytestmark = lab.MARKS
 
 HOSTILE = "<img src=x onerror=alert(1)>"
 CELLS = {

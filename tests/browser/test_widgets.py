@@ -2,18 +2,13 @@
 from __future__ import annotations
 
 import ast
-import importlib.util
 
 import pytest
 
 from . import lab
 from .test_jupyterlab import CONTRAST, HOSTILE
 
-pytestmark = [
-    pytest.mark.skipif(lab.CHROMIUM is None, reason="Chromium is not installed"),
-    pytest.mark.skipif(importlib.util.find_spec("playwright") is None, reason="Playwright is not installed"),
-    pytest.mark.skipif(importlib.util.find_spec("jupyterlab") is None, reason="JupyterLab is not installed"),
-]  # fmt: skip
+pytestmark = lab.MARKS
 
 TIMELINE = """
 from mindtorch.introspect import Span, Timeline

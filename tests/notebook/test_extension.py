@@ -4,7 +4,6 @@ from __future__ import annotations
 import pytest
 from IPython.core.completer import provisionalcompleter
 from IPython.core.error import UsageError
-from IPython.core.interactiveshell import InteractiveShell
 from IPython.utils.capture import capture_output
 
 import mindtorch as torch
@@ -13,22 +12,6 @@ from mindtorch._ipython.extension import MAGICS as GROUPS
 
 MAGICS = {kind: [name for group in GROUPS for name in group.magics[kind]] for kind in ("line", "cell")}
 RUN_CODE = ["dispatch", "profile", "pipeline", "timeline"]  #: as a cell, or a statement on their line
-
-
-@pytest.fixture
-def bare():
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    shell.display_formatter.active_types = ["text/plain", "text/html"]
-    yield shell
-    InteractiveShell.clear_instance()
-
-
-@pytest.fixture
-def shell(bare):
-    bare.run_line_magic("load_ext", "mindtorch")
-    bare.run_cell("import mindtorch as torch")
-    return bare
 
 
 def test_a_tensor_shows_its_repr_and_a_card(shell):

@@ -23,16 +23,6 @@ def quiet() -> Iterator[None]:
     torch.npu.synchronize()
 
 
-@pytest.fixture
-def shell() -> Iterator[InteractiveShell]:
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "mindtorch")
-    yield shell
-    shell.run_line_magic("unload_ext", "mindtorch")
-    InteractiveShell.clear_instance()
-
-
 def ones(*shape: int) -> torch.Tensor:
     out = torch.ones(*shape, device="npu")
     torch.npu.synchronize()

@@ -7,7 +7,6 @@ import mindtorch as torch
 from mindtorch import introspect, nn, viz
 from mindtorch.introspect.repeats import repeats
 
-from .test_extension import bare, shell  # noqa: F401
 from .test_pictures import Checker
 
 
@@ -160,7 +159,7 @@ def test_modules_have_names():
     assert [name for name, _ in introspect.named_tensors({"layers": layers})] == ["layers[0].weight", "layers[0].bias"]
 
 
-def test_a_module_shows_its_repr_and_its_tree(shell):  # noqa: F811
+def test_a_module_shows_its_repr_and_its_tree(shell):
     shell.run_cell("net = torch.nn.Sequential(torch.nn.Linear(2, 2), torch.nn.ReLU())")
     net = shell.user_ns["net"]
     data, _ = shell.display_formatter.format(net)

@@ -26,17 +26,6 @@ def quiet() -> Iterator[None]:
     torch.npu.synchronize()
 
 
-@pytest.fixture
-def shell() -> Iterator[InteractiveShell]:
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    shell.run_line_magic("load_ext", "mindtorch")
-    shell.run_cell("import mindtorch as torch")
-    yield shell
-    shell.run_line_magic("unload_ext", "mindtorch")
-    InteractiveShell.clear_instance()
-
-
 def ones(*shape: int) -> torch.Tensor:
     out = torch.ones(*shape, device="npu")
     torch.npu.synchronize()

@@ -8,7 +8,6 @@ import numpy as np
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from IPython.core.interactiveshell import InteractiveShell
 
 import mindtorch as torch
 from mindtorch import introspect, viz, widgets
@@ -502,20 +501,17 @@ def test_progress_ends_with_the_state_at_a_break_or_an_error(capsys):
     assert capsys.readouterr().out.splitlines()[-1].startswith("4/10 (40%)")
 
 
-def test_the_end_of_a_cell_shows_the_state_that_a_monitor_had_no_time_to_draw(capsys):
-    InteractiveShell.clear_instance()
-    shell = InteractiveShell.instance()
-    shell.user_ns["monitor"] = monitor = widgets.TrainingMonitor(refresh=1000)
-    callbacks = list(shell.events.callbacks["post_run_cell"])
-    shell.run_cell("for step in range(5): monitor.record(step, loss=step)")
+def test_the_end_of_a_cell_shows_the_state_that_a_monitor_had_no_time_to_draw(bare, capsys):
+    bare.user_ns["monitor"] = monitor = widgets.TrainingMonitor(refresh=1000)
+    callbacks = list(bare.events.callbacks["post_run_cell"])
+    bare.run_cell("for step in range(5): monitor.record(step, loss=step)")
     assert capsys.readouterr().out.splitlines()[-1].startswith("step 5")
-    shell.run_cell("monitor.record(5, loss=5)")
+    bare.run_cell("monitor.record(5, loss=5)")
     assert capsys.readouterr().out.splitlines()[-1].startswith("step 6")
     monitor.close()
-    shell.run_cell("pass")
+    bare.run_cell("pass")
     assert len(capsys.readouterr().out.splitlines()) == 1
-    assert shell.events.callbacks["post_run_cell"] == callbacks
-    InteractiveShell.clear_instance()
+    assert bare.events.callbacks["post_run_cell"] == callbacks
 
 
 # -- all ---------------------------------------------------------------------------------------------------------------

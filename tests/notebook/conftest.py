@@ -1,0 +1,24 @@
+"""Shells of IPython, as a notebook has them: bare, and with the extension loaded."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+
+import pytest
+from IPython.core.interactiveshell import InteractiveShell
+
+
+@pytest.fixture
+def bare() -> Iterator[InteractiveShell]:
+    InteractiveShell.clear_instance()
+    shell = InteractiveShell.instance()
+    shell.display_formatter.active_types = ["text/plain", "text/html"]
+    yield shell
+    InteractiveShell.clear_instance()
+
+
+@pytest.fixture
+def shell(bare: InteractiveShell) -> Iterator[InteractiveShell]:
+    bare.run_line_magic("load_ext", "mindtorch")
+    bare.run_cell("import mindtorch as torch")
+    yield bare
+    bare.run_line_magic("unload_ext", "mindtorch")
