@@ -30,7 +30,13 @@ def set_mode(key: int, on: bool) -> None:
     mode = mode | key if on else mode & ~key
 
 
-on_change(lambda unusual: set_mode(LOCAL, unusual))
+def look_at_threads(unusual: bool) -> None:
+    """The same for ``LOCAL``: every backward pass switches it, so it is written out."""
+    global mode
+    mode = mode | LOCAL if unusual else mode & ~LOCAL
+
+
+on_change(look_at_threads)
 
 
 def keys_of(args: tuple[Any, ...]) -> int:
