@@ -97,12 +97,13 @@ def environment(home: Path) -> dict[str, str]:
     return {**os.environ, **places, "PYTHONPATH": str(REPOSITORY)}
 
 
-def to_html(notebook: Path, *options: str) -> Path:
-    """Execute a notebook and convert it to an HTML file beside it, with nbconvert."""
-    command = [sys.executable, "-m", "jupyter", "nbconvert", "--execute", "--to", "html", notebook.name, *options]
+def nbconvert(notebook: Path, to: str, *options: str) -> Path:
+    """Convert a notebook to a file beside it."""
+    target = notebook.with_name(f"{notebook.stem}-{to}{'.html' if to == 'html' else '.ipynb'}")
+    command = [sys.executable, "-m", "jupyter", "nbconvert", "--to", to, "--output", target.name, notebook.name, *options]
     home = notebook.parent / ".jupyter"
     subprocess.run(command, check=True, timeout=300, cwd=notebook.parent, env=environment(home), capture_output=True)
-    return notebook.with_suffix(".html")
+    return target
 
 
 def _wait_until_up(server: subprocess.Popen[bytes], address: str) -> None:

@@ -1,10 +1,13 @@
-"""The gallery, which holds one of each picture, in JupyterLab, in Notebook 7 and as nbconvert's HTML."""
+"""The gallery, which holds one of each picture, in JupyterLab, in Notebook 7, as nbconvert's HTML, and as VS Code shows
+outputs: in a page with its variables (VS Code itself is not run).
+"""
 from __future__ import annotations
 
 import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
 
+import nbformat
 import pytest
 
 from . import lab
@@ -72,13 +75,42 @@ def test_widgets_move_in_a_front_end(front_end):
     page.locator(".widget-html-content .mindtorch").get_by_text("step 1 of 4").first.wait_for()
 
 
-@pytest.mark.parametrize("theme", lab.THEMES)
-def test_every_picture_is_shown_in_the_html_of_nbconvert(gallery, browser, theme):
-    file = lab.to_html(gallery, f"--HTMLExporter.theme={theme}")
+@pytest.fixture(scope="module")
+def executed(gallery):
+    return lab.nbconvert(gallery, "notebook", "--execute")
+
+
+@pytest.fixture
+def page(browser):
     page = browser.new_page(viewport={"width": 1200, "height": 900})
     page.route("http*://**", lambda route: route.abort())  # so that nothing can come from outside
+    yield page
+    page.close()
+
+
+def ground(page):
+    return page.locator(".mindtorch").first.evaluate("e => getComputedStyle(e).backgroundColor")
+
+
+@pytest.mark.parametrize(("theme", "colour"), [("light", "rgb(255, 255, 255)"), ("dark", "rgb(17, 17, 17)")])
+def test_every_picture_is_shown_in_the_html_of_nbconvert(executed, page, theme, colour):
+    file = lab.nbconvert(executed, "html", f"--HTMLExporter.theme={theme}")
     page.goto(file.as_uri(), wait_until="domcontentloaded")
     look(page)
-    shade = page.locator(".mindtorch").first.evaluate("e => getComputedStyle(e).backgroundColor")
-    assert shade == {"light": "rgb(255, 255, 255)", "dark": "rgb(17, 17, 17)"}[theme]
-    page.close()
+    assert ground(page) == colour
+
+
+@pytest.mark.parametrize(("theme", "front", "back", "colour"), [
+    ("vscode-light", "#3b3b3b", "#ffffff", "rgb(255, 255, 255)"),
+    ("vscode-dark", "#cccccc", "#1f1f1f", "rgb(31, 31, 31)"),
+    ("vscode-high-contrast", "#ffffff", "#000000", "rgb(0, 0, 0)"),
+    ("vscode-high-contrast-light", "#292929", "#ffffff", "rgb(255, 255, 255)"),
+])  # fmt: skip
+def test_every_picture_is_shown_among_the_variables_of_vs_code(executed, page, theme, front, back, colour):
+    cells = nbformat.read(executed, 4).cells
+    shown = [output.data for cell in cells for output in cell.get("outputs", ()) if "data" in output]
+    pictures = "".join(data["text/html"] for data in shown if "text/html" in data)
+    variables = f"--vscode-editor-foreground: {front}; --vscode-editor-background: {back}; background: {back}"
+    page.set_content(f"<body data-vscode-theme-kind='{theme}' style='{variables}'>{pictures}</body>")
+    look(page)
+    assert ground(page) == colour

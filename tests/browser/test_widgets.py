@@ -222,7 +222,9 @@ def test_pictures_fit_and_their_stills_are_hidden(page):
 @pytest.mark.parametrize("stored", [True, False])
 def test_nbconvert_leaves_stills(page, tmp_path, stored):
     lab.write_notebook(tmp_path / "widgets.ipynb", list(CELLS.values()))
-    exported_file = lab.to_html(tmp_path / "widgets.ipynb", f"--ExecutePreprocessor.store_widget_state={stored}")
+    exported_file = lab.nbconvert(
+        tmp_path / "widgets.ipynb", "html", "--execute", f"--ExecutePreprocessor.store_widget_state={stored}"
+    )
     exported = page.context.browser.new_page()
     exported.route("http*://**", lambda route: route.abort())  # nothing comes from outside
     exported.goto(exported_file.as_uri(), wait_until="domcontentloaded")
