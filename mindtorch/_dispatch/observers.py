@@ -46,7 +46,8 @@ class DispatchEvent:
     """One dispatched call. Times are in nanoseconds of ``perf_counter_ns``; ``depth`` counts enclosing calls.
 
     ``path`` names the keys looked at, the kernel's last; ``kernel`` is the function that computed and ``file``,
-    ``line`` where it stands; ``site`` is the user's file, line and function.
+    ``line`` where it stands; ``site`` is the user's file, line and function. The call came at ``called``; until ``start``
+    it was being described.
     """
 
     sequence: int
@@ -59,6 +60,7 @@ class DispatchEvent:
     composite: bool
     inputs: tuple[Any, ...]
     outputs: tuple[Any, ...]
+    called: int
     start: int
     duration: int
     thread: int
@@ -181,11 +183,16 @@ def describe(value: Any) -> Any:
 def _observed(op: Operator, keys: int) -> Callable[..., Any]:
     inner_keys = keys & ~OBSERVED
     shown = inner_keys & ~LOCAL
+    paths: dict[int, tuple[Any, ...]] = {}  # a table with another kernel gets another function
 
     def call(*args: Any) -> Any:
+        called = perf_counter_ns()
         function = op.table.get(inner_keys) or resolve(op, inner_keys)
         effective = shown if local.grad_enabled else shown & ~AUTOGRAD
-        sequence, depth, inputs = _next(), local.depth, tuple(describe(arg) for arg in args)
+        path = paths.get(effective)
+        if path is None:
+            path = paths[effective] = _path(op, effective)
+        sequence, depth, inputs = _next(), local.depth, tuple(map(describe, args))
         local.depth = depth + 1
         error, result = None, ()
         start = perf_counter_ns()
@@ -198,32 +205,31 @@ def _observed(op: Operator, keys: int) -> Callable[..., Any]:
         finally:
             duration = perf_counter_ns() - start
             local.depth = depth
-            event = _event(op, effective, sequence, depth, inputs, result, start, duration, error)
+            outputs = describe(result) if result.__class__ in (list, tuple) else (describe(result),)
+            current, stream_of = threading.current_thread(), current_streams.get(effective & BACKENDS)
+            stream = None if stream_of is None else stream_of(outputs or inputs)
+            event = DispatchEvent(
+                sequence, op.name, *path, inputs, outputs, called, start, duration, current.ident or 0, current.name, stream,
+                depth, call_site(), error, local.pipeline is not None,
+            )  # fmt: skip
             for observer in _observers:
                 observer(event)
 
     return call
 
 
-def _event(op: Operator, keys: int, sequence: int, depth: int, inputs: tuple[Any, ...], result: Any, start: int,
-           duration: int, error: str | None) -> DispatchEvent:
+def _path(op: Operator, keys: int) -> tuple[DispatchKeySet, tuple[str, ...], str, str, int, bool]:
+    """What an event says of a call's keys and kernel."""
     kernel = op.kernel(keys & BACKENDS) if keys & BACKENDS in (1, 2, 4) else None
     name, file, line = "(none)", "", 0
     if kernel is not None:
         name = getattr(kernel.origin, "__name__", "<lambda>")
         name = (op.functional or op).name if name == "<lambda>" else name
         file, line = kernel_site(kernel, (op.functional or op).name)
-    outputs = describe(result if isinstance(result, (list, tuple)) else (result,))
-    current = threading.current_thread()
     key_set = DispatchKeySet(keys)
     composite = kernel is not None and kernel.composite
-    stream_of = current_streams.get(keys & BACKENDS)
-    stream = None if stream_of is None else stream_of(outputs or inputs)
     path = tuple(str(key.name) for key in key_set if not composite or key & BACKENDS)
-    return DispatchEvent(
-        sequence, op.name, key_set, path, name, file, line, composite, inputs, outputs, start, duration, current.ident or 0,
-        current.name, stream, depth, call_site(), error, local.pipeline is not None,
-    )  # fmt: skip
+    return key_set, path, name, file, line, composite
 
 
 wrappers[OBSERVED] = _observed

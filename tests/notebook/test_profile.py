@@ -109,14 +109,14 @@ def test_nothing_is_observed_after_the_block():
 
 def event(op, depth, start, duration):
     return DispatchEvent(
-        0, op, 0, (), op, "kernels.py", 1, False, (), (), start, duration, threading.get_ident(), "", None, depth,
+        0, op, 0, (), op, "kernels.py", 1, False, (), (), start - 1, start, duration, threading.get_ident(), "", None, depth,
         ("program.py", 7, "f"),
     )  # fmt: skip
 
 
 def recorded(events, wall):
-    """The sums of events, given with the times that observing them took, the inner ones first."""
-    ends = iter([which.start + which.duration + cost for which, cost in events])
+    """The sums of events, given with the times that observing them took, before and after, the inner ones first."""
+    ends = iter([which.called + which.duration + cost for which, cost in events])
     recorder, found = _Recorder(ends.__next__), introspect.Profile()
     for which, _ in events:
         recorder.note(which)
