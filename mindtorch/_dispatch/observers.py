@@ -90,6 +90,8 @@ class ActivityEvent:
     number: int = 0
 
 
+#: What an event says of keys and kernel, from ``key_set`` to ``composite``.
+Path = tuple[DispatchKeySet, tuple[str, ...], str, str, int, bool]
 Observer = Callable[[DispatchEvent], None]
 ActivityObserver = Callable[[ActivityEvent], None]
 #: Who is told of activities; devices look here before they take any trouble.
@@ -183,7 +185,7 @@ def describe(value: Any) -> Any:
 def _observed(op: Operator, keys: int) -> Callable[..., Any]:
     inner_keys = keys & ~OBSERVED
     shown = inner_keys & ~LOCAL
-    paths: dict[int, tuple[Any, ...]] = {}  # a table with another kernel gets another function
+    paths: dict[int, Path] = {}  # a table with another kernel gets another function
 
     def call(*args: Any) -> Any:
         called = perf_counter_ns()
@@ -218,8 +220,7 @@ def _observed(op: Operator, keys: int) -> Callable[..., Any]:
     return call
 
 
-def _path(op: Operator, keys: int) -> tuple[DispatchKeySet, tuple[str, ...], str, str, int, bool]:
-    """What an event says of a call's keys and kernel."""
+def _path(op: Operator, keys: int) -> Path:
     kernel = op.kernel(keys & BACKENDS) if keys & BACKENDS in (1, 2, 4) else None
     name, file, line = "(none)", "", 0
     if kernel is not None:
