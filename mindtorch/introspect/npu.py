@@ -22,14 +22,18 @@ PARTS, PART = 256, 400  #: of a large tensor that its statistics are made of, an
 class NpuSource(Source):
     """How NPU tensors are looked at: their stream is asked, not waited for, and their memory is copied once it is idle.
 
-    That an operator failed is known to the host only when somebody synchronises: until then, and afterwards, its output
-    shows whatever bytes are in its memory.
+    That an operator failed is known to the host only when somebody synchronises: until then, its output shows whatever
+    bytes are in its memory, as it would to a program that copied them.
     """
 
     def pending(self, tensor: Any) -> Pending | None:
-        """The operator that writes the tensor's memory, and those before it in its stream, if it has not run."""
+        """The operator that writes the tensor's memory, and those before it in its stream, if it has not run or failed."""
         memory = _memory(tensor)
-        found = None if memory is None else memory.pending()
+        if memory is None or memory.writer is None:
+            return None
+        failure, found = memory.failure(), memory.pending()
+        if failure is not None:
+            return Pending("", "", 0, (), failure, f"on {stream_name(memory.writer[0])}")
         if found is None:
             return None
         queue, names = found
@@ -96,9 +100,9 @@ def _copied(memory: Memory, tensor: Any, start: int, shape: tuple[int, ...], str
 
 
 def _idle_memory(tensor: Any) -> Memory | None:
-    """The memory under a tensor, unless something that writes it is pending."""
+    """The memory under a tensor, unless something that writes it is pending or has failed."""
     memory = _memory(tensor)
-    return None if memory is None or memory.pending() is not None else memory
+    return None if memory is None or memory.pending() is not None or memory.failure() is not None else memory
 
 
 def _memory(tensor: Any) -> Memory | None:

@@ -1,6 +1,7 @@
 """The tensor card: what the last line of a cell shows. Drawing it never waits and never changes anything."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Mapping
 from typing import Any
 
@@ -13,6 +14,8 @@ from .palette import (
 )  # fmt: skip
 from .storage import strips
 
+FACTS = ("from ", "all ", "magnitude ")  #: what the summary stresses begins so
+RECORDED = re.compile(r"recorded at (\S+):(\d+) in \S+,")
 QUEUE = 8  #: operators at most that are named of those in a queue
 
 
@@ -73,7 +76,7 @@ def _summary(facts: TensorFacts) -> Markup:
 
 def _stressed(part: str) -> Markup:
     """A part of the summary, as loud as what it says."""
-    return tag("span", part, class_="mt-alert" if part.startswith("⚠") else "mt-fact" if "from " in part else None)
+    return tag("span", part, class_="mt-alert" if part.startswith("⚠") else "mt-fact" if part.startswith(FACTS) else None)
 
 
 def _said(facts: TensorFacts) -> list[str]:
@@ -87,9 +90,12 @@ def _said(facts: TensorFacts) -> list[str]:
             parts.append(f"{s.sampled - s.zeros:,} True, {s.zeros:,} False")
         else:
             kind = "magnitude " if facts.dtype.startswith("complex") else ""
-            parts.append(f"{kind}from {number_text(s.minimum)} to {number_text(s.maximum)}")
-            parts.append(f"mean {number_text(s.mean)}")
-            parts += [] if s.std is None else [f"std {number_text(s.std)}"]
+            if s.minimum == s.maximum and s.sampled > 1 and not s.nans and not s.infinities:
+                parts.append(f"{kind}all {number_text(s.minimum)}")
+            else:
+                parts.append(f"{kind}from {number_text(s.minimum)} to {number_text(s.maximum)}")
+                parts.append(f"mean {number_text(s.mean)}")
+                parts += [] if s.std is None else [f"std {number_text(s.std)}"]
     parts += [f"⚠ {s.nans:,} NaN"] if s.nans else []
     parts += [f"⚠ {s.infinities:,} infinite"] if s.infinities else []
     parts += [f"in a sample of {s.sampled:,}"] if s.sampled < s.total else []
@@ -105,7 +111,8 @@ def _waiting(facts: TensorFacts) -> Markup:
             where = f"the values are on {facts.device}, and not on the host"
         return tag("div", where, class_="mt-soft")
     if pending.error is not None:
-        return tag("div", f"⚠ it will never have values: {pending.error}", class_="mt-alert")
+        why = RECORDED.sub(lambda at: f"recorded at {place_text(at[1], int(at[2]))},", pending.error)
+        return tag("div", f"⚠ it will never have values: {why}", class_="mt-alert", title=pending.error)
     queue = [mono(name) for name in pending.before[-QUEUE:]]
     if len(pending.before) > QUEUE:
         queue.insert(0, soft("…"))

@@ -199,6 +199,29 @@ def test_the_card_of_a_pending_tensor_says_what_it_waits_for_and_does_not_wait()
     assert introspect.tensor_facts(b).pending is None
 
 
+def test_what_a_failed_operator_and_those_after_it_should_have_written_is_invalid() -> None:
+    x = ones(3)
+    before = x * 2
+    simulator.faults.fail("aclnnExp", phase="async")
+    failed = x.exp()
+    after, elsewhere = x * 3, torch.npu.Stream()
+    with torch.npu.stream(elsewhere):
+        other = x * 4
+    with pytest.raises(RuntimeError, match="aclnnExp failed"):
+        torch.npu.synchronize()
+    simulator.faults.clear()
+    for tensor in (failed, failed[1:], after):
+        facts = introspect.tensor_facts(tensor)
+        assert "aclnnExp failed" in facts.pending.error and facts.statistics is None
+        assert "⚠ invalid" in viz.tensor_card(tensor) and "aclnnExp failed" in viz.tensor_card(tensor)
+        assert introspect.cells(tensor, [(0,)])[0].value is None
+    for tensor, value in ((x, 1), (before, 2), (other, 4)):
+        assert introspect.tensor_facts(tensor).pending is None and introspect.tensor_facts(tensor).statistics.maximum == value
+    failed.fill_(5)
+    torch.npu.synchronize()
+    assert introspect.tensor_facts(failed).statistics.minimum == 5 and "all 5" in viz.tensor_card(failed)
+
+
 def test_values_that_are_there_are_shown_although_the_stream_has_other_work() -> None:
     a, queue = ones(2, 3), get_runtime(0).queue
     with simulator.paused(torch.npu.default_stream()):

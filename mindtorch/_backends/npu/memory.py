@@ -67,6 +67,10 @@ class Memory:
         names = queue.pending(number)
         return (queue, names) if names else None
 
+    def failure(self) -> str | None:
+        """Why the operator that should have written this memory last did not, if that is known."""
+        return None if self.writer is None else self.writer[0].failure(self.writer[1])
+
     def grown(self, nbytes: int) -> Memory:
         other = Memory(nbytes, self.device.device)
         kept = min(nbytes, self.nbytes)

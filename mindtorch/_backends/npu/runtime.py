@@ -82,6 +82,7 @@ class Queue:
         self.log: deque[tuple[int, str]] = deque(maxlen=4096)
         self.deferred: deque[Callable[[], Any]] = deque()
         self.freed: dict[int, tuple[int, int]] = {}  #: cached memory that pending work may still use: number, bytes
+        self.failures: deque[tuple[int, int, str]] = deque(maxlen=64)  #: first and last operator without a result; why
         self.marks: deque[Any] = deque()  #: events around operators, while somebody observes
         self._next = count(1).__next__
 
@@ -135,8 +136,26 @@ class Queue:
         self.runtime.activate()
         with activities.host("sync", "synchronize", self):
             code = acl.rt.synchronize_stream(self.handle)
+        self.reached(last, releases, code, "aclrtSynchronizeStream")
+
+    def reached(self, last: int, releases: int, code: int, call: str) -> None:
+        """Take in what a call said that waited for number ``last``: settle, and remember which operators failed.
+
+        Raises:
+            AclError: what the code means if it is not 0.
+        """
+        error = AclError(call, code, self.runtime.name, recent_message()) if code else None
+        if error is not None:
+            waiting = [(number, name) for number, name in tuple(self.log) if self.finished < number <= last]
+            named = (number for number, name in waiting if name in str(error))  # a stream skips what follows
+            self.failures.append((next(named, self.finished + 1), last, str(error)))
         self.settle(last, releases)
-        check(code, "aclrtSynchronizeStream", self.runtime.name)
+        if error is not None:
+            raise error
+
+    def failure(self, number: int) -> str | None:
+        """Why an operator has no result, as far as somebody has synchronised; None if it has one."""
+        return next((why for first, last, why in self.failures if first <= number <= last), None)
 
     def settle(self, last: int, releases: int) -> None:
         """Note that all up to number ``last`` has run, and free the first ``releases`` of what was deferred."""

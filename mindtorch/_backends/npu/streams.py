@@ -230,8 +230,7 @@ class Event:
         queue.runtime.activate()
         with activities.host("sync", "synchronize event", queue):
             code = runtime.acl.rt.synchronize_event(self._handle)
-        queue.settle(self._number, 0)
-        check(code, "aclrtSynchronizeEvent", queue.runtime.name)
+        queue.reached(self._number, 0, code, "aclrtSynchronizeEvent")
 
     def elapsed_time(self, end_event: Event) -> float:
         """Milliseconds between this event and a later one.
