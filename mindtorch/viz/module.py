@@ -9,7 +9,7 @@ from ..introspect import MemberFacts, ModuleFacts, span
 from .html import Markup, join, page, tag
 from .palette import chip, count_text, device_badge, size_text, tensor_name, type_text
 
-ROWS = 220  #: at most that are drawn
+ROWS, SIDE_BY_SIDE = 310, 220  #: at most that are drawn; of the highest level, whose lines are longer
 OPEN = 24  #: rows at most that are unfolded at first
 NO_ROOM = "its contents are not drawn: the model is too large"
 
@@ -91,10 +91,10 @@ def _tree(facts: ModuleFacts) -> Row:
     while depth > 1 and sum(1 for _ in _walk(tree, 0)) > ROWS:
         depth = min(depth, max(level for level, _ in _walk(tree, 0))) - 1
         tree = _module(facts, facts.training, depth)
-    if len(tree.rows) > ROWS:
-        left = tree.rows[ROWS:]
+    if len(tree.rows) > SIDE_BY_SIDE:
+        left = tree.rows[SIDE_BY_SIDE:]
         more = Row(f"… {len(left):,} more", "", "", sum(row.count for row in left), "", "")
-        tree = replace(tree, rows=(*tree.rows[:ROWS], more))
+        tree = replace(tree, rows=(*tree.rows[:SIDE_BY_SIDE], more))
     return tree
 
 
