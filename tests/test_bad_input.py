@@ -107,6 +107,15 @@ CASES = {
     "targets of floats": (lambda t: t.nn.functional.nll_loss(t.ones(2, 3), t.ones(2)), ["Long"]),
     "batch sizes of a loss": (lambda t: t.nn.functional.cross_entropy(t.ones(2, 3), t.tensor([0])), ["batch_size"]),
     "features of a layer": (lambda t: t.nn.Linear(3, 2)(t.ones(2, 4)), ["2x4 and 3x2"]),
+    **{
+        f"{name} {what}": (do, words)
+        for name in ("zeros", "ones", "empty", "rand", "randn")
+        for what, do, words in (
+            ("of no size", lambda t, name=name: getattr(t, name)(), [name, "size"]),
+            ("with an unknown argument", lambda t, name=name: getattr(t, name)(3, dtyp=t.int64), [name, "dtyp"]),
+            ("of two sizes", lambda t, name=name: getattr(t, name)(3, size=(2,)), [name, "size"]),
+        )
+    },
     "an optimizer without parameters": (lambda t: t.optim.SGD([], lr=0.1), ["empty parameter list"]),
     "a learning rate below zero": (lambda t: t.optim.SGD([t.ones(1, requires_grad=True)], lr=-1), ["learning rate"]),
 }  # fmt: skip

@@ -20,12 +20,18 @@ _call_empty, _call_full = registry["empty"], registry["full"]
 _empty_strided, _copy = registry["empty_strided"], registry["copy_"]
 
 
-def sizes_of(function: str, size: tuple[Any, ...]) -> tuple[int, ...]:
-    """The size arguments of a factory, ``zeros(2, 3)`` or ``zeros((2, 3))``.
+def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
+    """The size arguments of a factory: ``zeros(2, 3)``, ``zeros((2, 3))`` or ``zeros(size=(2, 3))``.
 
     Raises:
-        TypeError: if one is not an integer.
+        TypeError: if there is none, or one is not an integer.
     """
+    if named is not None:
+        if size:
+            raise TypeError(f"{function}() got multiple values for argument 'size'")
+        size = (named,)
+    elif not size:
+        raise TypeError(f'{function}() missing 1 required positional arguments: "size"')
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
     for n in size:
@@ -58,15 +64,17 @@ def dtype_for(dtype: DType | None, out: Tensor | None) -> DType | None:
     return out._dtype
 
 
-def empty(*size: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
-          requires_grad: bool = False, pin_memory: bool = False, memory_format: Any = None) -> Tensor:
+def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+          device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
+          memory_format: Any = None) -> Tensor:
     """An uninitialised tensor of the default dtype unless given (``torch.empty``).
 
     Raises:
         RuntimeError: for a negative size.
     """
     where = _device.resolve_device(device)
-    result = call_on(_call_empty, where.type, sizes_of("empty", size), dtype_for(dtype, out) or get_default_dtype(), where)
+    shape = sizes_of("empty", sizes, size)
+    result = call_on(_call_empty, where.type, shape, dtype_for(dtype, out) or get_default_dtype(), where)
     if memory_format is not None:
         strides = strides_for(result, memory_format)
         if strides is not None:
@@ -111,18 +119,18 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
     return finish(_full(sizes_of("full", (size,)), fill_value, dtype, device), out, requires_grad, layout)
 
 
-def zeros(*size: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
-          requires_grad: bool = False, pin_memory: bool = False, **kwargs: Any) -> Tensor:
+def zeros(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of zeros (``torch.zeros``)."""
-    size = (kwargs.pop("size"),) if "size" in kwargs else size
-    return finish(_full(sizes_of("zeros", size), 0, dtype_for(dtype, out) or get_default_dtype(), device), out, requires_grad, layout)
+    result = _full(sizes_of("zeros", sizes, size), 0, dtype_for(dtype, out) or get_default_dtype(), device)
+    return finish(result, out, requires_grad, layout)
 
 
-def ones(*size: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
-         requires_grad: bool = False, pin_memory: bool = False, **kwargs: Any) -> Tensor:
+def ones(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
+         device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of ones (``torch.ones``)."""
-    size = (kwargs.pop("size"),) if "size" in kwargs else size
-    return finish(_full(sizes_of("ones", size), 1, dtype_for(dtype, out) or get_default_dtype(), device), out, requires_grad, layout)
+    result = _full(sizes_of("ones", sizes, size), 1, dtype_for(dtype, out) or get_default_dtype(), device)
+    return finish(result, out, requires_grad, layout)
 
 
 def fresh(out: Tensor) -> Tensor:

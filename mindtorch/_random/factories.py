@@ -57,40 +57,30 @@ def _integer(function: str, name: str, value: Any) -> int:
     raise TypeError(f"{function}(): argument '{name}' must be int, not {type(value).__name__}")
 
 
-def _sizes(function: str, size: tuple[Any, ...], named: dict[str, Any]) -> tuple[int, ...]:
-    if "size" in named:
-        size = (named.pop("size"),)
-    if named:
-        raise TypeError(f"{function}() got an unexpected keyword argument '{next(iter(named))}'")
-    if not size:
-        raise TypeError(f"{function}() received an invalid combination of arguments: expected a size")
-    return sizes_of(function, size)
-
-
 # -- of a size -----------------------------------------------------------------------------------------------
 
 
-def rand(*size: Any, generator: Generator | None = None, out: Tensor | None = None,
+def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
          dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-         pin_memory: bool = False, **named: Any) -> Tensor:
+         pin_memory: bool = False) -> Tensor:
     """Uniform numbers in [0, 1) (``torch.rand``).
 
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
     """
-    shape = _sizes("rand", size, named)
+    shape = sizes_of("rand", sizes, size)
     return _draw("rand", _uniform, (0.0, 1.0), shape, generator, out, dtype, layout, device, requires_grad)
 
 
-def randn(*size: Any, generator: Generator | None = None, out: Tensor | None = None,
+def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
           dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-          pin_memory: bool = False, **named: Any) -> Tensor:
+          pin_memory: bool = False) -> Tensor:
     """Normal numbers of mean 0 and variance 1 (``torch.randn``).
 
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
     """
-    shape = _sizes("randn", size, named)
+    shape = sizes_of("randn", sizes, size)
     return _draw("randn", _normal, (0.0, 1.0), shape, generator, out, dtype, layout, device, requires_grad)
 
 
