@@ -48,7 +48,7 @@ def test_tensor_of_nested_numbers_is_pytorchs_or_raises_as_it_does(data):
     lambda t: t.tensor(np.arange(6).reshape(2, 3)), lambda t: t.tensor([t.tensor(1.0), t.tensor(2.0)]),
     lambda t: t.tensor([[]]), lambda t: t.tensor(range(4)), lambda t: t.tensor(5, dtype=t.uint8), lambda t: t.tensor(np.float16(2)),
     lambda t: t.as_tensor([1, 2], dtype=t.float32), lambda t: t.asarray([1, 2]), lambda t: t.scalar_tensor(3),
-    lambda t: t.Tensor(2, 0), lambda t: t.Tensor([1, 2]), lambda t: t.LongTensor([1, 2]), lambda t: t.FloatTensor(0),
+    lambda t: t.Tensor(2, 0), lambda t: t.Tensor(), lambda t: t.Tensor([1, 2]), lambda t: t.LongTensor([1, 2]), lambda t: t.FloatTensor(0),
     lambda t: t.full((2, 2), True), lambda t: t.full((2,), 1), lambda t: t.full((), 2.5), lambda t: t.arange(1, 10, 3),
     lambda t: t.arange(0, 1, 0.3), lambda t: t.range(1, 3), lambda t: t.linspace(0, 1, 7), lambda t: t.logspace(0, 2, 5),
     lambda t: t.eye(3, 2), lambda t: t.ones(2).new_zeros(3, 2), lambda t: t.ones(2).new_tensor([1, 2]),

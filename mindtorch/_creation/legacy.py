@@ -26,7 +26,7 @@ def legacy_constructor(cls: Any, *args: Any, dtype: DType | None = None, device:
     elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and args[0].__class__ is not Size:
         made = tensor(args[0], dtype=dtype, device=device)
     else:
-        made = empty(*args, dtype=dtype, device=device)
+        made = empty(*(args or (0,)), dtype=dtype, device=device)
     return made if cls is Tensor else as_subclass(made, cls)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import linecache
 import re
+from dataclasses import replace
 from typing import Any
 
 from ..._autograd.accumulate import AccumulateGrad
@@ -31,6 +32,10 @@ def leaf(scene: Scene, match: re.Match[str]) -> Finding:
     base = tensor if tensor._base is None else tensor._base
     found = scene.involved(base, "self")
     part = "a part of " if tensor._base is not None else ""
+    call = scene.innermost
+    method = call.op.packet if call is not None and not scene.is_assignment else ""
+    statement = scene.statement or f"{found.label}.{method or 'copy_'}(…)"
+    new = (Cure("to compute with it, make a new tensor", f"y = {found.label}.{method.rstrip('_')}(…)"),) if method else ()
     steps = (Step(found.label, f"a leaf, version {found.version}", GOOD),
              Step("write in place", f"into {part}{found.label}", CLASH),
              Step("backward", "would take the gradient for the value before or after?"))  # fmt: skip
@@ -38,9 +43,8 @@ def leaf(scene: Scene, match: re.Match[str]) -> Finding:
         f"{found.label} is a leaf that requires grad: it cannot be written while operators are recorded",
         f"{found.label} was made by the program and not computed, so its gradient is to be kept in "
         f"{found.label}.grad. If it became the result of a write, it would no longer be such a leaf.",
-        (Cure("to change its values, as an optimizer does, record nothing",
-              f"with torch.no_grad(): {found.label}.add_(…)"),
-         Cure("to compute with it, make a new tensor", f"y = {found.label} + …"),
+        (Cure("to change its values, as an optimizer does, record nothing", f"with torch.no_grad(): {statement}"),
+         *new,
          Cure("to write into a copy that the graph knows", f"y = {found.label}.clone()")),
         (Steps(steps),),
         (found,),
@@ -49,8 +53,9 @@ def leaf(scene: Scene, match: re.Match[str]) -> Finding:
 
 def modified(scene: Scene, match: re.Match[str]) -> Finding:
     saved = scene.local("tensor", "unpack")
-    if saved is None:
-        saved = scene.local("tensor", "modified")
+    if saved is None:  # a node keeps what was never written as it is
+        saved = next((value for place in ("_unpacked", "apply") if (value := scene.local("value", place)) is not None),
+                     None)  # fmt: skip
     node = scene.local("node")
     node = scene.local("self", "apply") if node is None else node
     now, wanted = int(match["now"]), int(match["wanted"])
@@ -67,8 +72,13 @@ def modified(scene: Scene, match: re.Match[str]) -> Finding:
     steps.append(Step("backward", f"{name} needs version {wanted} and finds {now}", CLASH))
     guessed = " Which lines these are is read from the program's text, not from what ran."
     said = guessed if writes and not exact else ""
-    cures = [Cure("compute a new tensor where it is written", f"{tensor.label} = {tensor.label} + …"),
-             Cure("or keep a copy for the operator that needs the old values", f"{tensor.label}.clone()")]  # fmt: skip
+    if tensor.requires_grad and not tensor.node and tensor.name:  # a parameter, which its owner means to change
+        cures = [Cure("go back before it is changed: an optimizer's step comes after the last backward of a graph",
+                      "loss.backward(); optimizer.step()"),
+                 Cure("or run forward again after the change, and go back through the new graph")]
+    else:
+        cures = [Cure("compute a new tensor where it is written", _instead(tensor.label, writes)),
+                 Cure("or write into a copy, so that the old values stay", f"{tensor.label} = {tensor.label}.clone()")]
     if not exact and not watching_writes():
         cures.append(Cure("to learn which lines wrote, watch from now on and run the program again", "%why --watch"))
     return Finding(
@@ -91,6 +101,14 @@ def _origin(scene: Scene, saved: Any) -> Involved:
             if tensor._cell is saved._cell:
                 return scene.involved(tensor, "saved")
     return found
+
+
+def _instead(label: str, writes: list[Write]) -> str:
+    """A write in place as one that makes a new tensor; '' if there is no such one."""
+    operator = writes[-1].operator.partition(".")[0].removesuffix("()") if writes else ""
+    if operator.endswith("_") and operator not in ("copy_", "fill_", "index_put_"):
+        return f"{label} = {label}.{operator[:-1]}(…)"
+    return "" if operator and "operator" not in operator else f"{label} = {label} + …"
 
 
 def _write_step(write: Write) -> Step:
@@ -117,21 +135,35 @@ def twice(scene: Scene, match: re.Match[str]) -> Finding:
         if step is None:
             steps.append(Step("…"))
         elif step is node:
-            steps.append(Step(step.name(), "freed by the first backward", CLASH))
+            steps.append(Step(step.name(), "freed by an earlier backward", CLASH))
         else:
             freed = getattr(step, "saved", ()) is None
-            steps.append(Step(step.name(), "freed" if freed else "", GONE if freed else ""))
+            steps.append(Step(step.name(), "new, freed just now" if freed else "", GONE if freed else ""))
+    cut = [Cure("cut what comes from an earlier step, such as a hidden state", _detached(scene, node)),
+           Cure("or add losses up and go back once", "(loss1 + loss2).backward()")]
+    again = [Cure("run forward again before each backward: compute the loss inside the loop"),
+             Cure("or keep the graph the first time", f"{label}.backward(retain_graph=True)")]
+    partly = any(step.mark == GONE for step in steps)  # this backward came through nodes that were there for the first time
+    if partly:
+        cures = [*cut, Cure("or keep the graph at the first backward, if no weight is changed in between",
+                            f"{label}.backward(retain_graph=True)")]
+    else:
+        cures = [*again, *(replace(cure, text=f"or {cure.text.removeprefix('or ')}") for cure in cut)]
     return Finding(
-        f"this graph was used up: {name} has let go of what it kept",
+        f"{'a part of ' * partly}this graph was used up: {name} has let go of what it kept",
         "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward "
-        "through the same part of the graph finds nothing.",
-        (Cure("run forward again before each backward: compute the loss inside the loop"),
-         Cure("or keep the graph the first time", f"{label}.backward(retain_graph=True)"),
-         Cure("or cut what comes from an earlier step, such as a hidden state", "h = h.detach()"),
-         Cure("or add losses up and go back once", "(loss1 + loss2).backward()")),
+        "through the same part of the graph finds nothing."
+        + " Here a new graph leads into an older one, which an earlier backward went through." * partly,
+        tuple(cures),
         (Steps(tuple(steps), "The walk of backward, from the output towards the leaves.", "←"),),
         tuple(outputs) or None,
     )  # fmt: skip
+
+
+def _detached(scene: Scene, node: Any) -> str:
+    """How to cut the graph at a node, by its output's name if it still has one."""
+    names = scene.names.of_outputs.get(id(node), ["h"])
+    return f"{names[0]} = {names[0]}.detach()"
 
 
 def _path(roots: list[Any], goal: Any) -> list[Any]:
@@ -180,17 +212,19 @@ def no_graph(scene: Scene, match: re.Match[str]) -> Finding:
     if leaves:
         cause = (f"There are tensors that require grad ({', '.join(leaves[:3])}), but {label} was not recorded as "
                  "computed from them: either it was not, or it was inside no_grad or inference_mode, or after "
-                 "detach(), .data, .item() or a round through NumPy.")  # fmt: skip
+                 "detach(), .data, .item(), a round through NumPy, or what has no derivative: argmax, a comparison, "
+                 "integers.")  # fmt: skip
         cures = [Cure("compute it where grad mode is on: outside of no_grad and inference_mode"),
-                 Cure("and without leaving the graph: no detach(), .data, .item(), .numpy() in between")]  # fmt: skip
+                 Cure("and without leaving the graph: no detach(), .item(), argmax, ==, .long() in between")]  # fmt: skip
     else:
         cause = f"{label} was computed from tensors none of which requires grad, so nothing was recorded."
         cures = [Cure("say of which tensors gradients are wanted, before computing",
-                      "w = torch.ones(3, requires_grad=True)")]
+                      "w = torch.ones(3, requires_grad=True)"),
+                 Cure("or, of a module whose parameters are frozen", "model.requires_grad_()")]  # fmt: skip
     return Finding(
         f"{label} has no graph behind it: there is nothing to go back through",
         cause,
-        (*cures, Cure("see what is behind a tensor", f"%graph {label}")),
+        tuple(cures),
         (Groups(groups),),
         tuple(outputs),
     )

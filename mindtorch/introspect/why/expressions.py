@@ -29,7 +29,7 @@ def written(text: str, caller: FrameType, called: FrameType) -> dict[int, str]:
     """The expressions that a piece of source gives for the arguments of the function that it calls, by the arguments'
     identities.
     """
-    node = _parsed(text)
+    node: Any = _parsed(text)
     code, values = called.f_code, called.f_locals
     names = code.co_varnames
     positional = [values.get(name) for name in names[: code.co_argcount]]
@@ -55,6 +55,15 @@ def _parsed(text: str) -> Any:
     return None
 
 
+def is_statement(text: str) -> bool:
+    """Whether a line of source is one complete statement without others in it: it computes, writes or calls."""
+    try:
+        body = ast.parse(text).body
+    except SyntaxError:
+        return False
+    return len(body) == 1 and isinstance(body[0], (ast.Expr, ast.Assign, ast.AugAssign))
+
+
 def _may_be(node: ast.expr, value: Any, frame: FrameType) -> bool:
     """Whether an expression can have had this value: it is no literal, and a name still means it (``1 + x`` calls a
     method of ``x``, whose first argument is not what stands first).
@@ -66,6 +75,8 @@ def _may_be(node: ast.expr, value: Any, frame: FrameType) -> bool:
 
 def _given(node: Any, caller: FrameType, called: str) -> list[ast.expr]:
     """The operands of an operator, the arguments of a call, a method's object first."""
+    if called == "__bool__" and not isinstance(node, ast.Call):
+        return [node.operand if isinstance(node, ast.UnaryOp) else node]
     if isinstance(node, ast.BinOp):
         return [node.left, node.right]
     if isinstance(node, ast.AugAssign):

@@ -19,11 +19,12 @@ from ..._dispatch.sites import PACKAGE
 from ..graph import Names
 from ..identity import storage_number
 from ..names import named_tensors
-from .expressions import instruction_text, written
+from .expressions import instruction_text, is_statement, written
 from .facts import Call, Involved
 
 ENTRIES = ("call_one", "call_two", "call_three", "call_any")  #: the dispatcher's functions that a call goes through
 INSTALLED = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+STATEMENT = 48  #: characters at most of a line that is repeated in a cure
 LIMIT = 8  #: tensors at most that are listed
 
 
@@ -101,6 +102,17 @@ class Scene:
         operator = self.outermost.op.name if self.outermost else ""
         return Call(operator, code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line).strip())
 
+    @property
+    def is_assignment(self) -> bool:
+        """Whether the program assigned to a part of a tensor: ``x[0] = 1``."""
+        return any(frame.f_code.co_name == "setitem" for frame in self.inside)
+
+    @property
+    def statement(self) -> str:
+        """The program's line, if it is a short one that stands for itself; else ''."""
+        call = self.call()
+        return call.text if call and len(call.text) <= STATEMENT and is_statement(call.text) else ""
+
     @cached_property
     def expressions(self) -> dict[int, str]:
         """What the program wrote for the arguments of the library's function that it called, by their identities."""
@@ -120,7 +132,7 @@ class Scene:
                 break  # what called this runs the program, and is none of it
         visible: dict[str, Any] = {}
         for space in [*spaces, self.namespace]:
-            visible.update({key: value for key, value in space.items() if key not in visible})
+            visible.update({key: value for key, value in space.items() if key not in visible and not is_unmade(value)})
         return dict(named_tensors(visible))
 
     @cached_property
@@ -171,6 +183,11 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
     while trace is not None:
         yield trace
         trace = trace.tb_next
+
+
+def is_unmade(value: Any) -> bool:
+    """Whether a value is a module whose ``Module.__init__`` did not run."""
+    return hasattr(type(value), "named_parameters") and "_parameters" not in getattr(value, "__dict__", {})
 
 
 def _is_ours(frame: FrameType) -> bool:
