@@ -34,7 +34,8 @@ class NodeFacts:
     """A node: ``identity`` tells it from others; ``variable`` names the leaf of an AccumulateGrad.
 
     ``shapes`` and ``dtypes`` are those of the forward outputs, whose gradients come in, ``outputs`` their
-    names; ``edges`` holds (identity of the next node, its output number) for each differentiable input, None
+    names, in the outputs' order; ``has_grad`` tells of a leaf, or of an output with a name (``retain_grad``), that it has
+    a gradient; ``edges`` holds (identity of the next node, its output number) for each differentiable input, None
     where no gradient is needed.
     """
 
@@ -62,16 +63,21 @@ class GraphFacts:
 
 
 class Names:
-    """The names of tensors, also of the twins that nodes keep of them."""
+    """The names of tensors, also of the twins that nodes keep of them; ``of_outputs`` are those of what nodes computed,
+    ``graded`` the nodes of which such an output has a gradient.
+    """
 
     def __init__(self, named: Mapping[str, Any]):
         found = list(named.items())[::-1]  # so that of several names the first counts
         self.by_identity = {id(tensor): name for name, tensor in found}
         self.by_layout = {self._layout(tensor): name for name, tensor in found if tensor._cell is not None}
         self.of_outputs: dict[int, list[str]] = {}
-        for name, tensor in named.items():
-            if tensor._grad_fn is not None:
-                self.of_outputs.setdefault(id(tensor._grad_fn), []).append(name)
+        self.graded: set[int] = set()
+        computed = [(name, tensor) for name, tensor in named.items() if tensor._grad_fn is not None]
+        for name, tensor in sorted(computed, key=lambda item: item[1]._output_nr):
+            self.of_outputs.setdefault(id(tensor._grad_fn), []).append(name)
+            if tensor._grad is not None:
+                self.graded.add(id(tensor._grad_fn))
 
     @staticmethod
     def _layout(tensor: Any) -> tuple[Any, ...]:
@@ -129,7 +135,7 @@ def _node_facts(node: Node, names: Names) -> NodeFacts:
         saved=tuple(_saved(kept or [], names)),
         hooks=hooks,
         freed=kept is None,
-        has_grad=variable is not None and variable._grad is not None,
+        has_grad=id(node) in names.graded if variable is None else variable._grad is not None,
         outputs=tuple(names.of_outputs.get(id(node), ())),
         sequence=-1 if variable is not None else node._order,
     )

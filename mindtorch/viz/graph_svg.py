@@ -112,7 +112,7 @@ class Picture:
             "stale": any(saved.stale for saved in node.saved),
         }  # fmt: skip
         look = " ".join(kind for kind, holds in kinds.items() if holds)
-        return Box(*node_lines(node), "\n".join([node.name, *kept_lines(node)]), look)
+        return Box(*node_lines(node, WIDEST), "\n".join([node.name, *kept_lines(node)]), look)
 
     def _fold(self, fold: Fold) -> Box:
         states = list(self.fold_states(fold))
@@ -146,21 +146,28 @@ def fold_title(fold: Fold, room: int = 200) -> str:
     return _clipped(fold.label, room - len(times)) + times
 
 
-def node_lines(node: NodeFacts) -> tuple[str, str]:
-    """The two lines of a node's box."""
+def node_lines(node: NodeFacts, room: int = 200) -> tuple[str, str]:
+    """The two lines of a node's box; the names in the first in so many characters, about."""
     parts = [", ".join(map(shape_text, node.shapes))]
     if node.variable:
         parts.append("leaf, has grad" if node.has_grad else "leaf")
     elif node.freed:
-        parts.append("freed")
+        parts += ["freed", "has grad"] if node.has_grad else ["freed"]
     else:
         tensors = {saved.tensor or saved.name: saved.stale for saved in node.saved if saved.is_tensor}
         written = ", ".join(name for name, stale in tensors.items() if stale)
         kept = ", ".join(name for name, stale in tensors.items() if not stale)
         parts += [f"⚠ {written} was written"] if written else []
         parts += [f"keeps {kept}"] if kept else []
+        parts += ["has grad"] if node.has_grad else []
     parts += [count_text(node.hooks, "hook")] if node.hooks else []
-    return node.variable or " = ".join([*node.outputs, node.name]), " · ".join(parts)
+    return node.variable or _computed(node, room), " · ".join(parts)
+
+
+def _computed(node: NodeFacts, room: int) -> str:
+    """``a, b = SplitBackward0``; of a node with one output, which may have several names, ``x = y = AddBackward0``."""
+    names = (", " if len(node.shapes) > 1 else " = ").join(node.outputs)
+    return f"{_clipped(names, room - len(node.name) - 3)} = {node.name}" if names else node.name
 
 
 def kept_lines(node: NodeFacts) -> list[str]:
@@ -177,7 +184,7 @@ def kept_lines(node: NodeFacts) -> list[str]:
 
 
 def _clipped(text: str, room: int = WIDEST) -> str:
-    return text if len(text) <= room else text[: room - 1] + "…"
+    return text if len(text) <= room else text[: max(room, 8) - 1] + "…"
 
 
 def _width(box: Box) -> float:

@@ -60,6 +60,31 @@ def flag_of_result():
     y.requires_grad_(False)
 
 
+def out_of_a_graph():
+    w = torch.ones(3, requires_grad=True)
+    torch.add(w, 1, out=torch.zeros(3))
+
+
+def assigned_gradient():
+    w, g = torch.ones(3, requires_grad=True), torch.ones(3, dtype=torch.float64)
+    w.grad = g
+
+
+class Uninitialised(nn.Module):
+    def __init__(self):
+        self.layer = nn.Linear(1, 1)
+
+
+class Misspelt(nn.Module):
+    def forwrad(self, x):
+        return x
+
+
+def assigned_parameter():
+    layer = nn.Linear(2, 2)
+    layer.weight = torch.ones(2, 2)
+
+
 def inference():
     with torch.inference_mode():
         a = torch.ones(2)
@@ -162,6 +187,18 @@ ERRORS = [
     ("permutation", lambda: A.permute(0, 0), "one is named twice"),
     ("t of many dimensions", lambda: torch.ones(2, 3, 4).t(), "torch.ones(2, 3, 4).mT"),
     ("narrow", lambda: VECTOR.narrow(0, 2, 3), "VECTOR[2:5]"),
+    ("no dimensions", lambda: list(torch.tensor(1.0)), "is one number, without dimensions"),
+    ("no dimensions", lambda: torch.tensor(1.0) @ VECTOR, "torch.tensor(1.0).unsqueeze(0)"),
+    ("one_hot classes", lambda: F.one_hot(INTEGERS, 2), "F.one_hot(INTEGERS, 3)"),
+    ("one_hot classes", lambda: F.one_hot(-INTEGERS), "-2, -1 are no classes"),
+    ("probabilities", lambda: F.binary_cross_entropy(VECTOR * 2, VECTOR), "F.binary_cross_entropy_with_logits("),
+    ("negative size", lambda: torch.zeros(2, -3), "-3 is no size"),
+    ("top k", lambda: VECTOR.topk(5), "5 elements were asked for, and dimension -1 of VECTOR has 4"),
+    ("negative step", lambda: VECTOR[::-1], "VECTOR.flip(0)"),
+    ("flatten order", lambda: SQUARE.flatten(1, 0), "SQUARE.flatten(0, 1)"),
+    ("unflatten", lambda: SQUARE.unflatten(1, (2, 2)), "[2, 2] makes 4 elements, dimension 1 has 3"),
+    ("nothing to reduce", lambda: torch.zeros(0).max(), "there is no max of nothing"),
+    ("nothing to reduce", lambda: torch.zeros(0, 3).argmin(0), "there is no min of nothing"),
     ("index", lambda: VECTOR[5], "5 is no index of dimension 0 of VECTOR: there are 4"),
     ("index", lambda: A[0, -9], "-9 is no index of dimension 1 of A"),
     ("index", lambda: VECTOR[torch.tensor([1, 7])], "7 is no index of dimension 0 of VECTOR"),
@@ -192,7 +229,7 @@ ERRORS = [
     ("ragged list", lambda: torch.tensor([[1, 2], 3]), "one value, no sequence"),
     ("no number", lambda: torch.tensor(["a"]), "a str is nothing that a tensor can hold"),
     ("negative strides", lambda: torch.from_numpy(np.arange(4)[::-1]), "torch.from_numpy(a.copy())"),
-    ("leaf in place", leaf, "with torch.no_grad(): w.add_(…)"),
+    ("leaf in place", leaf, "with torch.no_grad(): w[0] = 5"),
     ("modified saved tensor", modified, "b was written in place after ExpBackward0 kept it"),
     ("backward twice", twice, "MulBackward0 has let go of what it kept"),
     ("backward of many", of_many, "y.sum().backward()"),
@@ -204,6 +241,17 @@ ERRORS = [
     ("requires_grad of a result", flag_of_result, "y.detach()"),
     ("inference tensor", inference, "a was made in inference mode"),
     ("deep copy", deep_copy, "y.detach().clone()"),
+    ("out of a graph", out_of_a_graph, "w requires grad, and add was to write"),
+    ("assigned gradient", assigned_gradient, "w.grad = g.to(w)"),
+    ("numpy of a device", lambda: SQUARE.to("npu").numpy(), ".cpu().numpy()"),
+    ("module arguments", lambda: nn.Linear(3, 2)(), "Linear does not take these arguments: missing 1"),
+    ("module arguments", lambda: nn.Linear(3, 2)(SQUARE, scale=2), "Tensor, scale=…"),
+    ("before init", Uninitialised, "super().__init__()"),
+    ("no forward", lambda: Misspelt()(SQUARE), "not forwrad"),
+    ("no parameter", assigned_parameter, "module.weight = nn.Parameter(value)"),
+    ("unknown argument", lambda: torch.zeros(3, dtyp=torch.int64), "dtype=…"),
+    ("unknown argument", lambda: nn.Linear(3, 2, bais=False), "bias=…"),
+    ("no tensor in a list", lambda: torch.cat([1, 2]), "a list of tensors has int at place 0"),
     ("mixed devices", lambda: SQUARE + META, "add was given tensors on cpu and meta"),
     ("mixed devices", lambda: nn.Linear(3, 2)(SQUARE.to("npu")), "linear was given tensors on npu:0 and cpu"),
     ("meta data", lambda: META.tolist(), "META is on the meta device"),

@@ -10,7 +10,7 @@ from collections.abc import Callable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from . import autograd, devices, dtypes, indexing, layout, products, programs, shapes
+from . import autograd, devices, dtypes, indexing, layout, modules, products, programs, ranges, shapes
 from .facts import (
     Bars, Call, Cell, Cure, Explanation, Finding, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow, Shapes,
     Step, Steps,
@@ -87,6 +87,18 @@ ROWS = [Row(*row) for row in (
     ("index shapes", "shape mismatch: indexing tensors could not be broadcast together with shapes (.*)",
      indexing.shapes),
     ("gather dimensions", "Index tensor must have the same number of dimensions", indexing.gather_dims),
+    ("no dimensions", r"(?:iteration over|len\(\) of) a 0-d tensor|invalid index of a 0-dim tensor|both arguments to "
+     "matmul need to be at least 1D", layout.no_dimensions),
+    # ranges
+    ("one_hot classes", "Class values must be (?:smaller than num_classes|non-negative)", ranges.one_hot),
+    ("probabilities", "all elements of input should be between 0 and 1", ranges.probabilities),
+    ("negative size", f"Trying to create tensor with negative dimension {N}: {S}", ranges.negative_size),
+    ("top k", "selected index k out of range", ranges.top_k),
+    ("negative step", "step must be greater than zero", ranges.negative_step),
+    ("flatten order", r"flatten\(\) has invalid args: start_dim cannot come after end_dim", ranges.flatten_order),
+    ("unflatten", rf"unflatten: Provided sizes {S} don't multiply up to the size of dim {N} \({N}\)", ranges.unflatten),
+    ("nothing to reduce", rf"{T}\(\): Expected reduction dim (?:to be specified for input.numel\(\) == 0|{N} to have "
+     "non-zero size)", ranges.nothing_to_reduce),
     # dtypes
     ("matmul dtypes", "expected m1 and m2 to have the same dtype|mat1 and mat2 must have the same dtype",
      dtypes.product),
@@ -115,6 +127,9 @@ ROWS = [Row(*row) for row in (
     ("inference tensor", "Setting requires_grad=True on inference tensor|Inference tensors cannot be saved",
      autograd.inference),
     ("deep copy", "Only Tensors created explicitly by the user", autograd.copied),
+    ("out of a graph", rf"{T}\(\): functions with out=... arguments don't support automatic differentiation",
+     autograd.out_argument),
+    ("assigned gradient", "attempting to assign a gradient", autograd.assigned),
     # devices and values
     ("mixed devices", "Expected all tensors to be on the same device", devices.mixed),
     ("meta data", "Cannot copy out of meta|.*cannot be called on meta tensors|can't convert meta device type",
@@ -122,10 +137,16 @@ ROWS = [Row(*row) for row in (
     ("no such device", r"Expected one of .* device type at start of device string: (?P<asked>\S+)|invalid device "
      r"ordinal: (?P<ordinal>\S+),", devices.no_device),
     ("numpy of a graph", r"Can't call numpy\(\) on Tensor that requires grad", devices.numpy),
+    ("numpy of a device", r"can't convert npu\S* device type tensor to numpy", devices.off_host),
     ("truth of many", "Boolean value of Tensor with (?:more than one value|no values) is ambiguous", devices.truth),
     ("number of many", f"a Tensor with {N} elements cannot be converted|only integer tensors of a single element",
      devices.one_number),
     ("out of memory", "NPU out of memory|.*can't allocate memory", devices.out_of_memory),
+    # modules
+    ("module arguments", rf"{T}\.forward\(\) (missing .*|takes .*|got .*)", modules.called),
+    ("before init", rf"cannot assign {T} before Module.__init__\(\) call", modules.before_init),
+    ("no forward", rf'Module \[{T}\] is missing the required "forward" function', modules.no_forward),
+    ("no parameter", r"cannot assign '(.*?)' as parameter '(\w+)'", modules.no_parameter),
     # programs
     ("state dict", rf"Error\(s\) in loading state_dict for {T}", programs.state_dict),
     ("no parameters", "optimizer got an empty parameter list", programs.no_parameters),
@@ -139,6 +160,8 @@ ROWS = [Row(*row) for row in (
      programs.no_name, True),
     ("arguments", r"(?P<op>\w+)\(\) received an invalid combination of arguments - got \((?P<given>.*?)\), but",
      programs.arguments),
+    ("unknown argument", rf"([\w.]+)\(\) got an unexpected keyword argument '{T}'", programs.unknown_argument, True),
+    ("no tensor in a list", rf"expected Tensor as element {N} in argument \d+, but got {T}", programs.no_tensor),
     ("singular matrix", r"linalg\.\w+: (?:The diagonal element|The factorization could not)", programs.singular),
     ("pipeline", r"(?s)pipeline: (?P<op>aten::\S+), recorded at .*:(?P<line>\d+) in .*, failed: (?P<inner>.*)",
      programs.pipeline),

@@ -3,17 +3,17 @@ from __future__ import annotations
 
 import linecache
 import re
-from dataclasses import replace
 from typing import Any
 
 from ..._autograd.accumulate import AccumulateGrad
 from ..._tensor import Tensor
 from ..writes import Write, suspected_writes, watching_writes, writes_to
 from .facts import CLASH, GONE, GOOD, Cell, Cure, Finding, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps
-from .scene import Scene
+from .scene import SIGNS, Scene
 from .shapes import cells, sizes, text
 
 LONGEST = 7  #: nodes at most of a path that is drawn
+ASSIGNING = ("copy", "fill", "index_put")  #: what an assignment to a part calls
 LEAVES = 6  #: tensors at most that are listed
 
 
@@ -33,9 +33,10 @@ def leaf(scene: Scene, match: re.Match[str]) -> Finding:
     found = scene.involved(base, "self")
     part = "a part of " if tensor._base is not None else ""
     call = scene.innermost
-    method = call.op.packet if call is not None and not scene.is_assignment else ""
-    statement = scene.statement or f"{found.label}.{method or 'copy_'}(…)"
-    new = (Cure("to compute with it, make a new tensor", f"y = {found.label}.{method.rstrip('_')}(…)"),) if method else ()
+    statement = scene.statement or f"{found.label}.{call.op.packet if call else 'copy_'}(…)"
+    new = () if call is None or scene.is_assignment else (
+        Cure("to compute with it, make a new tensor", f"y = {call.anew(found.label)}"),
+    )  # fmt: skip
     steps = (Step(found.label, f"a leaf, version {found.version}", GOOD),
              Step("write in place", f"into {part}{found.label}", CLASH),
              Step("backward", "would take the gradient for the value before or after?"))  # fmt: skip
@@ -105,10 +106,10 @@ def _origin(scene: Scene, saved: Any) -> Involved:
 
 def _instead(label: str, writes: list[Write]) -> str:
     """A write in place as one that makes a new tensor; '' if there is no such one."""
-    operator = writes[-1].operator.partition(".")[0].removesuffix("()") if writes else ""
-    if operator.endswith("_") and operator not in ("copy_", "fill_", "index_put_"):
-        return f"{label} = {label}.{operator[:-1]}(…)"
-    return "" if operator and "operator" not in operator else f"{label} = {label} + …"
+    name = writes[-1].operator.partition(".")[0].removesuffix("()").rstrip("_") if writes else "add"
+    if name in SIGNS or name == "an assignment with an operator":
+        return f"{label} = {label} {SIGNS.get(name, '+')} …"
+    return f"{label} = {label}.{name}(…)" if name.isidentifier() and name not in ASSIGNING else ""
 
 
 def _write_step(write: Write) -> Step:
@@ -139,22 +140,22 @@ def twice(scene: Scene, match: re.Match[str]) -> Finding:
         else:
             freed = getattr(step, "saved", ()) is None
             steps.append(Step(step.name(), "new, freed just now" if freed else "", GONE if freed else ""))
-    cut = [Cure("cut what comes from an earlier step, such as a hidden state", _detached(scene, node)),
-           Cure("or add losses up and go back once", "(loss1 + loss2).backward()")]
-    again = [Cure("run forward again before each backward: compute the loss inside the loop"),
-             Cure("or keep the graph the first time", f"{label}.backward(retain_graph=True)")]
-    partly = any(step.mark == GONE for step in steps)  # this backward came through nodes that were there for the first time
-    if partly:
-        cures = [*cut, Cure("or keep the graph at the first backward, if no weight is changed in between",
-                            f"{label}.backward(retain_graph=True)")]
-    else:
-        cures = [*again, *(replace(cure, text=f"or {cure.text.removeprefix('or ')}") for cure in cut)]
+    partly = any(step.mark == GONE for step in steps)  # this backward came through nodes of its own before
+    add_up = Cure("or add losses up and go back once", "(loss1 + loss2).backward()")
+    cures = (
+        Cure("cut what comes from an earlier step, such as a hidden state", _detached(scene, node)), add_up,
+        Cure("or keep the graph at the first backward, if no weight is changed in between",
+             f"{label}.backward(retain_graph=True)"),
+    ) if partly else (
+        Cure("run forward again before each backward: compute the loss inside the loop"),
+        Cure("or keep the graph the first time", f"{label}.backward(retain_graph=True)"), add_up,
+    )  # fmt: skip
     return Finding(
         f"{'a part of ' * partly}this graph was used up: {name} has let go of what it kept",
         "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward "
         "through the same part of the graph finds nothing."
         + " Here a new graph leads into an older one, which an earlier backward went through." * partly,
-        tuple(cures),
+        cures,
         (Steps(tuple(steps), "The walk of backward, from the output towards the leaves.", "←"),),
         tuple(outputs) or None,
     )  # fmt: skip
@@ -330,3 +331,32 @@ def copied(scene: Scene, match: re.Match[str]) -> Finding:
          Cure("copy inside the graph", f"{tensor.label}.clone()")),
         (Steps((Step(tensor.node or "its graph", "cannot be copied", CLASH), Step(tensor.label))),),
     )
+
+
+def out_argument(scene: Scene, match: re.Match[str]) -> Finding:
+    call = scene.outermost
+    needing = [t for t in scene.of_call(call) if t.requires_grad]
+    label = needing[0].label if needing else "an argument"
+    return Finding(
+        f"{label} requires grad, and {match[1]} was to write its result into out=",
+        "A result that is written into a tensor that is there already has no place of its own in the graph.",
+        (Cure("let it make a new tensor: leave out= away"),
+         Cure("or write without recording", f"with torch.no_grad(): torch.{match[1]}(…, out=…)")),
+        (Groups((Group("require grad", tuple(t.label for t in needing) or (label,), CLASH),
+                 Group("written into", ("out",)))),),
+    )  # fmt: skip
+
+
+def assigned(scene: Scene, match: re.Match[str]) -> Finding:
+    tensor, value = scene.local("tensor"), scene.local("value")
+    one, other = scene.involved(tensor, "tensor"), scene.involved(value, "grad")
+    return Finding(
+        f"a gradient of {one.label} must be of its shape, dtype and device",
+        f"The gradient says how much the result changes with each element of {one.label}, which an optimizer then changes "
+        "by it.",
+        (Cure("convert it", f"{one.label}.grad = {other.label}.to({one.label})"),
+         Cure("to clear it", f"{one.label}.grad = None")),
+        (Shapes(tuple(ShapeRow(t.label, cells(t.shape, () if one.shape == other.shape else range(len(t.shape))),
+                               f"{t.dtype} on {t.device}") for t in (one, other))),),
+        (one, other),
+    )  # fmt: skip

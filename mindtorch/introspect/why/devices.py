@@ -15,8 +15,11 @@ def mixed(scene: Scene, match: re.Match[str]) -> Finding:
     members = [tuple(f"{t.label} {text(t.shape)}" for t in involved if t.device == device) for device in devices]
     groups = tuple(Group(device, named, CLASH, True) for device, named in zip(devices, members, strict=True))
     first, other = involved[0], next((t for t in involved if t.device != involved[0].device), involved[-1])
+    layer = call is not None and call.op.packet == "linear"
+    if other.device == "cpu" and not layer:  # what is on the host goes where the rest is
+        first, other = other, first
     cures = [Cure("bring them together", f"{first.label}.to({other.label}.device)")]
-    if call is not None and call.op.packet == "linear":
+    if layer:
         cures.append(Cure("or move the model to its inputs", f"model.to('{first.device}')"))
     if "meta" in devices:
         where = next(device for device in devices if device != "meta")
@@ -74,6 +77,18 @@ def numpy(scene: Scene, match: re.Match[str]) -> Finding:
     )  # fmt: skip
 
 
+def off_host(scene: Scene, match: re.Match[str]) -> Finding:
+    tensor = scene.of_innermost()[0]
+    groups = (Group(tensor.device, (f"{tensor.label} {text(tensor.shape)}",), "", True), Group("cpu", ("NumPy",), CLASH, True))
+    return Finding(
+        f"{tensor.label} is on {tensor.device}, and NumPy sees the host's memory only",
+        "numpy() shares memory with the tensor, which is on the device. A copy must be asked for.",
+        (Cure("copy it to the host", f"{tensor.label}.cpu().numpy()"),
+         Cure("from any device, and whether or not it requires grad", f"{tensor.label}.numpy(force=True)")),
+        (Groups(groups),),
+    )  # fmt: skip
+
+
 def truth(scene: Scene, match: re.Match[str]) -> Finding:
     tensor = scene.of_innermost()[0]
     empty = "no values" in match[0]
@@ -125,18 +140,21 @@ def out_of_memory(scene: Scene, match: re.Match[str]) -> Finding:
              if (found := re.search(pattern, message))]  # fmt: skip
     host = "DefaultCPUAllocator" in message or isinstance(scene.error, MemoryError)
     involved = scene.of_call(scene.outermost)
-    cures = [] if host else [
+    sizes = {label: size for label, size, _ in bars}
+    beyond = not host and sizes.get("asked for", 0) > sizes.get("total", float("inf"))
+    cures = [] if host or beyond else [
         Cure("let go of tensors that are not needed: losses kept with their graphs, outputs in lists", "del x"),
         Cure("give cached blocks back", "torch.npu.empty_cache()"),
     ]
     cures += [Cure("use smaller batches, or a smaller dtype", "torch.float16"),
               Cure("evaluate without keeping tensors for backward", "with torch.no_grad(): …")]  # fmt: skip
-    if host:
+    if host or beyond:
         cures.insert(0, Cure("look at the shape: a product of large sizes, or a broadcast, that was not meant"))
     return Finding(
-        "the host has not that much memory" if host else "the device's memory is full",
+        "the host has not that much memory" if host else "this is more than the whole device has" if beyond
+        else "the device's memory is full",
         "A tensor needs its elements times their size in one block." + (
-            "" if host else " The allocator had no free block that large, gave back all that it kept, asked again, "
+            "" if host or beyond else " The allocator had no free block that large, gave back all that it kept, asked again, "
             "and the device had none."),
         tuple(cures),
         (Bars(tuple(bars)),) if bars else (),

@@ -35,7 +35,7 @@ def product(scene: Scene, match: re.Match[str]) -> Finding:
     first = involved[0]
     other = next((t for t in involved if t.dtype != first.dtype), first)
     cures = [Cure(f"convert {first.label} to the dtype of {other.label}", f"{first.label}.to({other.label}.dtype)")]
-    if layer:
+    if layer and first.dtype.startswith(("float", "bfloat", "complex")):  # a model cannot be of integers
         cures.append(Cure("or convert the whole model", f"model.to(torch.{first.dtype})"))
     if "float64" in dtypes:
         cures.append(Cure("NumPy's floats are float64: convert where they come in", "torch.from_numpy(a).float()"))
@@ -69,10 +69,13 @@ def cast(scene: Scene, match: re.Match[str]) -> Finding:
     result, target = DTYPES.get(match[1], match[1]), DTYPES.get(match[2], match[2])
     call = scene.outermost
     involved = scene.of_call(call)
-    written = next((t for t in involved if t.role == "out"), involved[0])
+    written = next((t for t in involved if t.role == "out"), None) or next(
+        (t for t in involved if t.dtype == target), involved[0])  # fmt: skip
     packet = call.op.packet if call else "the operator"
+    if not packet.endswith("_") and written.role != "out":
+        return _operand(packet, written, result, involved)
     functional = packet.rstrip("_")
-    new = f"{written.label} = {written.label}.{functional}(…)"
+    new = f"{written.label} = {call.anew(written.label)}" if call else ""
     steps = [Step(t.dtype, t.label) for t in involved if t.role != "out"]
     numbers = [value for value in (call.args if call else ()) if isinstance(value, (float, complex)) or value is True]
     steps += [Step(f"{type(n).__name__} number", repr(n)) for n in numbers]
@@ -90,6 +93,25 @@ def cast(scene: Scene, match: re.Match[str]) -> Finding:
         tuple(cures),
         (picture,),
     )
+
+
+def _operand(packet: str, wrong: Involved, wanted: str, involved: Sequence[Involved]) -> Finding:
+    """An operand that would have to be of another dtype."""
+    return Finding(
+        f"{wrong.label} is {wrong.dtype}; {packet} needs it to be {wanted}",
+        f"{packet} does not convert its operands by itself: they are of one floating point dtype.",
+        (Cure("convert it", f"{wrong.label}.to(torch.{wanted})"),),
+        (by_dtype(involved, [wrong.dtype]),),
+    )
+
+
+def expected(scene: Scene, match: re.Match[str]) -> Finding:
+    """An operand of another dtype than its neighbour's, of which the message names only the dtypes."""
+    found, wanted = DTYPES.get(match[1], match[1]), DTYPES.get(match[2], match[2])
+    call = scene.outermost
+    involved = scene.of_call(call)
+    wrong = next(t for t in involved if t.dtype == found)
+    return _operand(call.op.packet if call else "the operator", wrong, wanted, involved)
 
 
 def not_implemented(scene: Scene, match: re.Match[str]) -> Finding:

@@ -98,14 +98,16 @@ def target(scene: Scene, match: re.Match[str]) -> Finding:
         outside = np.argwhere((values < 0) | (values >= count))[:ASKED]
         wrong = tuple(dict.fromkeys(values[tuple(index)].item() for index in outside))
         where = f" They stand in {label} at " + ", ".join(text(index.tolist()) for index in outside) + "."
-    hint = "classes are counted from 0, not from 1" if wrong == (count,) else f"classes are 0 to {count - 1}"
+    from_one = wrong == (count,) and (values is None or values.min() > 0)
+    hint = "classes are counted from 0, not from 1" if from_one else f"classes are 0 to {count - 1}"
     return Finding(
-        f"target {', '.join(map(str, wrong))} is no class: {scores.label} has scores for {count}",
+        f"target {', '.join(map(str, wrong))} is no class: {scores.label} holds scores for {count} classes",
         f"Each row of {scores.label} {text(scores.shape)} holds a score for each of {count} classes, so targets are 0 "
         f"to {count - 1}.{where}",
-        (Cure(hint, f"{label} - 1" if wrong == (count,) else ""),
-         Cure("or make the last layer larger", f"nn.Linear(…, {max(wrong) + 1})"),
-         Cure("or mark what is not to count", "F.cross_entropy(…, ignore_index=-1)")),
+        (Cure(hint, f"{label} - 1" if from_one else ""),
+         *((Cure("or make the last layer larger", f"nn.Linear(…, {max(wrong) + 1})"),) if max(wrong) >= count else ()),
+         *((Cure(f"or, if {wrong[0]} marks what is not to count", f"F.cross_entropy(…, ignore_index={wrong[0]})"),)
+           if len(wrong) == 1 else ())),
         (Shapes((ShapeRow(scores.label, cells(scores.shape, [dim])),),
                 tuple("classes" if d == dim else "samples" if not d else "" for d in range(len(scores.shape)))),
          Ruler("classes", 0, count - 1, wrong)),

@@ -225,3 +225,15 @@ def narrowed(scene: Scene, match: re.Match[str]) -> Finding:
         (Cure("use a slice, which stops at the end", f"{tensor.label}[{start}:{start + length}]"),),
         (Shapes(rows), Ruler("indices", 0, size - 1, (start + length - 1,))),
     )
+
+
+def no_dimensions(scene: Scene, match: re.Match[str]) -> Finding:
+    tensor = next((t for t in scene.of_innermost() if not t.shape), None)
+    label = tensor.label if tensor else "the tensor"
+    return Finding(
+        f"{label} is one number, without dimensions",
+        "A tensor of shape [] holds one element and has nothing to index, to iterate over, to count or to pair.",
+        (Cure("its value", f"{label}.item()"), Cure("a dimension of size 1", f"{label}.unsqueeze(0)"),
+         Cure("or look whether it was reduced or indexed once too often")),
+        (Shapes((ShapeRow(label, (), "no dimensions"), ShapeRow("wanted", (Cell("n", CLASH),), "at least one"))),),
+    )  # fmt: skip

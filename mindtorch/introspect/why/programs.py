@@ -2,8 +2,10 @@
 from __future__ import annotations
 
 import difflib
+import inspect
 import linecache
 import re
+import sys
 from typing import Any
 
 from ..._dispatch.dispatcher import registry
@@ -11,6 +13,8 @@ from .facts import CLASH, GONE, GOOD, Cure, Finding, Group, Groups, Picture, Sha
 from .scene import Scene
 from .shapes import cells, sizes, text
 
+#: Where a function or a class of the library is looked for.
+SPACES = ("mindtorch", "mindtorch.nn", "mindtorch.nn.functional", "mindtorch.optim")
 LISTED = 6  #: keys, operators or the like at most that are named
 
 
@@ -178,6 +182,36 @@ def arguments(scene: Scene, match: re.Match[str]) -> Finding:
          Cure("see the signatures", f"help(torch.{match['op']})")),
         (Groups((Group("given", (f"({match['given']})",), CLASH), Group("taken", _few(list(forms)), GOOD))),),
     )
+
+
+def unknown_argument(scene: Scene, match: re.Match[str]) -> Finding | None:
+    """A keyword that a function of the library does not have. Python raises this in the program's own frame."""
+    name, keyword = match[1].removesuffix(".__init__").rpartition(".")[2], match[2]
+    spaces = [sys.modules[space] for space in SPACES if space in sys.modules]
+    function = next((getattr(space, name) for space in spaces if hasattr(space, name)), None)
+    if not callable(function):
+        return None
+    parameters = inspect.signature(function).parameters.values()
+    taken = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
+    close = difflib.get_close_matches(keyword, taken, 1, 0.5)
+    return Finding(
+        f"{name} has no argument {keyword}",
+        "Arguments that are named must be among those of the function.",
+        (Cure("did you mean", f"{close[0]}=…") if close else Cure("see what it takes", f"help(torch.{name})"),),
+        (Groups((Group("given", (f"{keyword}=…",), CLASH), Group("taken", tuple(taken), GOOD))),),
+        (),
+    )
+
+
+def no_tensor(scene: Scene, match: re.Match[str]) -> Finding:
+    return Finding(
+        f"a list of tensors has {match[2]} at place {match[1]}",
+        "The operator joins tensors; numbers and lists must be made tensors first.",
+        (Cure("of numbers, make one tensor at once", "torch.tensor([…])"),
+         Cure("or make each a tensor", "[torch.as_tensor(x) for x in …]")),
+        (Groups((Group("given", (match[2],), CLASH), Group("taken", ("Tensor",), GOOD))),),
+        (),
+    )  # fmt: skip
 
 
 def singular(scene: Scene, match: re.Match[str]) -> Finding:

@@ -24,6 +24,7 @@ from .facts import Call, Involved
 
 ENTRIES = ("call_one", "call_two", "call_three", "call_any")  #: the dispatcher's functions that a call goes through
 INSTALLED = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
 STATEMENT = 48  #: characters at most of a line that is repeated in a cure
 LIMIT = 8  #: tensors at most that are listed
 
@@ -47,6 +48,12 @@ class Called:
                 for i, item in enumerate(value):
                     if item.__class__ in TENSOR_TYPES:
                         yield f"{name}[{i}]", item
+
+
+    def anew(self, label: str) -> str:
+        """The call of an in-place operator on ``label`` as one that makes a new tensor."""
+        name = self.op.packet.rstrip("_")
+        return f"{label} {SIGNS[name]} …" if name in SIGNS else f"{label}.{name}({'…' * (len(self.args) > 1)})"
 
 
 class Scene:

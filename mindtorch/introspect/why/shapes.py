@@ -30,6 +30,11 @@ def sizes(found: str) -> Shape:
     return tuple(map(int, re.findall(r"-?\d+", found)))
 
 
+def chosen(found: Sequence[Cure], last: str) -> tuple[Cure, ...]:
+    """Alternatives, and what is left to do where none of them is meant."""
+    return *found, Cure(f"else {last}" if found else last)
+
+
 # -- broadcasting --------------------------------------------------------------------------------------------------
 
 
@@ -67,7 +72,7 @@ def broadcast_cures(a: Involved, b: Involved) -> tuple[Cure, ...]:
             if len(other.shape) > len(one.shape) and broadcasts((*one.shape[:dim], 1, *one.shape[dim:]), other.shape):
                 said = f"if {one.label} is to be repeated along a new dimension {dim}"
                 found.append(Cure(said, f"{one.label}.unsqueeze({dim})"))
-    return (*found, Cure("else make the marked sizes equal, or one of them 1"))
+    return chosen(found, "make the marked sizes equal, or one of them 1")
 
 
 def broadcast(scene: Scene, match: re.Match[str]) -> Finding | None:
@@ -78,11 +83,12 @@ def broadcast(scene: Scene, match: re.Match[str]) -> Finding | None:
     if len(clashing) < 2:
         return None
     a, b = clashing[0], next(t for t in clashing[1:] if not broadcasts(t.shape, clashing[0].shape))
-    size_a, size_b, dim = match.groups()
+    column = min(d for d in range(-1, -1 - min(len(a.shape), len(b.shape)), -1)
+                 if a.shape[d] != b.shape[d] and 1 not in (a.shape[d], b.shape[d]))  # fmt: skip
     return Finding(
         f"{a.label} {text(a.shape)} and {b.label} {text(b.shape)} do not broadcast",
         f"Shapes are aligned at their last dimensions. Sizes that meet must be equal, or one of them 1, which is then "
-        f"repeated. In dimension {dim} of the longer shape {size_a} meets {size_b}.",
+        f"repeated. In dim {column}, {a.shape[column]} meets {b.shape[column]}.",
         broadcast_cures(a, b),
         (aligned(clashing),),
     )
@@ -100,6 +106,7 @@ def _summands(scene: Scene) -> tuple[Involved, ...]:
 
 def grown(scene: Scene, match: re.Match[str]) -> Finding:
     target, wanted = sizes(match[1]), sizes(match[2])
+    call = scene.innermost
     involved = scene.of_call(scene.innermost)
     first, others = involved[0], involved[1:]
     other = others[0].label if others else "the other operand"
@@ -110,7 +117,8 @@ def grown(scene: Scene, match: re.Match[str]) -> Finding:
         f"an in-place operator cannot make {first.label} larger: {text(target)} would become {text(wanted)}",
         f"The result is written into the memory of {first.label}. Broadcasting with {other} gives {text(wanted)}, "
         f"which has dimensions or sizes that {first.label} {text(target)} has no room for.",
-        (Cure("compute a new tensor instead of writing into the old one", f"{first.label} = {first.label} + …"),
+        (Cure("compute a new tensor instead of writing into the old one",
+              f"{first.label} = {call.anew(first.label)}" if call else ""),
          Cure(f"or write into a tensor that has the shape already, such as {first.label} expanded and copied",
               f"{first.label}.expand({', '.join(map(str, wanted))}).clone()")),
         (Shapes(tuple(rows)),),
