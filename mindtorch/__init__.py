@@ -25,7 +25,11 @@ from ._creation import (
     logspace as logspace, ones as ones, ones_like as ones_like, range as range, scalar_tensor as scalar_tensor,
     tensor as tensor, typed_constructor as _typed_constructor, zeros as zeros, zeros_like as zeros_like,
 )  # fmt: skip
-from ._device import device as device, get_default_device as get_default_device, set_default_device as set_default_device
+from ._device import (
+    device as device,
+    get_default_device as get_default_device,
+    set_default_device as set_default_device,
+)
 from ._dispatch.observers import observe as observe, subscribe as subscribe
 from ._dispatch.pipeline import pipeline as pipeline
 from ._dispatch.schemas import registry as registry

@@ -1,4 +1,6 @@
-"""``python -m mindtorch run script.py [args]`` runs a PyTorch program on mindtorch; ``python -m mindtorch tour`` opens the tour."""
+"""``python -m mindtorch run script.py [args]`` runs a PyTorch program on mindtorch; ``python -m mindtorch tour`` opens
+the tour.
+"""
 from __future__ import annotations
 
 import argparse
@@ -24,8 +26,10 @@ def tour(html: str | None) -> int:
     """Open the tour in JupyterLab, or execute it to an HTML file."""
     notebook = NOTEBOOKS / "01_tour.ipynb"
     if not notebook.exists():
-        print(f"the notebooks are not beside the package ({notebook}): install with 'pip install -e .' from the repository",
-              file=sys.stderr)
+        print(
+            f"the notebooks are not beside the package ({notebook}): install with 'pip install -e .' from the repository",
+            file=sys.stderr,
+        )
         return 1
     if html is None:
         return subprocess.call([sys.executable, "-m", "jupyterlab", str(notebook)])
@@ -41,7 +45,9 @@ def main() -> int:
     runner.add_argument("script")
     runner.add_argument("arguments", nargs=argparse.REMAINDER)
     guide = commands.add_parser("tour", help="open the tour notebook in JupyterLab")
-    guide.add_argument("--html", metavar="FILE", help="execute it to an HTML file instead (for machines without a screen)")
+    guide.add_argument(
+        "--html", metavar="FILE", help="execute it to an HTML file instead (for machines without a screen)"
+    )
     options = parser.parse_args()
     if options.command == "run":
         run(options.script, options.arguments)

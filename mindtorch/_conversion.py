@@ -90,7 +90,9 @@ def _to_dtype(dtype: DType) -> Callable[..., Tensor]:
 
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The tensor's legacy type name, or the tensor converted to a dtype or to a type of that name (``torch.Tensor.type``)."""
+    """The tensor's legacy type name, or the tensor converted to a dtype or to a type of that name
+    (``torch.Tensor.type``).
+    """
     if dtype is None:
         name = next(legacy for legacy, found in LEGACY_TYPES.items() if found is self._dtype)
         return f"torch.{name}" if self._device.type == "cpu" else f"torch.{self._device.type}.{name}"
@@ -100,7 +102,9 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = found
     elif not isinstance(dtype, DType):
-        dtype = {"bool": DTYPES["bool"], "int": DTYPES["int64"], "float": DTYPES["float32"]}.get(getattr(dtype, "__name__", ""))
+        dtype = {"bool": DTYPES["bool"], "int": DTYPES["int64"], "float": DTYPES["float32"]}.get(
+            getattr(dtype, "__name__", "")
+        )
         if dtype is None:
             raise TypeError("type(): argument 'dtype' must be a dtype, a type name or a Python number type")
     return self.to(dtype)  # type: ignore[attr-defined]

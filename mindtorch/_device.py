@@ -36,10 +36,14 @@ class device:
             raise RuntimeError(f"Invalid device string: '{type}'")
         if match.group(2) is not None:
             if index is not None:
-                raise RuntimeError(f"type (string) must not include an index because index was passed explicitly: {type}")
+                raise RuntimeError(
+                    f"type (string) must not include an index because index was passed explicitly: {type}"
+                )
             index = int(match.group(2))
         if match.group(1) not in KINDS:
-            raise RuntimeError(f"Expected one of {', '.join(KINDS)} device type at start of device string: {match.group(1)}")
+            raise RuntimeError(
+                f"Expected one of {', '.join(KINDS)} device type at start of device string: {match.group(1)}"
+            )
         if index is not None and index < 0:
             raise RuntimeError(f"Device index must not be negative, got {index}")
         object.__setattr__(self, "type", match.group(1))
@@ -49,7 +53,9 @@ class device:
         raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
 
     def __repr__(self) -> str:
-        return f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        return (
+            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
+        )
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"

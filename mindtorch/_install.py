@@ -45,7 +45,9 @@ def install_as_torch() -> None:
     """
     loaded = sys.modules.get("torch")
     if loaded is not None and loaded.__name__ != "mindtorch":
-        raise RuntimeError("install_as_torch(): PyTorch has been imported already; call this before anything imports torch")
+        raise RuntimeError(
+            "install_as_torch(): PyTorch has been imported already; call this before anything imports torch"
+        )
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 
@@ -54,5 +56,7 @@ def uninstall_as_torch() -> None:
     """Undo ``install_as_torch``."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
-    for name in [n for n, m in sys.modules.items() if n.partition(".")[0] == "torch" and m.__name__.startswith("mindtorch")]:
+    for name in [
+        n for n, m in sys.modules.items() if n.partition(".")[0] == "torch" and m.__name__.startswith("mindtorch")
+    ]:
         del sys.modules[name]

@@ -54,9 +54,9 @@ device_memory: dict[str, Callable[[int, _device.device], DeviceMemory]] = {}
 class UntypedStorage:
     """A number of bytes on a device, PyTorch's ``torch.UntypedStorage``.
 
-    A CPU storage owns host memory (``_bytes``, a flat uint8 array), an NPU storage device memory (``_memory``) and nothing
-    on the host, a meta storage has a size and no data.
-    ``aliases`` holds weak references to the tensors that see this storage.
+    A CPU storage owns host memory (``_bytes``, a flat uint8 array), an NPU storage device memory (``_memory``) and
+    nothing on the host, a meta storage has a size and no data. ``aliases`` holds weak references to the tensors that
+    see this storage.
     """
 
     device = _device.CPU
@@ -155,7 +155,9 @@ class UntypedStorage:
         if self._memory is not None:
             self._memory.copy_from(source._host_bytes() if source._memory is None else source._memory, self._nbytes)
         else:
-            self._host_bytes()[:] = source._host_bytes() if source._memory is None else source._memory.read(self._nbytes)
+            self._host_bytes()[:] = (
+                source._host_bytes() if source._memory is None else source._memory.read(self._nbytes)
+            )
         return self
 
     def cpu(self) -> UntypedStorage:

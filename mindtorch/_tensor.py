@@ -138,7 +138,9 @@ class Tensor(metaclass=_TensorType):
         if not -span <= dim < span:
             if not span:
                 raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-            raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+            raise IndexError(
+                f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})"
+            )
         return shape[dim]
 
     def numel(self) -> int:
@@ -255,8 +257,8 @@ class Tensor(metaclass=_TensorType):
         return self._device.type == "cpu" and self.untyped_storage().is_pinned()
 
     def record_stream(self, stream: Any) -> None:
-        """Say that a stream uses this tensor's memory, which was allocated on another: it is not reused before that stream
-        has done with it (``torch.Tensor.record_stream``).
+        """Say that a stream uses this tensor's memory, which was allocated on another: it is not reused before that
+        stream has done with it (``torch.Tensor.record_stream``).
 
         Raises:
             RuntimeError: if the tensor is not on an NPU.
@@ -326,8 +328,8 @@ class Tensor(metaclass=_TensorType):
         return out
 
     def _lane_view(self, array: np.ndarray, offset: int, stride: Ints | None = None) -> Tensor:
-        """The fast lane of views: of this CPU tensor, with ``array``, a part of its array at ``offset``, contiguous or of
-        that stride.
+        """The fast lane of views: of this CPU tensor, with ``array``, a part of its array at ``offset``, contiguous or
+        of that stride.
         """
         out = new(Tensor)
         out._array, out._dtype, out._offset = array, self._dtype, offset
@@ -585,7 +587,9 @@ class Tensor(metaclass=_TensorType):
         """
         if not force:
             if self._keys & AUTOGRAD:
-                raise RuntimeError("Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead.")
+                raise RuntimeError(
+                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
+                )
             if self._device.type != "cpu":
                 raise TypeError(f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy "
                                 "the tensor to host memory first.")

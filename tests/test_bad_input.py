@@ -135,7 +135,9 @@ def test_the_exception_is_pytorchs_and_says_why(name):
     theirs, ours = raised(do, torch), raised(do, mindtorch)
     assert theirs is not None, "PyTorch accepts this"
     assert ours is not None, f"accepted, but PyTorch raises {type(theirs).__name__}: {theirs}"
-    assert type(ours).__name__ == type(theirs).__name__ or isinstance(ours, type(theirs)), f"{ours!r} instead of {theirs!r}"
+    assert type(ours).__name__ == type(theirs).__name__ or isinstance(ours, type(theirs)), (
+        f"{ours!r} instead of {theirs!r}"
+    )
     for word in words:
         assert word.lower() in str(ours).lower(), f"{ours} does not say {word!r}; PyTorch says: {theirs}"
     assert str(ours).strip()

@@ -36,7 +36,8 @@ def test_tensor_of_nested_numbers_is_pytorchs_or_raises_as_it_does(data):
         with pytest.raises(type(error)):
             mindtorch.tensor(data)
         return
-    if not theirs.numel() and is_ragged(data):  # PyTorch drops in silence what comes after an empty list, as in [[], [1]]
+    # PyTorch drops in silence what comes after an empty list, as in [[], [1]]
+    if not theirs.numel() and is_ragged(data):
         with pytest.raises((ValueError, TypeError), match="sequence"):
             mindtorch.tensor(data)
         return
@@ -182,7 +183,9 @@ def test_a_program_that_imports_torch_runs_on_mindtorch(tmp_path):
         "try:\n    import torch.no_such_module\nexcept ImportError as error:\n    print(error)\n"
         "try:\n    torch.no_such_name\nexcept AttributeError as error:\n    print(error)\n"
     )
-    run = subprocess.run([sys.executable, "-m", "mindtorch", "run", str(script), "a", "--b"], capture_output=True, text=True)
+    run = subprocess.run(
+        [sys.executable, "-m", "mindtorch", "run", str(script), "a", "--b"], capture_output=True, text=True
+    )
     assert run.returncode == 0, run.stderr
     lines = run.stdout.splitlines()
     assert lines[0] == "torch.Size([1, 3]) ['a', '--b']"

@@ -1,4 +1,5 @@
-"""What the README's test command finds where PyTorch and a browser are not installed: tests, or reasons to skip them."""
+"""What the README's test command finds where PyTorch and a browser are not installed: tests, or reasons to skip them.
+"""
 from __future__ import annotations
 
 import subprocess

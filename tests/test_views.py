@@ -85,7 +85,9 @@ def test_assigning_parts_writes_into_the_complex_numbers() -> None:
     both(assign, tensor_of((2,), torch.complex64))
 
 
-@table({name: name for name in ("select", "slice", "squeeze", "unsqueeze", "t", "permute", "expand", "diagonal", "view")})
+@table(
+    {name: name for name in ("select", "slice", "squeeze", "unsqueeze", "t", "permute", "expand", "diagonal", "view")}
+)
 def test_copies_of_views_are_contiguous_and_apart(case: str) -> None:
     args = {"select": (0, 1), "slice": (0, 1, 3), "squeeze": (0,), "unsqueeze": (1,), "t": (), "permute": ((1, 0),),
             "expand": ((2, 3, 4),), "diagonal": (1,), "view": ((2, 6),)}[case]
@@ -350,7 +352,9 @@ def test_outputs_have_pytorchs_strides_whatever_the_layout(case: Call, x: torch.
 @given(x=layouts(), data=st.data())
 def test_views_of_odd_layouts(x: torch.Tensor, data: st.DataObject) -> None:
     """Where a view is possible is PyTorch's decision, and so are its strides."""
-    sizes = data.draw(st.sampled_from([(-1,), (x.numel(),), (1, *x.shape), (*x.shape, 1), tuple(x.shape[::-1]), (2, -1)]))
+    sizes = data.draw(
+        st.sampled_from([(-1,), (x.numel(),), (1, *x.shape), (*x.shape, 1), tuple(x.shape[::-1]), (2, -1)])
+    )
     both(lambda t, x: x.view(sizes), x)
     both(lambda t, x: x.reshape(sizes), x)
     both(lambda t, x: (x.squeeze(), x.unsqueeze(0), x.contiguous(), x.expand(2, *x.shape)), x)

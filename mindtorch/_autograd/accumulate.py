@@ -67,7 +67,8 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
 
 
 def accumulate(variable: Any, grads: list[Any]) -> None:
-    """Add the gradient in a list, from which it is taken, to a leaf's ``grad``, and run the hooks that wait for that."""
+    """Add the gradient in a list, from which it is taken, to a leaf's ``grad``, and run the hooks that wait for that.
+    """
     if variable._keys & AUTOGRAD:
         gradient = grads.pop()
         if gradient is not None:
@@ -91,8 +92,8 @@ def accumulate(variable: Any, grads: list[Any]) -> None:
 def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
     """The ``.grad`` of a leaf that had none.
 
-    The gradient itself is taken if nobody else refers to it (``alone``) nor to its memory, and its strides are those that
-    a gradient should have: the leaf's if that is dense, contiguous otherwise.
+    The gradient itself is taken if nobody else refers to it (``alone``) nor to its memory, and its strides are those
+    that a gradient should have: the leaf's if that is dense, contiguous otherwise.
     """
     if alone and not local.grad_enabled and (gradient._cell is None or memory_is_own(gradient)) and (
             not (gradient._keys | variable._keys) & STRIDED or _has_strides_for(gradient, variable)):
@@ -118,8 +119,8 @@ def memory_is_own(tensor: Any) -> bool:
 
 
 def _has_strides_for(gradient: Any, variable: Any) -> bool:
-    """Whether a gradient's strides are the leaf's, if that is dense, but for those of dimensions of size 1, which may be
-    any but 0; for another leaf, whether it is contiguous (ATen's ``obeys_layout_contract``).
+    """Whether a gradient's strides are the leaf's, if that is dense, but for those of dimensions of size 1, which may
+    be any but 0; for another leaf, whether it is contiguous (ATen's ``obeys_layout_contract``).
     """
     if not variable._is_dense():
         return gradient.is_contiguous()
@@ -156,7 +157,9 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
 
 
 def may_take_more(gradient: Any) -> bool:
-    """Whether another gradient may be added in place to one that nobody else refers to: its memory is its own, and dense."""
+    """Whether another gradient may be added in place to one that nobody else refers to: its memory is its own, and
+    dense.
+    """
     if gradient._base is not None or gradient._keys & STRIDED and not gradient._is_dense():
         return False
     cell = gradient._cell

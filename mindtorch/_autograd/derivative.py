@@ -56,7 +56,9 @@ class Row:
 NOT_DIFFERENTIABLE = Row({})
 
 
-def derivative(names: str, node: str | None = None, outputs: tuple[int, ...] | None = None, /, **formulas: Formula) -> None:
+def derivative(
+    names: str, node: str | None = None, outputs: tuple[int, ...] | None = None, /, **formulas: Formula
+) -> None:
     """Give operators (names separated by spaces) their derivative. ``node`` is the graph node's name; by default
     ``mul.Tensor`` makes a ``MulBackward0``. ``outputs`` are those that are differentiable; by default, all that
     are floating point or complex.
@@ -80,16 +82,17 @@ def node_name(op: Operator) -> str:
 class Plan:
     """What to keep and what to compute, given which inputs require grad.
 
-    A formula finds what it needs in a list: the gradient of the first output, the kept values in the order of ``names``,
-    last the list of all gradients. ``only`` is the one formula there is, if it takes just that without the last (and no
-    list of tensors). ``template`` holds the kept values that do not depend on the call.
+    A formula finds what it needs in a list: the gradient of the first output, the kept values in the order of
+    ``names``, last the list of all gradients. ``only`` is the one formula there is, if it takes just that without the
+    last (and no list of tensors). ``template`` holds the kept values that do not depend on the call.
     """
 
     __slots__ = ("mask", "formulas", "only", "names", "template", "input_saves", "output_saves", "keeps_tensors", "keeps_first")
 
     def __init__(self, mask: int) -> None:
         self.mask = mask
-        self.formulas: list[tuple[Any, Formula, Callable[[list[Any]], Any]]] = []  # (where results go, formula, what it needs)
+        # (where results go, formula, what it needs)
+        self.formulas: list[tuple[Any, Formula, Callable[[list[Any]], Any]]] = []
         self.only: tuple[int, Formula] | None = None
         self.names: list[str] = []
         self.template: list[Any] = []

@@ -232,7 +232,9 @@ def fit(gradient: Any, output: tuple[Any, Any, Any], source: Node, position: int
         gradient = registry["real"].call(gradient)
     if gradient.shape != shape:
         if not can_expand(shape, gradient.shape):
-            raise _invalid(source, position, f"got {list(gradient.shape)} but expected shape compatible with {list(shape)}")
+            raise _invalid(
+                source, position, f"got {list(gradient.shape)} but expected shape compatible with {list(shape)}"
+            )
         gradient = reduce_grad(gradient, shape)
     if gradient._dtype is not dtype:
         if gradient._dtype.is_complex and not dtype.is_complex:
@@ -263,7 +265,11 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         RuntimeError: if a tensor has no graph, the graph was freed, or a gradient is needed and not given.
     """
     keep_graph = create_graph if retain_graph is None else retain_graph
-    if grad_tensors is grad_variables is inputs is None and tensors.__class__ in TENSOR_TYPES and tensors._keys & AUTOGRAD:
+    if (
+        grad_tensors is grad_variables is inputs is None
+        and tensors.__class__ in TENSOR_TYPES
+        and tensors._keys & AUTOGRAD
+    ):
         gradient, edge = _one(tensors), tensors._grad_edge()
         if edge is not None:
             execute((edge,), (gradient,), keep_graph, create_graph)
@@ -280,7 +286,9 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
         if not wanted:
             raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
     roots, gradients = _roots(tensors, grad_tensors)
-    execute(roots, gradients, keep_graph, create_graph, None if wanted is None else [_input_edge(t, True) for t in wanted])
+    execute(
+        roots, gradients, keep_graph, create_graph, None if wanted is None else [_input_edge(t, True) for t in wanted]
+    )
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
@@ -327,7 +335,9 @@ def _run_batch(run: Any, grad_outputs: Any, keep_graph: bool) -> list[Any]:
     batches = _as_tuple(grad_outputs, "grad")
     size = next(len(b) for b in batches if b is not None)
     rows = [run([None if b is None else b[i] for b in batches], keep_graph or i < size - 1) for i in range(size)]
-    return [None if column[0] is None else registry["stack"].call(list(column), 0) for column in zip(*rows, strict=True)]
+    return [
+        None if column[0] is None else registry["stack"].call(list(column), 0) for column in zip(*rows, strict=True)
+    ]
 
 
 def _as_tuple(value: Any, function: str) -> tuple[Any, ...]:

@@ -19,7 +19,8 @@ from .saved import FREED, SavedTensor, attached, save
 
 
 class FunctionCtx:
-    """What ``forward`` and ``backward`` of a Function are given as ``ctx``: a place for attributes, and these methods."""
+    """What ``forward`` and ``backward`` of a Function are given as ``ctx``: a place for attributes, and these methods.
+    """
 
     to_save: tuple[Any, ...] | None = None
     dirty_tensors: tuple[Any, ...] | None = None
@@ -48,7 +49,9 @@ class FunctionCtx:
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """The node of a Function's call, which is its ``ctx``, too. Each Function has a class of its own, ``<Name>Backward``."""
+    """The node of a Function's call, which is its ``ctx``, too. Each Function has a class of its own,
+    ``<Name>Backward``.
+    """
 
     _forward_cls: type[Function]
     _keeps_dtype = True
@@ -170,7 +173,9 @@ class BackwardCFunction(Node, FunctionCtx):
             if outputs[number]._grad_fn is self:
                 outputs[number]._output_nr = number
             done[id(output)] = outputs[number]
-        self._outputs = tuple((tuple(t.shape), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None for t in outputs)
+        self._outputs = tuple(
+            (tuple(t.shape), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None for t in outputs
+        )
         if sum(t.__class__ in TENSOR_TYPES and bool(t._keys & AUTOGRAD) for t in outputs) > 1:
             for output in outputs:
                 if output.__class__ in TENSOR_TYPES and output._base is not None:
@@ -257,8 +262,8 @@ class FunctionMeta(type):
 class Function(FunctionCtx, metaclass=FunctionMeta):
     """The base of operators with a derivative of one's own (``torch.autograd.Function``).
 
-    A subclass defines the static methods ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)``, or ``forward(*args)``
-    with ``setup_context(ctx, inputs, output)``; it is called as ``Subclass.apply(*args)``.
+    A subclass defines the static methods ``forward(ctx, *args)`` and ``backward(ctx, *grad_outputs)``, or
+    ``forward(*args)`` with ``setup_context(ctx, inputs, output)``; it is called as ``Subclass.apply(*args)``.
     """
 
     clear_saved_tensors_on_access = False

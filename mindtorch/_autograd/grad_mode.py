@@ -156,7 +156,9 @@ class inference_mode(_Mode):
 def _tensors(args: tuple[Any, ...]) -> list[Any]:
     flat: list[Any] = []
     for arg in args:
-        flat.extend(item for item in (arg if isinstance(arg, (list, tuple)) else (arg,)) if item.__class__ in TENSOR_TYPES)
+        flat.extend(
+            item for item in (arg if isinstance(arg, (list, tuple)) else (arg,)) if item.__class__ in TENSOR_TYPES
+        )
     return flat
 
 

@@ -20,8 +20,8 @@ class HookDict(dict[int, Any]):
 class RemovableHandle:
     """What registering a hook returns: ``remove()`` takes the hook away, and so does leaving a with block.
 
-    Mirrors ``torch.utils.hooks.RemovableHandle``; the hook, if given, is added. ``extra_dict`` is a dictionary, or a list
-    of some, in which the handle's id is removed as well.
+    Mirrors ``torch.utils.hooks.RemovableHandle``; the hook, if given, is added. ``extra_dict`` is a dictionary, or a
+    list of some, in which the handle's id is removed as well.
     """
 
     next_id = 0

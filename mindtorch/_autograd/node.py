@@ -155,7 +155,9 @@ class Node:
 
 
 class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor is computed: a node and the number of its output (``autograd.graph.GradientEdge``)."""
+    """Where the gradient of a tensor is computed: a node and the number of its output
+    (``autograd.graph.GradientEdge``).
+    """
 
     node: Node
     output_nr: int

@@ -24,8 +24,8 @@ class Saved:
     """A tensor kept for backward.
 
     ``output_nr`` says which output of the node it is; None stands for an input. An output is kept as a twin outside the
-    graph, since the node must not refer to the tensor that refers to it. ``packed`` is there instead of ``tensor`` where
-    hooks were used.
+    graph, since the node must not refer to the tensor that refers to it. ``packed`` is there instead of ``tensor``
+    where hooks were used.
     """
 
     __slots__ = ("tensor", "version", "output_nr", "packed")
@@ -74,7 +74,8 @@ class Saved:
 
 
 def modified(tensor: Any, version: int, node: Any, output_nr: int | None = None) -> RuntimeError:
-    """PyTorch's error for a tensor kept by ``node`` at a version, as its output or as an input, that was written since."""
+    """PyTorch's error for a tensor kept by ``node`` at a version, as its output or as an input, that was written since.
+    """
     origin = ""
     if output_nr is not None:
         origin = f", which is output {output_nr} of {node.forward_name()},"

@@ -14,8 +14,8 @@ for _family in (core, activation, distance, einsum, factorizations, fft, histogr
 
 
 def find(op: Operator, backend: int) -> Kernel | None:
-    """A composite's function is its kernel on every backend; an ``out=`` form, which has a row of its own where it draws
-    random numbers into ``out``, keeps autograd's check.
+    """A composite's function is its kernel on every backend; an ``out=`` form, which has a row of its own where it
+    draws random numbers into ``out``, keeps autograd's check.
     """
     row = ROWS.get(op.name)
     return None if row is None else Kernel(row, row, composite=not op.is_out)

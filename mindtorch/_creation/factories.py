@@ -36,7 +36,9 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
         size = tuple(size[0])
     for n in size:
         if n.__class__ is not int and not (isinstance(n, (int, np.integer, Tensor)) and not isinstance(n, bool)):
-            raise TypeError(f"{function}(): argument 'size' must be tuple of ints, but found element of type {type(n).__name__}")
+            raise TypeError(
+                f"{function}(): argument 'size' must be tuple of ints, but found element of type {type(n).__name__}"
+            )
     return tuple([int(n) for n in size])
 
 
@@ -60,7 +62,9 @@ def dtype_for(dtype: DType | None, out: Tensor | None) -> DType | None:
     if out is None:
         return dtype
     if dtype is not None and dtype is not out._dtype:
-        raise RuntimeError(f"dtype {NAMES[dtype.name]} does not match dtype of out parameter ({NAMES[out._dtype.name]})")
+        raise RuntimeError(
+            f"dtype {NAMES[dtype.name]} does not match dtype of out parameter ({NAMES[out._dtype.name]})"
+        )
     return out._dtype
 
 
@@ -87,14 +91,18 @@ def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout:
     """An uninitialised tensor with the given strides in elements (``torch.empty_strided``)."""
     where = _device.resolve_device(device)
     if len(size) != len(stride):
-        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})")
+        raise RuntimeError(
+            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
+        )
     result = call_on(_empty_strided, where.type, tuple(size), tuple(stride), dtype or get_default_dtype(), None, where)
     return finish(result, None, requires_grad, layout)
 
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                    requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """An uninitialised tensor whose dimensions lie in memory in the order ``physical_layout`` (``torch.empty_permuted``)."""
+    """An uninitialised tensor whose dimensions lie in memory in the order ``physical_layout``
+    (``torch.empty_permuted``).
+    """
     if sorted(physical_layout) != list(range(len(size))):
         raise RuntimeError(
             f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} "

@@ -55,7 +55,9 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
         out = data
     else:
         return tensor(data, dtype=dtype, device=device)
-    return to_device(out, out._device if device is None and isinstance(data, Tensor) else _device.resolve_device(device), dtype)
+    return to_device(
+        out, out._device if device is None and isinstance(data, Tensor) else _device.resolve_device(device), dtype
+    )
 
 
 def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None,
@@ -95,7 +97,9 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
-        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1")
+        raise ValueError(
+            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
+        )
     if count < 0 and (length - offset) % dtype.itemsize:
         raise ValueError(
             f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "

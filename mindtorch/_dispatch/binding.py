@@ -106,7 +106,10 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
 
 
 _PYTHON_DTYPES: dict[Any, Callable[[], DType]] = {
-    bool: lambda: bool_, int: lambda: int64, float: get_default_dtype, complex: lambda: get_default_dtype().to_complex(),
+    bool: lambda: bool_,
+    int: lambda: int64,
+    float: get_default_dtype,
+    complex: lambda: get_default_dtype().to_complex(),
 }
 
 
@@ -181,8 +184,8 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
 
 def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False,
                      out: bool = False) -> tuple[Operator, tuple[Any, ...]]:
-    """The first overload that these arguments fit, of those with an ``out=`` form if it is called for; and its canonical
-    arguments.
+    """The first overload that these arguments fit, of those with an ``out=`` form if it is called for; and its
+    canonical arguments.
 
     Raises:
         TypeError: PyTorch's, if they fit none.
@@ -285,7 +288,8 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     made from those given. Lists count as settled as long as they hold ints.
     """
     settled: dict[tuple[Any, ...], tuple[Callable[..., Any], Callable[..., Any], bool]] = {}
-    alone: dict[Any, Callable[..., Any]] = {}  # the same for one argument, as ``x.relu()`` has it: without building a key
+    # the same for one argument, as ``x.relu()`` has it: without building a key
+    alone: dict[Any, Callable[..., Any]] = {}
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs:
@@ -308,7 +312,9 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         out = kwargs.pop("out", None)
         op, canonical = resolve_overload(name, args, kwargs, method, out is not None)
         if out is not None:
-            return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"].call(*canonical, out)
+            return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"].call(
+                *canonical, out
+            )
         if given:
             has_lists = any(a.__class__ in _INT_LISTS for a in given)
             quicker = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None

@@ -89,7 +89,11 @@ def make_entry(op: Operator) -> Callable[..., Any]:
     if tensors and written.count("Tensor") == 2 and written.startswith("Tensor ") and second.startswith("Tensor "):
         return call_two
     kinds = [part.split()[0] for part in written.split(", ")[:3]]
-    if written.count("Tensor") == 3 and "n" not in op.flags and kinds in (["Tensor"] * 3, ["Tensor", "Tensor", "Tensor?"]):
+    if (
+        written.count("Tensor") == 3
+        and "n" not in op.flags
+        and kinds in (["Tensor"] * 3, ["Tensor", "Tensor", "Tensor?"])
+    ):
         return call_three
     return call_any
 

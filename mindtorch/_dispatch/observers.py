@@ -24,8 +24,8 @@ _next = itertools.count().__next__
 
 @dataclass(frozen=True, slots=True)
 class TensorMeta:
-    """What is known of a tensor without looking at its data. Strides count elements; ``version`` is the write count, and
-    ``counter`` tells which tensors share it (0 as long as nothing wrote to the memory or made a view of it).
+    """What is known of a tensor without looking at its data. Strides count elements; ``version`` is the write count,
+    and ``counter`` tells which tensors share it (0 as long as nothing wrote to the memory or made a view of it).
     """
 
     shape: tuple[int, ...]
@@ -46,8 +46,8 @@ class DispatchEvent:
     """One dispatched call. Times are in nanoseconds of ``perf_counter_ns``; ``depth`` counts enclosing calls.
 
     ``path`` names the keys looked at, the kernel's last; ``kernel`` is the function that computed and ``file``,
-    ``line`` where it stands; ``site`` is the user's file, line and function. The call came at ``called``; until ``start``
-    it was being described.
+    ``line`` where it stands; ``site`` is the user's file, line and function. The call came at ``called``; until
+    ``start`` it was being described.
     """
 
     sequence: int
@@ -76,8 +76,8 @@ class DispatchEvent:
 class ActivityEvent:
     """What happened on a device or for its sake, in nanoseconds of ``perf_counter_ns``.
 
-    ``kind`` is ``run`` or ``copy`` (by the device, in a stream), ``wait`` (of a stream for another one), ``sync`` (the host
-    waits) or ``free`` (memory whose last use has passed). ``number`` counts the operators of the stream.
+    ``kind`` is ``run`` or ``copy`` (by the device, in a stream), ``wait`` (of a stream for another one), ``sync`` (the
+    host waits) or ``free`` (memory whose last use has passed). ``number`` counts the operators of the stream.
     """
 
     kind: str
@@ -119,7 +119,9 @@ def subscribe(observer: Observer) -> Callable[[], None]:
 
 
 def subscribe_activities(observer: ActivityObserver) -> Callable[[], None]:
-    """Have ``observer(activity)`` called for what devices do, when it is known: at synchronisations. Returns what ends it."""
+    """Have ``observer(activity)`` called for what devices do, when it is known: at synchronisations. Returns what ends
+    it.
+    """
     global activity_observers
     with _lock:
         activity_observers = (*activity_observers, observer)

@@ -1,8 +1,9 @@
 """Pipeline mode: record operators now, run them later.
 
-In ``with torch.pipeline() as p:`` an operator runs its meta kernel only and returns pending tensors: their shape, dtype,
-strides and place in the graph are known, their values are not. ``p.flush()``, the end of the block, ``backward()`` and
-every look at the data run what is pending, in order. Views of pending tensors are made at once: they are metadata.
+In ``with torch.pipeline() as p:`` an operator runs its meta kernel only and returns pending tensors: their shape,
+dtype, strides and place in the graph are known, their values are not. ``p.flush()``, the end of the block,
+``backward()`` and every look at the data run what is pending, in order. Views of pending tensors are made at once: they
+are metadata.
 """
 from __future__ import annotations
 

@@ -43,7 +43,9 @@ class Kernel:
         """File and line of the origin; for a compiled function such as a NumPy ufunc, its name and 0."""
         function = inspect.unwrap(self.origin)
         code = getattr(function, "__code__", None)
-        return (code.co_filename, code.co_firstlineno) if code else (f"numpy.{getattr(function, '__name__', function)}", 0)
+        return (
+            (code.co_filename, code.co_firstlineno) if code else (f"numpy.{getattr(function, '__name__', function)}", 0)
+        )
 
 
 class Operator:
@@ -175,8 +177,8 @@ class OpRegistry:
         return name in self.operators or name in self.packets
 
     def add_finder(self, finder: Finder, first: bool = False) -> None:
-        """Have kernels that nobody registered by hand looked for by ``finder(op, backend)``, after or before the finders
-        that there are; the first find counts.
+        """Have kernels that nobody registered by hand looked for by ``finder(op, backend)``, after or before the
+        finders that there are; the first find counts.
         """
         self._finders.insert(0 if first else len(self._finders), finder)
 
@@ -187,7 +189,9 @@ class OpRegistry:
                 return kernel
         return None if self.fallback is None else self.fallback(op, backend)
 
-    def register(self, name: str, device: str, fn: Callable[..., Any], meta: Callable[..., Any] | None = None) -> Operator:
+    def register(
+        self, name: str, device: str, fn: Callable[..., Any], meta: Callable[..., Any] | None = None
+    ) -> Operator:
         """Register ``fn`` (tensors in, tensors out) as the kernel of ``name`` on ``device``.
 
         ``device`` is 'cpu', 'meta', 'npu', or 'composite' for a function written in operators, which then runs
@@ -198,7 +202,9 @@ class OpRegistry:
             ValueError: for an unknown device.
         """
         if device != "composite" and device not in BACKEND_OF_DEVICE:
-            raise ValueError(f"register(): unknown device '{device}', expected one of {[*BACKEND_OF_DEVICE, 'composite']}")
+            raise ValueError(
+                f"register(): unknown device '{device}', expected one of {[*BACKEND_OF_DEVICE, 'composite']}"
+            )
         op = self[name] if name in self else self.define(_schema_of(name, fn))
         backends = (1, 2, 4) if device == "composite" else (BACKEND_OF_DEVICE[device],)
         for backend in backends:

@@ -11,7 +11,9 @@ from typing import Any
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
 _LITERALS: dict[str, Any] = {"None": None, "True": True, "False": False, "[]": (), "inf": float("inf"),
                              "contiguous_format": None, "Mean": 1, "Sum": 2}
-_TYPE = re.compile(r"(?P<base>[A-Za-z]+)(?P<alias>\([a-z*]!?[^)]*\))?(?P<inner>\?)?(?P<list>\[(?P<size>\d*)\])?(?P<optional>\?)?\Z")
+_TYPE = re.compile(
+    r"(?P<base>[A-Za-z]+)(?P<alias>\([a-z*]!?[^)]*\))?(?P<inner>\?)?(?P<list>\[(?P<size>\d*)\])?(?P<optional>\?)?\Z"
+)
 
 
 @dataclass(frozen=True)

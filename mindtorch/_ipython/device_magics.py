@@ -22,8 +22,12 @@ class DeviceMagics(MagicGroup):
     @with_help
     @line_cell_magic
     @magic_arguments()
-    @argument("--save", metavar="FILE", help="also write a Chrome trace to this file, for chrome://tracing or Perfetto; "
-                                             "before a statement: --save=FILE")
+    @argument(
+        "--save",
+        metavar="FILE",
+        help="also write a Chrome trace to this file, for chrome://tracing or Perfetto; "
+        "before a statement: --save=FILE",
+    )
     def timeline(self, line: str, cell: str | None = None) -> Any:
         """Run a cell or statement, and show when the host and every stream did what."""
         options, code = self._code(self.timeline, line, cell)

@@ -29,7 +29,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Count a write to a tensor, or to several, that autograd could not see. Tensors made in inference mode count none."""
+    """Count a write to a tensor, or to several, that autograd could not see. Tensors made in inference mode count none.
+    """
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not t._keys & INFERENCE:
             t._bump()
@@ -108,7 +109,9 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
 
         return hook
 
-    return _Handles([tensor.register_hook(hook_of(i)) for i, tensor in enumerate(tensors) if nodes or tensor.requires_grad])
+    return _Handles(
+        [tensor.register_hook(hook_of(i)) for i, tensor in enumerate(tensors) if nodes or tensor.requires_grad]
+    )
 
 
 class _Handles:

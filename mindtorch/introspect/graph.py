@@ -34,8 +34,8 @@ class NodeFacts:
     """A node: ``identity`` tells it from others; ``variable`` names the leaf of an AccumulateGrad.
 
     ``shapes`` and ``dtypes`` are those of the forward outputs, whose gradients come in, ``outputs`` their
-    names, in the outputs' order; ``has_grad`` tells of a leaf, or of an output with a name (``retain_grad``), that it has
-    a gradient; ``edges`` holds (identity of the next node, its output number) for each differentiable input, None
+    names, in the outputs' order; ``has_grad`` tells of a leaf, or of an output with a name (``retain_grad``), that it
+    has a gradient; ``edges`` holds (identity of the next node, its output number) for each differentiable input, None
     where no gradient is needed.
     """
 

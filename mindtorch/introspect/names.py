@@ -13,9 +13,9 @@ MAX_KEY = 80  #: characters of a dictionary's key
 def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
     """Every tensor that a namespace reaches by a short name, with that name.
 
-    Variables come first, then ``model.0.weight`` of modules, ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, also of
-    modules in them; then ``Out[3]``, which keeps alive what a cell displayed.
-    IPython's own variables, which begin with an underscore, are left out.
+    Variables come first, then ``model.0.weight`` of modules, ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, also
+    of modules in them; then ``Out[3]``, which keeps alive what a cell displayed. IPython's own variables, which begin
+    with an underscore, are left out.
     """
     visible = _visible(namespace)
     seen: set[int] = set()

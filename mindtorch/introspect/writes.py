@@ -87,8 +87,8 @@ def writes_to(tensor: Any, after: int) -> list[Write]:
 
 
 def suspected_writes(tensor: Any, named: Mapping[str, Any], codes: Iterable[CodeType]) -> list[Write]:
-    """Lines of functions, and, if one is of a notebook, of its cells, that write in place to something that now shares a
-    tensor's version counter. What names meant when the lines ran is not known.
+    """Lines of functions, and, if one is of a notebook, of its cells, that write in place to something that now shares
+    a tensor's version counter. What names meant when the lines ran is not known.
     """
     ours = {name for name, other in named.items() if other._cell is not None and other._cell is tensor._cell}
     spans = {code.co_filename: _span(code) for code in codes}

@@ -76,7 +76,9 @@ def _summary(facts: TensorFacts) -> Markup:
 
 def _stressed(part: str) -> Markup:
     """A part of the summary, as loud as what it says."""
-    return tag("span", part, class_="mt-alert" if part.startswith("⚠") else "mt-fact" if part.startswith(FACTS) else None)
+    return tag(
+        "span", part, class_="mt-alert" if part.startswith("⚠") else "mt-fact" if part.startswith(FACTS) else None
+    )
 
 
 def _said(facts: TensorFacts) -> list[str]:

@@ -30,7 +30,10 @@ def test_values_gradients_names_and_edges(t):
     x = t.tensor([1.0, 2.0], requires_grad=True)
     y = cube(t).apply(x, 2)
     assert y.tolist() == [2.0, 16.0] and y.grad_fn.name() == "CubeBackward"
-    assert y.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad" and len(y.grad_fn.next_functions) == 1
+    assert (
+        y.grad_fn.next_functions[0][0].name() == "torch::autograd::AccumulateGrad"
+        and len(y.grad_fn.next_functions) == 1
+    )
     assert y.grad_fn.needs_input_grad == (True, False) and y.grad_fn.scale == 2
     y.sum().backward()
     assert x.grad.tolist() == [6.0, 24.0]
@@ -168,12 +171,17 @@ def test_wrong_numbers_and_kinds_of_gradients_are_refused(t):
         return Wrong
 
     x = t.ones(2, requires_grad=True)
-    for result, words in [(lambda g: g, "incorrect number of gradients"), (lambda g: (g, g), "different than None at position 2")]:
+    for result, words in [
+        (lambda g: g, "incorrect number of gradients"),
+        (lambda g: (g, g), "different than None at position 2"),
+    ]:
         with pytest.raises(RuntimeError, match=words):
             returning(result).apply(x, 2).sum().backward()
     returning(lambda g: (g, None, None)).apply(x, 2).sum().backward()
     with pytest.raises(NotImplementedError):
-        type("NoBackward", (t.autograd.Function,), {"forward": staticmethod(lambda ctx, x: x * 1)}).apply(x).sum().backward()
+        type("NoBackward", (t.autograd.Function,), {"forward": staticmethod(lambda ctx, x: x * 1)}).apply(
+            x
+        ).sum().backward()
 
 
 @BOTH

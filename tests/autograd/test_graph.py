@@ -105,7 +105,9 @@ def test_hooks_run_in_pytorchs_order_and_may_replace(t):
     y.register_hook(lambda g: log.append(("tensor", g.item())) or g * 10)
     y.retain_grad()
     y.grad_fn.register_prehook(lambda gs: log.append(("pre", gs[0].item())))
-    y.grad_fn.register_hook(lambda gi, go: log.append(("post", go[0].item(), [None if g is None else g.item() for g in gi])))
+    y.grad_fn.register_hook(
+        lambda gi, go: log.append(("post", go[0].item(), [None if g is None else g.item() for g in gi]))
+    )
     x.register_hook(lambda g: log.append(("leaf", g.item())))
     x.register_post_accumulate_grad_hook(lambda leaf: log.append(("accumulated", leaf.grad.item())))
     removed = y.register_hook(lambda g: log.append("never"))
@@ -264,5 +266,8 @@ def test_modifying_a_saved_tensor_is_pytorchs_error(t):
     y.add_(1)
     with pytest.raises(RuntimeError) as error:
         z.sum().backward()
-    for words in ("modified by an inplace operation: [torch.FloatTensor [2]]", "is at version 1; expected version 0 instead"):
+    for words in (
+        "modified by an inplace operation: [torch.FloatTensor [2]]",
+        "is at version 1; expected version 0 instead",
+    ):
         assert words in str(error.value)

@@ -51,8 +51,8 @@ def import_seconds(module: str) -> float:
 
 
 def npu_rows(mindtorch: Any, seconds: float) -> Iterator[tuple[str, float, float, float]]:
-    """The simulated NPU beside limits of its own: an enqueued add beside 100 us of the caller's time, and a training step
-    beside the CPU's.
+    """The simulated NPU beside limits of its own: an enqueued add beside 100 us of the caller's time, and a training
+    step beside the CPU's.
     """
     enqueue, synchronize = add(mindtorch, device="npu"), mindtorch.npu.synchronize
     times = []
@@ -103,7 +103,9 @@ def main() -> int:
     for name, program, limit in PROGRAMS:
         if not options.names or any(part in name for part in options.names):
             row(name, *compare(program(mindtorch), program(torch), options.seconds), limit)
-    for name, ours, theirs, limit in npu_rows(mindtorch, options.seconds) if not options.names or "npu" in options.names else ():
+    for name, ours, theirs, limit in (
+        npu_rows(mindtorch, options.seconds) if not options.names or "npu" in options.names else ()
+    ):
         row(name, ours, theirs, limit)
     if exceeded:
         print("over the limit:", ", ".join(exceeded))

@@ -100,7 +100,9 @@ def test_a_failure_names_operator_and_line_clears_the_queue_and_invalidates(inpu
         good = inputs[0] + 1
         bad = torch.fails(good)
         later = bad + 1
-        with pytest.raises(RuntimeError, match=r"aten::fails, recorded at .*test_pipeline.py:\d+ in .*ZeroDivisionError"):
+        with pytest.raises(
+            RuntimeError, match=r"aten::fails, recorded at .*test_pipeline.py:\d+ in .*ZeroDivisionError"
+        ):
             p.flush()
         assert len(p) == 0
     assert good.tolist() == [[1, 2, 3], [4, 5, 6]]

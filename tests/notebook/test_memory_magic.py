@@ -216,7 +216,10 @@ def test_what_a_failed_operator_and_those_after_it_should_have_written_is_invali
         assert "⚠ invalid" in viz.tensor_card(tensor) and "aclnnExp failed" in viz.tensor_card(tensor)
         assert introspect.cells(tensor, [(0,)])[0].value is None
     for tensor, value in ((x, 1), (before, 2), (other, 4)):
-        assert introspect.tensor_facts(tensor).pending is None and introspect.tensor_facts(tensor).statistics.maximum == value
+        assert (
+            introspect.tensor_facts(tensor).pending is None
+            and introspect.tensor_facts(tensor).statistics.maximum == value
+        )
     failed.fill_(5)
     torch.npu.synchronize()
     assert introspect.tensor_facts(failed).statistics.minimum == 5 and "all 5" in viz.tensor_card(failed)

@@ -25,7 +25,10 @@ TYPED = {
     "widgets.stride_explorer(x.t())": ["as_strided(size=(3, 2), stride=(1, 3), storage_offset=0)"],
     "widgets.broadcast_explorer((3, 1), (4,))": ["(3, 1) with (4,) broadcasts to (3, 4)"],
     "widgets.backward_stepper((w * w).sum())": ["step 0 of 3"],
-    "m = widgets.TrainingMonitor()\nfor i in widgets.progress(range(9)): m.record(i, loss=i)\nm": ["9/9 (100%)", "loss 8"],
+    "m = widgets.TrainingMonitor()\nfor i in widgets.progress(range(9)): m.record(i, loss=i)\nm": [
+        "9/9 (100%)",
+        "loss 8",
+    ],
 }
 
 

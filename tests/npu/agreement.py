@@ -1,7 +1,7 @@
 """The samples of PyTorch's operator database on the (simulated) NPU: `python -m tests.npu.agreement [entry ...]`.
 
-Per entry: values, dtype, shape, stride, aliasing and gradients of the function and its in-place variant, and which ACLNN
-operators computed them or which ATen operators fell back to the CPU.
+Per entry: values, dtype, shape, stride, aliasing and gradients of the function and its in-place variant, and which
+ACLNN operators computed them or which ATen operators fell back to the CPU.
 """
 from __future__ import annotations
 
@@ -84,8 +84,11 @@ def main() -> int:
             if result.status != "agrees":
                 bad += 1
                 told = [f"{part} {sample}: {difference}" for part, sample, difference in result.found]
-                print(f"{name} {dtype} {result.status} {len(told)} {told[0] if told else result.reason} "
-                      f"[{' '.join(sorted(launched - {'aclnnInplaceCopy'}))}] CPU: {' '.join(sorted(fallen))}", flush=True)
+                print(
+                    f"{name} {dtype} {result.status} {len(told)} {told[0] if told else result.reason} "
+                    f"[{' '.join(sorted(launched - {'aclnnInplaceCopy'}))}] CPU: {' '.join(sorted(fallen))}",
+                    flush=True,
+                )
     print(f"{count - bad} of {count} agree on the NPU")
     return bool(bad)
 

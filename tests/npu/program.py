@@ -135,7 +135,9 @@ def free(*arrays: Array) -> None:
 def scalar(value: float) -> int:
     """A new aclScalar."""
     number: Any = ctypes.c_int64(value) if isinstance(value, int) else ctypes.c_double(value)
-    handle = c_function("aclCreateScalar")(ctypes.addressof(number), DATA_TYPES["int64" if isinstance(value, int) else "float64"])
+    handle = c_function("aclCreateScalar")(
+        ctypes.addressof(number), DATA_TYPES["int64" if isinstance(value, int) else "float64"]
+    )
     assert handle
     return handle
 

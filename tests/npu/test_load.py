@@ -15,8 +15,8 @@ FAULTS = {"aclnnAdd": 1, "aclnnMuls": 2, "aclnnRelu": "async", "aclnnMul": "asyn
 
 
 def work(number: int, wrong: list[str], errors: list[int]) -> None:
-    """A thread's program on its own stream: what comes out is checked after every round against the same arithmetic on the
-    host, unless an error was raised in the round.
+    """A thread's program on its own stream: what comes out is checked after every round against the same arithmetic on
+    the host, unless an error was raised in the round.
     """
     chooser, device = random.Random(number), number % DEVICES
     done = 0

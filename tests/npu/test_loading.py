@@ -1,4 +1,5 @@
-"""The real loading path without an Ascend: small C libraries with CANN's symbols, and a stand-in for pyACL, in a folder that
+"""The real loading path without an Ascend: small C libraries with CANN's symbols, and a stand-in for pyACL, in a folder
+that
 is shaped like the toolkit. Every program runs in an interpreter of its own."""
 from __future__ import annotations
 
@@ -89,7 +90,9 @@ print(*[path.rpartition("/")[2] for path in library.paths])
 
 @needs_compiler
 def test_operators_on_views_compute_through_c(toolkit: Path) -> None:
-    assert run(toolkit, """
+    assert run(
+        toolkit,
+        """
 import ctypes
 host = torch.arange(24.).reshape(4, 6) - 10
 device = host.to("npu")
@@ -108,7 +111,8 @@ assert torch.equal(device.cpu(), host)
 count = ctypes.CDLL(None).standin_count
 count.restype = ctypes.c_int64
 print("handles left:", count())
-""") == ["handles left: 0"]
+""",
+    ) == ["handles left: 0"]
 
 
 @needs_compiler
@@ -140,7 +144,11 @@ def test_a_missing_symbol_is_named(toolkit: Path) -> None:
 @needs_compiler
 def test_the_libraries_need_each_other_in_the_right_order(toolkit: Path) -> None:
     (toolkit / "lib64" / "libnnopbase.so").unlink()
-    found = run(toolkit, "print(torch.npu.is_available(), torch._C._npu_aclnn_available())" + FAILURE.format("torch.ones(2, device='npu')"))
+    found = run(
+        toolkit,
+        "print(torch.npu.is_available(), torch._C._npu_aclnn_available())"
+        + FAILURE.format("torch.ones(2, device='npu')"),
+    )
     assert found[0] == "False False" and "libnnopbase.so is in none of" in found[1]
 
 

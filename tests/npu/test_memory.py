@@ -1,4 +1,5 @@
-"""The caching allocator: statistics that add up, reuse in the order of streams, running out of memory and recovering."""
+"""The caching allocator: statistics that add up, reuse in the order of streams, running out of memory and recovering.
+"""
 from __future__ import annotations
 
 from collections.abc import Iterator

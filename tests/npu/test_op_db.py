@@ -1,4 +1,5 @@
-"""Every operator of the committed list does on the NPU what PyTorch does on the CPU, forward and backward, with a row or
+"""Every operator of the committed list does on the NPU what PyTorch does on the CPU, forward and backward, with a row
+or
 without: values, dtype, shape, stride, aliasing, gradients, and the in-place variant."""
 from __future__ import annotations
 
@@ -30,7 +31,10 @@ def test_an_operator_with_a_row_runs_on_the_npu_and_one_without_falls_back_visib
     with noted() as (launched, fallen):
         check("sigmoid", "float32")
     assert launched >= {"aclnnSigmoid", "aclnnSigmoidBackward"} and not fallen
-    with noted() as (launched, fallen), pytest.warns(UserWarning, match="_linalg_svd has no NPU kernel.*runs on the CPU"):
+    with (
+        noted() as (launched, fallen),
+        pytest.warns(UserWarning, match="_linalg_svd has no NPU kernel.*runs on the CPU"),
+    ):
         result = mindtorch.linalg.svdvals(mindtorch.ones(2, 2, device="npu"))
     assert fallen == {"_linalg_svd"} and result.device.type == "npu"
     with noted(), mindtorch.observe() as trace, pytest.warns(UserWarning):

@@ -75,7 +75,9 @@ def test_what_was_deferred_is_freed_although_the_stream_failed(acl: Recorder) ->
     ("set_device", 107001, "invalid device ordinal: npu:0, but there are 1 NPU devices"),
     ("set_device", 999999, "unknown error \\(999999\\)"),
 ])  # fmt: skip
-def test_a_code_other_than_0_is_an_error_that_names_call_and_code(acl: Recorder, call: str, code: int, words: str) -> None:
+def test_a_code_other_than_0_is_an_error_that_names_call_and_code(
+    acl: Recorder, call: str, code: int, words: str
+) -> None:
     acl.codes[call] = code
     with pytest.raises(RuntimeError, match=words):
         runtime._Runtime().init()

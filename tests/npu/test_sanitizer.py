@@ -1,4 +1,6 @@
-"""The sanitizer: each kind of mistake, planted, is found and named with operator and call site; clean programs are clean."""
+"""The sanitizer: each kind of mistake, planted, is found and named with operator and call site; clean programs are
+clean.
+"""
 from __future__ import annotations
 
 import inspect
@@ -27,7 +29,9 @@ HERE = (__file__, program.__file__)
 def found(kind: str, operator: str, words: str = "") -> None:
     """There is this one report and no other."""
     reports = simulator.reports()
-    assert [(report.kind, report.operator) for report in reports] == [(kind, operator)], [str(report) for report in reports]
+    assert [(report.kind, report.operator) for report in reports] == [(kind, operator)], [
+        str(report) for report in reports
+    ]
     assert kind in simulator.KINDS
     assert words in reports[0].message
     assert reports[0].site.rsplit(":", 1)[0] in HERE
@@ -84,7 +88,9 @@ def test_a_freed_workspace() -> None:
 # -- out of bounds ---------------------------------------------------------------------------------------------------
 
 
-@pytest.mark.parametrize(("shape", "stride", "offset"), [((9,), (1,), 0), ((4,), (1,), 5), ((2, 2), (7, 1), 0), ((2,), (1,), -1)])
+@pytest.mark.parametrize(
+    ("shape", "stride", "offset"), [((9,), (1,), 0), ((4,), (1,), 5), ((2, 2), (7, 1), 0), ((2,), (1,), -1)]
+)
 def test_a_view_that_reaches_beyond_its_storage(shape: tuple[int, ...], stride: tuple[int, ...], offset: int) -> None:
     one, out = array(np.ones(8)), empty(*shape)
     launch("aclnnAdds", one.view(shape, stride, offset), 1, 1, out)
@@ -464,7 +470,9 @@ def test_an_operator_on_host_memory() -> None:
 
 def test_a_copy_to_the_wrong_side() -> None:
     host, device = np.ones(2, "float32"), array([1, 2])
-    assert rt.memcpy(host.ctypes.data, 8, device.address, 8, c.ACL_MEMCPY_DEVICE_TO_DEVICE) == c.ACL_ERROR_RT_PARAM_INVALID
+    assert (
+        rt.memcpy(host.ctypes.data, 8, device.address, 8, c.ACL_MEMCPY_DEVICE_TO_DEVICE) == c.ACL_ERROR_RT_PARAM_INVALID
+    )
     found("host-pointer", "memcpy", "is host memory where device memory belongs")
     simulator.clear_reports()
     assert rt.memcpy(device.address, 8, device.address, 8, c.ACL_MEMCPY_HOST_TO_DEVICE) == c.ACL_ERROR_RT_PARAM_INVALID

@@ -1,4 +1,6 @@
-"""The simulator's interface: pyACL's call shapes and the headers' declarations, memory, contexts, copies, error messages."""
+"""The simulator's interface: pyACL's call shapes and the headers' declarations, memory, contexts, copies, error
+messages.
+"""
 from __future__ import annotations
 
 import inspect
@@ -79,7 +81,9 @@ def test_every_row_of_the_table_has_its_two_functions() -> None:
     assert simulator.find("aclnnAdd") == simulator.find("aclnnAdd") != simulator.find("aclnnMul")
 
 
-@pytest.mark.parametrize("name", ["aclnnNoSuchOperator", "aclnnNoSuchOperatorGetWorkspaceSize", "aclnnAcquireSomething"])
+@pytest.mark.parametrize(
+    "name", ["aclnnNoSuchOperator", "aclnnNoSuchOperatorGetWorkspaceSize", "aclnnAcquireSomething"]
+)
 def test_what_does_not_exist_is_not_found(name: str) -> None:
     assert simulator.find(name) is None
 
@@ -234,8 +238,12 @@ def test_a_copy_must_go_the_way_that_it_says(to: str, source: str, kind: int) ->
 
 def test_a_copy_must_fit() -> None:
     host, device = np.zeros(64, "float32"), empty(8)
-    assert rt.memcpy(device.address, 32, host.ctypes.data, 33, c.ACL_MEMCPY_HOST_TO_DEVICE) == c.ACL_ERROR_RT_PARAM_INVALID
-    assert rt.memcpy(device.address, 64, host.ctypes.data, 64, c.ACL_MEMCPY_HOST_TO_DEVICE) == c.ACL_ERROR_RT_PARAM_INVALID
+    assert (
+        rt.memcpy(device.address, 32, host.ctypes.data, 33, c.ACL_MEMCPY_HOST_TO_DEVICE) == c.ACL_ERROR_RT_PARAM_INVALID
+    )
+    assert (
+        rt.memcpy(device.address, 64, host.ctypes.data, 64, c.ACL_MEMCPY_HOST_TO_DEVICE) == c.ACL_ERROR_RT_PARAM_INVALID
+    )
     assert "32 bytes" in message()
 
 

@@ -66,7 +66,9 @@ def test_an_empty_tensor_needs_no_memory() -> None:
     wait()
 
 
-@pytest.mark.parametrize("dtype", ["bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float64", "complex64"])
+@pytest.mark.parametrize(
+    "dtype", ["bool", "int8", "uint8", "int16", "int32", "int64", "float16", "float64", "complex64"]
+)
 def test_all_dtypes_are_marshalled(dtype: str) -> None:
     values = np.array([0, 1, 1, 0]).astype(dtype)
     one, out = array(values, dtype), empty(4, dtype=dtype)
@@ -139,7 +141,9 @@ def test_a_handle_is_destroyed_once_and_by_its_own_function() -> None:
 
 def test_a_descriptor_of_an_unknown_dtype_is_not_made() -> None:
     dims = (ctypes.c_int64 * 1)(3)
-    handle = c_function("aclCreateTensor")(ctypes.addressof(dims), 1, 99, None, 0, c.ACL_FORMAT_ND, ctypes.addressof(dims), 1, 64)
+    handle = c_function("aclCreateTensor")(
+        ctypes.addressof(dims), 1, 99, None, 0, c.ACL_FORMAT_ND, ctypes.addressof(dims), 1, 64
+    )
     assert handle is None
     assert "aclDataType 99" in message()
 
@@ -185,7 +189,10 @@ def test_an_operator_that_asks_for_a_workspace_gets_it() -> None:
             code, size, executor = plan("aclnnMatmul", given)
             assert code == 0 and size > 0
             place = {None: (None, size), "small": (empty(64).address, size - 1), "host": (id(given), size)}[workspace]
-            assert phases("aclnnMatmul")[1](*place, executor, 0) in (c.ACLNN_ERR_PARAM_NULLPTR, c.ACLNN_ERR_PARAM_INVALID)
+            assert phases("aclnnMatmul")[1](*place, executor, 0) in (
+                c.ACLNN_ERR_PARAM_NULLPTR,
+                c.ACLNN_ERR_PARAM_INVALID,
+            )
             assert "workspace" in message()
     assert launch("aclnnMatmul", one, one, out, 0) == 0
     wait()

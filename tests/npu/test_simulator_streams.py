@@ -219,7 +219,10 @@ def test_events_tell_the_time_between_them() -> None:
 
 
 def test_an_event_without_timing_tells_none() -> None:
-    plain, timed = got(rt.create_event_with_flag(c.ACL_EVENT_SYNC)), got(rt.create_event_with_flag(c.ACL_EVENT_TIME_LINE))
+    plain, timed = (
+        got(rt.create_event_with_flag(c.ACL_EVENT_SYNC)),
+        got(rt.create_event_with_flag(c.ACL_EVENT_TIME_LINE)),
+    )
     for event in (plain, timed):
         rt.record_event(event, 0)
     rt.synchronize_stream(0)

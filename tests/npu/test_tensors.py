@@ -1,4 +1,5 @@
-"""Tensors on the NPU behave as PyTorch's on a device: indices of devices, copies, errors, pickling, views, pipelines."""
+"""Tensors on the NPU behave as PyTorch's on a device: indices of devices, copies, errors, pickling, views, pipelines.
+"""
 from __future__ import annotations
 
 import copy

@@ -63,5 +63,9 @@ TOLERANCES: dict[tuple[str, str], tuple[float, float, str]] = {
     ("pow", "float32"): (2e-5, 1e-5, "large powers of both signs, summed in another order"),
     ("special.bessel_j0", "float64"): (1e-5, 1e-6, "PyTorch's coefficients have single precision"),
     ("special.bessel_y1", "float64"): (1e-5, 1e-6, "PyTorch's coefficients have single precision"),
-    ("special.hermite_polynomial_he", "float32"): (5e-5, 1e-5, "a recurrence that cancels, whose products PyTorch fuses"),
+    ("special.hermite_polynomial_he", "float32"): (
+        5e-5,
+        1e-5,
+        "a recurrence that cancels, whose products PyTorch fuses",
+    ),
 }

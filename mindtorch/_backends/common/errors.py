@@ -55,7 +55,8 @@ def check_fits(dtype: DType, *numbers: Any) -> None:
 
 
 def check_number(dtype: DType, number: Any) -> None:
-    """Refuse a number that a dtype cannot hold: too large, not finite where it must be, or complex where it must not be.
+    """Refuse a number that a dtype cannot hold: too large, not finite where it must be, or complex where it must not
+    be.
 
     Raises:
         RuntimeError: PyTorch's.

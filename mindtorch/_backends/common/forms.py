@@ -232,7 +232,10 @@ def _out(op: Operator, backend: int) -> Kernel | None:
     kernel = functional.kernel(backend)
     if kernel is None:
         return None
-    fill, single = dtype_of_target(functional), len(functional.schema.returns) == 1 and not functional.schema.returns_list
+    fill, single = (
+        dtype_of_target(functional),
+        len(functional.schema.returns) == 1 and not functional.schema.returns_list,
+    )
     disjoint = "x" in op.flags or "t" in op.flags
     keep_strides = kernel.composite == ("l" in op.flags)
 
@@ -265,8 +268,8 @@ def _out(op: Operator, backend: int) -> Kernel | None:
 
 
 def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = True, reads: Any = ()) -> Tensor:
-    """Write a result into the tensor given as ``out=``, resizing it if it has another shape: to the result's strides, or
-    contiguous. It may then share no memory with ``reads``.
+    """Write a result into the tensor given as ``out=``, resizing it if it has another shape: to the result's strides,
+    or contiguous. It may then share no memory with ``reads``.
 
     Raises:
         RuntimeError: if dtype or device do not allow it.
@@ -316,7 +319,9 @@ def resize_output(out: Tensor, shape: Ints) -> Tensor:
 
 
 def check_separate(target: Tensor, inputs: Any = ()) -> None:
-    """Refuse to write into memory that the write itself would read at all or write twice (ATen's ``assert_no_overlap``)."""
+    """Refuse to write into memory that the write itself would read at all or write twice (ATen's
+    ``assert_no_overlap``).
+    """
     check_writable(target)
     check_disjoint(target, _tensors(inputs))
 

@@ -135,8 +135,8 @@ def expand_strides(shape: Sequence[int], stride: Sequence[int], to: Sequence[int
 
 
 def stride_order(shape: Ints, layouts: Sequence[Ints]) -> list[int]:
-    """The dimensions from the innermost out, as the operands' strides have them: earlier operands first, ambiguous cases
-    as they are (ATen's ``reorder_dimensions``).
+    """The dimensions from the innermost out, as the operands' strides have them: earlier operands first, ambiguous
+    cases as they are (ATen's ``reorder_dimensions``).
     """
     order = list(range(len(shape)))[::-1]
 
@@ -272,7 +272,8 @@ def ordered_strides(shape: Sequence[int], order: Sequence[int]) -> Ints:
 
 
 def suggested_order(shape: Ints, stride: Ints) -> Ints | None:
-    """The order of the channels-last format that strides suggest (ATen's ``suggest_memory_format``); None for no such."""
+    """The order of the channels-last format that strides suggest (ATen's ``suggest_memory_format``); None for no such.
+    """
     order = CHANNELS_LAST.get(len(shape))
     if order is None or stride[1] == 0 or 0 in shape:
         return None

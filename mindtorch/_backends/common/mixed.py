@@ -15,7 +15,9 @@ FIRST_DECIDES = {"copy_", "_to_copy", "to.device", "index.Tensor", "index_put", 
 
 
 def _devices(args: tuple[Any, ...]) -> list[Any]:
-    flat = [t for arg in args for t in (arg if isinstance(arg, (list, tuple)) else (arg,)) if t.__class__ in TENSOR_TYPES]
+    flat = [
+        t for arg in args for t in (arg if isinstance(arg, (list, tuple)) else (arg,)) if t.__class__ in TENSOR_TYPES
+    ]
     return list(dict.fromkeys(t._device for t in flat if t.ndim or t._device.type != "cpu"))
 
 
@@ -33,7 +35,10 @@ def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
             return (op.table.get(found := keys & ~BACKENDS | target) or resolve(op, found))(*args)
         if len(devices) == 1 and isinstance(registry.meta_rows.get(functional.name), Pointwise):
             found = keys & ~CPU
-            moved = [arg.to(devices[0]) if arg.__class__ in TENSOR_TYPES and arg._device != devices[0] else arg for arg in args]
+            moved = [
+                arg.to(devices[0]) if arg.__class__ in TENSOR_TYPES and arg._device != devices[0] else arg
+                for arg in args
+            ]
             return (op.table.get(found) or resolve(op, found))(*moved)
         names = [str(d) for d in dict.fromkeys(t._device for a in args for t in (a if isinstance(a, (list, tuple)) else (a,))
                                                if t.__class__ in TENSOR_TYPES)]

@@ -20,10 +20,14 @@ def empty(size: Ints, dtype: DType | None = None, device: Any = None) -> Tensor:
     return from_array(allocate(check_sizes(size), dtype.np), dtype)
 
 
-def empty_strided(size: Ints, stride: Ints, dtype: DType | None = None, layout: Any = None, device: Any = None) -> Tensor:
+def empty_strided(
+    size: Ints, stride: Ints, dtype: DType | None = None, layout: Any = None, device: Any = None
+) -> Tensor:
     """``torch.empty_strided``."""
     size = check_sizes(size)
-    return empty_tensor(Spec(size, dtype or get_default_dtype(), None if stride == contiguous_strides(size) else stride))
+    return empty_tensor(
+        Spec(size, dtype or get_default_dtype(), None if stride == contiguous_strides(size) else stride)
+    )
 
 
 def full(size: Ints, fill_value: Any, dtype: DType | None = None, device: Any = None) -> Tensor:

@@ -18,7 +18,9 @@ def empty(size: Ints, dtype: DType | None = None, device: Any = None) -> Tensor:
     return empty_tensor(Spec(check_sizes(size), dtype or get_default_dtype()), META)
 
 
-def empty_strided(size: Ints, stride: Ints, dtype: DType | None = None, layout: Any = None, device: Any = None) -> Tensor:
+def empty_strided(
+    size: Ints, stride: Ints, dtype: DType | None = None, layout: Any = None, device: Any = None
+) -> Tensor:
     """``torch.empty_strided``."""
     size = check_sizes(size)
     spec = Spec(size, dtype or get_default_dtype(), None if stride == contiguous_strides(size) else stride)

@@ -1,8 +1,8 @@
 """Calling ACLNN operators: prototypes from the binding table, handles, and the two phases.
 
-``launch(name, values, queue)`` is the whole of it. The first phase plans and says how much workspace it needs, the second
-puts the operator into the stream. Handles live from just before the first phase until just after the second; device memory
-that the operator needs is kept by whoever owns it, in the order of the stream.
+``launch(name, values, queue)`` is the whole of it. The first phase plans and says how much workspace it needs, the
+second puts the operator into the stream. Handles live from just before the first phase until just after the second;
+device memory that the operator needs is kept by whoever owns it, in the order of the stream.
 """
 from __future__ import annotations
 
@@ -31,8 +31,10 @@ C_TYPES: dict[str, Any] = {
 
 #: The functions that make and destroy handles, as ``acl_meta.h`` declares them: what they return, what they take.
 HANDLE_FUNCTIONS: dict[str, tuple[str, list[str]]] = {
-    "aclCreateTensor": ("aclTensor*", ["int64_t*", "uint64_t", "aclDataType", "int64_t*", "int64_t", "aclFormat", "int64_t*",
-                                       "uint64_t", "void*"]),
+    "aclCreateTensor": (
+        "aclTensor*",
+        ["int64_t*", "uint64_t", "aclDataType", "int64_t*", "int64_t", "aclFormat", "int64_t*", "uint64_t", "void*"],
+    ),
     "aclCreateScalar": ("aclScalar*", ["void*", "aclDataType"]),
     "aclCreateIntArray": ("aclIntArray*", ["int64_t*", "uint64_t"]),
     "aclCreateBoolArray": ("aclBoolArray*", ["bool*", "uint64_t"]),
@@ -99,7 +101,9 @@ def int_array(values: tuple[int, ...]) -> tuple[int, Any]:
 
 @lru_cache(4096)
 def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[int, int, int, int, Any]:
-    """The number of dimensions, the addresses of the C arrays of sizes, strides, and of a storage's size, and the arrays."""
+    """The number of dimensions, the addresses of the C arrays of sizes, strides, and of a storage's size, and the
+    arrays.
+    """
     arrays = [int_array(values) for values in (shape, stride, (room,))]
     return len(shape), arrays[0][0], arrays[1][0], arrays[2][0], arrays
 
@@ -121,8 +125,9 @@ def tensor_handle(tensor: Tensor, handles: Handles) -> int:
     storage, dtype = tensor._storage, tensor._dtype
     assert storage is not None
     dims, sizes, strides, room, _ = layout(tensor.shape, tensor._strides(), storage._nbytes // dtype.itemsize)
-    handle = functions["aclCreateTensor"](sizes, dims, _data_types[dtype], strides, tensor._offset, ACL_FORMAT_ND, room, 1,
-                                          storage._memory.address)  # type: ignore[union-attr]
+    handle = functions["aclCreateTensor"](
+        sizes, dims, _data_types[dtype], strides, tensor._offset, ACL_FORMAT_ND, room, 1, storage._memory.address
+    )  # type: ignore[union-attr]
     return keep(handles, "Tensor", handle)
 
 

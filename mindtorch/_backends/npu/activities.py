@@ -1,7 +1,8 @@
-"""What streams do, told to whoever observes: runs and copies with the device's own times, waits, synchronisations, frees.
+"""What streams do, told to whoever observes: runs and copies with the device's own times, waits, synchronisations,
+frees.
 
-A device knows when an operator ran only by events around it. They are recorded while somebody observes, and read when the
-stream is synchronised; with nobody observing, nothing of this is paid.
+A device knows when an operator ran only by events around it. They are recorded while somebody observes, and read when
+the stream is synchronised; with nobody observing, nothing of this is paid.
 """
 from __future__ import annotations
 
@@ -40,7 +41,9 @@ def publish(event: ActivityEvent) -> None:
 def note(kind: str, name: str, queue: Queue) -> None:
     """Something that takes no time."""
     if observers.activity_observers:
-        publish(ActivityEvent(kind, name, queue.runtime.name, queue.number, perf_counter_ns(), 0, threading.get_ident()))
+        publish(
+            ActivityEvent(kind, name, queue.runtime.name, queue.number, perf_counter_ns(), 0, threading.get_ident())
+        )
 
 
 @contextmanager

@@ -1,9 +1,9 @@
 """The caching allocator of a device, stream-aware, with PyTorch's statistics and PyTorch's words when memory runs out.
 
-Memory is taken from CANN in segments and handed out in blocks. A block that is freed goes back to the pool of the stream
-that it was allocated on: what that stream is given next runs after all that used it before, so it may be reused at once.
-A block that other streams used as well (``record_stream``) waits for events that were recorded there. Only whole free
-segments go back to CANN, and only after a synchronisation (``empty_cache``).
+Memory is taken from CANN in segments and handed out in blocks. A block that is freed goes back to the pool of the
+stream that it was allocated on: what that stream is given next runs after all that used it before, so it may be reused
+at once. A block that other streams used as well (``record_stream``) waits for events that were recorded there. Only
+whole free segments go back to CANN, and only after a synchronisation (``empty_cache``).
 """
 from __future__ import annotations
 
@@ -48,14 +48,16 @@ class Block:
 
 
 class Allocator:
-    """The memory of one device. Thread-safe; blocks may be given back from any thread, even by the garbage collector."""
+    """The memory of one device. Thread-safe; blocks may be given back from any thread, even by the garbage collector.
+    """
 
     def __init__(self, device: _Runtime):
         self.device = device
         self.lock = threading.RLock()
         self._returned: deque[Block] = deque()
         self._pools: dict[tuple[Queue, bool], list[Block]] = {}
-        self._waiting: list[tuple[Block, list[int]]] = []  #: freed blocks, and events of the other streams that used them
+        #: freed blocks, and events of the other streams that used them
+        self._waiting: list[tuple[Block, list[int]]] = []
         self._segments: dict[int, Block] = {}  #: the first block of each
         self.live: dict[int, Block] = {}
         self._now: dict[str, int] = {}
@@ -141,7 +143,9 @@ class Allocator:
                 stats[f"{name}.all.current"], stats[f"{name}.all.peak"] = now, self._peak.get(name, 0)
                 stats[f"{name}.all.allocated"], stats[f"{name}.all.freed"] = total, total - now
             stats["active_bytes.all.current"] = stats["allocated_bytes.all.current"] + waiting
-            stats["inactive_bytes.all.current"] = stats["reserved_bytes.all.current"] - stats["active_bytes.all.current"]
+            stats["inactive_bytes.all.current"] = (
+                stats["reserved_bytes.all.current"] - stats["active_bytes.all.current"]
+            )
             stats["num_alloc_retries"] = self._now.get("num_alloc_retries", 0)
             stats["num_ooms"] = self._now.get("num_ooms", 0)
             return stats
@@ -193,7 +197,9 @@ class Allocator:
 
     def _new_segment(self, size: int, queue: Queue) -> Block | None:
         small = size <= SMALL
-        length = SMALL_SEGMENT if small else LARGE_SEGMENT if size < LARGE else -(-size // SMALL_SEGMENT) * SMALL_SEGMENT
+        length = (
+            SMALL_SEGMENT if small else LARGE_SEGMENT if size < LARGE else -(-size // SMALL_SEGMENT) * SMALL_SEGMENT
+        )
         self.device.activate()
         ptr, code = runtime.acl.rt.malloc(length, ACL_MEM_MALLOC_HUGE_FIRST)
         if code and length != size:  # the bare size may still fit
@@ -333,7 +339,9 @@ def allocator_of(device: _Runtime) -> Allocator:
     found = _allocators.get(device)
     if found is None:
         with _lock:
-            found = _allocators.setdefault(device, Allocator(device)) if device not in _allocators else _allocators[device]
+            found = (
+                _allocators.setdefault(device, Allocator(device)) if device not in _allocators else _allocators[device]
+            )
             for gone in [old for old in _allocators if not old.initialized]:
                 del _allocators[gone]
     return found

@@ -97,7 +97,9 @@ def synchronize(device: Any = None) -> None:
 def _probe_model_dirs() -> list[str]:
     """The folders in which compiled operators may be, that exist."""
     named = [str(home / "opp") for home in toolkit_homes()]
-    return [path for path in (os.environ.get("ASCEND_OPP_PATH", ""), *named, *_MODEL_DIRS) if path and Path(path).is_dir()]
+    return [
+        path for path in (os.environ.get("ASCEND_OPP_PATH", ""), *named, *_MODEL_DIRS) if path and Path(path).is_dir()
+    ]
 
 
 def _model_dir() -> str | None:

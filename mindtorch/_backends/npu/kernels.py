@@ -1,8 +1,8 @@
 """From ATen operators to ACLNN: the kernels of the NPU backend, made from its rows, and the fallback to the CPU.
 
-The meta kernel says what the outputs are; a row (``ops``) says which ACLNN operator computes them and with which values.
-What ACLNN does not take, a dtype or a number of dimensions, goes to the CPU and back, visibly: with a warning, once an
-operator, and in every trace.
+The meta kernel says what the outputs are; a row (``ops``) says which ACLNN operator computes them and with which
+values. What ACLNN does not take, a dtype or a number of dimensions, goes to the CPU and back, visibly: with a warning,
+once an operator, and in every trace.
 """
 from __future__ import annotations
 
@@ -225,7 +225,9 @@ def _write_back(value: Any, moved: dict[int, Tensor]) -> None:
 
 def _to_npu(value: Any, device: _device.device) -> Any:
     if value.__class__ in TENSOR_TYPES:
-        out = empty_tensor(Spec(tuple(value.shape), value._dtype, value._strides() if value._keys & STRIDED else None), device)
+        out = empty_tensor(
+            Spec(tuple(value.shape), value._dtype, value._strides() if value._keys & STRIDED else None), device
+        )
         return out.copy_(value)
     if isinstance(value, (list, tuple)):
         items = [_to_npu(item, device) for item in value]

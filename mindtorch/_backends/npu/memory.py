@@ -50,8 +50,8 @@ class Memory:
             allocator_of(self.device).release(block)
 
     def written(self, queue: Queue, number: int) -> None:
-        """Note who writes. A stream other than that of the allocation keeps the block from being reused too early only if
-        the user says so, with ``record_stream``, as in PyTorch.
+        """Note who writes. A stream other than that of the allocation keeps the block from being reused too early only
+        if the user says so, with ``record_stream``, as in PyTorch.
         """
         self.writer = queue, number
 
@@ -60,7 +60,9 @@ class Memory:
             allocator_of(self.device).record_stream(self.block, stream.queue)
 
     def pending(self) -> tuple[Queue, list[str]] | None:
-        """The stream, and the operators in it up to the one that writes this memory, if it has not run yet. Never waits."""
+        """The stream, and the operators in it up to the one that writes this memory, if it has not run yet. Never
+        waits.
+        """
         if self.writer is None:
             return None
         queue, number = self.writer
@@ -76,7 +78,11 @@ class Memory:
         kept = min(nbytes, self.nbytes)
         if nbytes > kept:
             queue = current_queue(self.device.device_id)
-            check(runtime.acl.rt.memset_async(other.address, nbytes, 0, nbytes, queue.handle), "aclrtMemsetAsync", queue.runtime.name)
+            check(
+                runtime.acl.rt.memset_async(other.address, nbytes, 0, nbytes, queue.handle),
+                "aclrtMemsetAsync",
+                queue.runtime.name,
+            )
             other.written(queue, queue.note("memset"))
         if kept:
             other.copy_from(self, kept)
@@ -109,12 +115,14 @@ def copy_in_stream(target: int, source: int, nbytes: int, kind: int, queue: Queu
 
 
 def to_device(memory: Memory, address: int, array: np.ndarray, in_stream: bool = False) -> None:
-    """Copy a contiguous host array to a device address in ``memory``. With ``in_stream`` it returns before that has happened,
-    and keeps the array until it has.
+    """Copy a contiguous host array to a device address in ``memory``. With ``in_stream`` it returns before that has
+    happened, and keeps the array until it has.
     """
     queue = current_queue(memory.device.device_id)
     if in_stream:
-        memory.written(queue, copy_in_stream(address, array.ctypes.data, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE, queue))
+        memory.written(
+            queue, copy_in_stream(address, array.ctypes.data, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE, queue)
+        )
         queue.defer(partial(id, array))  # it lives as long
         return
     queue.synchronize()
@@ -171,7 +179,8 @@ def write(target: Tensor, source: Tensor, non_blocking: bool) -> None:
     with np.errstate(all="ignore"):
         real = values.real if values.dtype.kind == "c" and not target._dtype.is_complex else values
         array = np.ascontiguousarray(np.broadcast_to(real.astype(target._dtype.np, copy=False), tuple(target.shape)))
-    in_stream = non_blocking and source.is_pinned() and np.may_share_memory(array, values)  # what was converted is pageable
+    # what was converted is pageable
+    in_stream = non_blocking and source.is_pinned() and np.may_share_memory(array, values)
     if target.is_contiguous():
         address = memory_of(target).address + target._offset * target._dtype.itemsize
         to_device(memory_of(target), address, array, in_stream)

@@ -1,6 +1,7 @@
 """Which NPU there is: CANN's, where it loads, or the simulator behind the same interface.
 
-``MINDTORCH_NPU`` chooses: ``cann``, ``sim``, ``off``, or ``auto`` (the default: CANN where it loads, else the simulator).
+``MINDTORCH_NPU`` chooses: ``cann``, ``sim``, ``off``, or ``auto`` (the default: CANN where it loads, else the
+simulator).
 """
 from __future__ import annotations
 
@@ -20,8 +21,8 @@ MODES = ("auto", "sim", "cann", "off")
 
 @dataclass(frozen=True)
 class Provider:
-    """Where the two halves of CANN's interface come from: ``acl``, pyACL's module, and ``find(name)``, the address of a C
-    function of the operator libraries.
+    """Where the two halves of CANN's interface come from: ``acl``, pyACL's module, and ``find(name)``, the address of a
+    C function of the operator libraries.
     """
 
     acl: Any

@@ -1,4 +1,6 @@
-"""Random numbers on the NPU: generators that count, as the device draws from a seed and an offset (``torch.npu.manual_seed``)."""
+"""Random numbers on the NPU: generators that count, as the device draws from a seed and an offset
+(``torch.npu.manual_seed``).
+"""
 from __future__ import annotations
 
 from typing import Any
@@ -15,7 +17,9 @@ from .runtime import thread
 
 
 class NpuGenerator(Generator):
-    """A stream of random numbers on an NPU: a seed, and how many numbers were drawn (``torch.Generator(device='npu')``)."""
+    """A stream of random numbers on an NPU: a seed, and how many numbers were drawn
+    (``torch.Generator(device='npu')``).
+    """
 
     def __init__(self, device: Device | str | None = None):
         super().__init__()
@@ -43,7 +47,9 @@ class NpuGenerator(Generator):
         """
         state = np.array(new_state.numpy())
         if state.dtype != np.uint8 or state.shape != (16,):
-            raise RuntimeError(f"RNG state of an NPU must be 16 bytes, but got {new_state.dtype} of shape {list(new_state.shape)}")
+            raise RuntimeError(
+                f"RNG state of an NPU must be 16 bytes, but got {new_state.dtype} of shape {list(new_state.shape)}"
+            )
         seed, offset = state.view(np.uint64).tolist()
         self.manual_seed(seed)
         self._offset = offset

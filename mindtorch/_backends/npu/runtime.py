@@ -26,7 +26,8 @@ _runtimes: dict[int, _Runtime] = {}
 
 
 class AclError(RuntimeError):
-    """A call into CANN returned another code than 0: ``call``, ``code``, ``name`` of the code, and the device's words."""
+    """A call into CANN returned another code than 0: ``call``, ``code``, ``name`` of the code, and the device's words.
+    """
 
     def __init__(self, call: str, code: int, device: str, message: str):
         self.call, self.code, self.name = call, code, ERROR_NAMES.get(code, "unknown error")

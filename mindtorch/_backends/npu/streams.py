@@ -106,7 +106,9 @@ class Stream:
         thread.device = index
         return self
 
-    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None) -> None:
+    def __exit__(
+        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
+    ) -> None:
         thread.device, thread.queues[self.device_index] = _entered.before.pop()
 
 
@@ -182,7 +184,9 @@ class Event:
 
     def _made_for(self, queue: Queue) -> int:
         if self._queue is not None and self._queue.runtime is not queue.runtime:
-            raise RuntimeError(f"Event device {self._queue.runtime.name} does not match recording stream's device {queue.runtime.name}.")
+            raise RuntimeError(
+                f"Event device {self._queue.runtime.name} does not match recording stream's device {queue.runtime.name}."
+            )
         if self._handle is None:
             flag = ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC if self.enable_timing else ACL_EVENT_SYNC
             self._handle, code = runtime.acl.rt.create_event_ex_with_flag(flag)

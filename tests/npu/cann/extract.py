@@ -66,7 +66,11 @@ def documented_codes(folders: list[Path]) -> dict[str, int]:
 
 def reduced(abi: Any, folders: list[Path]) -> dict[str, Any]:
     ways, codes = documented_directions(folders), documented_codes(folders)
-    wanted = [*HANDLE_FUNCTIONS, *FUNCTIONS, *(part for name in bindings.names() for part in (f"{name}GetWorkspaceSize", name))]
+    wanted = [
+        *HANDLE_FUNCTIONS,
+        *FUNCTIONS,
+        *(part for name in bindings.names() for part in (f"{name}GetWorkspaceSize", name)),
+    ]
     used = {name for name in vars(constants) if name.startswith(("ACL_", "ACLNN_"))}
     pick = lambda table: {name: value for name, value in table.items() if name in used}  # noqa: E731
     return {

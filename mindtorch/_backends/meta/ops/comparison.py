@@ -67,7 +67,10 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
 
 def masked_fill_(self: Any, mask: Any, value: Any) -> None:
     shape = masked_fill(self, mask, value).shape
-    check(shape == self.shape, f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}")
+    check(
+        shape == self.shape,
+        f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}",
+    )
 
 
 #: It may write to one element several times, and reads the value before.

@@ -11,7 +11,9 @@ def product(name: str) -> Aclnn:
 
 
 def sum_of_products(name: str) -> Aclnn:
-    return Aclnn(name, lambda self, first, second, beta, alpha, out: (self, first, second, beta, alpha, out, KEEP_DTYPE))
+    return Aclnn(
+        name, lambda self, first, second, beta, alpha, out: (self, first, second, beta, alpha, out, KEEP_DTYPE)
+    )
 
 
 ROWS: dict[str, Aclnn] = {
@@ -22,6 +24,8 @@ ROWS: dict[str, Aclnn] = {
     "addmm": sum_of_products("aclnnAddmm"),
     "baddbmm": sum_of_products("aclnnBaddbmm"),
     "addbmm": sum_of_products("aclnnAddbmm"),
-    "addmv": Aclnn("aclnnAddmv", lambda self, mat, vec, beta, alpha, out: (self, mat, vec, alpha, beta, out, KEEP_DTYPE)),
+    "addmv": Aclnn(
+        "aclnnAddmv", lambda self, mat, vec, beta, alpha, out: (self, mat, vec, alpha, beta, out, KEEP_DTYPE)
+    ),
     "addr": Aclnn("aclnnAddr"),
 }

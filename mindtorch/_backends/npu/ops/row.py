@@ -33,9 +33,10 @@ class Origin:
 class Aclnn:
     """An ATen operator by an ACLNN operator.
 
-    ``arguments`` makes the values of the ACLNN operator's parameters from the ATen operator's canonical arguments, followed
-    by the outputs; without it they are the same, in the same order. ``scalar`` is the ACLNN operator for a number as second
-    operand. ``when(*args)`` says for which arguments ACLNN does the same as ATen; the CPU does the others.
+    ``arguments`` makes the values of the ACLNN operator's parameters from the ATen operator's canonical arguments,
+    followed by the outputs; without it they are the same, in the same order. ``scalar`` is the ACLNN operator for a
+    number as second operand. ``when(*args)`` says for which arguments ACLNN does the same as ATen; the CPU does the
+    others.
     """
 
     name: str
@@ -55,7 +56,8 @@ class Aclnn:
         return name, self.arguments(*args, *outs)
 
     def calls(self, args: Any, outs: list[Any]) -> Iterable[Call]:
-        """The ACLNN operators to call one after the other, and the values of their parameters: one, but for some rows."""
+        """The ACLNN operators to call one after the other, and the values of their parameters: one, but for some rows.
+        """
         return (self.call(args, outs),)
 
 

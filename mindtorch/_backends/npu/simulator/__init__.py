@@ -1,7 +1,7 @@
 """An NPU that everybody has: an Ascend 910B behind CANN's own interface, and nowhere else.
 
-``acl`` is pyACL's module, ``find(name)`` gives the address of an ACLNN function; who calls them cannot tell that there is
-no device. The rest are controls, public as ``torch.npu.simulator``: the sanitizer, faults, slow motion, limits.
+``acl`` is pyACL's module, ``find(name)`` gives the address of an ACLNN function; who calls them cannot tell that there
+is no device. The rest are controls, public as ``torch.npu.simulator``: the sanitizer, faults, slow motion, limits.
 """
 from __future__ import annotations
 
@@ -29,8 +29,8 @@ __all__ = [
 def sanitizer(on: bool | None = None) -> bool:
     """Switch the sanitizer on or off, or leave it as it is. Returns whether it is on.
 
-    It is on from the start if ``MINDTORCH_NPU_SANITIZER=1``. Switching it off forgets its reports; memory that is allocated
-    when it is switched on is taken to be written.
+    It is on from the start if ``MINDTORCH_NPU_SANITIZER=1``. Switching it off forgets its reports; memory that is
+    allocated when it is switched on is taken to be written.
     """
     if on is not None:
         _sanitizer.switch(on)
@@ -49,7 +49,8 @@ def clear_reports() -> None:
 
 
 def check() -> list[Report]:
-    """Look for descriptors and executors that are left now, which is a moment when there should be none. Returns ``reports()``.
+    """Look for descriptors and executors that are left now, which is a moment when there should be none. Returns
+    ``reports()``.
 
     ``acl.finalize`` looks for all kinds of handles.
     """
@@ -128,7 +129,9 @@ def release(stream: Any = None) -> None:
 
 @contextmanager
 def paused(stream: Any = None) -> Iterator[None]:
-    """Hold a stream, or all of the thread's device, inside a ``with`` block: what is put into it is pending until the end."""
+    """Hold a stream, or all of the thread's device, inside a ``with`` block: what is put into it is pending until the
+    end.
+    """
     streams = _streams(stream)
     for held in streams:
         held.hold()

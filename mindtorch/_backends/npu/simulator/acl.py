@@ -1,4 +1,6 @@
-"""pyACL's modules ``acl`` and ``acl.rt``, with the call shapes of the real ones: ints go in, results and a code come out."""
+"""pyACL's modules ``acl`` and ``acl.rt``, with the call shapes of the real ones: ints go in, results and a code come
+out.
+"""
 from __future__ import annotations
 
 from types import SimpleNamespace

@@ -47,7 +47,9 @@ NUMPY = _NumpyTypes()
 
 
 class AclTensor:
-    """An aclTensor: a view of memory. ``stride`` and ``offset`` count elements, ``strides`` bytes; ``data`` is an address."""
+    """An aclTensor: a view of memory. ``stride`` and ``offset`` count elements, ``strides`` bytes; ``data`` is an
+    address.
+    """
 
     __slots__ = ("code", "data", "dtype", "format", "offset", "shape", "storage", "stride", "strides", "destroyed", "arrays")
     label = "aclTensor"
@@ -89,7 +91,11 @@ class AclTensor:
         if buffer is not None:
             try:
                 return np.ndarray(
-                    self.shape, self.dtype, buffer, self.data + self.offset * self.dtype.itemsize - memory.base, self.strides
+                    self.shape,
+                    self.dtype,
+                    buffer,
+                    self.data + self.offset * self.dtype.itemsize - memory.base,
+                    self.strides,
                 )
             except (TypeError, ValueError):
                 pass
@@ -130,7 +136,9 @@ class AclFloatArray(AclIntArray):
 
 
 class AclTensorList:
-    """An aclTensorList: a list of tensors, or None. It owns them: they are destroyed with it. ``members`` are their handles."""
+    """An aclTensorList: a list of tensors, or None. It owns them: they are destroyed with it. ``members`` are their
+    handles.
+    """
 
     __slots__ = ("members", "value")
     label = "aclTensorList"
@@ -156,8 +164,10 @@ class AclScalarList(AclTensorList):
 # -- making and destroying -------------------------------------------------------------------------------------------
 
 
-@declared("aclTensor* aclCreateTensor(int64_t*, uint64_t, aclDataType, int64_t*, int64_t, aclFormat, int64_t*, uint64_t, "
-          "void*)")
+@declared(
+    "aclTensor* aclCreateTensor(int64_t*, uint64_t, aclDataType, int64_t*, int64_t, aclFormat, int64_t*, uint64_t, "
+    "void*)"
+)
 def create_tensor(dims: Any, rank: int, code: int, stride: Any, offset: int, format: int, storage: Any, storage_rank: int,
                   data: int | None) -> int:
     return handles.add(read_tensor(dims, rank, code, stride, offset, format, storage, storage_rank, data))

@@ -34,7 +34,9 @@ def remember(code: int, message: str) -> None:
 
 
 def last_code(clear: bool) -> int:
-    """The code of the calling thread's last error, 0 if there was none (``aclrtGetLastError``, ``aclrtPeekAtLastError``)."""
+    """The code of the calling thread's last error, 0 if there was none (``aclrtGetLastError``,
+    ``aclrtPeekAtLastError``).
+    """
     code = _thread.code
     if clear:
         _thread.code = 0

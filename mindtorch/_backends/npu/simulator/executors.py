@@ -61,7 +61,8 @@ def set_executor_repeatable(handle: int | None) -> int:
 
 
 class Operator:
-    """An operator of the table with its kernel. ``phase_one`` and ``phase_two`` are the bodies of its two C functions."""
+    """An operator of the table with its kernel. ``phase_one`` and ``phase_two`` are the bodies of its two C functions.
+    """
 
     def __init__(self, binding: Binding, kernel: Callable[..., Any]):
         self.name, self.kernel, self.parameters = binding.name, kernel, binding.parameters
@@ -180,9 +181,14 @@ def _handle_reader(what: str, parameter: Parameter, cls: type, unwrap: bool) -> 
     def check(tensor: Any) -> None:
         if tensor.code not in codes:
             given = DTYPE_NAMES.get(tensor.code, str(tensor.code))
-            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what} has dtype {given}, which is not among {', '.join(sorted(codes.values()))}")
+            raise Fault(
+                ACLNN_ERR_PARAM_INVALID,
+                f"{what} has dtype {given}, which is not among {', '.join(sorted(codes.values()))}",
+            )
         if len(tensor.shape) > ACLNN_MAX_SHAPE_RANK:
-            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what} has {len(tensor.shape)} dimensions: more than {ACLNN_MAX_SHAPE_RANK}")
+            raise Fault(
+                ACLNN_ERR_PARAM_INVALID, f"{what} has {len(tensor.shape)} dimensions: more than {ACLNN_MAX_SHAPE_RANK}"
+            )
 
     def missing(handle: int | None) -> None:
         if handle is not None:

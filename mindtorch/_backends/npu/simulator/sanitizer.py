@@ -1,13 +1,14 @@
 """The sanitizer: finds mistakes in how a program uses the device, and says which operator made them and where.
 
-It looks at every call when the call is made, on the caller's thread, and never at what the workers do meanwhile: what it
-reports depends on the program alone, not on luck. The kinds of mistake:
+It looks at every call when the call is made, on the caller's thread, and never at what the workers do meanwhile: what
+it reports depends on the program alone, not on luck. The kinds of mistake:
 
 use-after-free        memory is used after it was given back
 out-of-bounds         a tensor or copy reaches beyond its block, or beyond the storage that its descriptor names
 uninitialised-read    bytes are read that nothing has written since they were allocated
 freed-while-pending   memory is given back that queued work needs, and the host has not waited for that
-race                  two streams, or a stream and the host, use the same bytes, one of them writes, and neither runs after
+race                  two streams, or a stream and the host, use the same bytes, one of them writes, and neither runs
+after
                       the other: ``clocks.py`` has the rules of what runs after what
 destroyed-handle      a handle is used after it was destroyed
 leaked-handle         a handle was never destroyed
@@ -52,7 +53,8 @@ REPORTS, FREED, RANGES, OVERLAP_STEPS = 1000, 1024, 4096, 10_000
 
 @dataclass(frozen=True)
 class Report:
-    """A mistake: its kind, the operator or call that made it, what it was, and where it was called (``"file:line"``)."""
+    """A mistake: its kind, the operator or call that made it, what it was, and where it was called (``"file:line"``).
+    """
 
     kind: str
     operator: str
@@ -152,16 +154,27 @@ class Sanitizer:
                 late = [use for use in ranges.values() if not self._clocks.knows(self._clocks.host, number, use.task)]
                 if late:
                     last = max(late)
-                    self.report("freed-while-pending", last.operator,
-                                f"memory that it needs on stream {number} was given back; it was called at {last.site}", where)
+                    self.report(
+                        "freed-while-pending",
+                        last.operator,
+                        f"memory that it needs on stream {number} was given back; it was called at {last.site}",
+                        where,
+                    )
 
     def host_freed(self, address: int, size: int) -> None:
         """Pinned memory was given back: was any copy left that needs it?"""
         with self._lock:
             for low, high, number, use in self._pinned:
-                if low < address + size and address < high and not self._clocks.knows(self._clocks.host, number, use.task):
-                    self.report("freed-while-pending", use.operator,
-                                f"pinned memory that it copies on stream {number} was given back; it was called at {use.site}")
+                if (
+                    low < address + size
+                    and address < high
+                    and not self._clocks.knows(self._clocks.host, number, use.task)
+                ):
+                    self.report(
+                        "freed-while-pending",
+                        use.operator,
+                        f"pinned memory that it copies on stream {number} was given back; it was called at {use.site}",
+                    )
 
     def mistake_at(self, address: int) -> tuple[str, str]:
         """What is wrong with using an address where nothing is allocated, and words for that."""
@@ -193,7 +206,11 @@ class Sanitizer:
             written = []
             for what, tensor, reads, writes in _operands(launch):
                 if tensor.destroyed is not None:
-                    self.report("destroyed-handle", name, f"{what} was destroyed, at {tensor.destroyed}, before the second phase")
+                    self.report(
+                        "destroyed-handle",
+                        name,
+                        f"{what} was destroyed, at {tensor.destroyed}, before the second phase",
+                    )
                 place = self._place(stream.device, name, what, tensor) if tensor.numel else None
                 if place is None:
                     continue
@@ -203,7 +220,11 @@ class Sanitizer:
                     self.report("uninitialised-read", name, f"{what} holds bytes that nothing has written")
                 if writes:
                     written.append((tensor, low, high, memory))
-                layout = None if _is_dense(tensor, low, high) else (tensor.shape, tensor.strides, tensor.address, tensor.dtype)
+                layout = (
+                    None
+                    if _is_dense(tensor, low, high)
+                    else (tensor.shape, tensor.strides, tensor.address, tensor.dtype)
+                )
                 self._access(block, (low, high, writes, layout), stream.number, clock, use, what)
             for tensor, low, high, memory in written:
                 _bytes_of(tensor, low, high, memory, self._written(memory))[...] = True
@@ -214,7 +235,9 @@ class Sanitizer:
         address, size = workspace
         block = stream.device.memory.block_at(address)
         if block is None or address + size > block.end:
-            kind, words = self.mistake_at(address) if block is None else ("out-of-bounds", "which is more than is allocated")
+            kind, words = (
+                self.mistake_at(address) if block is None else ("out-of-bounds", "which is more than is allocated")
+            )
             self.report(kind, use.operator, f"workspace is {size} bytes at {address:#x}, {words}")
             return
         self._access(block, (address, address + size, True, None), stream.number, clock, use, "workspace")
@@ -226,7 +249,11 @@ class Sanitizer:
             self.report("host-pointer", name, f"{what} has its data at {tensor.data:#x}, which is not device memory")
             return None
         if owner is not device and owner.number not in device.peers:
-            self.report("out-of-bounds", name, f"{what} is in memory of device {owner.number}, the stream is one of {device.number}")
+            self.report(
+                "out-of-bounds",
+                name,
+                f"{what} is in memory of device {owner.number}, the stream is one of {device.number}",
+            )
             return None
         block = owner.memory.block_at(tensor.data)
         if block is None:
@@ -273,8 +300,8 @@ class Sanitizer:
     # -- races ---------------------------------------------------------------------------------------------------------
 
     def _access(self, block: Block, range: Range, number: int | None, clock: Clock, use: Use, what: str) -> None:
-        """Some bytes of a block are used by a stream or, if ``number`` is None, by the host. What the host does needs no
-        remembering: all that is queued later runs after it.
+        """Some bytes of a block are used by a stream or, if ``number`` is None, by the host. What the host does needs
+        no remembering: all that is queued later runs after it.
         """
         for other in [other for other in block.accesses if other != number]:
             self._meet(block, other, range, number, clock, use, what)
@@ -285,7 +312,9 @@ class Sanitizer:
             if len(ranges) > RANGES:
                 del ranges[next(iter(ranges))]
 
-    def _meet(self, block: Block, other: int, range: Range, number: int | None, clock: Clock, use: Use, what: str) -> None:
+    def _meet(
+        self, block: Block, other: int, range: Range, number: int | None, clock: Clock, use: Use, what: str
+    ) -> None:
         """Compare with what one other stream does to the block."""
         ranges, clocks = block.accesses[other], self._clocks
         low, high, writes, layout = range
@@ -298,9 +327,12 @@ class Sanitizer:
             if (layout or other_layout) and not _overlap((low, high, layout), (first, end, other_layout)):
                 continue
             who = "the host" if number is None else f"stream {number}"
-            self.report("race", use.operator,
-                        f"{what} is {'written' if writes else 'read'} by {who}, while {before.operator}, called at {before.site}, "
-                        f"{'writes' if wrote else 'reads'} it on stream {other}: nothing makes one wait for the other")
+            self.report(
+                "race",
+                use.operator,
+                f"{what} is {'written' if writes else 'read'} by {who}, while {before.operator}, called at {before.site}, "
+                f"{'writes' if wrote else 'reads'} it on stream {other}: nothing makes one wait for the other",
+            )
             return
 
 
@@ -312,7 +344,9 @@ def _operands(launch: Launch) -> Iterator[tuple[str, AclTensor, bool, bool]]:
         if value.__class__ is AclTensor:
             yield parameter.name, value, reads, writes
         elif value.__class__ is list:
-            yield from ((f"{parameter.name}[{i}]", item, reads, writes) for i, item in enumerate(value) if item is not None)
+            yield from (
+                (f"{parameter.name}[{i}]", item, reads, writes) for i, item in enumerate(value) if item is not None
+            )
 
 
 def _is_dense(tensor: AclTensor, low: int, high: int) -> bool:

@@ -2,7 +2,8 @@
 
 A kernel takes the values of the row's parameters in order and writes into its outputs. Tensors are arrays over device
 memory (lists of them for lists of tensors), scalars NumPy scalars, arrays of numbers tuples, dtypes mindtorch's; what
-may be null may be None. Kernels whose outputs' shapes depend on the data return these shapes; the others return nothing.
+may be null may be None. Kernels whose outputs' shapes depend on the data return these shapes; the others return
+nothing.
 """
 from __future__ import annotations
 
