@@ -39,7 +39,8 @@ from ._dtype import (
     set_default_dtype as set_default_dtype,
 )  # fmt: skip
 from ._formats import (
-    channels_last as channels_last, channels_last_3d as channels_last_3d, contiguous_format as contiguous_format, e as e,
+    channels_last as channels_last, channels_last_3d as channels_last_3d, contiguous_format as contiguous_format,
+    e as e,
     inf as inf, layout as layout, memory_format as memory_format, nan as nan, newaxis as newaxis, pi as pi,
     preserve_format as preserve_format, strided as strided,
 )  # fmt: skip
@@ -47,7 +48,8 @@ from .functional import (
     chain_matmul as chain_matmul, einsum as einsum, lu as lu, tensordot as tensordot,
     atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
     broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
-    meshgrid as meshgrid, split as split, tril_indices as tril_indices, triu_indices as triu_indices, unravel_index as unravel_index,
+    meshgrid as meshgrid, split as split, tril_indices as tril_indices, triu_indices as triu_indices,
+    unravel_index as unravel_index,
 )  # fmt: skip
 from ._random import (
     Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
@@ -59,7 +61,10 @@ from ._random.factories import (
     randn as randn, randn_like as randn_like, randperm as randperm,
 )  # fmt: skip
 from ._backends.npu.allocator import OutOfMemoryError as OutOfMemoryError
-from . import _C as _C, autograd as autograd, fft as fft, functional as functional, linalg as linalg, masked as masked, nn as nn, npu as npu, optim as optim, random as random, special as special
+from . import (
+    _C as _C, autograd as autograd, fft as fft, functional as functional, linalg as linalg, masked as masked, nn as nn,
+    npu as npu, optim as optim, random as random, special as special,
+)  # fmt: skip
 from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
 from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage

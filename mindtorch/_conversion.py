@@ -198,11 +198,12 @@ def _format(self: Tensor, spec: str) -> str:
 def install() -> None:
     """Attach the methods to the tensor."""
     methods: dict[str, Any] = {
-        "to": to, "type": type_, "cpu": cpu, "npu": npu, "contiguous": contiguous, "pin_memory": lambda self, device=None: pin_memory(self), "__deepcopy__": deepcopy,
-        "__reduce_ex__": reduce_ex, "__format__": _format,
-    }
-    for name, dtype in {**DTYPE_ALIASES, "bool": DTYPES["bool"], "bfloat16": DTYPES["bfloat16"], "byte": DTYPES["uint8"],
-                        "char": DTYPES["int8"]}.items():
+        "to": to, "type": type_, "cpu": cpu, "npu": npu, "contiguous": contiguous,
+        "pin_memory": lambda self, device=None: pin_memory(self),
+        "__deepcopy__": deepcopy, "__reduce_ex__": reduce_ex, "__format__": _format,
+    }  # fmt: skip
+    spelled = {"bool": "bool", "bfloat16": "bfloat16", "byte": "uint8", "char": "int8"}
+    for name, dtype in {**DTYPE_ALIASES, **{name: DTYPES[of] for name, of in spelled.items()}}.items():
         methods[name] = _to_dtype(dtype)
     methods["type_as"] = lambda self, other: self.to(other.dtype)
     methods["__repr__"] = lambda self, *, tensor_contents=None: _str(self, tensor_contents=tensor_contents)

@@ -6,10 +6,16 @@ from typing import Any
 
 from .._dispatch.dispatcher import registry
 from .._dispatch.registry import Kernel, Operator
-from . import core, activation, distance, einsum, factorizations, fft, histogram, indexing, linalg, padding, pointwise, random, reduction, scan, search, shape, softmax, sorting, views, nn
+from . import (
+    core, activation, distance, einsum, factorizations, fft, histogram, indexing, linalg, padding, pointwise, random,
+    reduction, scan, search, shape, softmax, sorting, views, nn,
+)  # fmt: skip
 
 ROWS: dict[str, Callable[..., Any]] = {}
-for _family in (core, activation, distance, einsum, factorizations, fft, histogram, indexing, linalg, padding, pointwise, random, reduction, scan, search, shape, softmax, sorting, views, nn):
+for _family in (
+    core, activation, distance, einsum, factorizations, fft, histogram, indexing, linalg, padding, pointwise, random,
+    reduction, scan, search, shape, softmax, sorting, views, nn,
+):
     ROWS.update(_family.ROWS)
 
 

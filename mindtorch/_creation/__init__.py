@@ -1,14 +1,18 @@
 """Creation: tensors from sizes, numbers, sequences, arrays and buffers."""
 from .data import scalar_tensor, tensor
 from .factories import (
-    empty, empty_like, empty_permuted, empty_strided, finish, fresh, full, full_like, ones, ones_like, sizes_of, zeros, zeros_like,
+    empty, empty_like, empty_permuted, empty_strided, finish, fresh, full, full_like, ones, ones_like, sizes_of, zeros,
+    zeros_like,
 )  # fmt: skip
 from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, to_dlpack
 from .legacy import as_subclass, legacy_constructor, typed_constructor
 from .sequences import arange, eye, linspace, logspace, range
 
 __all__ = [
-    "arange", "as_subclass", "as_tensor", "asarray", "empty", "empty_like", "empty_permuted", "empty_strided", "eye", "finish",
-    "fresh", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "legacy_constructor", "linspace", "logspace", "ones",
-    "ones_like", "range", "scalar_tensor", "sizes_of", "tensor", "to_dlpack", "typed_constructor", "zeros", "zeros_like",
+    "arange", "as_subclass", "as_tensor", "asarray", "empty", "empty_like", "empty_permuted", "empty_strided", "eye",
+    "finish",
+    "fresh", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "legacy_constructor", "linspace",
+    "logspace", "ones",
+    "ones_like", "range", "scalar_tensor", "sizes_of", "tensor", "to_dlpack", "typed_constructor", "zeros",
+    "zeros_like",
 ]  # fmt: skip

@@ -18,8 +18,10 @@ from ..._tensor import host_readers
 from ..common.convert import writers
 from .allocator import OutOfMemoryError
 from .devices import (
-    _model_dir, _probe_model_dirs, current_device, device, device_count, empty_cache, get_device_name, get_device_properties,
-    is_available, max_memory_allocated, max_memory_reserved, mem_get_info, memory_allocated, memory_reserved, memory_stats,
+    _model_dir, _probe_model_dirs, current_device, device, device_count, empty_cache, get_device_name,
+    get_device_properties,
+    is_available, max_memory_allocated, max_memory_reserved, mem_get_info, memory_allocated, memory_reserved,
+    memory_stats,
     reset_peak_memory_stats, set_device, synchronize, unavailable_reason,
 )  # fmt: skip
 from .runtime import AclError, current_queue, finalize, get_runtime, thread

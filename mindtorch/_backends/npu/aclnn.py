@@ -125,9 +125,10 @@ def tensor_handle(tensor: Tensor, handles: Handles) -> int:
     storage, dtype = tensor._storage, tensor._dtype
     assert storage is not None
     dims, sizes, strides, room, _ = layout(tensor.shape, tensor._strides(), storage._nbytes // dtype.itemsize)
+    address = storage._memory.address  # type: ignore[union-attr]
     handle = functions["aclCreateTensor"](
-        sizes, dims, _data_types[dtype], strides, tensor._offset, ACL_FORMAT_ND, room, 1, storage._memory.address
-    )  # type: ignore[union-attr]
+        sizes, dims, _data_types[dtype], strides, tensor._offset, ACL_FORMAT_ND, room, 1, address
+    )
     return keep(handles, "Tensor", handle)
 
 

@@ -58,5 +58,7 @@ def _to_copy(self: Tensor, dtype: DType | None = None, device: Device | None = N
     return read_in_stream(self if dtype in (None, self._dtype) else convert._to_copy(self, dtype))
 
 
-KERNELS: dict[str, Callable[..., Any]] = {"empty": empty, "empty_strided": empty_strided, "full": full, "zeros_like": zeros_like, "_to_copy": _to_copy,
-                                          "ones_like": ones_like}
+KERNELS: dict[str, Callable[..., Any]] = {
+    "empty": empty, "empty_strided": empty_strided, "full": full, "zeros_like": zeros_like, "ones_like": ones_like,
+    "_to_copy": _to_copy,
+}  # fmt: skip

@@ -21,7 +21,8 @@ from .sanitizer import KINDS, Report
 from .streams import Stream
 
 __all__ = [
-    "KINDS", "Report", "acl", "check", "clear_reports", "device_count", "faults", "find", "hold", "live_bytes", "live_handles",
+    "KINDS", "Report", "acl", "check", "clear_reports", "device_count", "faults", "find", "hold", "live_bytes",
+    "live_handles",
     "memory_limit", "paused", "release", "reports", "reset", "sanitizer", "slow",
 ]  # fmt: skip
 
