@@ -123,6 +123,19 @@ def test_looking_at_data_waits(look) -> None:
     assert queue.finished == queue.enqueued and queue.is_idle()
 
 
+def test_waiting_for_what_this_thread_has_paused_is_an_error_and_no_deadlock() -> None:
+    a, event = ones(3), torch.npu.Event()
+    with simulator.paused():
+        b = a + 1
+        event.record()
+        for wait in (b.tolist, lambda: repr(b), torch.npu.synchronize, event.synchronize, b.sum().item):
+            with pytest.raises(RuntimeError, match="paused by this thread"):
+                wait()
+        assert get_runtime(0).queue.pending()
+    assert b.tolist() == [2, 2, 2]
+    event.synchronize()
+
+
 def test_copies_from_pinned_memory_do_not_wait() -> None:
     host = torch.arange(4.0).pin_memory()
     assert host.is_pinned() and not torch.arange(4.0).is_pinned()

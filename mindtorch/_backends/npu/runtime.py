@@ -16,8 +16,8 @@ from typing import Any
 from ..._device import device as Device
 from . import activities, provider
 from .constants import (
-    ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_INVALID_DEVICEID, ACL_ERROR_RT_REPEATED_INIT, ACL_STREAM_STATUS_COMPLETE,
-    ERROR_NAMES,
+    ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_INVALID_DEVICEID,
+    ACL_ERROR_RT_REPEATED_INIT, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_STREAM_STATUS_COMPLETE, ERROR_NAMES,
 )  # fmt: skip
 
 acl: Any = None  #: pyACL's module; None until the first use, or what a test puts here
@@ -146,6 +146,8 @@ class Queue:
             AclError: what the code means if it is not 0.
         """
         error = AclError(call, code, self.runtime.name, recent_message()) if code else None
+        if code in (ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT):
+            raise error  # type: ignore[misc]  # nothing is known but that it takes long
         if error is not None:
             waiting = [(number, name) for number, name in tuple(self.log) if self.finished < number <= last]
             named = (number for number, name in waiting if name in str(error))  # a stream skips what follows

@@ -6,6 +6,7 @@ is no device. The rest are controls, public as ``torch.npu.simulator``: the sani
 from __future__ import annotations
 
 import os
+import threading
 from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
@@ -131,11 +132,11 @@ def release(stream: Any = None) -> None:
 @contextmanager
 def paused(stream: Any = None) -> Iterator[None]:
     """Hold a stream, or all of the thread's device, inside a ``with`` block: what is put into it is pending until the
-    end.
+    end. To wait for it inside the block is an error, since that would never end.
     """
     streams = _streams(stream)
     for held in streams:
-        held.hold()
+        held.hold(threading.get_ident())
     try:
         yield
     finally:

@@ -198,6 +198,8 @@ def synchronize_event(handle: int) -> None:
     if record is None:
         return
     assert record.latch is not None
+    if not record.latch.is_open:
+        record.stream.check_pause(c.ACL_ERROR_RT_EVENT_SYNC_TIMEOUT)
     record.latch.wait()
     watch.reached(record.clock)
     if record.fault is not None:

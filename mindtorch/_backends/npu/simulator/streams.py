@@ -175,6 +175,7 @@ class Stream:
         self._closed = False
         self._lock = threading.Lock()
         self._gate: Latch | None = None
+        self._paused_by = 0  #: the thread that goes on only after a block of its own, in which nothing starts
         self._hurry = Latch()
 
     def __repr__(self) -> str:
@@ -210,11 +211,12 @@ class Stream:
         """Wait for all that was submitted. Returns how the stream had failed, once; it works again then.
 
         Raises:
-            Fault: if it takes longer than ``seconds``.
+            Fault: if it takes longer than ``seconds``, or would never end.
         """
         mark = None
         with self._lock:
             if self.completed < self.submitted and not self._closed and threading.current_thread() is not self._thread:
+                self.check_pause(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
                 mark = Mark()
                 self._queue.put(mark)
         if mark is None:
@@ -232,11 +234,21 @@ class Stream:
             self.fault = None
             return fault
 
-    def hold(self) -> None:
-        """Start no further task until ``release``."""
+    def check_pause(self, code: int) -> None:
+        """Refuse to wait in the thread that alone could end the waiting.
+
+        Raises:
+            Fault: with this code, if the thread is inside a block that holds the stream.
+        """
+        if self._gate is not None and self._paused_by == threading.get_ident():
+            raise Fault(code, f"{self} is paused by this thread, which would wait for ever: nothing runs before the "
+                              "block is left")  # fmt: skip
+
+    def hold(self, paused_by: int = 0) -> None:
+        """Start no further task until ``release``; ``paused_by`` is the thread that alone will call that."""
         with self._lock:
             if self._gate is None and not self.is_stopped:
-                self._gate = Latch()
+                self._gate, self._paused_by = Latch(), paused_by
 
     def release(self) -> None:
         """Go on after ``hold``."""
