@@ -14,16 +14,20 @@ from .palette import (
 )  # fmt: skip
 
 
+ROWS = 300  #: at most that are drawn
+ADDED_UP = ": %%profile adds them up"
+
+
 def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
     """What ``%tensors`` shows."""
     if not rows:
         return page(tag("div", "no tensors in this notebook yet", class_="mt-soft"), kind="tensors")
-    sharing = Counter(facts.storage for facts in rows)
-    total = sum({facts.storage: facts.storage_bytes for facts in rows}.values())
-    counts = f"{count_text(len(rows), 'tensor')} over {count_text(len(sharing), 'storage')}"
+    sizes = {facts.storage: facts.storage_bytes for facts in rows}
+    counts = f"{count_text(len(rows), 'tensor')} over {count_text(len(sizes), 'storage')}, {size_text(sum(sizes.values()))}"
+    shown, sharing = rows[:ROWS], Counter(facts.storage for facts in rows[:ROWS])
     head = ("storage", "name", "type", "stride", "device", "view of", "version", "autograd")
     body, before = [], None
-    for facts in rows:
+    for facts in shown:
         storage = mark = None
         if facts.storage != before:
             size = soft(size_text(facts.storage_bytes))
@@ -37,19 +41,20 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
             _autograd(facts),
         ))  # fmt: skip
         before = facts.storage
-    return page(table(head, body, f"{counts}, {size_text(total)}"), kind="tensors")
+    more = _more(len(rows), "tensor")
+    return page(table(head, body, counts), soft(more) if more else None, kind="tensors")
 
 
 def tensors_text(rows: Sequence[TensorFacts]) -> str:
     """The same for a terminal."""
     lines = [("name", "type", "stride", "offset", "device", "view of", "version", "autograd", "bytes")]
-    for facts in rows:
+    for facts in rows[:ROWS]:
         state = "" if facts.pending is None else " (pending)" if facts.pending.error is None else " (invalid)"
         lines.append((
             facts.name, _type(facts), tuple_text(facts.stride), str(facts.offset), facts.device + state,
             _base(facts), _version(facts), _autograd(facts), size_text(facts.bytes),
         ))  # fmt: skip
-    return _aligned(lines)
+    return _with_more(lines, len(rows), "tensor")
 
 
 def _clipped(name: str, text: str) -> Markup:
@@ -83,13 +88,15 @@ def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:
     total = sum(event.duration for event in events if event.depth == outermost)
     head = ("operator", "keys looked at", "kernel", "output", "time")
     body = []
-    for event in events:
+    for event in events[:ROWS]:
         width = max(1, round(60 * event.duration / longest))
         bar = tag("span", class_="mt-bar", style=f"width:{width}px")
         kernel = join([mono(event.kernel), soft(_place(event), f"{event.file}:{event.line}")], " ")
         time = join([bar, _time(event.duration)], " ")
         body.append(row(_operator(event), _keys(event), kernel, _outcome(event), time))
-    return page(table(head, body, f"{count_text(len(events), 'operator')}, {_time(total)}"), kind="dispatch")
+    said = f"{count_text(len(events), 'operator')}, {_time(total)}"
+    more = _more(len(events), "operator", ADDED_UP)
+    return page(table(head, body, said), soft(more) if more else None, kind="dispatch")
 
 
 def _operator(event: DispatchEvent) -> Markup:
@@ -125,9 +132,9 @@ def dispatch_text(events: Sequence[DispatchEvent]) -> str:
             f"{'  ' * event.depth}{event.op}", " > ".join(event.path), f"{event.kernel} ({_place(event)})",
             event.error or _outputs(event), _time(event.duration),
         )
-        for event in events
+        for event in events[:ROWS]
     ]  # fmt: skip
-    return _aligned(lines)
+    return _with_more(lines, len(events), "operator", ADDED_UP)
 
 
 def _place(event: DispatchEvent) -> str:
@@ -148,6 +155,15 @@ def _value(value: Any) -> str:
 
 def _time(nanoseconds: int) -> str:
     return f"{nanoseconds / 1000:,.1f} µs"
+
+
+def _more(count: int, noun: str, hint: str = "") -> str:
+    """How many rows were left out."""
+    return f"and {count_text(count - ROWS, f'more {noun}')}{hint}" if count > ROWS else ""
+
+
+def _with_more(lines: Sequence[tuple[str, ...]], count: int, noun: str, hint: str = "") -> str:
+    return "\n".join(filter(None, [_aligned(lines), _more(count, noun, hint)]))
 
 
 def _aligned(lines: Sequence[tuple[str, ...]]) -> str:

@@ -206,3 +206,18 @@ def test_text_versions_say_the_same():
     with torch.observe() as trace:
         w * 2
     assert "Autograd > CPU" in viz.dispatch_text(trace.events)
+
+
+def test_tables_of_thousands_of_rows_say_what_they_leave_out():
+    rows = introspect.tensors_facts({f"t{i}": torch.ones(i % 3 + 1) for i in range(2000)})
+    page = viz.tensors_page(rows)
+    assert len(page.encode()) < 250 * 1024 and "2,000 tensors over 2,000 storages" in page
+    assert "and 1,700 more tensors" in page and viz.tensors_text(rows).endswith("and 1,700 more tensors")
+    with torch.observe() as trace:
+        x = torch.ones(2)
+        for _ in range(999):
+            x = x + 1
+    page = viz.dispatch_page(trace.events)
+    assert "and 700 more operators: %%profile adds them up" in page and "1,000 operators" in page
+    assert viz.dispatch_text(trace.events).count("add.Tensor") < 2 * 300
+    assert "more" not in viz.dispatch_text(trace.events[:300])
