@@ -15,6 +15,7 @@ from .repeats import pattern, repeats, span
 
 FLAT = 48  #: nodes at most of a graph that is not folded
 ROOM = 20  #: nodes and folds at most, about, of one picture of a graph that is
+SMALL, SPARE = 3, 4  #: a fold of so few nodes hides nothing worth a click: so much more room is there for them
 #: What may stand between a parameter and the operator that reads it.
 LAYOUT = frozenset(
     f"{name}Backward0" for name in ("T", "Transpose", "Permute", "View", "UnsafeView", "Unsqueeze", "Expand", "ToCopy")
@@ -55,7 +56,7 @@ def unfolded(parts: Sequence[Part]) -> tuple[Part, ...]:
     while True:
         small = [part for part in found if isinstance(part, Fold) and part.times == 1]
         least = min(small, key=lambda fold: len(fold.parts), default=None)
-        if least is None or len(found) - 1 + len(least.parts) > ROOM:
+        if least is None or len(found) - 1 + len(least.parts) > ROOM + (SPARE if len(least.nodes) <= SMALL else 0):
             break
         at = found.index(least)
         found[at : at + 1] = least.parts
@@ -129,7 +130,7 @@ class _Folding:
         node = self.nodes[part]
         goals = (self.nodes.get(edge[0]) if edge else None for edge in node.edges)
         return (
-            node.name, node.shapes, node.dtypes, node.hooks, node.freed, tuple(map(pattern, node.outputs)),
+            node.name, node.shapes, node.dtypes, node.hooks, node.freed, node.has_grad, tuple(map(pattern, node.outputs)),
             tuple((saved.name, saved.stale, pattern(saved.tensor)) for saved in node.saved),
             tuple(goal and (goal.name, pattern(goal.variable), goal.hooks, goal.has_grad) for goal in goals),
         )  # fmt: skip

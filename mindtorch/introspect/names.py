@@ -81,7 +81,7 @@ def _items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _is_module(value: Any) -> bool:
-    return hasattr(type(value), "named_parameters") and hasattr(type(value), "named_buffers")
+    return hasattr(type(value), "named_parameters") and "_parameters" in vars(value)  # without __init__ it has none yet
 
 
 def _of_module(name: str, module: Any) -> Iterator[tuple[str, Any]]:

@@ -166,8 +166,11 @@ def node_lines(node: NodeFacts, room: int = 200) -> tuple[str, str]:
 
 def _computed(node: NodeFacts, room: int) -> str:
     """``a, b = SplitBackward0``; of a node with one output, which may have several names, ``x = y = AddBackward0``."""
-    names = (", " if len(node.shapes) > 1 else " = ").join(node.outputs)
-    return f"{_clipped(names, room - len(node.name) - 3)} = {node.name}" if names else node.name
+    joint = ", " if len(node.shapes) > 1 else " = "
+    names, left = list(node.outputs), room - len(node.name) - 3
+    while len(names) > 1 and len(joint.join(names)) > left:
+        names = [*names[: -1 if names[-1] != "…" else -2], "…"]
+    return f"{_clipped(joint.join(names), left)} = {node.name}" if names else node.name
 
 
 def kept_lines(node: NodeFacts) -> list[str]:

@@ -49,7 +49,7 @@ def module_page(facts: ModuleFacts) -> Markup:
 
 def module_text(facts: ModuleFacts) -> str:
     """The same for a terminal."""
-    lines = [f"{facts.name + ': ' if facts.name else ''}{facts.kind}, {_summary(facts)}"]
+    lines = [f"{facts.name + ': ' if facts.name else ''}{facts.kind}, {_summary(facts, is_text=True)}"]
     cells = [
         (
             "  " * depth + " ".join(filter(None, [row.label, _kind(row), *(f"[{text}]" for text, _ in row.remarks)])),
@@ -64,14 +64,16 @@ def module_text(facts: ModuleFacts) -> str:
     return "\n".join(lines)
 
 
-def _summary(facts: ModuleFacts) -> str:
+def _summary(facts: ModuleFacts, is_text: bool = False) -> str:
+    """A module in one line; as text also with the devices and the mode, for which a picture has badges."""
     parts = [count_text(facts.parameters, "parameter")]
     if facts.trainable < facts.parameters:
         parts.append(f"{facts.trainable:,} of them trainable")
     parts.append(size_text(facts.bytes) + " with buffers" * _has_buffers(facts))
-    parts += [", ".join(facts.dtypes)] if facts.dtypes else []
-    parts.append(", ".join(facts.devices) or "no tensors")
-    parts.append("training" if facts.training else "eval")
+    parts.append(", ".join(facts.dtypes) or "no tensors")
+    if is_text:
+        parts += [", ".join(facts.devices)] if facts.devices else []
+        parts.append("training" if facts.training else "eval")
     if facts.tensors:
         parts.append(f"gradients in {facts.gradients:,} of {count_text(facts.tensors, 'parameter tensor')}")
     return " · ".join(parts)
@@ -106,6 +108,8 @@ def _module(facts: ModuleFacts, training: bool, depth: int, label: str = "", tim
         remarks.append((f"same as {facts.same_as}", "one module in two places: its parameters count once"))
     if facts.hooks:
         remarks.append((count_text(facts.hooks, "hook"), "run when it is called, or in backward"))
+    if times > 1 and facts.parameters:
+        remarks.append((f"each {facts.parameters:,}", "parameters of one of them, whose contents stand below"))
     rows: tuple[Row, ...] = ()
     if depth:
         rows = (*map(_member, facts.members), *_children(facts, depth))
@@ -116,7 +120,7 @@ def _module(facts: ModuleFacts, training: bool, depth: int, label: str = "", tim
         what=f"{times} × {facts.kind}" if times > 1 else facts.kind,
         extra=facts.extra,
         count=facts.parameters * times,
-        device="",
+        device=_place(facts),
         grad=_gradients(facts.gradients * times, facts.tensors * times, facts.trainable),
         remarks=tuple(remarks),
         rows=rows,
@@ -142,6 +146,11 @@ def _children(facts: ModuleFacts, depth: int) -> Iterator[Row]:
                                 sum(c.trainable for c in found)),
                 rows=tuple(rows),
             )  # fmt: skip
+
+
+def _place(facts: ModuleFacts) -> str:
+    """The device of all that a module holds, or how many there are."""
+    return facts.devices[0] if len(facts.devices) == 1 else f"{len(facts.devices)} devices" if facts.devices else ""
 
 
 def _member(facts: MemberFacts) -> Row:

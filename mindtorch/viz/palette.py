@@ -98,8 +98,8 @@ def tuple_text(values: Sequence[int]) -> str:
 def size_text(count: int) -> str:
     """Bytes as people read them."""
     value = float(count)
-    for unit in ("B", "KiB", "MiB", "GiB"):
-        if value < 1024 or unit == "GiB":
+    for unit in ("B", "KiB", "MiB", "GiB", "TiB"):
+        if value < 1024 or unit == "TiB":
             break
         value /= 1024
     return f"{count} B" if unit == "B" else f"{value:.4g} {unit}"

@@ -5,6 +5,9 @@ from pathlib import Path
 
 import pytest
 
+import mindtorch as torch
+from mindtorch import introspect, nn, viz
+
 from . import lab
 
 pytestmark = lab.MARKS
@@ -36,7 +39,7 @@ CELLS = {
 }
 SAID = {
     "shapes": "x [3, 4] and torch.ones(3) [3] do not broadcast", "places": "storage", "ruler": "asked for",
-    "steps": "freed by the first backward", "groups": "add was given tensors on cpu and meta", "bars": "in use by tensors",
+    "steps": "freed by an earlier backward", "groups": "add was given tensors on cpu and meta", "bars": "in use by tensors",
     "hostile": HOSTILE, "profile": "outside operators (Python)", "pipeline": "item() reads a value",
 }  # fmt: skip
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
@@ -62,6 +65,27 @@ def test_the_picture_is_there_and_fits_into_the_notebook(page, cell):
     shown = picture(page, cell)
     assert shown.count() == 1 and shown.is_visible() and SAID[cell] in shown.inner_text()
     assert shown.evaluate("e => e.scrollWidth <= e.clientWidth") and shown.locator("img").count() == 0
+
+
+def test_graphs_and_modules_unfold_by_keyboard_and_without_script(page):
+    layers = [nn.Sequential(nn.Linear(4, 4 + i % 7), nn.ReLU(), nn.Linear(4 + i % 7, 4)) for i in range(100)]
+    model = nn.Sequential(*layers)
+    loss = model(torch.ones(2, 4)).sum()
+    facts = introspect.graph_facts(loss, dict(introspect.named_tensors({"model": model, "loss": loss})))
+    assert len(facts.nodes) > 200
+    with page.context.browser.new_context(java_script_enabled=False) as context:
+        still = context.new_page()
+        for html in (viz.graph_page(facts), viz.module_page(introspect.module_facts(model, "model"))):
+            still.set_content(f"<script>document.title = 'script ran'</script>{html}")
+            closed = still.locator("details:not([open])").first
+            summary = closed.locator("summary").first.element_handle()
+            inner = closed.locator(":scope > :not(summary)").first.element_handle()
+            assert not inner.is_visible()
+            summary.focus()
+            still.keyboard.press("Enter")
+            assert inner.is_visible()
+            still.keyboard.press("Enter")
+            assert not inner.is_visible() and still.title() == ""
 
 
 @pytest.mark.parametrize("theme", lab.THEMES)

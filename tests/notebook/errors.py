@@ -1,6 +1,10 @@
 """Common errors, each raised for real: what ``%why`` knows of them, by the names of its rows."""
 from __future__ import annotations
 
+import functools
+import importlib
+import operator
+
 import numpy as np
 
 import mindtorch as torch
@@ -70,9 +74,50 @@ def assigned_gradient():
     w.grad = g
 
 
+def wrong_shape():
+    w = torch.ones(3, requires_grad=True)
+    w.grad = torch.ones(2)
+
+
+def misspelt_import():
+    from mindtorch.nn import Linaer  # noqa: F401
+
+
+def gradient_of_none():
+    w = torch.ones(3, requires_grad=True)
+    w.grad.zero_()
+
+
+def step_of_none():
+    w = torch.ones(3)
+    w.sub_(0.1 * w.grad)
+
+
+def late_error():
+    x = torch.ones(5, device="npu")
+    y = x[torch.tensor([9], device="npu")]
+    try:
+        y.tolist()
+    finally:
+        torch.npu.synchronize()
+
+
+def no_gradient():
+    w = torch.ones(3, requires_grad=True)
+    w.grad = 0
+
+
 class Uninitialised(nn.Module):
     def __init__(self):
         self.layer = nn.Linear(1, 1)
+
+
+class Unmade(nn.Module):
+    def __init__(self):
+        self.size = 3
+
+    def forward(self, x):
+        return x
 
 
 class Misspelt(nn.Module):
@@ -83,6 +128,53 @@ class Misspelt(nn.Module):
 def assigned_parameter():
     layer = nn.Linear(2, 2)
     layer.weight = torch.ones(2, 2)
+
+
+def one_of_views():
+    a, b = (torch.ones(2, 2, requires_grad=True) * 1).unbind()
+    a.mul_(b)
+
+
+class Twice(torch.autograd.Function):
+    @staticmethod
+    def forward(ctx, x):
+        return x * 2
+
+    @staticmethod
+    def backward(ctx, grad):
+        return grad, grad
+
+
+class Wide(Twice):
+    @staticmethod
+    def backward(ctx, grad):
+        return torch.ones(3)
+
+
+def weights_modified():
+    w, x = torch.ones(3, 3, requires_grad=True), torch.ones(2, 3, requires_grad=True)
+    loss = (x @ w).sum()
+    with torch.no_grad():
+        w -= 0.1
+    loss.backward()
+
+
+def hidden_state():
+    w, h = torch.ones(4, 4, requires_grad=True), torch.zeros(2, 4)
+    for x in torch.ones(3, 2, 4):
+        h = torch.tanh(x + h @ w)
+        loss = h.sum()
+        loss.backward()
+
+
+def frozen():
+    model = nn.Linear(3, 2).requires_grad_(False)
+    model(SQUARE).sum().backward()
+
+
+def in_condition():
+    if VECTOR > 0:
+        raise AssertionError
 
 
 def inference():
@@ -151,6 +243,7 @@ def in_place_broadcast():
 #: The row, what raises, and a part of what the explanation must say.
 ERRORS = [
     ("broadcast", lambda: A + B, "A [3, 4] and B [2, 4] do not broadcast"),
+    ("broadcast", lambda: functools.reduce(operator.mul, [VECTOR, torch.ones(3)]), "VECTOR [4] and other [3] do not"),
     ("broadcast", lambda: A + torch.ones(3), "torch.ones(3).unsqueeze(1)"),
     ("broadcast", lambda: torch.addmm(torch.ones(7), A, VECTOR.view(4, 1).expand(4, 5)), "A @ "),
     ("in-place broadcast", in_place_broadcast, "c larger: [3] would become [2, 3]"),
@@ -169,9 +262,12 @@ ERRORS = [
     ("cat shapes", lambda: torch.cat([SQUARE, B]), "B [2, 4] differs from the first, [2, 3], in dimension 1"),
     ("cat dimensions", lambda: torch.cat([SQUARE, VECTOR]), "VECTOR.unsqueeze(0)"),
     ("nothing to join", lambda: torch.cat([]), "the list of tensors is empty"),
+    ("stack shapes", lambda: torch.stack([torch.ones(3 + (i == 30)) for i in range(40)]), "27 more"),
     ("stack shapes", lambda: torch.stack([VECTOR, torch.ones(3)]), "[4] and [3] differ"),
     ("split sizes", lambda: torch.split(VECTOR, [2, 1]), "3 elements in all, the dimension has 4"),
     ("loss batch", lambda: F.cross_entropy(SCORES, INTEGERS), "2 rows of scores, but 3 targets"),
+    ("target shape", lambda: F.cross_entropy(SCORES, INTEGERS[:2, None]), "INTEGERS[:2, None].squeeze(-1)"),
+    ("target shape", lambda: F.cross_entropy(torch.zeros(2, 5, 3), INTEGERS[:2]), "should have the shape [2, 3]"),
     ("loss shapes", lambda: F.binary_cross_entropy(VECTOR, SCORES), "SCORES.view_as(VECTOR)"),
     ("view strides", lambda: A.t().view(12), "A.t().reshape(12)"),
     ("view elements", lambda: A.view(5, 2), "12 elements cannot be arranged as [5, 2]: that takes 10"),
@@ -192,6 +288,10 @@ ERRORS = [
     ("one_hot classes", lambda: F.one_hot(INTEGERS, 2), "F.one_hot(INTEGERS, 3)"),
     ("one_hot classes", lambda: F.one_hot(-INTEGERS), "-2, -1 are no classes"),
     ("probabilities", lambda: F.binary_cross_entropy(VECTOR * 2, VECTOR), "F.binary_cross_entropy_with_logits("),
+    ("probabilities", lambda: F.binary_cross_entropy(VECTOR, VECTOR + 1), "(VECTOR + 1) must hold probabilities"),
+    ("range", lambda: torch.arange(5, 0), "torch.arange(5, 0, -1)"),
+    ("range", lambda: torch.arange(0, 5, 0), "torch.linspace(0, 5, 10)"),
+    ("repeat", lambda: SQUARE.repeat(2), "SQUARE.repeat(1, 2)"),
     ("negative size", lambda: torch.zeros(2, -3), "-3 is no size"),
     ("top k", lambda: VECTOR.topk(5), "5 elements were asked for, and dimension -1 of VECTOR has 4"),
     ("negative step", lambda: VECTOR[::-1], "VECTOR.flip(0)"),
@@ -218,6 +318,14 @@ ERRORS = [
     ("target dtype", lambda: F.cross_entropy(SCORES, torch.ones(2)), "one for each class: the shape [2, 3]"),
     ("result cast", lambda: INTEGERS.add_(0.5), "a float32 result cannot be written into INTEGERS, which is int64"),
     ("result cast", lambda: torch.add(A, 1, out=torch.zeros(3, 4, dtype=torch.int64)), "written into out"),
+    ("result cast", lambda: F.binary_cross_entropy_with_logits(VECTOR, VECTOR.long()), "VECTOR.long() is int64"),
+    ("loss dtype", lambda: F.binary_cross_entropy(VECTOR, VECTOR.long()), "VECTOR.long().to(VECTOR.dtype)"),
+    ("loss dtype", lambda: F.cross_entropy(SCORES, SCORES.long()), "SCORES.long().argmax(1)"),
+    ("mask dtype", lambda: A.masked_fill(A, 0), "A.bool()"),
+    ("assigned dtype", lambda: INTEGERS.index_put_((INTEGERS,), torch.ones(3)), "INTEGERS.to(torch.float32)"),
+    ("assigned dtype", lambda: VECTOR.scatter(0, INTEGERS, torch.ones(3).double()), "which is float32"),
+    ("index dtype", lambda: F.one_hot(VECTOR), "VECTOR.long()"),
+    ("index dtype", lambda: A.index_select(0, torch.ones(2)), "torch.ones(2).long()"),
     ("result cast", lambda: INTEGERS.div_(2), "rounding_mode='floor'"),
     ("not for this dtype", lambda: A & A, "bitwise_and does not exist for float32"),
     ("not for this dtype", lambda: F.softmax(INTEGERS, 0), "INTEGERS.float()"),
@@ -227,6 +335,7 @@ ERRORS = [
     ("negative power", lambda: INTEGERS**-1, "INTEGERS.float() ** -1"),
     ("ragged list", lambda: torch.tensor([[1, 2], [3]]), "the rows have different lengths"),
     ("ragged list", lambda: torch.tensor([[1, 2], 3]), "one value, no sequence"),
+    ("no number", lambda: torch.tensor([None, 1]), "float('nan')"),
     ("no number", lambda: torch.tensor(["a"]), "a str is nothing that a tensor can hold"),
     ("negative strides", lambda: torch.from_numpy(np.arange(4)[::-1]), "torch.from_numpy(a.copy())"),
     ("leaf in place", leaf, "with torch.no_grad(): w[0] = 5"),
@@ -239,6 +348,21 @@ ERRORS = [
     ("unused input", unused, "w has no part in"),
     ("requires_grad of integers", lambda: INTEGERS.requires_grad_(), "only floats and complex numbers"),
     ("requires_grad of a result", flag_of_result, "y.detach()"),
+    ("modified saved tensor", weights_modified, "w was written in place after MmBackward0 kept it"),
+    ("modified saved tensor", weights_modified, "loss.backward(); optimizer.step()"),
+    ("backward twice", hidden_state, "a part of this graph was used up"),
+    ("backward twice", hidden_state, "- cut what comes from an earlier step, such as a hidden state:  h = h.detach()"),
+    ("no graph", frozen, "model.requires_grad_()"),
+    ("assigned gradient", wrong_shape, "its shape differs"),
+    ("assigned gradient", no_gradient, "or None, and was to become int"),
+    ("no gradient there", gradient_of_none, "w.grad is None: there is no gradient"),
+    ("no gradient there", step_of_none, "w.requires_grad_()"),
+    ("late error of a device", late_error, "aclnnIndex failed on npu:0; the host learnt of it here"),
+    ("one of several views", one_of_views, "a = a * …"),
+    ("no gradient", lambda: VECTOR.retain_grad(), "VECTOR.requires_grad_()"),
+    ("no gradient", lambda: INTEGERS.register_hook(print), "INTEGERS.float().requires_grad_()"),
+    ("gradients returned", lambda: Twice.apply(torch.ones(2, requires_grad=True)).sum().backward(), "2 gradients"),
+    ("gradient returned", lambda: Wide.apply(torch.ones(2, requires_grad=True)).sum().backward(), "Wide returned a gradient [3] for an argument of shape [2]"),
     ("inference tensor", inference, "a was made in inference mode"),
     ("deep copy", deep_copy, "y.detach().clone()"),
     ("out of a graph", out_of_a_graph, "w requires grad, and add was to write"),
@@ -258,9 +382,19 @@ ERRORS = [
     ("meta data", lambda: META.numpy(), "META is on the meta device"),
     ("meta data", lambda: META.sum().item(), "is on the meta device"),
     ("meta data", lambda: META.to("cpu"), "META is on the meta device"),
+    ("no attribute", lambda: nn.Linear(3, 2).wieght, ".weight"),
+    ("no attribute", lambda: Unmade()(A), "super().__init__()"),
+    ("state dict type", lambda: nn.Linear(3, 2).load_state_dict(nn.Linear(3, 2)), "other.state_dict()"),
+    ("state dict type", lambda: nn.Linear(3, 2).load_state_dict("model.pt"), "read the file first"),
+    ("state dict", lambda: nn.Linear(1, 1).load_state_dict({"weight": [[1]], "bias": torch.ones(1)}), "weight: list"),
+    ("not a parameter", lambda: optim.SGD(nn.Linear(3, 2).state_dict(), lr=0.1), "given a str"),
+    ("operands", lambda: VECTOR + [1, 2, 3, 4], "torch.tensor(values)"),
+    ("operands", lambda: None * VECTOR, "a function without return"),
+    ("no tensor", lambda: nn.Linear(3, 2)([1.0, 2.0]), "input: list"),
     ("no such device", lambda: A.to("cuda"), "there is no device cuda"),
     ("no such device", lambda: A.to("npu:99"), "there is no device npu:99"),
     ("numpy of a graph", lambda: torch.ones(2, requires_grad=True).numpy(), ".detach().numpy()"),
+    ("truth of many", in_condition, "(VECTOR > 0).any()"),
     ("truth of many", lambda: bool(VECTOR), "VECTOR.any()"),
     ("truth of many", lambda: bool(torch.ones(0)), "torch.ones(0).numel() > 0"),
     ("number of many", lambda: VECTOR.item(), "VECTOR.tolist()"),
@@ -277,6 +411,8 @@ ERRORS = [
     ("unknown operator", lambda: torch.registry["frobnicate"], "no operator is called frobnicate"),
     ("no such name", lambda: torch.sofmax(A), "mindtorch has no sofmax"),
     ("no such name", lambda: A.transpse(0, 1), "transpose"),
+    ("no such module", lambda: importlib.import_module("mindtorch.frobnication"), "mindtorch has no frobnication"),
+    ("no such module", misspelt_import, "from mindtorch.nn import Linear"),
     ("arguments", lambda: torch.add(A, "1"), "add does not take (Tensor, str)"),
     ("singular matrix", lambda: torch.linalg.inv(torch.zeros(2, 2)), "torch.zeros(2, 2) is singular"),
     ("singular matrix", lambda: torch.linalg.cholesky(-torch.eye(2)), "is not positive definite"),

@@ -27,6 +27,11 @@ def test_names_come_from_variables_containers_modules_and_gradients():
     ]
 
 
+def test_a_module_that_is_not_made_yet_has_no_tensors():
+    unmade = torch.nn.Linear.__new__(torch.nn.Linear)
+    assert list(introspect.named_tensors({"layer": unmade, "both": [unmade]})) == []
+
+
 def test_what_a_cell_displayed_is_named_after_it_unless_it_has_another_name():
     out = {3: torch.ones(2), 5: torch.ones(3)}
     names = [name for name, _ in introspect.named_tensors({"x": out[5], "Out": out, "_oh": out, "_3": out[3]})]

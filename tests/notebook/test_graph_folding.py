@@ -172,6 +172,38 @@ def test_each_fold_has_a_picture_that_says_where_it_begins_and_ends():
     assert "one of 99 that are alike" in page.text
 
 
+def test_outputs_of_one_node_are_not_called_equal():
+    p = torch.randn(4, 6, requires_grad=True)
+    first, second = p.split(2)
+    y = first * second
+    said = viz.graph_text(facts_of(y.sum(), p=p, second=second, first=first, y=y))
+    assert "first, second = SplitBackward0" in said and "y = MulBackward0" in said
+    parts = p.unbind(1)
+    loss = sum(part.sum() for part in parts)
+    page = Checker(viz.graph_page(facts_of(loss, p=p, parts=parts)))
+    assert "parts[0], parts[1], … = UnbindBackward0" in page.text  # it is the names that are cut, not the operator
+
+
+def test_a_gradient_that_an_inner_tensor_keeps_is_told():
+    p = torch.ones(3, requires_grad=True)
+    q = p.exp()
+    q.retain_grad()
+    loss = q.sum()
+    assert "has grad" not in viz.graph_text(facts_of(loss, p=p, q=q))
+    loss.backward()
+    said = viz.graph_text(facts_of(loss, p=p, q=q))
+    assert "q = ExpBackward0  [3] · freed · has grad" in said
+    node = next(node for node in facts_of(loss, p=p, q=q).nodes if node.name == "ExpBackward0")
+    assert node.has_grad and node.outputs == ("q",)
+
+
+def test_a_fold_of_two_nodes_is_opened_where_there_is_nearly_room():
+    many = [Fold(str(i), (100 + i,) * 9, (100 + i,) * 9) for i in range(19)]
+    assert unfolded([*many, Fold("two", (1, 2), (1, 2))]) == (*many, 1, 2)
+    five = Fold("five", (1, 2, 3, 4, 5), (1, 2, 3, 4, 5))
+    assert unfolded([*many, five]) == (*many, five)
+
+
 def test_what_backward_did_is_told_of_folds_and_leaves():
     model = mlp()
     loss = model(torch.ones(2, 4)).sum()

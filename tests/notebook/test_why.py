@@ -230,6 +230,42 @@ def test_nothing_is_observed_once_writes_are_no_longer_watched():
     assert observers._observers == before
 
 
+def test_lines_of_other_cells_are_not_blamed_where_the_failing_one_has_enough(shell):
+    shell.run_cell("w = torch.ones(3)\nw.relu_()")
+    cell = "w = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\nwith torch.no_grad():\n    w -= 1\nloss.backward()"
+    facts = introspect.explain(shell.run_cell(cell).error_in_exec, shell.user_ns)
+    assert [title for title, _ in history(facts)] == ["MulBackward0", "w -= 1", "backward"]
+
+
+def test_a_backward_that_leads_into_an_older_graph_is_told_from_a_second_one():
+    w, h = torch.ones(2, 2, requires_grad=True), torch.ones(2, 2)
+
+    def step(h):
+        h = torch.tanh(h @ w)
+        h.sum().backward()
+        return h
+
+    h = step(h)
+    facts = explained(lambda: step(h))
+    steps = [(step.title, step.mark) for step in pictured(facts, Steps).steps[1:]]
+    assert steps == [("SumBackward0", ""), ("TanhBackward0", "gone"), ("MmBackward0", "gone"), ("TanhBackward0", CLASH)]
+    assert facts.cures[0].code == "h = h.detach()"
+
+
+def test_a_size_beyond_the_device_is_not_cured_by_letting_go():
+    said_of = said(explained(lambda: torch.empty(1 << 44, device="npu")))
+    assert "more than the whole device has" in said_of and "empty_cache" not in said_of and "64 TiB" in said_of
+
+
+def test_a_module_that_was_never_made_does_not_hinder():
+    class Unmade(nn.Module):
+        def __init__(self):
+            self.weight = nn.Parameter(torch.ones(2))
+
+    facts = explained(Unmade)
+    assert facts.kind == "before init" and Checker(viz.why_page(facts)).text
+
+
 # -- where and what ------------------------------------------------------------------------------------------------
 
 
@@ -289,6 +325,31 @@ def test_an_error_of_somebody_else_is_not_explained():
     facts = explained(lambda: {}["size mismatch, got input"])
     assert facts.kind == "" and "did not arise inside mindtorch" in facts.cause and facts.tensors == ()
     assert Checker(viz.why_page(facts)).text and said(facts)
+
+
+def test_an_error_in_a_function_that_mindtorch_called_is_the_program_s():
+    class Model(nn.Module):
+        def forward(self, x):
+            return {}["missing"]
+
+    facts = explained(lambda: Model()(torch.ones(2)))
+    assert "did not arise inside mindtorch" in facts.cause and facts.call.text == 'return {}["missing"]'
+    w = torch.ones(2, requires_grad=True)
+    w.register_hook(lambda grad: 1 // 0)
+    facts = explained(lambda: w.sum().backward())
+    assert facts.error == "ZeroDivisionError" and "did not arise inside mindtorch" in facts.cause
+
+
+def test_what_python_cannot_read_stands_at_its_own_line(shell):
+    facts = introspect.explain(shell.run_cell("x = 1\ny = (2").error_before_exec)
+    assert (facts.call.line, facts.call.text) == (2, "y = (2") and "nothing of it has run" in facts.cause
+    assert "line" not in facts.title and said(facts)
+
+
+def test_an_error_without_a_traceback_has_no_place():
+    for error in (SyntaxError("'(' was never closed"), KeyboardInterrupt(), RuntimeError("elsewhere")):
+        facts = introspect.explain(error)
+        assert facts.call is None and facts.kind == "" and facts.title and said(facts)
 
 
 def test_an_error_raised_from_one_of_mindtorch_is_traced_to_it():

@@ -6,11 +6,13 @@ from __future__ import annotations
 
 import re
 import sys
-from collections.abc import Callable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any, NamedTuple
 
-from . import autograd, devices, dtypes, indexing, layout, modules, products, programs, ranges, shapes
+from . import (
+    autograd, devices, dtypes, history, indexing, layout, modules, operands, products, programs, ranges, shapes,
+)  # fmt: skip
 from .facts import (
     Bars, Call, Cell, Cure, Explanation, Finding, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow, Shapes,
     Step, Steps,
@@ -59,6 +61,7 @@ ROWS = [Row(*row) for row in (
     ("split sizes", rf"split_with_sizes expects split_sizes to sum exactly to {N} .*dimension {N}\), but got "
      rf"split_sizes={S}", shapes.split),
     ("loss batch", rf"Expected input batch_size \({N}\) to match target batch_size \({N}\)", shapes.batch),
+    ("target shape", r"Expected target size \[|0D or 1D target tensor expected", operands.target_shape),
     ("loss shapes", r"Using a target size \(.*?\) that is different to the input size", shapes.loss_sizes),
     # layout
     ("view strides", "view size is not compatible with input tensor's size and stride", layout.view_stride),
@@ -91,25 +94,34 @@ ROWS = [Row(*row) for row in (
      "matmul need to be at least 1D", layout.no_dimensions),
     # ranges
     ("one_hot classes", "Class values must be (?:smaller than num_classes|non-negative)", ranges.one_hot),
-    ("probabilities", "all elements of input should be between 0 and 1", ranges.probabilities),
+    ("probabilities", "all elements of (input|target) should be between 0 and 1", ranges.probabilities),
     ("negative size", f"Trying to create tensor with negative dimension {N}: {S}", ranges.negative_size),
     ("top k", "selected index k out of range", ranges.top_k),
     ("negative step", "step must be greater than zero", ranges.negative_step),
+    ("range", "upper bound and lower bound inconsistent with step sign|step must be nonzero", ranges.no_range),
+    ("repeat", "Number of dimensions of repeat dims can not be smaller", layout.repeated),
     ("flatten order", r"flatten\(\) has invalid args: start_dim cannot come after end_dim", ranges.flatten_order),
     ("unflatten", rf"unflatten: Provided sizes {S} don't multiply up to the size of dim {N} \({N}\)", ranges.unflatten),
     ("nothing to reduce", rf"{T}\(\): Expected reduction dim (?:to be specified for input.numel\(\) == 0|{N} to have "
      "non-zero size)", ranges.nothing_to_reduce),
+    ("index dtype", r"one_hot is only applicable to index tensor|\w+\(\): Expected (?:a long tensor|dtype int32.*?) for "
+     "index|Expected tensor for argument #1 'indices' to have one of", operands.expected_index),
     # dtypes
     ("matmul dtypes", "expected m1 and m2 to have the same dtype|mat1 and mat2 must have the same dtype",
      dtypes.product),
     ("target dtype", "expected target dtype to be Long or Byte", dtypes.loss_target),
     ("result cast", f"result type {T} can't be cast to the desired output type {T}", dtypes.cast),
+    ("loss dtype", r"Found dtype \w+ but expected|Expected floating point type for target with class probabilities",
+     operands.loss_dtype),
+    ("mask dtype", "masked_fill_? only supports boolean masks", operands.mask_dtype),
+    ("assigned dtype", r"Index put requires the source and destination dtypes match|scatter\w*\(\): Expected self.dtype "
+     "to be equal to src.dtype", operands.assigned_dtype),
     ("not for this dtype", f"\"{T}\" not implemented for '{T}'", dtypes.not_implemented),
     ("mean of integers", r"mean\(\): could not infer output dtype", dtypes.mean),
     ("minus of bools", "(?:Subtraction|Negation), the `-` operator", dtypes.of_bools),
     ("negative power", "Integers to negative integer powers are not allowed", dtypes.negative_power),
     ("ragged list", "expected sequence of length|not a sequence: expected", dtypes.ragged),
-    ("no number", rf"new\(\): invalid data type '{T}'", dtypes.data_type),
+    ("no number", rf"new\(\): invalid data type '{T}'|Could not infer dtype of {T}", dtypes.data_type),
     ("negative strides", "At least one stride in the given numpy array is negative", dtypes.negative_stride),
     # autograd
     ("leaf in place", "a (?:view of a )?leaf Variable that requires grad is being used in an in-place", autograd.leaf),
@@ -122,14 +134,20 @@ ROWS = [Row(*row) for row in (
      rf"torch.Size\({S}\)", autograd.gradient_shape),
     ("unused input", f"The differentiated Tensor at index {N} appears to not have been used", autograd.unused),
     ("requires_grad of integers", "only Tensors of floating point and complex dtype can require gradients",
-     autograd.needs_floats),
-    ("requires_grad of a result", "you can only change requires_grad flags of leaf", autograd.flag_of_result),
+     history.needs_floats),
+    ("requires_grad of a result", "you can only change requires_grad flags of leaf", history.flag_of_result),
     ("inference tensor", "Setting requires_grad=True on inference tensor|Inference tensors cannot be saved",
-     autograd.inference),
-    ("deep copy", "Only Tensors created explicitly by the user", autograd.copied),
+     history.inference),
+    ("deep copy", "Only Tensors created explicitly by the user", history.copied),
     ("out of a graph", rf"{T}\(\): functions with out=... arguments don't support automatic differentiation",
-     autograd.out_argument),
-    ("assigned gradient", "attempting to assign a gradient", autograd.assigned),
+     history.out_argument),
+    ("one of several views", rf"Output {N} of {T} is a view and is being modified inplace", history.one_of_views),
+    ("no gradient", "can't retain_grad on Tensor that has|cannot register a hook on a tensor that", history.needs_grad),
+    ("gradients returned", rf"function {T} returned an incorrect number of gradients \(expected {N}, got {N}\)",
+     history.number_of_gradients),
+    ("gradient returned", rf"Function {T} returned an invalid gradient at index {N} - got {S} but expected shape "
+     rf"compatible with {S}", history.shape_of_gradient),
+    ("assigned gradient", "attempting to assign a gradient|assigned grad expected to be a Tensor", history.assigned),
     # devices and values
     ("mixed devices", "Expected all tensors to be on the same device", devices.mixed),
     ("meta data", "Cannot copy out of meta|.*cannot be called on meta tensors|can't convert meta device type",
@@ -142,25 +160,37 @@ ROWS = [Row(*row) for row in (
     ("number of many", f"a Tensor with {N} elements cannot be converted|only integer tensors of a single element",
      devices.one_number),
     ("out of memory", "NPU out of memory|.*can't allocate memory", devices.out_of_memory),
+    ("late error of a device", r"aclrtSynchronize\w+ failed on (?P<device>npu:\d+) with (?P<code>\w+ \(\d+\))(?:: "
+     r"(?P<reason>.*))?", devices.late),
     # modules
     ("module arguments", rf"{T}\.forward\(\) (missing .*|takes .*|got .*)", modules.called),
     ("before init", rf"cannot assign {T} before Module.__init__\(\) call", modules.before_init),
     ("no forward", rf'Module \[{T}\] is missing the required "forward" function', modules.no_forward),
     ("no parameter", r"cannot assign '(.*?)' as parameter '(\w+)'", modules.no_parameter),
+    ("no attribute", r"'(\w+)' object has no attribute '(\w+)'", modules.no_attribute),
+    ("state dict type", r"Expected state_dict to be dict-like, got <class '(.*?)'>", modules.state_dict_type),
     # programs
     ("state dict", rf"Error\(s\) in loading state_dict for {T}", programs.state_dict),
     ("no parameters", "optimizer got an empty parameter list", programs.no_parameters),
+    ("no gradient there", "'NoneType' object has no attribute|unsupported operand type.*NoneType", programs.no_gradient,
+     True),
     ("optimized result", "can't optimize a non-leaf Tensor", programs.not_a_leaf),
     ("one parameter", "params argument given to the optimizer should be an iterable", programs.not_iterable),
+    ("not a parameter", r"optimizer can only optimize Tensors, but one of the params is ([\w.]+)",
+     programs.not_optimized),
     ("missing kernel", "Could not run 'aten::(?P<op>.*?)' with arguments from the '(?P<backend>.*?)' backend.*for "
      r"these backends: \[(?P<there>.*?)\]", programs.no_kernel),
     ("unknown operator", "no operator is registered under the name '(?P<op>.*?)'", programs.unknown_operator),
     ("unknown operator", r"'_OpNamespace' 'aten' object has no attribute '(?P<op>\w+)'", programs.unknown_operator),
     ("no such name", rf"module 'mindtorch.*?' has no attribute '{T}'|'(?:Tensor|Parameter)' object has no attribute",
      programs.no_name, True),
+    ("no such module", r"No module named '(?P<module>mindtorch[\w.]*)'|cannot import name '(?P<name>\w+)' from "
+     r"'(?P<from>mindtorch[\w.]*)'", programs.no_module, True),
     ("arguments", r"(?P<op>\w+)\(\) received an invalid combination of arguments - got \((?P<given>.*?)\), but",
      programs.arguments),
     ("unknown argument", rf"([\w.]+)\(\) got an unexpected keyword argument '{T}'", programs.unknown_argument, True),
+    ("no tensor", r"(\w+)\(\): argument '(\w+)' \(position \d+\) must be Tensor, not (\w+)", operands.no_tensor),
+    ("operands", rf"unsupported operand type\(s\) for (\S+): '{T}' and '{T}'", operands.unsupported, True),
     ("no tensor in a list", rf"expected Tensor as element {N} in argument \d+, but got {T}", programs.no_tensor),
     ("singular matrix", r"linalg\.\w+: (?:The diagonal element|The factorization could not)", programs.singular),
     ("pipeline", r"(?s)pipeline: (?P<op>aten::\S+), recorded at .*:(?P<line>\d+) in .*, failed: (?P<inner>.*)",
@@ -191,13 +221,20 @@ def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) ->
         kind=kind,
         title=finding.title,
         cause=finding.cause,
-        cures=tuple(cure for cure in finding.cures if cure.text),
+        cures=_alternatives(finding.cures),
         error=type(scene.error).__name__,
         message=scene.message,
         call=scene.call(),
         tensors=scene.of_innermost() if finding.tensors is None else finding.tensors,
         pictures=finding.pictures,
     )
+
+
+def _alternatives(cures: Iterable[Cure]) -> tuple[Cure, ...]:
+    """Cures that say something; the first without the word that joins it to one before."""
+    found = [cure for cure in cures if cure.text]
+    first = (replace(cure, text=re.sub("^(?:or|else),? ", "", cure.text)) for cure in found[:1])
+    return (*first, *found[1:])
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
@@ -229,6 +266,8 @@ def _unknown(scene: Scene, reason: str = "") -> Finding:
     """What can honestly be said of an error that no row knows, or that its row could not make out."""
     first = scene.message.strip().partition("\n")[0]
     title = first or f"{type(scene.error).__name__} without a message"
+    if isinstance(scene.error, SyntaxError):
+        return Finding(scene.error.msg, "Python could not read this as a program, so nothing of it has run.")
     if not scene.is_ours:
         return Finding(title, "This error did not arise inside mindtorch: its traceback shows which line raised it.")
     call = scene.innermost

@@ -67,11 +67,14 @@ def modified(scene: Scene, match: re.Match[str]) -> Finding:
     exact = bool(writes)
     if saved is not None and not writes:
         writes = suspected_writes(saved, scene.named, [frame.f_code for frame, _ in scene.users])
+        here = [write for write in writes if write.file == scene.users[-1][0].f_code.co_filename]
+        writes = here if len(here) >= now - wanted else writes  # names of other cells may have meant something else
     steps += [_write_step(write) for write in writes]
     if not exact and len(writes) < now - wanted:
         steps.append(Step("write in place", f"{now - wanted} in all, up to version {now}", CLASH))
     steps.append(Step("backward", f"{name} needs version {wanted} and finds {now}", CLASH))
     guessed = " Which lines these are is read from the program's text, not from what ran."
+    guessed += " There are more of them than writes: not all are to blame." * (len(writes) > now - wanted)
     said = guessed if writes and not exact else ""
     if tensor.requires_grad and not tensor.node and tensor.name:  # a parameter, which its owner means to change
         cures = [Cure("go back before it is changed: an optimizer's step comes after the last backward of a graph",
@@ -208,7 +211,9 @@ def no_graph(scene: Scene, match: re.Match[str]) -> Finding:
     output = outputs[number] if number < len(outputs) else None
     label = output.label if output else "the output"
     leaves = tuple(name for name, tensor in scene.named.items() if tensor.requires_grad and tensor._grad_fn is None)
+    frozen = tuple(name for name, tensor in scene.named.items() if type(tensor) is not Tensor and not tensor.requires_grad)
     groups = (Group("requires grad", leaves[:LEAVES] or ("nothing here",), GOOD if leaves else ""),
+              *((Group("parameters that are frozen", frozen[:LEAVES]),) if frozen else ()),
               Group("no grad_fn", (label,), CLASH))  # fmt: skip
     if leaves:
         cause = (f"There are tensors that require grad ({', '.join(leaves[:3])}), but {label} was not recorded as "
@@ -220,8 +225,10 @@ def no_graph(scene: Scene, match: re.Match[str]) -> Finding:
     else:
         cause = f"{label} was computed from tensors none of which requires grad, so nothing was recorded."
         cures = [Cure("say of which tensors gradients are wanted, before computing",
-                      "w = torch.ones(3, requires_grad=True)"),
-                 Cure("or, of a module whose parameters are frozen", "model.requires_grad_()")]  # fmt: skip
+                      "w = torch.ones(3, requires_grad=True)")]
+    if frozen:
+        cures.append(Cure("if it was computed from the frozen parameters, let them learn",
+                          f"{frozen[0].partition('.')[0]}.requires_grad_()"))
     return Finding(
         f"{label} has no graph behind it: there is nothing to go back through",
         cause,
@@ -281,82 +288,3 @@ def _leaves(scene: Scene) -> tuple[str, ...]:
             found.append(scene.name(node.variable, "a leaf without a name"))
         stack += [edge[0] for edge in node._edges if edge is not None]
     return tuple(dict.fromkeys(found))
-
-
-# -- requires_grad -------------------------------------------------------------------------------------------------
-
-
-def needs_floats(scene: Scene, match: re.Match[str]) -> Finding:
-    tensors = scene.of_innermost()
-    label = next((t.dtype for t in tensors), "") or "an integer or bool dtype"
-    return Finding(
-        "only floats and complex numbers have gradients",
-        "A gradient says how a result changes with small changes of a value; integers and bools have no small changes.",
-        (Cure("make it of floats", "torch.tensor([1., 2.], requires_grad=True)"),
-         Cure("or convert, before asking for gradients", "x.float().requires_grad_()")),
-        (Groups((Group("can require grad", ("float16, bfloat16, float32, float64", "complex64, complex128"), GOOD),
-                 Group("cannot", (label,), CLASH))),),
-    )  # fmt: skip
-
-
-def flag_of_result(scene: Scene, match: re.Match[str]) -> Finding:
-    tensor = scene.of_innermost()[0]
-    return Finding(
-        f"{tensor.label} was computed: whether it requires grad follows from what it was computed from",
-        f"Its grad_fn is {tensor.node}. Only a leaf, which no operator made, can be told not to require grad.",
-        (Cure("a tensor over the same values outside the graph", f"{tensor.label}.detach()"),),
-        (Steps((Step("leaf", "may be set", GOOD), Step(tensor.node), Step(tensor.label, "follows", CLASH))),),
-    )
-
-
-def inference(scene: Scene, match: re.Match[str]) -> Finding:
-    tensors = scene.of_innermost()
-    label = next((t.label for t in tensors if t.version is None), tensors[0].label if tensors else "the tensor")
-    return Finding(
-        f"{label} was made in inference mode, and autograd cannot take part in what is done with it",
-        "Tensors made in inference_mode count no writes and know no views, which makes them cheap, and unfit for "
-        "graphs.",
-        (Cure("make a normal tensor of it", f"{label}.clone()"), Cure("or compute it where graphs may follow",
-                                                                        "with torch.no_grad(): …")),
-        (Steps((Step("inference_mode", "no versions, no graph", GONE), Step(label), Step("autograd", "", CLASH))),),
-    )  # fmt: skip
-
-
-def copied(scene: Scene, match: re.Match[str]) -> Finding:
-    tensor = scene.of_innermost()[0]
-    return Finding(
-        f"{tensor.label} was computed: a deep copy would need a copy of its graph",
-        "Leaves can be deep-copied. A computed tensor belongs to the graph that made it, of which there is only one.",
-        (Cure("copy the values", f"{tensor.label}.detach().clone()"),
-         Cure("copy inside the graph", f"{tensor.label}.clone()")),
-        (Steps((Step(tensor.node or "its graph", "cannot be copied", CLASH), Step(tensor.label))),),
-    )
-
-
-def out_argument(scene: Scene, match: re.Match[str]) -> Finding:
-    call = scene.outermost
-    needing = [t for t in scene.of_call(call) if t.requires_grad]
-    label = needing[0].label if needing else "an argument"
-    return Finding(
-        f"{label} requires grad, and {match[1]} was to write its result into out=",
-        "A result that is written into a tensor that is there already has no place of its own in the graph.",
-        (Cure("let it make a new tensor: leave out= away"),
-         Cure("or write without recording", f"with torch.no_grad(): torch.{match[1]}(…, out=…)")),
-        (Groups((Group("require grad", tuple(t.label for t in needing) or (label,), CLASH),
-                 Group("written into", ("out",)))),),
-    )  # fmt: skip
-
-
-def assigned(scene: Scene, match: re.Match[str]) -> Finding:
-    tensor, value = scene.local("tensor"), scene.local("value")
-    one, other = scene.involved(tensor, "tensor"), scene.involved(value, "grad")
-    return Finding(
-        f"a gradient of {one.label} must be of its shape, dtype and device",
-        f"The gradient says how much the result changes with each element of {one.label}, which an optimizer then changes "
-        "by it.",
-        (Cure("convert it", f"{one.label}.grad = {other.label}.to({one.label})"),
-         Cure("to clear it", f"{one.label}.grad = None")),
-        (Shapes(tuple(ShapeRow(t.label, cells(t.shape, () if one.shape == other.shape else range(len(t.shape))),
-                               f"{t.dtype} on {t.device}") for t in (one, other))),),
-        (one, other),
-    )  # fmt: skip

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 
-from .facts import CLASH, GONE, Bars, Cell, Cure, Finding, Group, Groups, ShapeRow, Shapes, Step, Steps
+from .facts import CLASH, GONE, GOOD, Bars, Cell, Cure, Finding, Group, Groups, ShapeRow, Shapes, Step, Steps
 from .scene import Scene
 from .shapes import cells, text
 
@@ -23,8 +23,8 @@ def mixed(scene: Scene, match: re.Match[str]) -> Finding:
         cures.append(Cure("or move the model to its inputs", f"model.to('{first.device}')"))
     if "meta" in devices:
         where = next(device for device in devices if device != "meta")
-        cures = [Cure("meta tensors have no values: make them where the others are",
-                      f"torch.empty(…, device='{where}')"),
+        make = f"model.to_empty(device='{where}')" if layer else f"torch.empty(…, device='{where}')"
+        cures = [Cure("meta tensors have no values: make them where the others are, and fill them", make),
                  Cure("or have all on meta, to learn shapes only", f"{other.label}.to('meta')")]  # fmt: skip
     packet = call.op.packet if call else "An operator"
     return Finding(
@@ -79,7 +79,10 @@ def numpy(scene: Scene, match: re.Match[str]) -> Finding:
 
 def off_host(scene: Scene, match: re.Match[str]) -> Finding:
     tensor = scene.of_innermost()[0]
-    groups = (Group(tensor.device, (f"{tensor.label} {text(tensor.shape)}",), "", True), Group("cpu", ("NumPy",), CLASH, True))
+    groups = (
+        Group(tensor.device, (f"{tensor.label} {text(tensor.shape)}",), "", True),
+        Group("cpu", ("NumPy",), CLASH, True),
+    )
     return Finding(
         f"{tensor.label} is on {tensor.device}, and NumPy sees the host's memory only",
         "numpy() shares memory with the tensor, which is on the device. A copy must be asked for.",
@@ -116,6 +119,27 @@ def one_number(scene: Scene, match: re.Match[str]) -> Finding:
          Cure("or reduce first", f"{tensor.label}.mean().item()")),
         (Shapes((ShapeRow(tensor.label, cells(tensor.shape, range(len(tensor.shape)))),
                  ShapeRow("needed", (Cell("1"),), "one element"))),),
+    )  # fmt: skip
+
+
+def late(scene: Scene, match: re.Match[str]) -> Finding:
+    """An error of an operator on a stream, which the host learns of when it waits for the stream."""
+    device, reason = match["device"], match["reason"] or match["code"]
+    found = re.match(r"(aclnn\w+|aclrt\w+) failed on stream (\d+) of device \d+: (.*)", reason)
+    operator, stream, reason = found.groups() if found else ("an operator", "?", reason)
+    call = scene.call()
+    waits = call.text if call else "this line"
+    steps = (Step("the host", "queues operators and goes on", GOOD), Step(operator, f"fails on stream {stream}: {reason}", CLASH),
+             Step(waits, "waits for the stream, and learns of it"))  # fmt: skip
+    return Finding(
+        f"{operator} failed on {device}; the host learnt of it here, where it waited",
+        f"Operators on an NPU are queued and run later, so an error shows where the host next waits: when values are "
+        f"read, copied or printed. The device says: {reason}. What it computed since is not to be relied on.",
+        (Cure("have the host wait after every operator, so that the error comes at its line: set this before the kernel "
+              "starts", "ACL_LAUNCH_BLOCKING=1"),
+         Cure("or wait yourself after lines in question", "torch.npu.synchronize()"),
+         Cure("or run it on the CPU, where errors come at once", "x.cpu()")),
+        (Steps(steps),),
     )  # fmt: skip
 
 

@@ -105,15 +105,6 @@ def _operand(packet: str, wrong: Involved, wanted: str, involved: Sequence[Invol
     )
 
 
-def expected(scene: Scene, match: re.Match[str]) -> Finding:
-    """An operand of another dtype than its neighbour's, of which the message names only the dtypes."""
-    found, wanted = DTYPES.get(match[1], match[1]), DTYPES.get(match[2], match[2])
-    call = scene.outermost
-    involved = scene.of_call(call)
-    wrong = next(t for t in involved if t.dtype == found)
-    return _operand(call.op.packet if call else "the operator", wrong, wanted, involved)
-
-
 def not_implemented(scene: Scene, match: re.Match[str]) -> Finding:
     dtype = DTYPES.get(match[2], match[2])
     involved = scene.of_innermost()
@@ -200,10 +191,18 @@ def _lengths(data: Any) -> list[tuple[str, int | None]]:
 
 
 def data_type(scene: Scene, match: re.Match[str]) -> Finding:
+    if any(frame.f_code.co_name in ("getitem", "setitem") for frame in scene.inside):
+        return Finding(
+            f"a {match[1] or match[2]} is no index",
+            "An index is an integer, a slice, … , None, a bool mask, or a tensor of integers. Tensors have no names to be "
+            "indexed by, as dictionaries and tables have.",
+            (Cure("index by number, or keep tensors in a dictionary", "tensors['name'][0]"),),
+        )
     return Finding(
-        f"a {match[1]} is nothing that a tensor can hold",
+        f"a {match[1] or match[2]} is nothing that a tensor can hold",
         "Tensors hold numbers and bools.",
-        (Cure("turn words or labels into numbers first", "{word: i for i, word in enumerate(sorted(set(words)))}"),),
+        (Cure("turn words or labels into numbers first", "{word: i for i, word in enumerate(sorted(set(words)))}")
+         if match[1] else Cure("say by a number what is missing", "float('nan')"),),
     )
 
 

@@ -7,6 +7,7 @@ import linecache
 from types import FrameType, ModuleType, TracebackType
 from typing import Any
 
+ITERATING = ("sum", "max", "min", "sorted", "any", "all", "map", "filter", "reduce", "accumulate")
 LONGEST = 28  #: characters at most of an expression that is used as a name
 
 
@@ -70,6 +71,8 @@ def _may_be(node: ast.expr, value: Any, frame: FrameType) -> bool:
     """
     if value is None or isinstance(node, (ast.Constant, ast.List, ast.Tuple, ast.Dict)):
         return False
+    if isinstance(node, ast.Attribute) and _is_module(node.value, frame):
+        return False
     return not isinstance(node, ast.Name) or _value(node, frame) is value
 
 
@@ -85,12 +88,18 @@ def _given(node: Any, caller: FrameType, called: str) -> list[ast.expr]:
         return [node.operand]
     if isinstance(node, ast.Subscript):
         return [node.value] if called in ("getitem", "__getitem__", "setitem", "__setitem__") else []
-    if isinstance(node, ast.Call):
+    if isinstance(node, ast.Call) and not _iterates(node.func):
         function = node.func
         if isinstance(function, ast.Attribute) and called != "__call__":
             return [*([] if _is_module(function.value, caller) else [function.value]), *node.args]
         return [*([function] if called == "__call__" else []), *node.args]
     return []
+
+
+def _iterates(function: ast.expr) -> bool:
+    """Whether a function of Python's own calls others with what it finds in its arguments: ``sum(xs)``."""
+    name = function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
+    return name in (ITERATING if isinstance(function, ast.Name) else ("reduce", "accumulate"))
 
 
 def _short(node: ast.expr) -> str:

@@ -183,11 +183,3 @@ def gather_dims(scene: Scene, match: re.Match[str]) -> Finding:
          Cure("to pick whole rows", "x.index_select(0, index)")),
         (Shapes(rows),),
     )
-
-
-def dtype_of_index(scene: Scene, match: re.Match[str]) -> Finding:
-    involved = scene.of_innermost()
-    rows = tuple(ShapeRow(t.label, cells(t.shape), t.dtype) for t in involved)
-    index = next((t.label for t in involved if t.role.startswith("ind")), "index")
-    return Finding("indices must be integers", "Places are counted in whole numbers: int64, or int32 where it is said.",
-                   (Cure("convert them", f"{index}.long()"),), (Shapes(rows),))  # fmt: skip

@@ -4,6 +4,7 @@ from __future__ import annotations
 import itertools
 import math
 import re
+from dataclasses import replace
 from typing import Any
 
 from .facts import CLASH, GOOD, Cell, Cure, Finding, Involved, Places, Ruler, ShapeRow, Shapes
@@ -109,10 +110,11 @@ def expand(scene: Scene, match: re.Match[str]) -> Finding:
     target, have = sizes(match[4]), sizes(match[5])
     call = scene.called("expand", "expand_as", "broadcast_to", "copy_")
     tensor = scene.involved(call.named["self"], "self") if call else scene.of_innermost()[0]
+    if scene.is_assignment:
+        tensor = replace(tensor, name=tensor.name or "the value")
     dim, lead = int(match[3]), len(target) - len(have)
     rows = (ShapeRow(tensor.label, (*(None,) * lead, *cells(have, [dim - lead]))),
             ShapeRow("asked for", cells(target, [dim])))
-    assigned = any(frame.f_code.co_name == "setitem" for frame in scene.inside)
     title = f"{tensor.label} {text(have)} cannot be expanded to {text(target)}"
     cause = "Expanding repeats dimensions of size 1 and adds new ones in front, by stride 0; nothing is moved. "
     cause += f"Dimension {dim} has {match[2]} elements, and is to have {match[1]}."
@@ -120,7 +122,7 @@ def expand(scene: Scene, match: re.Match[str]) -> Finding:
         Cure("repeat the elements, which copies", f"{tensor.label}.repeat(…)"),
         Cure("or pick one index, so that the dimension has size 1", f"{tensor.label}[{':, ' * (dim - lead)}:1]"),
     )
-    if assigned:
+    if scene.is_assignment:
         title = f"{tensor.label} {text(have)} does not fit into the part {text(target)} that it is assigned to"
         cause = f"What is assigned is broadcast to the part that the index names. {cause}"
         cures = (Cure("index a part of that shape, or assign a value that broadcasts to it"),)
@@ -137,6 +139,21 @@ def expand_dims(scene: Scene, match: re.Match[str]) -> Finding:
         "expand gives a size for each dimension that there is (-1 leaves it as it is), after those that it adds in "
         "front.",
         (Cure("give all sizes", f"{tensor.label}.expand({', '.join(['-1'] * len(have))})"),),
+        (Shapes(rows),),
+    )
+
+
+def repeated(scene: Scene, match: re.Match[str]) -> Finding:
+    call = scene.called("repeat")
+    assert call is not None
+    tensor, times = scene.involved(call.named["self"], "self"), tuple(call.args[1])
+    lead = len(tensor.shape) - len(times)
+    rows = (ShapeRow(tensor.label, cells(tensor.shape, range(lead))), ShapeRow("times", (*(None,) * lead, *cells(times))))
+    filled = ", ".join(map(str, (*(1,) * lead, *times)))
+    return Finding(
+        f"{tensor.label} has {len(tensor.shape)} dimensions, and repeat was told of {len(times)}",
+        "repeat takes how often each dimension is repeated, 1 for those that stay as they are.",
+        (Cure("name them all", f"{tensor.label}.repeat({filled})"),),
         (Shapes(rows),),
     )
 
@@ -235,5 +252,5 @@ def no_dimensions(scene: Scene, match: re.Match[str]) -> Finding:
         "A tensor of shape [] holds one element and has nothing to index, to iterate over, to count or to pair.",
         (Cure("its value", f"{label}.item()"), Cure("a dimension of size 1", f"{label}.unsqueeze(0)"),
          Cure("or look whether it was reduced or indexed once too often")),
-        (Shapes((ShapeRow(label, (), "no dimensions"), ShapeRow("wanted", (Cell("n", CLASH),), "at least one"))),),
+        (Shapes((ShapeRow(label, (), "no dimensions"), ShapeRow("wanted", (Cell("n", GOOD),), "at least one"))),),
     )  # fmt: skip

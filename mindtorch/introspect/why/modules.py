@@ -29,13 +29,55 @@ def called(scene: Scene, match: re.Match[str]) -> Finding | None:
     )  # fmt: skip
 
 
-def before_init(scene: Scene, match: re.Match[str]) -> Finding:
+def no_attribute(scene: Scene, match: re.Match[str]) -> Finding | None:
+    """A name that a module does not have; a module that was never made has none at all."""
+    module, name = scene.local("self", "__getattr__"), scene.local("name", "__getattr__")
+    if module is None:
+        return None
+    if "_parameters" not in vars(module):
+        return before_init(scene, match)
+    kind = type(module).__name__
+    inner = [*module._parameters, *module._buffers, *module._modules]
+    own = [key for key in vars(module) if not key.startswith("_") and key != "training"]
+    close = difflib.get_close_matches(name, [*inner, *own, *(n for n in dir(type(module)) if n[0] != "_")], 1, 0.6)
     return Finding(
-        f"the module was given {match[1]} before it was a module",
+        f"this {kind} has no {name}",
+        "An attribute is there once __init__, or what runs later, has assigned it. Parameters, buffers and modules are "
+        "found among those assigned to self.",
+        (*((Cure("did you mean", f".{close[0]}"),) if close else ()),
+         Cure("or assign it in __init__", f"self.{name} = …")),
+        (Groups((Group("asked for", (name,), CLASH),
+                 Group(f"{kind} holds", tuple([*inner, *own][:LISTED]) or ("nothing",), GOOD if inner or own else ""))),),
+        (),
+    )  # fmt: skip
+
+
+def state_dict_type(scene: Scene, match: re.Match[str]) -> Finding:
+    given = match[1].rpartition(".")[2]
+    value = scene.local("state_dict", "load_state_dict")
+    if given in ("str", "PosixPath", "bytes"):
+        cures = [Cure("read the file first, and give what it holds")]
+    elif hasattr(value, "state_dict"):
+        cures = [Cure("ask the other module for its state", "model.load_state_dict(other.state_dict())")]
+    else:
+        cures = [Cure("give a dictionary of tensors, by the names of parameters and buffers", "dict(names_and_tensors)")]
+    return Finding(
+        f"a state dict is a dictionary, and a {given} was given",
+        "It holds a tensor under the path of every parameter and buffer, as model.state_dict() returns it.",
+        tuple(cures),
+        (Groups((Group("given", (given,), CLASH), Group("taken", ("{'0.weight': tensor, …}",), GOOD))),),
+        (),
+    )
+
+
+def before_init(scene: Scene, match: re.Match[str]) -> Finding:
+    early = "was used" if match[0].startswith("'") else f"was given a {match[1].removesuffix('s')}"
+    return Finding(
+        f"the module {early} before the __init__ of nn.Module had run",
         "nn.Module keeps parameters, buffers and modules in tables of its own, which its __init__ makes. A class with an "
         "__init__ of its own must call it first.",
         (Cure("as the first line of __init__", "super().__init__()"),),
-        (Steps((Step("super().__init__()", "makes the tables"), Step("self.… = …", "too early", CLASH))),),
+        (Steps((Step("super().__init__()", "makes the tables"), Step("module(…)" if early == "was used" else "self.… = …", "too early", CLASH))),),
         (),
     )
 

@@ -6,7 +6,7 @@ import re
 
 from .facts import CLASH, GOOD, Cell, Cure, Finding, Involved, ShapeRow, Shapes
 from .scene import Scene
-from .shapes import cells, chosen, text
+from .shapes import cells, text
 
 
 def stair(a: Involved, b: Involved, wrong: bool = True) -> Shapes:
@@ -39,7 +39,8 @@ def matrix_cures(a: Involved, b: Involved) -> tuple[Cure, ...]:
         found.append(Cure(f"if {a.label} is meant transposed", code))
     if a.shape == b.shape:
         found.append(Cure("if element times element is meant", f"{a.label} * {b.label}"))
-    return chosen(found, "the number of columns of the first must be made the number of rows of the second")
+    rule = "else the number of columns of the first must be made the number of rows of the second"
+    return (*found, Cure(rule))
 
 
 def _operands(scene: Scene) -> tuple[Involved, Involved]:
@@ -92,7 +93,7 @@ def vectors(scene: Scene, match: re.Match[str]) -> Finding:
         f"{a.label} {text(a.shape)} and {b.label} {text(b.shape)} differ in the length that is summed over",
         f"Each element of {b.label} is multiplied with one of the last dimension of {a.label}: {a.shape[-1]} elements "
         f"there, {b.shape[0]} here.",
-        chosen([*found, *outer], "the two lengths must be made equal"),
+        (*found, *outer, Cure("else the two lengths must be made equal")),
         (Shapes(rows),),
         (a, b),
     )

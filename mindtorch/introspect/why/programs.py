@@ -51,7 +51,13 @@ def state_dict(scene: Scene, match: re.Match[str]) -> Finding:
         pictures.append(Groups(groups))
         cures += _renaming(missing, unexpected)
         cures.append(Cure("to load what fits and leave the rest", "model.load_state_dict(state, strict=False)"))
-    parts = [f"{len(mismatched)} of other shapes"] * bool(mismatched)
+    strange = re.findall(r'While copying the parameter named "(.*?)", expected torch.Tensor or Tensor-like object from '
+                         r"checkpoint but received <class '(.*?)'>", message)  # fmt: skip
+    if strange:
+        pictures.append(Groups((Group("no tensors", _few([f"{key}: {kind}" for key, kind in strange]), CLASH),)))
+        cures.append(Cure("make tensors of them", f"torch.as_tensor(state['{strange[0][0]}'])"))
+    parts = [f"{len(strange)} that {'are no tensors' if len(strange) > 1 else 'is no tensor'}"] * bool(strange)
+    parts += [f"{len(mismatched)} of other shapes"] * bool(mismatched)
     parts += [f"{len(missing)} missing"] * bool(missing) + [f"{len(unexpected)} unexpected"] * bool(unexpected)
     return Finding(
         f"the state dict does not fit {match[1]}: {', '.join(parts)}",
@@ -113,6 +119,49 @@ def not_a_leaf(scene: Scene, match: re.Match[str]) -> Finding:
     )  # fmt: skip
 
 
+def no_gradient(scene: Scene, match: re.Match[str]) -> Finding | None:
+    """What was done to a ``.grad`` that is None. Python raises this in the program's own frame."""
+    call = scene.call()
+    found = re.search(r"([\w.\[\]]+)\.grad\b(?!_)", call.text) if call else None
+    owner = scene.named.get(found[1]) if found else None
+    if found is None or (owner is not None and owner._grad is not None):
+        return None
+    label = found[1]
+    state = "is of a tensor that is not known here" if owner is None else "was computed: only leaves keep theirs" if (
+        owner._grad_fn is not None) else "no backward came to it yet" if owner.requires_grad else "does not require grad"
+    cures = {
+        "was computed: only leaves keep theirs": Cure("keep it, before backward", f"{label}.retain_grad()"),
+        "does not require grad": Cure("ask for it, before computing", f"{label}.requires_grad_()"),
+    }
+    return Finding(
+        f"{label}.grad is None: there is no gradient",
+        "A gradient is there once backward went through a graph that leads to the tensor; optimizer.zero_grad() and "
+        "model.zero_grad() make it None again.",
+        (*((cures[state],) if state in cures else ()), Cure("go back first", "loss.backward()"),
+         Cure("or leave out what has none", f"if {label}.grad is not None: …")),
+        (Steps((Step(label, state), Step("backward", "has brought it no gradient"),
+                Step(f"{label}.grad", "is None", CLASH))),),
+        () if owner is None else (scene.involved(owner, "tensor"),),
+    )  # fmt: skip
+
+
+def not_optimized(scene: Scene, match: re.Match[str]) -> Finding:
+    """What is no tensor among the parameters of an optimizer."""
+    given = match[1].rpartition(".")[2]
+    cures = {
+        "dict": Cure("groups are given alone, not mixed with tensors", "optim.SGD([{'params': [w]}, {'params': [b]}], lr=0.1)"),
+        "str": Cure("a state dict yields names: give the parameters", "model.parameters()"),
+        "tuple": Cure("named_parameters() alone yields names too; give all of them so, or", "model.parameters()"),
+    }
+    return Finding(
+        f"an optimizer changes tensors, and was given a {given} among them",
+        "It goes through what it is given, and each must be a leaf tensor: a parameter.",
+        (cures.get(given, Cure("give the parameters of a module, not the module", "model.parameters()")),),
+        (Groups((Group("given", (given,), CLASH), Group("taken", ("[w, b]", "model.parameters()"), GOOD))),),
+        (),
+    )
+
+
 def not_iterable(scene: Scene, match: re.Match[str]) -> Finding:
     return Finding(
         "an optimizer takes several parameters, and was given one tensor",
@@ -171,6 +220,21 @@ def no_name(scene: Scene, match: re.Match[str]) -> Finding:
         (Groups(groups),),
         tuple([scene.involved(owner, "self")] if hasattr(owner, "_grad_fn") else ()),
     )
+
+
+def no_module(scene: Scene, match: re.Match[str]) -> Finding:
+    """An import of what mindtorch does not have. Python raises this in the program's own frame."""
+    space, name = (match["from"], match["name"]) if match["name"] else match["module"].rpartition(".")[::2]
+    there = [found for found in dir(sys.modules.get(space)) if not found.startswith("_")]
+    close = difflib.get_close_matches(name, there, LISTED, 0.6)
+    return Finding(
+        f"{space} has no {name}",
+        "mindtorch has PyTorch's names; either this one is spelt otherwise, or mindtorch does not have it yet.",
+        (Cure("did you mean", f"from {space} import {close[0]}") if close else Cure(f"list what there is: dir({space})"),),
+        (Groups((Group("asked for", (f"{space}.{name}",), CLASH),
+                 Group("names like it", tuple(close) or ("none",), GOOD if close else ""))),),
+        (),
+    )  # fmt: skip
 
 
 def arguments(scene: Scene, match: re.Match[str]) -> Finding:

@@ -34,8 +34,18 @@ def one_hot(scene: Scene, match: re.Match[str]) -> Finding:
 
 
 def probabilities(scene: Scene, match: re.Match[str]) -> Finding:
-    tensor = next(iter(scene.of_call(scene.outermost)), None)
-    label = tensor.label if tensor else "the input"
+    role = "self" if match[1] == "input" else match[1]
+    label = next((t.label for t in scene.of_call(scene.outermost) if t.role == role), f"the {match[1]}")
+    if role == "target":
+        rows = (Step(f"{label} = 0", "none of it", GOOD), Step(f"{label} = 1", "all of it", GOOD),
+                Step(label, "has other values", CLASH))  # fmt: skip
+        return Finding(
+            f"{label} must hold probabilities, between 0 and 1",
+            "The target of binary_cross_entropy says how likely each answer is yes: 0 for no, 1 for yes.",
+            (Cure("make yes or no of it", f"({label} > 0).float()"),
+             Cure("if it holds class numbers of several classes, this is another loss", "F.cross_entropy(…)")),
+            (Steps(rows, "", "…"),),
+        )  # fmt: skip
     steps = (Step("scores", "any numbers", GOOD), Step("sigmoid", "to between 0 and 1"), Step("binary_cross_entropy", label, CLASH))
     return Finding(
         f"{label} must hold probabilities, between 0 and 1",
@@ -55,6 +65,24 @@ def negative_size(scene: Scene, match: re.Match[str]) -> Finding:
         "Only view, reshape and expand know -1, for a size that they work out. Here all sizes must be given.",
         (Cure("look at how the size is computed: a difference in the wrong order, an empty input"),),
         (Shapes((ShapeRow("asked for", cells(shape, wrong)),)),),
+    )
+
+
+def no_range(scene: Scene, match: re.Match[str]) -> Finding:
+    """arange with a step that does not lead from its start to its end."""
+    start, end, step = (scene.local(name, "arange") for name in ("start", "end", "step"))
+    cures = [Cure("count downward", f"torch.arange({start}, {end}, {-step})"),
+             Cure("or exchange the ends", f"torch.arange({end}, {start}, {step})")] if step else [
+             Cure("to give the number of values instead of a step", f"torch.linspace({start}, {end}, 10)")]  # fmt: skip
+    if step and end > start:
+        cures[0] = Cure("count upward", f"torch.arange({start}, {end}, {-step})")
+    return Finding(
+        f"steps of {step} do not lead from {start} to {end}",
+        "Unlike Python's range, which is then empty, arange refuses a step that leads away from its end, or nowhere.",
+        tuple(cures),
+        (Steps((Step(f"start {start}"), Step(f"step {step}", "leads elsewhere" if step else "leads nowhere", CLASH),
+                Step(f"end {end}", "never reached"))),),
+        (),
     )
 
 

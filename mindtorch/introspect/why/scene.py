@@ -64,12 +64,15 @@ class Scene:
         traces = list(_traces(error.__traceback__))
         frames = [(trace.tb_frame, trace.tb_lineno) for trace in traces]
         ours = [i for i, (frame, _) in enumerate(frames) if _is_ours(frame)]
+        if any(not _is_installed(frame) for frame, _ in frames[ours[-1] + 1 if ours else 0 :]):
+            ours = []  # the library called the program's function, a forward or a hook, and that is what failed
         last = ours[-1] if ours else -1
         theirs = [i for i in range(last) if i not in ours]
         first = theirs[-1] if theirs else -1
         theirs = [i for i in theirs if not _is_installed(frames[i][0])] or theirs
         self.inside = [frame for frame, _ in frames[first + 1 : last + 1]]  #: the library's frames, outermost first
-        self.users = [frames[i] for i in theirs] if ours else frames  #: the program's frames
+        others = [pair for pair in frames if not _is_ours(pair[0]) and not _is_installed(pair[0])]
+        self.users = [frames[i] for i in theirs] if ours else others or frames  #: the program's frames
         self._user = traces[theirs[-1]] if theirs else None
         self.calls = [called for frame in self.inside if (called := _called(frame)) is not None]
         self.namespace = namespace or {}
@@ -102,6 +105,8 @@ class Scene:
 
     def call(self) -> Call | None:
         """Where the error arose."""
+        if isinstance(self.error, SyntaxError) and self.error.filename and self.error.lineno:
+            return Call("", self.error.filename, self.error.lineno, "", (self.error.text or "").strip())
         if not self.users:
             return None
         frame, line = self.users[-1]
@@ -139,7 +144,7 @@ class Scene:
                 break  # what called this runs the program, and is none of it
         visible: dict[str, Any] = {}
         for space in [*spaces, self.namespace]:
-            visible.update({key: value for key, value in space.items() if key not in visible and not is_unmade(value)})
+            visible.update({key: value for key, value in space.items() if key not in visible})
         return dict(named_tensors(visible))
 
     @cached_property
@@ -190,11 +195,6 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
     while trace is not None:
         yield trace
         trace = trace.tb_next
-
-
-def is_unmade(value: Any) -> bool:
-    """Whether a value is a module whose ``Module.__init__`` did not run."""
-    return hasattr(type(value), "named_parameters") and "_parameters" not in getattr(value, "__dict__", {})
 
 
 def _is_ours(frame: FrameType) -> bool:

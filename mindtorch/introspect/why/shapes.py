@@ -11,6 +11,7 @@ from .facts import CLASH, GOOD, Cell, Cure, Finding, Involved, ShapeRow, Shapes
 from .scene import Scene
 
 Shape = tuple[int, ...]
+LISTED = 8  #: tensors of a list at most that are all drawn
 
 
 def text(shape: Sequence[int]) -> str:
@@ -28,11 +29,6 @@ def cells(shape: Sequence[int], clashing: Sequence[int] = (), good: Sequence[int
 def sizes(found: str) -> Shape:
     """The shape in a message."""
     return tuple(map(int, re.findall(r"-?\d+", found)))
-
-
-def chosen(found: Sequence[Cure], last: str) -> tuple[Cure, ...]:
-    """Alternatives, and what is left to do where none of them is meant."""
-    return *found, Cure(f"else {last}" if found else last)
 
 
 # -- broadcasting --------------------------------------------------------------------------------------------------
@@ -72,7 +68,7 @@ def broadcast_cures(a: Involved, b: Involved) -> tuple[Cure, ...]:
             if len(other.shape) > len(one.shape) and broadcasts((*one.shape[:dim], 1, *one.shape[dim:]), other.shape):
                 said = f"if {one.label} is to be repeated along a new dimension {dim}"
                 found.append(Cure(said, f"{one.label}.unsqueeze({dim})"))
-    return chosen(found, "make the marked sizes equal, or one of them 1")
+    return (*found, Cure("else make the marked sizes equal, or one of them 1"))
 
 
 def broadcast(scene: Scene, match: re.Match[str]) -> Finding | None:
@@ -134,13 +130,26 @@ def _listed(scene: Scene, packet: str) -> tuple[Involved, ...]:
     return tuple(scene.involved(t, f"tensors[{i}]") for i, t in enumerate(tensors))
 
 
+def _some(rows: list[ShapeRow], number: int) -> tuple[ShapeRow, ...]:
+    """The rows of a long list of tensors around that with a number, and the first."""
+    kept = range(len(rows)) if len(rows) <= LISTED else [0, *range(max(1, number - 2), min(len(rows), number + 3))]
+    found: list[ShapeRow] = []
+    before = -1
+    for i in [*kept, len(rows)]:
+        if i - before > 1:
+            found.append(ShapeRow("…", (), f"{i - before - 1} more"))
+        found += rows[i : i + 1]
+        before = i
+    return tuple(found)
+
+
 def cat(scene: Scene, match: re.Match[str]) -> Finding:
     dim, wanted, got, number = map(int, match.groups())
     involved = _listed(scene, "cat")
     first, other = involved[0].shape, involved[number].shape
     wrong = [d for d in range(len(first)) if d != dim and first[d] != other[d]]
-    rows = tuple(ShapeRow(t.label, cells(t.shape, [d for d in wrong if t.shape[d] != first[d] or t is involved[0]]))
-                 for t in involved)  # fmt: skip
+    rows = _some([ShapeRow(t.label, cells(t.shape, [d for d in wrong if t.shape[d] != first[d] or t is involved[0]]))
+                  for t in involved], number)  # fmt: skip
     cures = []
     if len(wrong) == 1 and len(first) > 1:
         cures.append(Cure(f"join them along dimension {wrong[0]}, where they differ", f"torch.cat(…, dim={wrong[0]})"))
@@ -150,7 +159,7 @@ def cat(scene: Scene, match: re.Match[str]) -> Finding:
         f"from the first, {text(first)}, in dimension {', '.join(map(str, wrong))}.",
         (*cures, Cure("or cut, pad or reshape them to agree")),
         (Shapes(rows, tuple("joined" if d == dim else f"dim {d}" for d in range(len(first)))),),
-        involved,
+        (involved[0], involved[number]),
     )
 
 
@@ -158,15 +167,15 @@ def cat_ndim(scene: Scene, match: re.Match[str]) -> Finding:
     involved = _listed(scene, "cat")
     ndim = len(involved[0].shape)
     odd = next((t for t in involved if len(t.shape) != ndim), involved[-1])
-    rows = tuple(ShapeRow(t.label, cells(t.shape, range(len(t.shape)) if t is odd else ()), f"{len(t.shape)}-d")
-                 for t in involved)  # fmt: skip
+    rows = _some([ShapeRow(t.label, cells(t.shape, range(len(t.shape)) if t is odd else ()), f"{len(t.shape)}-d")
+                  for t in involved], involved.index(odd))  # fmt: skip
     return Finding(
         f"tensors to be joined must have equally many dimensions: {odd.label} has {len(odd.shape)}, the first {ndim}",
         "cat adds no dimensions: all its tensors have the same number of them.",
         (Cure("give it the dimension that it lacks", f"{odd.label}.unsqueeze(0)"),
          Cure("or put equal shapes along a new dimension", "torch.stack([…])")),
         (Shapes(rows),),
-        involved,
+        (involved[0], odd),
     )  # fmt: skip
 
 
@@ -175,14 +184,14 @@ def stack(scene: Scene, match: re.Match[str]) -> Finding:
     involved = _listed(scene, "stack")
     first, other = involved[0], involved[number]
     wrong = [d for d in range(max(len(first.shape), len(other.shape))) if first.shape[d:d + 1] != other.shape[d:d + 1]]
-    rows = tuple(ShapeRow(t.label, cells(t.shape, wrong if t in (first, other) else ())) for t in involved)
+    rows = _some([ShapeRow(t.label, cells(t.shape, wrong if t in (first, other) else ())) for t in involved], number)
     return Finding(
         f"stack takes tensors of one shape: {text(first.shape)} and {text(other.shape)} differ",
         "stack puts its tensors along a new dimension, so all must have the same shape.",
         (Cure("lay them next to each other along a dimension that they have", "torch.cat([…])"),
-         Cure("or pad the shorter ones", "torch.nn.utils.rnn.pad_sequence([…], batch_first=True)")),
+         Cure("or pad the shorter ones", "F.pad(x, (0, missing))")),
         (Shapes(rows),),
-        involved,
+        (first, other),
     )  # fmt: skip
 
 
