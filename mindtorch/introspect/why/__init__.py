@@ -231,10 +231,19 @@ def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) ->
 
 
 def _alternatives(cures: Iterable[Cure]) -> tuple[Cure, ...]:
-    """Cures that say something; the first without the word that joins it to one before."""
-    found = [cure for cure in cures if cure.text]
+    """Cures that say something, their code as a program has it; the first without the word that joins it to one before.
+    """
+    found = [replace(cure, code=_indexed(cure.code)) for cure in cures if cure.text]
     first = (replace(cure, text=re.sub("^(?:or|else),? ", "", cure.text)) for cure in found[:1])
     return (*first, *found[1:])
+
+
+def _indexed(code: str) -> str:
+    """Code in which modules are called by their paths, ``model.0.weight``, as it can be run: ``model[0].weight``."""
+    before = ""
+    while code != before:
+        before, code = code, re.sub(r"(?<=[A-Za-z_\]])\.(\d+)(?=[.\[)\],\s]|$)", r"[\1]", code)
+    return code
 
 
 def _chain(error: BaseException) -> Iterator[BaseException]:
