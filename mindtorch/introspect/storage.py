@@ -1,7 +1,7 @@
 """Who shares a storage, and which of its elements each tensor covers."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from math import prod
 from typing import Any
@@ -99,20 +99,19 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
 def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
     """Which part of each segment of a storage a tensor covers.
 
-    The elements are runs of equal length: first of one element, then, with the shortest stride taken in, of
-    as many as lie next to each other. Where there are too many runs still, one is what one more stride spans,
-    evenly filled.
+    The elements are runs of equal length, one for each sum of multiples of the strides. A stride of one element
+    makes the runs longer. Where there are too many runs still, or where they run into each other, one is what
+    the next stride spans, evenly filled.
     """
     size = tensor._dtype.itemsize
     edges = np.minimum(np.arange(0, nbytes + segment_bytes, segment_bytes), nbytes)
     if not tensor.numel() or not nbytes:
         return (0.0,) * (len(edges) - 1)
     span = filled = 1
-    steps = sorted((st, n) for st, n in zip(tensor._strides(), tensor.shape, strict=True) if st and n > 1)
-    while steps and (steps[0][0] <= span == filled or prod(n for _, n in steps) > POSITIONS):
+    steps = _merged(tensor._strides(), tensor.shape)
+    while steps and (steps[0][0] <= span or prod(n for _, n in steps) > POSITIONS):
         step, n = steps.pop(0)
-        filled = min(filled * n, span + step * (n - 1)) if step >= span else span + step * (n - 1)
-        span += step * (n - 1)
+        filled, span = min(filled * n, span + step * (n - 1)), span + step * (n - 1)
     starts = np.zeros(1, np.int64)
     for step, n in steps:
         starts = (starts[:, None] + np.arange(n) * step).ravel()
@@ -123,3 +122,16 @@ def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
     before = lengths[begun] - np.maximum(0, last[begun] - edges)  # bytes covered before each edge
     covered = np.diff(before) * (filled / span) / np.diff(edges)
     return tuple(np.minimum(1.0, covered).tolist())
+
+
+def _merged(strides: Sequence[int], shape: Sequence[int]) -> list[tuple[int, int]]:
+    """Strides and sizes with which the same places are reached: one for all strides that continue each other."""
+    found: list[tuple[int, int]] = []
+    for step, n in sorted((step, n) for step, n in zip(strides, shape, strict=True) if step and n > 1):
+        for i, (shorter, count) in enumerate(found):
+            if step % shorter == 0 and step <= shorter * count:
+                found[i] = shorter, count + step // shorter * (n - 1)
+                break
+        else:
+            found.append((step, n))
+    return found

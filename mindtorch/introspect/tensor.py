@@ -11,9 +11,12 @@ import numpy as np
 from .._autograd.accumulate import AccumulateGrad
 from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE
 from .._dtype import COMPLEX, FLOATING, DType
+from .._formats import channels_last, channels_last_3d
 from .identity import known_storage, storage_number
 
 SAMPLE = 100_000  #: elements at most that statistics look at
+PERIODS = 2 * 3 * 5 * 7 * 11 * 13  #: what often divides the length of something that repeats
+FEW = 1 << 14  #: elements at most whose places are all worked out
 HISTORY = 6  #: nodes at most that are named
 
 
@@ -88,7 +91,7 @@ class TensorFacts:
 
     ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it
     has none in the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs,
-    ``HISTORY`` at most.
+    ``HISTORY`` at most; ``refused`` is what a device said that does not let its memory be read, such as a lost one.
     """
 
     name: str
@@ -100,6 +103,7 @@ class TensorFacts:
     elements: int
     bytes: int
     contiguous: bool
+    channels_last: bool
     dense: bool
     overlapping: bool
     storage: int
@@ -116,16 +120,19 @@ class TensorFacts:
     kind: str
     pending: Pending | None
     statistics: Statistics | None
+    refused: str
 
 
-def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None) -> TensorFacts:
+def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bool = True) -> TensorFacts:
     """Everything that is known of a tensor without waiting: no flush, no synchronisation, no new storage.
 
-    ``names`` gives tensors' names by their ``id`` (``names_of(namespace)``).
+    ``names`` gives tensors' names by their ``id`` (``names_of(namespace)``); without ``values`` nobody looks at the
+    elements, and there are no statistics.
     """
     names = names or {}
     shape, stride = tuple(tensor.shape), tensor._strides()
-    storage, values = known_storage(tensor), _sample_without_waiting(tensor)
+    storage = known_storage(tensor)
+    sampled, refused = _sample_or_reason(tensor) if values else (None, "")
     history = _history(tensor, names)
     elements = math.prod(shape)
     nbytes = elements * tensor._dtype.itemsize
@@ -139,8 +146,9 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None) -> TensorF
         elements=elements,
         bytes=nbytes,
         contiguous=tensor.is_contiguous(),
+        channels_last=any(map(tensor.is_contiguous, (channels_last, channels_last_3d))),
         dense=tensor._is_dense(),
-        overlapping=bool(elements) and _may_overlap(shape, stride),
+        overlapping=_overlap(shape, stride),
         storage=storage_number(tensor),
         storage_bytes=nbytes if storage is None else storage.nbytes(),
         address=address_of(tensor),
@@ -154,7 +162,8 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None) -> TensorF
         inference=bool(tensor._keys & INFERENCE),
         kind=type(tensor).__name__,
         pending=pending_of(tensor),
-        statistics=None if values is None else statistics(values, tensor._dtype, elements),
+        statistics=None if sampled is None else statistics(sampled, tensor._dtype, elements),
+        refused=refused,
     )
 
 
@@ -172,14 +181,19 @@ def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
     return tuple(found)
 
 
-def _may_overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
-    """Whether two indices may mean one element: some stride is shorter than what the smaller strides span."""
-    span = 0
-    for step, size in sorted((st, n) for n, st in zip(shape, stride, strict=True) if n > 1):
-        if step <= span:
-            return True
+def _overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    """Whether two indices mean one element. Where that is hard to tell of many elements, the answer is yes."""
+    span, crossed, elements = 0, False, math.prod(shape)
+    steps = sorted((st, n) for n, st in zip(shape, stride, strict=True) if n > 1)
+    for step, size in steps:
+        crossed |= step <= span  # else each place is beyond all that the shorter strides reach
         span += step * (size - 1)
-    return False
+    if not elements or not crossed or elements > min(span + 1, FEW):
+        return bool(elements) and crossed
+    places = np.zeros(1, np.int64)
+    for step, size in steps:
+        places = np.add.outer(places, np.arange(size) * step).ravel()
+    return len(np.unique(places)) < elements
 
 
 def pending_of(tensor: Any) -> Pending | None:
@@ -202,9 +216,15 @@ def values_without_waiting(tensor: Any) -> np.ndarray | None:
     return tensor._array if source is None else source.values(tensor)
 
 
-def _sample_without_waiting(tensor: Any) -> np.ndarray | None:
+def _sample_or_reason(tensor: Any) -> tuple[np.ndarray | None, str]:
+    """What statistics are made of, if it can be read now, or why the device refuses it."""
     source = None if tensor._keys & (PIPELINE | META) else sources.get(tensor._device.type)
-    return values_without_waiting(tensor) if source is None else source.sample(tensor)
+    if source is None:
+        return values_without_waiting(tensor), ""
+    try:
+        return source.sample(tensor), ""
+    except RuntimeError as error:
+        return None, str(error)
 
 
 def address_of(tensor: Any) -> int:
@@ -217,11 +237,16 @@ def address_of(tensor: Any) -> int:
 
 
 def sample(array: np.ndarray) -> np.ndarray:
-    """The array, or at most ``SAMPLE`` of its elements: every so many-th index, fewer of long dimensions."""
+    """The array, or at most ``SAMPLE`` of its elements: every so many-th index, fewer of long dimensions.
+
+    What repeats every 2, 10 or 16 elements must not look as if all were the same: no step has such a factor.
+    """
     left, steps = SAMPLE, [1] * array.ndim
     if array.size > SAMPLE:
         for done, dim in enumerate(sorted(range(array.ndim), key=array.shape.__getitem__)):
             steps[dim] = -(-array.shape[dim] // max(1, int(left ** (1 / (array.ndim - done)))))
+            while math.gcd(steps[dim], PERIODS) > 1:
+                steps[dim] += 1
             left //= -(-array.shape[dim] // steps[dim])
     return array[tuple(slice(None, None, step) for step in steps)]
 
@@ -232,11 +257,11 @@ def statistics(array: np.ndarray, dtype: DType, total: int | None = None) -> Sta
     with np.errstate(all="ignore"):
         if dtype.name == "bfloat16":
             values = values.astype(np.float32)
-        elif dtype.category == COMPLEX:
-            values = np.abs(values.astype(np.complex128))
         finite, nans = values, 0
         if dtype.category >= FLOATING and not (is_finite := np.isfinite(values)).all():
             finite, nans = values[is_finite], int(np.isnan(values).sum())
+        if dtype.category == COMPLEX:  # the magnitude of a finite number may be too large for a float
+            finite = np.minimum(np.abs(finite.astype(np.complex128)), np.finfo(np.float64).max)
         mean, std = _mean_and_std(finite.astype(np.float64))
     return Statistics(
         minimum=finite.min().item() if finite.size else None,

@@ -9,10 +9,13 @@ from .tensor import TensorFacts, tensor_facts
 
 
 def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:
-    """The facts of every tensor that the namespace names, those that share a storage next to each other."""
+    """The facts of every tensor that the namespace names, those that share a storage next to each other.
+
+    Nobody looks at the tensors' elements: there are no statistics.
+    """
     found = dict(named_tensors(namespace))
     names = {id(tensor): name for name, tensor in found.items()}
-    facts = [tensor_facts(tensor, names) for tensor in found.values()]
+    facts = [tensor_facts(tensor, names, values=False) for tensor in found.values()]
     first: dict[int, int] = {}
     for row in facts:
         first.setdefault(row.storage, len(first))

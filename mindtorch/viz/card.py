@@ -3,20 +3,21 @@ from __future__ import annotations
 
 import re
 from collections.abc import Iterator, Mapping
+from itertools import groupby
 from typing import Any
 
-from ..introspect import StorageFacts, TensorFacts, storage_facts, tensor_facts
+from ..introspect import Statistics, StorageFacts, TensorFacts, storage_facts, tensor_facts
 from .grid import value_grids
 from .html import Markup, join, page, tag
 from .palette import (
-    chip, count_text, device_badge, invalid_mark, mono, number_text, pending_mark, place_text, size_text, soft,
-    storage_chip, storage_letter, tensor_name, tuple_text, type_text,
+    chip, count_text, device_badge, invalid_mark, mono, name_text, number_text, pending_mark, place_text, size_text,
+    soft, storage_chip, storage_letter, tensor_name, tuple_text, type_text,
 )  # fmt: skip
 from .storage import strips
 
-FACTS = ("from ", "all ", "magnitude ")  #: what the summary stresses begins so
 RECORDED = re.compile(r"recorded at (\S+):(\d+) in \S+,")
-QUEUE = 8  #: operators at most that are named of those in a queue
+QUEUE = 8  #: operators at most that are named of those in a queue, several of a kind counted as one
+REASON = 2000  #: letters of an error that are written
 
 
 def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
@@ -30,9 +31,11 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
 
 def tensor_line(facts: TensorFacts) -> str:
     """A tensor in one line of text: what it is, how much, its range, and what is wrong with its values."""
-    state = "" if facts.pending is None else " ⚠ invalid" if facts.pending.error else " (pending)"
+    state = " ⚠ not readable" if facts.refused else ""
+    if facts.pending is not None:
+        state = " ⚠ invalid" if facts.pending.error else " (pending)"
     head = f"{facts.name} {type_text(facts.dtype, facts.shape)} on {facts.device}{state}".lstrip()
-    return " · ".join([head, *_said(facts)])
+    return " · ".join([head, *(said for said, _ in _said(facts))])
 
 
 def _head(facts: TensorFacts) -> Markup:
@@ -53,9 +56,11 @@ def _head(facts: TensorFacts) -> Markup:
 def _remarks(facts: TensorFacts) -> Iterator[Markup]:
     """What is special about a tensor."""
     if facts.is_view:
-        yield chip(f"view of {facts.base}" if facts.base else "view", "looks at the memory of another tensor")
+        yield chip(f"view of {name_text(facts.base)}" if facts.base else "view", "looks at the memory of another tensor")
     if not facts.contiguous:
-        yield chip("not contiguous", "the elements do not lie in memory one after the other")
+        order = "one after the other" if not facts.dense else "in the order of their indices, though without gaps"
+        form = "channels last, not contiguous" if facts.channels_last else "not contiguous"
+        yield chip(form, f"the elements do not lie in memory {order}")
     repeated = [dim for dim, (n, step) in enumerate(zip(facts.shape, facts.stride, strict=True)) if n > 1 and not step]
     if repeated:
         dims = f"dimension{'' if len(repeated) == 1 else 's'} {', '.join(map(str, repeated))}"
@@ -63,7 +68,9 @@ def _remarks(facts: TensorFacts) -> Iterator[Markup]:
     elif facts.overlapping:
         yield chip("elements overlap", "several indices mean the same memory")
     if facts.requires_grad:
-        yield chip(facts.history[0] if facts.history else "leaf, requires grad", "part of an autograd graph")
+        yield chip(name_text(facts.history[0]) if facts.history else "leaf, requires grad", "part of an autograd graph")
+    if facts.has_grad:
+        yield chip("has grad", "its .grad holds a gradient")
     if facts.inference:
         yield chip("inference tensor", "made in inference mode: autograd will not see it")
     if facts.pending is not None:
@@ -71,42 +78,47 @@ def _remarks(facts: TensorFacts) -> Iterator[Markup]:
 
 
 def _summary(facts: TensorFacts) -> Markup:
-    return tag("div", join(map(_stressed, _said(facts)), " · "), class_="mt-summary")
+    parts = (tag("span", said, class_=loudness) for said, loudness in _said(facts))
+    return tag("div", join(parts, " · "), class_="mt-summary")
 
 
-def _stressed(part: str) -> Markup:
-    """A part of the summary, as loud as what it says."""
-    return tag(
-        "span", part, class_="mt-alert" if part.startswith("⚠") else "mt-fact" if part.startswith(FACTS) else None
-    )
-
-
-def _said(facts: TensorFacts) -> list[str]:
-    """What a reader wants first: count, bytes, range, mean, std, and what is wrong."""
-    parts = [f"{count_text(facts.elements, 'element')}, {size_text(facts.bytes)}"]
+def _said(facts: TensorFacts) -> Iterator[tuple[str, str | None]]:
+    """What a reader wants first, and how loud: count, bytes, range, mean, std, and what is wrong."""
+    yield f"{count_text(facts.elements, 'element')}, {size_text(facts.bytes)}", None
     s = facts.statistics
     if s is None:
-        return parts
+        return
     if s.mean is not None and facts.elements > 1:
-        if facts.dtype == "bool":
-            parts.append(f"{s.sampled - s.zeros:,} True, {s.zeros:,} False")
-        else:
-            kind = "magnitude " if facts.dtype.startswith("complex") else ""
-            if s.minimum == s.maximum and s.sampled > 1 and not s.nans and not s.infinities:
-                parts.append(f"{kind}all {number_text(s.minimum)}")
-            else:
-                parts.append(f"{kind}from {number_text(s.minimum)} to {number_text(s.maximum)}")
-                parts.append(f"mean {number_text(s.mean)}")
-                parts += [] if s.std is None else [f"std {number_text(s.std)}"]
-    parts += [f"⚠ {s.nans:,} NaN"] if s.nans else []
-    parts += [f"⚠ {s.infinities:,} infinite"] if s.infinities else []
-    parts += [f"in a sample of {s.sampled:,}"] if s.sampled < s.total else []
-    return parts
+        range_, *others = _distribution(s, facts.dtype)
+        yield range_ if s.sampled == s.total else f"{s.sampled:,} sampled: {range_}", "mt-fact"
+        yield from ((said, None) for said in others)
+    where = "" if s.sampled == s.total else " in the sample"
+    for count, kind in ((s.nans, "NaN"), (s.infinities, "infinite")):
+        if count:
+            yield f"⚠ {count:,} {kind}{where}", "mt-alert"
+
+
+def _distribution(s: Statistics, dtype: str) -> list[str]:
+    """Range, mean and std of finite elements, with as many digits as tell the ends of the range apart."""
+    if dtype == "bool":
+        return [f"{s.sampled - s.zeros:,} True, {s.zeros:,} False"]
+    kind = "magnitude " if dtype.startswith("complex") else ""
+    low, high = s.minimum or 0, s.maximum or 0  # without the sign of a zero
+    if low == high and s.sampled > 1 and not s.nans and not s.infinities:
+        return [f"{kind}all {number_text(low)}"]
+    digits = next((d for d in range(4, 17) if number_text(low, d) != number_text(high, d)), 4)
+    found = [
+        f"{kind}from {number_text(low, digits)} to {number_text(high, digits)}",
+        f"mean {kind}{number_text(s.mean, digits)}",
+    ]
+    return found if s.std is None else [*found, f"std {'of ' if kind else ''}{kind}{number_text(s.std)}"]
 
 
 def _waiting(facts: TensorFacts) -> Markup:
     """What stands in the values' place."""
     pending = facts.pending
+    if facts.refused:
+        return tag("div", f"⚠ the values cannot be read: {facts.refused[:REASON]}", class_="mt-alert")
     if pending is None:
         where = "on the meta device: shape and strides, no values"
         if facts.device != "meta":
@@ -114,15 +126,14 @@ def _waiting(facts: TensorFacts) -> Markup:
         return tag("div", where, class_="mt-soft")
     if pending.error is not None:
         why = RECORDED.sub(lambda at: f"recorded at {place_text(at[1], int(at[2]))},", pending.error)
-        return tag("div", f"⚠ it will never have values: {why}", class_="mt-alert", title=pending.error)
-    queue = [mono(name) for name in pending.before[-QUEUE:]]
-    if len(pending.before) > QUEUE:
+        return tag("div", f"⚠ it will never have values: {why[:REASON]}", class_="mt-alert", title=pending.error[:REASON])
+    kinds = [(name, len(list(same))) for name, same in groupby(pending.before)]
+    queue = [mono(name if count == 1 else f"{name} × {count:,}") for name, count in kinds[-QUEUE:]]
+    if len(kinds) > QUEUE:
         queue.insert(0, soft("…"))
     place = f"recorded at {place_text(pending.file, pending.line)}" if pending.file else ""
     hint = f"recorded at {pending.file}:{pending.line}" if pending.file else None
-    on_stream = pending.queue.startswith("on ")  # where the device's own operators are
-    name = pending.operator if on_stream else f"aten::{pending.operator}"
-    queue.append(tag("b", mono(name, hint)))
+    queue.append(tag("b", mono(pending.operator, hint)))
     count = count_text(len(pending.before) + 1, "operator")
     return tag(
         "div", f"waits for {count} ", soft(f"{pending.queue}: "),
@@ -167,4 +178,4 @@ def _autograd(facts: TensorFacts) -> str:
         return "does not require grad"
     if facts.is_leaf:
         return f"a leaf that requires grad; {'has a gradient' if facts.has_grad else 'no gradient yet'}"
-    return " ← ".join(facts.history) + ("; has a gradient" if facts.has_grad else "")
+    return " ← ".join(map(name_text, facts.history)) + ("; has a gradient" if facts.has_grad else "")

@@ -1,6 +1,7 @@
 """Values as grids of cells coloured by value, with index, storage position and address on hover."""
 from __future__ import annotations
 
+import cmath
 import itertools
 import math
 from collections.abc import Callable, Sequence
@@ -12,8 +13,8 @@ from .palette import number_text, shape_text
 
 GAP = None  #: stands for the elements left out
 SLICES = 6  #: grids at most
-WIDTH = 900  #: pixels, about, that a grid should stay within
-HALF = 370  #: the same, where two stand side by side
+WIDTH = 690  #: pixels, about, that a grid should stay within: a cell of JupyterLab next to its side bar
+HALF = 335  #: the same, where two stand side by side
 
 
 def shown_indices(size: int, edge: int) -> list[int | None]:
@@ -29,7 +30,8 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
         return tag("div", "no elements", class_="mt-soft")
     shape = facts.shape
     leading = [shown_indices(n, 1 if len(shape) > 3 else 2) for n in shape[:-2]]
-    prefixes = list(itertools.islice((p for p in itertools.product(*leading) if GAP not in p), SLICES))
+    most = SLICES if len(shape) <= 12 else 2  # an index of many dimensions is long
+    prefixes = list(itertools.islice((p for p in itertools.product(*leading) if GAP not in p), most))
     edge = 6 if not leading else 4 if len(prefixes) <= 2 else 3
     height, width = (1, 1, *shape)[-2:]
     indices = {
@@ -39,7 +41,7 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
     }  # fmt: skip
     found = dict(zip(indices, cells(tensor, list(indices.values())), strict=True))  # type: ignore[arg-type]
     write = number_format([cell.value for cell in found.values()])
-    letters = max(len(write(cell.value)) for cell in found.values())
+    letters = max(len(str(width - 1)), *(len(write(cell.value)) for cell in found.values()))
     room = WIDTH if len(prefixes) == 1 else HALF
     columns = shown_indices(width, max(2, min(edge, round(room / (7.2 * letters + 13) - 1) // 2)))
     scale = _scale(facts)
@@ -70,13 +72,17 @@ def _scale(facts: TensorFacts) -> float:
 
 
 def number_format(values: Sequence[Any]) -> Callable[[Any], str]:
-    """One way to write all these numbers: floats with equally many digits, so that they can be compared."""
+    """One way to write all these numbers: floats with equally many digits, so that they can be compared, and so many
+    that different ones do not all look the same.
+    """
     finite = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
     largest = max(finite, default=0.0)
     whole = all(v.is_integer() for v in finite)
     if not finite or not (1e-4 <= largest < 1e6 or (whole and not largest)):
         return number_text
     digits = max(1, 5 - len(str(int(largest))))
+    while digits < 8 and len(set(finite)) > 1 == len({f"{v:.{digits}f}" for v in finite}):
+        digits += 1
 
     def write(value: Any) -> str:
         if not math.isfinite(value):
@@ -94,9 +100,8 @@ def _cell(cell: Cell, write: Callable[[Any], str], scale: float) -> Markup:
     where += f"  address {cell.address:#x}" if cell.address else ""
     if value is None:  # a write was queued between the statistics and this look
         return tag("td", "?", title=f"{where}  not there yet")
-    size = float(abs(value))
-    if not math.isfinite(size):
+    if not cmath.isfinite(value):
         return tag("td", write(value), class_="x", title=f"{where}  value {value!r}")
-    level = min(1.0, size / scale) if scale else 0.0
+    level = min(1.0, math.hypot(value.real, value.imag) / scale) if scale else 0.0
     kind = "n" if not isinstance(value, complex) and value < 0 else "p"
     return tag("td", write(value), class_=kind, style=f"--v:{level:.2f}", title=f"{where}  value {value!r}")

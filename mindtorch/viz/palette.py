@@ -8,6 +8,7 @@ from .html import Markup, tag
 
 DEVICES = ("cpu", "meta", "npu")
 NPUS = 4  #: colours of NPUs in the style sheet; their numbers go on beyond
+LETTERS = 120  #: of a name that are written
 COLOURS = 8  #: storage colours in the style sheet; letters go on beyond
 HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10")
 
@@ -62,12 +63,12 @@ def invalid_mark() -> Markup:
 
 def tensor_name(name: str, title: str | None = None) -> Markup:
     """What a tensor, or a module, is called."""
-    return tag("span", name_text(name), class_="mt-name mt-clip", title=title or name)
+    return tag("span", name_text(name), class_="mt-name mt-clip", title=title or name_text(name))
 
 
 def name_text(name: str) -> str:
-    """The same as text."""
-    return name or "(no name)"
+    """The same as text, long ones cut off."""
+    return f"{name[:LETTERS]}…" if len(name) > LETTERS else name or "(no name)"
 
 
 def mono(text: object, title: str | None = None) -> Markup:
@@ -105,11 +106,13 @@ def size_text(count: int) -> str:
     return f"{count} B" if unit == "B" else f"{value:.4g} {unit}"
 
 
-def number_text(value: object) -> str:
-    """A number in few characters."""
+def number_text(value: object, digits: int = 4) -> str:
+    """A number in few characters, a float with so many significant digits; below a million without exponent."""
     if isinstance(value, complex):
         return f"{value.real:.3g}{value.imag:+.3g}j"
-    return f"{value:.4g}" if isinstance(value, float) else str(value)
+    if not isinstance(value, float):
+        return str(value)
+    return f"{value:.{max(digits, 6) if 1e4 <= abs(value) < 1e6 else digits}g}"
 
 
 def count_text(count: int, noun: str) -> str:

@@ -50,7 +50,8 @@ def strips(facts: StorageFacts) -> Markup | None:
         rows += [tag("span", label, shape, class_=kind), strip(facts, sharer)]
     if facts.others:
         rows.append(tag("span", f"and {count_text(facts.others, 'more tensor')}", class_="mt-note"))
-    unit = "one element" if facts.segment_bytes == facts.itemsize else size_text(facts.segment_bytes)
+    elements = facts.segment_bytes // facts.itemsize
+    unit = "one element" if elements == 1 else count_text(elements, "element")
     rows.append(tag("span", f"{size_text(facts.bytes)}, each mark is {unit}", class_="mt-note"))
     length = f"--mt-length:{MARK * facts.segments}px"
     return tag("div", *rows, class_=f"mt-strips {storage_class(facts.number)}", style=length)

@@ -25,7 +25,7 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
     sizes = {facts.storage: facts.storage_bytes for facts in rows}
     counts = f"{count_text(len(rows), 'tensor')} over {count_text(len(sizes), 'storage')}, {size_text(sum(sizes.values()))}"
     shown, sharing = rows[:ROWS], Counter(facts.storage for facts in rows[:ROWS])
-    head = ("storage", "name", "type", "stride", "device", "view of", "version", "autograd")
+    head = ("storage", "name", "type", "device", "view of", "autograd", "version", "stride")
     body, before = [], None
     for facts in shown:
         storage = mark = None
@@ -36,9 +36,8 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
             mark = pending_mark() if facts.pending.error is None else invalid_mark()
         layout = tuple_text(facts.stride) + (f" offset {facts.offset}" if facts.offset else "")
         body.append(row(
-            storage, _clipped("b", facts.name), mono(_type(facts)), mono(layout),
-            join([device_badge(facts.device), mark], " "), _clipped("span", _base(facts)), _version(facts),
-            _autograd(facts),
+            storage, _clipped("b", facts.name), mono(_type(facts)), join([device_badge(facts.device), mark], " "),
+            _clipped("span", _base(facts)), _autograd(facts), _version(facts), mono(layout),
         ))  # fmt: skip
         before = facts.storage
     more = _more(len(rows), "tensor")
@@ -47,12 +46,12 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
 
 def tensors_text(rows: Sequence[TensorFacts]) -> str:
     """The same for a terminal."""
-    lines = [("name", "type", "stride", "offset", "device", "view of", "version", "autograd", "bytes")]
+    lines = [("name", "type", "device", "view of", "autograd", "version", "stride", "offset", "bytes")]
     for facts in rows[:ROWS]:
         state = "" if facts.pending is None else " (pending)" if facts.pending.error is None else " (invalid)"
         lines.append((
-            facts.name, _type(facts), tuple_text(facts.stride), str(facts.offset), facts.device + state,
-            _base(facts), _version(facts), _autograd(facts), size_text(facts.bytes),
+            facts.name, _type(facts), facts.device + state, _base(facts), _autograd(facts), _version(facts),
+            tuple_text(facts.stride), str(facts.offset), size_text(facts.bytes),
         ))  # fmt: skip
     return _with_more(lines, len(rows), "tensor")
 

@@ -91,6 +91,61 @@ def test_statistics_are_exact_below_the_sample_size_and_say_so_above():
     assert large.total == 10**6 and 0 < large.sampled <= 2 * 10**5 and large.mean == 1.0
 
 
+@pytest.mark.parametrize("dtype", [
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
+    "complex128",
+])  # fmt: skip
+def test_statistics_are_those_of_numpy(dtype):
+    values = np.random.default_rng(0).normal(size=(20, 30)) * 50
+    values[values < -60] = 0
+    tensor = torch.tensor(np.abs(values) if dtype in ("bool", "uint8") else values).to(getattr(torch, dtype))
+    exact = tensor.to(torch.complex128).numpy() if dtype.startswith("complex") else tensor.to(torch.float64).numpy()
+    if dtype.startswith("complex"):
+        exact = np.abs(exact)
+    s = introspect.tensor_facts(tensor.t()[1:]).statistics
+    exact = exact.T[1:]
+    np.testing.assert_allclose(
+        [s.minimum, s.maximum, s.mean, s.std], [exact.min(), exact.max(), exact.mean(), exact.std(ddof=1)], rtol=1e-7
+    )
+    assert (s.zeros, s.nans, s.infinities, s.sampled) == ((exact == 0).sum(), 0, 0, 580)
+
+
+@pytest.mark.parametrize("value", [1.7e308 + 1.7e308j, complex("nan+1j"), complex("1-infj"), complex("inf+nanj")])
+def test_complex_numbers_are_infinite_or_nan_if_a_part_is_and_not_if_only_their_magnitude_is(value):
+    s = introspect.tensor_facts(torch.tensor([value, 3 + 4j], dtype=torch.complex128)).statistics
+    assert (s.nans, s.infinities) == (np.isnan(value), np.isinf(value) and not np.isnan(value))
+    assert s.minimum == 5.0 and np.isfinite(s.maximum)
+
+
+@pytest.mark.parametrize("period", [*range(2, 17), 24, 32, 64, 100])
+def test_a_sample_of_what_repeats_shows_all_of_it(period):
+    flat = torch.arange(period).repeat(-(-10**6 // period))
+    for tensor in (flat, flat[:10**6].view(1000, 1000), flat[:10**6].view(100, 100, 100)):
+        s = introspect.tensor_facts(tensor).statistics
+        assert s.sampled < s.total and (s.minimum, s.maximum) == (0, period - 1)
+        assert abs(s.mean - (period - 1) / 2) < 0.05 * period
+
+
+def test_the_base_of_a_view_is_named_where_it_has_a_name_and_a_view_of_a_view_has_the_same():
+    base = torch.zeros(4, 4)
+    view = base[1:]
+    inner = view.t()
+    names = {id(base): "base", id(view): "view"}
+    assert [introspect.tensor_facts(t, names).base for t in (base, view, inner)] == ["", "base", "base"]
+    assert [introspect.tensor_facts(t).is_view for t in (base, view, inner, base.detach())] == [False, True, True, False]
+
+
+@pytest.mark.parametrize(("make", "contiguous", "channels_last"), [
+    (lambda: torch.zeros(2, 3, 4, 5).to(memory_format=torch.channels_last), False, True),
+    (lambda: torch.zeros(2, 3, 4, 5, 6).to(memory_format=torch.channels_last_3d), False, True),
+    (lambda: torch.zeros(2, 1, 4, 4), True, True), (lambda: torch.zeros(1, 4, 1).transpose(0, 2), True, False),
+    (lambda: torch.zeros(2, 4, 4, 3).permute(0, 3, 1, 2), False, True), (lambda: torch.zeros(2, 3), True, False),
+])  # fmt: skip
+def test_contiguity_is_that_of_pytorch(make, contiguous, channels_last):
+    facts = introspect.tensor_facts(make())
+    assert (facts.contiguous, facts.channels_last, facts.dense) == (contiguous, channels_last, True)
+
+
 def test_cells_know_position_and_address():
     t = torch.arange(6.0).view(2, 3).t()
     cell = introspect.cells(t, [(2, 1)])[0]
@@ -107,19 +162,67 @@ def test_a_storage_lists_who_sees_which_part_of_it():
     }
 
 
+SIZE = 130
+
+
+@st.composite
+def layouts(draw):
+    """Shapes, strides and offsets that fit into ``SIZE`` elements."""
+    shape = draw(st.lists(st.integers(0, 4), max_size=4))
+    return shape, [draw(st.integers(0, 9)) for _ in shape], draw(st.integers(0, 5))
+
+
+def places(shape, stride, offset):
+    """Where the elements lie, in the order of their indices."""
+    return [offset + sum(i * s for i, s in zip(index, stride, strict=True)) for index in np.ndindex(*shape)]
+
+
 @given(st.data())
 def test_coverage_of_any_layout_is_exact(data):
-    shape = data.draw(st.lists(st.integers(0, 4), max_size=3))
-    stride = [data.draw(st.integers(0, 9)) for _ in shape]
-    offset, segments = data.draw(st.integers(0, 5)), data.draw(st.integers(1, 12))
-    base = torch.zeros(90)
-    tensor = base.as_strided(shape, stride, offset)
+    shape, stride, offset = data.draw(layouts())
+    segments = data.draw(st.integers(1, 12))
+    tensor = torch.zeros(SIZE).as_strided(shape, stride, offset)
     facts = introspect.storage_facts(tensor, segments=segments)
-    touched, width = np.zeros(90), facts.segment_bytes // 4
-    for index in np.ndindex(*shape):
-        touched[offset + sum(i * s for i, s in zip(index, stride, strict=True))] = 1
-    expected = [part.mean() for part in np.split(touched, range(width, 90, width))]
+    touched, width = np.zeros(SIZE), facts.segment_bytes // 4
+    touched[places(shape, stride, offset)] = 1
+    expected = [part.mean() for part in np.split(touched, range(width, SIZE, width))]
     np.testing.assert_allclose(facts.sharers[0].coverage, expected)
+
+
+@given(st.data())
+def test_what_is_said_of_a_layout_is_true_of_its_places(data):
+    shape, stride, offset = data.draw(layouts())
+    facts = introspect.tensor_facts(torch.zeros(SIZE).as_strided(shape, stride, offset))
+    found = places(shape, stride, offset)
+    assert facts.overlapping == (len(set(found)) < len(found))
+    assert facts.contiguous == (found == list(range(offset, offset + len(found))))
+    assert facts.dense == (sorted(found) == list(range(offset, offset + len(found))))
+
+
+def test_of_many_elements_in_places_that_are_hard_to_tell_apart_it_is_said_that_they_overlap():
+    assert introspect.tensor_facts(torch.zeros(10**6).as_strided((500, 500), (3, 2))).overlapping
+    assert introspect.tensor_facts(torch.zeros(10**6).as_strided((150, 150), (301, 300))).overlapping
+    assert not introspect.tensor_facts(torch.zeros(10**6).as_strided((100, 100), (301, 300))).overlapping
+
+
+@pytest.mark.parametrize(("shape", "stride"), [
+    ((40, 40, 17), (3, 7, 119)), ((17, 17, 40), (7, 50, 7)), ((40, 40, 40), (2, 2, 4)), ((1000, 1000), (1, 1)),
+    ((5000, 200), (200, 1)), ((1000, 1000), (6, 3)), ((80, 80, 3), (5, 1000, 2)),
+])
+def test_coverage_of_strides_that_interleave_is_that_of_their_union(shape, stride):
+    found = np.zeros(1, int)
+    for n, step in zip(shape, stride, strict=True):
+        found = np.unique(np.add.outer(found, np.arange(n) * step))
+    reach = found[-1] + 1
+    facts = introspect.storage_facts(torch.zeros(reach).as_strided(shape, stride), segments=1)
+    np.testing.assert_allclose(facts.sharers[0].coverage, [len(found) / reach], atol=0.03)
+
+
+def test_a_sharer_of_another_dtype_covers_the_same_bytes():
+    base = torch.zeros(4)
+    part = base.view(torch.uint8)[3:9]
+    facts = introspect.storage_facts(base, {id(part): "part"})
+    assert facts.sharers[1].coverage == (0.25, 1.0, 0.25, 0.0)
 
 
 @pytest.mark.parametrize(("view", "part"), [

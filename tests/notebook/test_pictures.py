@@ -1,6 +1,7 @@
 """Pictures: complete, small, quick to make, and with everything escaped."""
 from __future__ import annotations
 
+import re
 from html.parser import HTMLParser
 
 import pytest
@@ -58,6 +59,7 @@ TENSORS = {
     "huge values": lambda: torch.tensor([1e38, -1e-38]),
     "values whose sum is infinite": lambda: torch.tensor([1e308, 1e308, -1e308], dtype=torch.float64),
     "complex values beyond their magnitude": lambda: torch.full((2,), 3e38 + 3e38j, dtype=torch.complex64),
+    "complex128 values beyond their magnitude": lambda: torch.full((2,), 1.7e308 + 1.7e308j, dtype=torch.complex128),
     "complex nan": lambda: torch.tensor([complex("nan+1j"), complex("inf-infj")]),
     "the ends of int64": lambda: torch.tensor([-(2**63), 2**63 - 1]),
     "4-d": lambda: torch.arange(24).view(2, 3, 2, 2),
@@ -74,6 +76,8 @@ TENSORS = {
     "10 million elements": lambda: torch.zeros(10_000_000),
     "10 million elements, 2-d": lambda: torch.zeros(1000, 10_000),
     "20-d": lambda: torch.zeros((2,) * 20),
+    "56-d": lambda: torch.randn((3,) * 4 + (1,) * 50 + (30, 30)),
+    "1e15 elements": lambda: torch.ones(1, 1).expand(10**9, 10**6),
     "wide": lambda: torch.zeros(3, 100_000)[:, ::7],
 }
 
@@ -83,6 +87,11 @@ DTYPES = [
     "complex128",
 ]  # fmt: skip
 TENSORS |= {name: (lambda name=name: torch.ones(2, 3, dtype=getattr(torch, name))) for name in DTYPES}
+
+
+def _with_grad(leaf):
+    leaf.sum().backward()
+    return leaf
 
 
 def _in_inference_mode(make):
@@ -106,7 +115,7 @@ def test_cards_of_tensors_without_values_say_what_they_wait_for():
         first = torch.ones(3) + 1
         second = first * 2
         text = Checker(viz.tensor_card(second)).text
-        assert "pending" in text and "aten::mul.Tensor" in text and "waits for 3 operators" in text
+        assert "pending" in text and "waits for 3 operators in the pipeline: full › add.Tensor › mul.Tensor" in text
     assert "no values" in Checker(viz.tensor_card(torch.ones(2, device="meta"))).text
 
 
@@ -116,6 +125,20 @@ def test_cards_of_tensors_without_values_say_what_they_wait_for():
     (lambda: torch.tensor([True, False, True]), "t bool[3] on cpu · 3 elements, 3 B · 2 True, 1 False"),
     (lambda: torch.ones(2, device="meta"), "t float32[2] on meta · 2 elements, 8 B"),
     (lambda: torch.tensor(2.0), "t float32[] on cpu · 1 element, 4 B"),
+    (lambda: torch.tensor([100000.25, 100000.5]),
+     "t float32[2] on cpu · 2 elements, 8 B · from 100000.2 to 100000.5 · mean 100000.4 · std 0.1768"),
+    (lambda: torch.tensor([-98765.4, 24575.0, 0.0]),
+     "t float32[3] on cpu · 3 elements, 12 B · from -98765.4 to 24575 · mean -24730.1 · std 65283.2"),
+    (lambda: torch.tensor([1.0, -0.0, -0.0]),
+     "t float32[3] on cpu · 3 elements, 12 B · from 0 to 1 · mean 0.3333 · std 0.5774"),
+    (lambda: torch.tensor([3 + 4j, 0j]),
+     "t complex64[2] on cpu · 2 elements, 16 B · magnitude from 0 to 5 · mean magnitude 2.5"
+     " · std of magnitude 3.536"),
+    (lambda: torch.tensor([7.0, float("nan")]).repeat(500_000),
+     "t float32[1000000] on cpu · 1,000,000 elements, 3.815 MiB · 58,824 sampled: from 7 to 7 · mean 7 · std 0"
+     " · ⚠ 29,412 NaN in the sample"),
+    (lambda: torch.zeros(1000, 1000, dtype=torch.bool),
+     "t bool[1000, 1000] on cpu · 1,000,000 elements, 976.6 KiB · 59,000 sampled: 0 True, 59,000 False"),
 ])
 def test_a_tensor_in_one_line(make, line):
     tensor = make()
@@ -127,12 +150,63 @@ def test_a_tensor_in_one_line(make, line):
     (lambda: torch.ones(1).expand(3, 4), {"view", "not contiguous", "expanded: dimensions 0, 1"}),
     (lambda: torch.arange(5.0).as_strided((3, 3), (1, 1)), {"view", "not contiguous", "elements overlap"}),
     (lambda: torch.ones(3, 4).t(), {"view", "not contiguous"}),
+    (lambda: torch.ones(2, 3, 4, 5).to(memory_format=torch.channels_last), {"channels last, not contiguous"}),
+    (lambda: torch.arange(11.0).as_strided((3, 3), (3, 2)), {"view", "not contiguous"}),
+    (lambda: _with_grad(torch.ones(3, requires_grad=True)), {"leaf, requires grad", "has grad"}),
     (lambda: torch.ones(3, requires_grad=True), {"leaf, requires grad"}),
     (lambda: torch.ones(3), set()),
 ])
 def test_the_head_says_what_is_special(make, remarks):
     facts = introspect.tensor_facts(make())
     assert {Checker(remark).text for remark in _remarks(facts)} == remarks
+
+
+@pytest.mark.parametrize("dtype", DTYPES)
+def test_cards_of_ten_million_elements_stay_below_64_kib_in_every_layout(dtype):
+    flat = torch.zeros(10_000_000, dtype=getattr(torch, dtype))
+    flat[::7] = 1
+    rows = flat.view(1000, 10_000)
+    for tensor in (
+        flat, rows, rows.t(), rows[::2, ::3], rows[:1].expand(1000, 10_000),
+        flat.view(10, 100, 100, 100).permute(3, 1, 0, 2), flat.as_strided((3000, 3000), (1000, 1)),
+    ):  # fmt: skip
+        assert len(viz.tensor_card(tensor).encode()) < 64 * 1024
+
+
+def test_a_card_stays_small_where_thousands_of_tensors_share_a_storage_and_counts_those_that_it_leaves_out():
+    base = torch.zeros(10_000)
+    views = [base[i: 2 * i + 1] for i in range(2000)]
+    names = {id(view): f"views[{i}]" for i, view in enumerate(views)}
+    for tensor in (base, views[1000]):
+        card = viz.tensor_card(tensor, names)
+        assert len(card.encode()) < 64 * 1024 and "and 1,993 more tensors" in card and "seen by 2,001 tensors" in card
+
+
+def test_a_card_stays_small_whatever_things_are_called():
+    base = torch.ones(8, requires_grad=True)
+    views = [base[: i + 1] for i in range(8)]
+    names = {id(tensor): "<" * 100_000 for tensor in [base, *views]}
+    assert all(len(viz.tensor_card(tensor, names).encode()) < 64 * 1024 for tensor in (base, views[3]))
+
+
+@pytest.mark.parametrize("make", [
+    lambda: torch.randn(3, 200), lambda: torch.randn(10**7), lambda: torch.randn(2, 3, 50, 50),
+    lambda: torch.randint(-(2**62), 2**62, (9, 99)), lambda: torch.randn(40, dtype=torch.complex64),
+])  # fmt: skip
+def test_the_columns_of_a_grid_fit_into_a_cell_of_jupyterlab(make):
+    card = viz.tensor_card(make())
+    rows = re.findall(r"<tr>.*?</tr>", card.partition("</table>")[0])
+    widths = [[7.2 * len(text) + 13 for text in re.findall(r"<t[dh][^>]*>([^<]+)<", row)] for row in rows]
+    assert len(widths[0]) > 3 and max(map(sum, widths)) < 720
+
+
+def test_operators_of_a_kind_in_a_queue_are_counted():
+    with torch.pipeline():
+        x = torch.ones(3)
+        for _ in range(50):
+            x = x + 1
+        x = x * 2
+        assert "waits for 52 operators in the pipeline: full › add.Tensor × 50 › mul.Tensor" in Checker(viz.tensor_card(x)).text
 
 
 def test_cells_carry_index_position_address_and_value():
@@ -156,6 +230,9 @@ def test_sharers_are_named_and_the_storage_keeps_its_letter():
     ([0.5, -1.25, 0.0], ["0.5000", "-1.2500", "0.0000"]),
     ([123.5, 0.25], ["123.50", "0.25"]),
     ([1.5, 1e-7], ["1.5000", "1e-07"]),
+    ([1.00001, 1.00003], ["1.00001", "1.00003"]),
+    ([1.0000000001, 1.0], ["1.00000000", "1.00000000"]),
+    ([0.5, -0.5], ["0.5000", "-0.5000"]),
     ([1e30, 1.0], ["1e+30", "1"]),
     ([float("nan"), 0.5], ["nan", "0.5000"]),
     ([2**63 - 1, 0], ["9223372036854775807", "0"]),
