@@ -91,7 +91,8 @@ class TensorFacts:
 
     ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it
     has none in the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs,
-    ``HISTORY`` at most; ``refused`` is what a device said that does not let its memory be read, such as a lost one.
+    ``HISTORY`` at most; ``hooks`` counts those that see the tensor's gradient; ``refused`` is what a device said
+    that does not let its memory be read, such as a lost one.
     """
 
     name: str
@@ -116,6 +117,7 @@ class TensorFacts:
     is_leaf: bool
     history: tuple[str, ...]
     has_grad: bool
+    hooks: int
     inference: bool
     kind: str
     pending: Pending | None
@@ -159,6 +161,7 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
         is_leaf=not history,
         history=history,
         has_grad=tensor._grad is not None,
+        hooks=_hooks(tensor),
         inference=bool(tensor._keys & INFERENCE),
         kind=type(tensor).__name__,
         pending=pending_of(tensor),
@@ -179,6 +182,12 @@ def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
         found.append(leaf or node.name())
         node = next((edge[0] for edge in node._edges if edge is not None), None)
     return tuple(found)
+
+
+def _hooks(tensor: Any) -> int:
+    inner = None if tensor._grad_fn is None else tensor._grad_fn._hooks
+    of_node = None if inner is None else inner.tensor.get(tensor._output_nr)
+    return sum(len(hooks) for hooks in (tensor._hooks, tensor._post_accumulate_hooks, of_node) if hooks)
 
 
 def _overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:

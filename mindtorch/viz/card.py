@@ -56,7 +56,8 @@ def _head(facts: TensorFacts) -> Markup:
 def _remarks(facts: TensorFacts) -> Iterator[Markup]:
     """What is special about a tensor."""
     if facts.is_view:
-        yield chip(f"view of {name_text(facts.base)}" if facts.base else "view", "looks at the memory of another tensor")
+        of = f"view of {name_text(facts.base)}" if facts.base else "view"
+        yield chip(of, "looks at the memory of another tensor")
     if not facts.contiguous:
         order = "one after the other" if not facts.dense else "in the order of their indices, though without gaps"
         form = "channels last, not contiguous" if facts.channels_last else "not contiguous"
@@ -126,7 +127,8 @@ def _waiting(facts: TensorFacts) -> Markup:
         return tag("div", where, class_="mt-soft")
     if pending.error is not None:
         why = RECORDED.sub(lambda at: f"recorded at {place_text(at[1], int(at[2]))},", pending.error)
-        return tag("div", f"⚠ it will never have values: {why[:REASON]}", class_="mt-alert", title=pending.error[:REASON])
+        said = f"⚠ it will never have values: {why[:REASON]}"
+        return tag("div", said, class_="mt-alert", title=pending.error[:REASON])
     kinds = [(name, len(list(same))) for name, same in groupby(pending.before)]
     queue = [mono(name if count == 1 else f"{name} × {count:,}") for name, count in kinds[-QUEUE:]]
     if len(kinds) > QUEUE:
@@ -146,7 +148,7 @@ def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:
     contiguous = ", contiguous" if facts.contiguous else ", not contiguous"
     version = "not tracked"
     if facts.version is not None:
-        version = f"{facts.version}: {count_text(facts.version, 'write')} in place so far"
+        version = f"{facts.version}, the number of writes in place so far"
     rows = [
         ("shape", mono(tuple_text(facts.shape))),
         ("stride", join([mono(tuple_text(facts.stride)), contiguous])),
@@ -176,6 +178,7 @@ def _position(facts: TensorFacts) -> str:
 def _autograd(facts: TensorFacts) -> str:
     if not facts.requires_grad:
         return "does not require grad"
-    if facts.is_leaf:
-        return f"a leaf that requires grad; {'has a gradient' if facts.has_grad else 'no gradient yet'}"
-    return " ← ".join(map(name_text, facts.history)) + ("; has a gradient" if facts.has_grad else "")
+    said = ["a leaf that requires grad" if facts.is_leaf else " ← ".join(map(name_text, facts.history))]
+    if facts.has_grad or facts.is_leaf:
+        said.append("has a gradient" if facts.has_grad else "no gradient yet")
+    return "; ".join([*said, count_text(facts.hooks, "hook")] if facts.hooks else said)

@@ -89,7 +89,7 @@ def number_format(values: Sequence[Any]) -> Callable[[Any], str]:
             return str(value)
         if whole:
             return f"{value:.0f}."
-        return f"{value:.0e}" if 0 < abs(value) < 0.5 * 10**-digits else f"{value:.{digits}f}"
+        return f"{value:.2g}" if 0 < abs(value) < 5 * 10**-digits else f"{value:.{digits}f}"
 
     return write
 

@@ -67,8 +67,13 @@ def tensor_name(name: str, title: str | None = None) -> Markup:
 
 
 def name_text(name: str) -> str:
-    """The same as text, long ones cut off."""
-    return f"{name[:LETTERS]}…" if len(name) > LETTERS else name or "(no name)"
+    """The same as text."""
+    return short(name) or "(no name)"
+
+
+def short(name: str) -> str:
+    """A name of which no more than ``LETTERS`` are written."""
+    return f"{name[:LETTERS]}…" if len(name) > LETTERS else name
 
 
 def mono(text: object, title: str | None = None) -> Markup:

@@ -70,7 +70,7 @@ def storage_page(facts: StorageFacts) -> Markup:
     count = len(facts.sharers) + facts.others
     seen = "one tensor sees it"
     if count > 1:
-        seen = f"{count} tensors see it: a write through one is a write to all"
+        seen = f"{count:,} tensors see it: a write through one is a write to all"
     said = join([seen, f"at {facts.address:#x}" if facts.address else None], " · ")
     box = tag("div", head, tag("div", said, class_="mt-summary"), strips(facts), class_="mt-box")
     return page(box, kind="storage-page")

@@ -9,8 +9,8 @@ from typing import Any
 from ..introspect import DispatchEvent, TensorFacts, TensorMeta
 from .html import Markup, join, page, row, table, tag
 from .palette import (
-    DEVICES, chip, count_text, device_badge, invalid_mark, mono, pending_mark, place_text, shape_text,
-    size_text, soft, storage_chip, tuple_text,
+    DEVICES, chip, count_text, device_badge, invalid_mark, mono, name_text, pending_mark, place_text, shape_text,
+    short, size_text, soft, storage_chip, tuple_text,
 )  # fmt: skip
 
 
@@ -23,7 +23,8 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
     if not rows:
         return page(tag("div", "no tensors in this notebook yet", class_="mt-soft"), kind="tensors")
     sizes = {facts.storage: facts.storage_bytes for facts in rows}
-    counts = f"{count_text(len(rows), 'tensor')} over {count_text(len(sizes), 'storage')}, {size_text(sum(sizes.values()))}"
+    counts = f"{count_text(len(rows), 'tensor')} over {count_text(len(sizes), 'storage')}"
+    counts += f", {size_text(sum(sizes.values()))}"
     shown, sharing = rows[:ROWS], Counter(facts.storage for facts in rows[:ROWS])
     head = ("storage", "name", "type", "device", "view of", "autograd", "version", "stride")
     body, before = [], None
@@ -50,14 +51,14 @@ def tensors_text(rows: Sequence[TensorFacts]) -> str:
     for facts in rows[:ROWS]:
         state = "" if facts.pending is None else " (pending)" if facts.pending.error is None else " (invalid)"
         lines.append((
-            facts.name, _type(facts), facts.device + state, _base(facts), _autograd(facts), _version(facts),
+            short(facts.name), _type(facts), facts.device + state, _base(facts), _autograd(facts), _version(facts),
             tuple_text(facts.stride), str(facts.offset), size_text(facts.bytes),
         ))  # fmt: skip
     return _with_more(lines, len(rows), "tensor")
 
 
 def _clipped(name: str, text: str) -> Markup:
-    return tag(name, text, class_="mt-clip", title=text)
+    return tag(name, short(text), class_="mt-clip", title=short(text))
 
 
 def _type(facts: TensorFacts) -> str:
@@ -65,7 +66,7 @@ def _type(facts: TensorFacts) -> str:
 
 
 def _base(facts: TensorFacts) -> str:
-    return (facts.base or "(no name)") if facts.is_view else ""
+    return name_text(facts.base) if facts.is_view else ""
 
 
 def _version(facts: TensorFacts) -> str:
@@ -75,7 +76,7 @@ def _version(facts: TensorFacts) -> str:
 def _autograd(facts: TensorFacts) -> str:
     if not facts.requires_grad:
         return ""
-    return (facts.history[0] if facts.history else "leaf") + (", has grad" if facts.has_grad else "")
+    return (short(facts.history[0]) if facts.history else "leaf") + (", has grad" if facts.has_grad else "")
 
 
 def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:

@@ -182,11 +182,15 @@ def test_a_card_stays_small_where_thousands_of_tensors_share_a_storage_and_count
         assert len(card.encode()) < 64 * 1024 and "and 1,993 more tensors" in card and "seen by 2,001 tensors" in card
 
 
-def test_a_card_stays_small_whatever_things_are_called():
+def test_pictures_stay_small_whatever_things_are_called():
     base = torch.ones(8, requires_grad=True)
     views = [base[: i + 1] for i in range(8)]
     names = {id(tensor): "<" * 100_000 for tensor in [base, *views]}
     assert all(len(viz.tensor_card(tensor, names).encode()) < 64 * 1024 for tensor in (base, views[3]))
+    rows = introspect.tensors_facts({"n" * 100_000: base, "m" * 100_000: views[3]})
+    sharing = introspect.storage_facts(base, names)
+    for small in (viz.tensors_page(rows), viz.tensors_text(rows), viz.storage_page(sharing), viz.storage_text(sharing)):
+        assert len(small.encode()) < 64 * 1024
 
 
 @pytest.mark.parametrize("make", [
@@ -206,7 +210,24 @@ def test_operators_of_a_kind_in_a_queue_are_counted():
         for _ in range(50):
             x = x + 1
         x = x * 2
-        assert "waits for 52 operators in the pipeline: full › add.Tensor × 50 › mul.Tensor" in Checker(viz.tensor_card(x)).text
+        said = Checker(viz.tensor_card(x)).text
+        assert "waits for 52 operators in the pipeline: full › add.Tensor × 50 › mul.Tensor" in said
+
+
+def test_the_card_says_where_a_tensor_stands_in_a_graph():
+    leaf = torch.ones(3, requires_grad=True)
+    out = leaf * 2
+    leaf.register_post_accumulate_grad_hook(lambda tensor: None)
+    for tensor in (leaf, out, out):
+        tensor.register_hook(lambda grad: grad)
+    names = {id(leaf): "w"}
+    assert "a leaf that requires grad; no gradient yet; 2 hooks" in Checker(viz.tensor_card(leaf)).text
+    assert "MulBackward0 ← w; 2 hooks" in Checker(viz.tensor_card(out, names)).text
+    out.sum().backward()
+    assert "a leaf that requires grad; has a gradient; 2 hooks" in Checker(viz.tensor_card(leaf)).text
+    with torch.no_grad():
+        leaf.mul_(2).add_(1)
+    assert "2, the number of writes in place so far" in Checker(viz.tensor_card(leaf)).text
 
 
 def test_cells_carry_index_position_address_and_value():
@@ -230,6 +251,7 @@ def test_sharers_are_named_and_the_storage_keeps_its_letter():
     ([0.5, -1.25, 0.0], ["0.5000", "-1.2500", "0.0000"]),
     ([123.5, 0.25], ["123.50", "0.25"]),
     ([1.5, 1e-7], ["1.5000", "1e-07"]),
+    ([99999.5, 0.001234], ["99999.5", "0.0012"]),
     ([1.00001, 1.00003], ["1.00001", "1.00003"]),
     ([1.0000000001, 1.0], ["1.00000000", "1.00000000"]),
     ([0.5, -0.5], ["0.5000", "-0.5000"]),
