@@ -27,15 +27,16 @@ def tour(html: str | None) -> int:
     notebook = NOTEBOOKS / "01_tour.ipynb"
     if not notebook.exists():
         print(
-            f"the notebooks are not beside the package ({notebook}): install with 'pip install -e .' from the repository",
+            f"the notebooks are not beside the package ({notebook}): "
+            "install with 'pip install -e .' from the repository",
             file=sys.stderr,
         )
         return 1
     if html is None:
         return subprocess.call([sys.executable, "-m", "jupyterlab", str(notebook)])
     target = Path(html).resolve()
-    return subprocess.call([sys.executable, "-m", "nbconvert", "--to", "html", "--execute", "--output-dir", str(target.parent),
-                            "--output", target.name, str(notebook)])
+    return subprocess.call([sys.executable, "-m", "nbconvert", "--to", "html", "--execute",
+                            "--output-dir", str(target.parent), "--output", target.name, str(notebook)])
 
 
 def main() -> int:

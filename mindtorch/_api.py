@@ -154,7 +154,9 @@ def view_property(name: str) -> property:
     return property(lambda self: call(self), write if name in ("real", "imag") else None, doc=f"``Tensor.{name}``.")
 
 
-for _name, _operator in {"T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag"}.items():
+for _name, _operator in {
+    "T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag",
+}.items():  # fmt: skip
     setattr(Tensor, _name, view_property(_operator))
 
 

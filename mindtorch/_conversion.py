@@ -72,7 +72,8 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
         return self if args[0] is self._dtype else _to_copy.call(self, args[0])
     device, dtype, non_blocking, copy, memory_format = parse_to(*args, **kwargs)
     if memory_format is not None and memory_format.name != "preserve_format":
-        if not copy and self.is_contiguous(memory_format) and dtype in (None, self._dtype) and device in (None, self._device):
+        if (not copy and self.is_contiguous(memory_format)
+                and dtype in (None, self._dtype) and device in (None, self._device)):
             return self
         return _to_copy.call(self, dtype, device or self._device, non_blocking, memory_format)
     return to_device(self, self._device if device is None else device, dtype, non_blocking, copy)
@@ -159,8 +160,8 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     return out
 
 
-def rebuild(cls: type, storage: UntypedStorage, dtype: DType, shape: tuple[int, ...], stride: tuple[int, ...], offset: int,
-            requires_grad: bool) -> Any:
+def rebuild(cls: type, storage: UntypedStorage, dtype: DType, shape: tuple[int, ...], stride: tuple[int, ...],
+            offset: int, requires_grad: bool) -> Any:
     """A leaf over a storage."""
     out = new(cls)
     out._dtype, out._device = dtype, storage.device

@@ -107,8 +107,8 @@ def from_numpy_dtype(dtype: np.dtype) -> DType:
     if found is not None:
         raise ValueError(f"given numpy array has byte order different from the native byte order: {dtype.str}")
     raise TypeError(
-        f"can't convert np.ndarray of type numpy.{dtype.type.__name__}. The only supported types are: float64, float32, "
-        "float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool."
+        f"can't convert np.ndarray of type numpy.{dtype.type.__name__}. The only supported types are: "
+        "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool."
     )
 
 

@@ -54,7 +54,8 @@ class Stride(tuple[int, ...]):
         span = len(self)
         if not -span <= dim < span:
             raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-max(span, 1)}, {max(span, 1) - 1}], but got {dim})"
+                f"Dimension out of range (expected to be in range of [{-max(span, 1)}, {max(span, 1) - 1}], "
+                f"but got {dim})"
             )
         return self[dim]
 

@@ -56,7 +56,8 @@ CASES = {
     "gradient of another shape": (lambda t: (t.ones(3, requires_grad=True) * 2).backward(t.ones(2)), ["shape"]),
     "write to a leaf": (lambda t: t.ones(3, requires_grad=True).add_(1), ["leaf", "in-place"]),
     "write to a view of a leaf": (lambda t: t.ones(3, requires_grad=True)[0].add_(1), ["view of a leaf"]),
-    "write to what backward needs": (modified_saved, ["modified by an inplace operation", "version 1", "expected version 0"]),
+    "write to what backward needs": (
+        modified_saved, ["modified by an inplace operation", "version 1", "expected version 0"]),
     "write to an expanded tensor": (lambda t: t.ones(1).expand(3).add_(1), ["single memory location"]),
     "write of another dtype": (lambda t: t.ones(2, dtype=t.int64).add_(0.5), ["can't be cast"]),
     "write of another shape": (lambda t: t.ones(2).add_(t.ones(3, 2)), ["doesn't match the broadcast shape"]),
@@ -97,13 +98,15 @@ CASES = {
     "requires_grad off on a non-leaf": (lambda t: (t.ones(2, requires_grad=True) * 2).requires_grad_(False), ["leaf"]),
     "numpy of what requires grad": (lambda t: t.ones(2, requires_grad=True).numpy(), ["requires grad", "detach"]),
     "out= with grad": (lambda t: t.add(t.ones(2, requires_grad=True), 1, out=t.ones(2)), ["out=", "differentiation"]),
-    "cat of different shapes": (lambda t: t.cat([t.ones(2, 3), t.ones(2, 4)]), ["Sizes of tensors must match", "dimension 0"]),
+    "cat of different shapes": (
+        lambda t: t.cat([t.ones(2, 3), t.ones(2, 4)]), ["Sizes of tensors must match", "dimension 0"]),
     "cat of nothing": (lambda t: t.cat([]), ["non-empty"]),
     "subtraction of bools": (lambda t: t.tensor([True]) - t.tensor([True]), ["bool"]),
     "division of integers by zero": (lambda t: t.tensor([1]) // t.tensor([0]), ["ZeroDivisionError"]),
     "negative power of an integer": (lambda t: t.tensor([2]) ** -1, ["negative integer powers"]),
     "maximum of nothing": (lambda t: t.ones(0).max(), ["numel() == 0"]),
-    "classes out of range": (lambda t: t.nn.functional.cross_entropy(t.ones(2, 3), t.tensor([0, 5])), ["5", "out of bounds"]),
+    "classes out of range": (
+        lambda t: t.nn.functional.cross_entropy(t.ones(2, 3), t.tensor([0, 5])), ["5", "out of bounds"]),
     "targets of floats": (lambda t: t.nn.functional.nll_loss(t.ones(2, 3), t.ones(2)), ["Long"]),
     "batch sizes of a loss": (lambda t: t.nn.functional.cross_entropy(t.ones(2, 3), t.tensor([0])), ["batch_size"]),
     "features of a layer": (lambda t: t.nn.Linear(3, 2)(t.ones(2, 4)), ["2x4 and 3x2"]),

@@ -47,17 +47,21 @@ def test_tensor_of_nested_numbers_is_pytorchs_or_raises_as_it_does(data):
 @pytest.mark.parametrize("make", [
     lambda t: t.tensor([np.float64(1), np.float64(2)]), lambda t: t.tensor([1, 2.5]), lambda t: t.tensor([True, 2]),
     lambda t: t.tensor(np.arange(6).reshape(2, 3)), lambda t: t.tensor([t.tensor(1.0), t.tensor(2.0)]),
-    lambda t: t.tensor([[]]), lambda t: t.tensor(range(4)), lambda t: t.tensor(5, dtype=t.uint8), lambda t: t.tensor(np.float16(2)),
-    lambda t: t.as_tensor([1, 2], dtype=t.float32), lambda t: t.asarray([1, 2]), lambda t: t.scalar_tensor(3),
-    lambda t: t.Tensor(2, 0), lambda t: t.Tensor(), lambda t: t.Tensor([1, 2]), lambda t: t.LongTensor([1, 2]), lambda t: t.FloatTensor(0),
+    lambda t: t.tensor([[]]), lambda t: t.tensor(range(4)), lambda t: t.tensor(5, dtype=t.uint8),
+    lambda t: t.tensor(np.float16(2)), lambda t: t.as_tensor([1, 2], dtype=t.float32), lambda t: t.asarray([1, 2]),
+    lambda t: t.scalar_tensor(3), lambda t: t.Tensor(2, 0), lambda t: t.Tensor(), lambda t: t.Tensor([1, 2]),
+    lambda t: t.LongTensor([1, 2]), lambda t: t.FloatTensor(0),
     lambda t: t.full((2, 2), True), lambda t: t.full((2,), 1), lambda t: t.full((), 2.5), lambda t: t.arange(1, 10, 3),
-    lambda t: t.arange(0, 1, 0.3), lambda t: t.range(1, 3), lambda t: t.linspace(0, 1, 7), lambda t: t.logspace(0, 2, 5),
-    lambda t: t.eye(3, 2), lambda t: t.ones(2).new_zeros(3, 2), lambda t: t.ones(2).new_tensor([1, 2]),
+    lambda t: t.arange(0, 1, 0.3), lambda t: t.range(1, 3), lambda t: t.linspace(0, 1, 7),
+    lambda t: t.logspace(0, 2, 5), lambda t: t.eye(3, 2), lambda t: t.ones(2).new_zeros(3, 2),
+    lambda t: t.ones(2).new_tensor([1, 2]),
     lambda t: t.ones(2, dtype=t.int16).new_full((2,), 7), lambda t: t.empty_strided((2, 3), (1, 2)).zero_(),
     lambda t: t.zeros_like(t.ones(2, 3).t()), lambda t: t.ones_like(t.ones(2, 3)[:, ::2], dtype=t.int64),
-    lambda t: t.ones(2, 3).to(t.int32), lambda t: t.ones(2).to("cpu", t.float64), lambda t: t.ones(2).to(t.ones(1).double()),
-    lambda t: t.ones(2).type(t.int8), lambda t: t.ones(2).type("torch.DoubleTensor"), lambda t: t.tensor([1.7, -1.7]).long(),
-    lambda t: t.tensor([0.0, 2.0]).bool(), lambda t: t.tensor([1 + 2j]).to(t.complex128), lambda t: t.tensor([300]).to(t.uint8),
+    lambda t: t.ones(2, 3).to(t.int32), lambda t: t.ones(2).to("cpu", t.float64),
+    lambda t: t.ones(2).to(t.ones(1).double()), lambda t: t.ones(2).type(t.int8),
+    lambda t: t.ones(2).type("torch.DoubleTensor"), lambda t: t.tensor([1.7, -1.7]).long(),
+    lambda t: t.tensor([0.0, 2.0]).bool(), lambda t: t.tensor([1 + 2j]).to(t.complex128),
+    lambda t: t.tensor([300]).to(t.uint8),
 ])  # fmt: skip
 def test_values_dtype_and_strides_are_pytorchs(make):
     assert_same(make(mindtorch), make(torch))
@@ -118,7 +122,9 @@ def test_copies_keep_sharing_and_gradients_and_pickles_come_back():
     assert twin.requires_grad and twin.grad.tolist() == [1, 1, 1, 1] and twin.grad is not base.grad
     with pytest.raises(RuntimeError, match="graph leaves"):
         copy.deepcopy(base * 2)
-    for t in (base.detach().view(2, 2).t(), mindtorch.tensor([1 + 1j]), mindtorch.ones(2, dtype=mindtorch.bfloat16), base):
+    for t in (
+        base.detach().view(2, 2).t(), mindtorch.tensor([1 + 1j]), mindtorch.ones(2, dtype=mindtorch.bfloat16), base,
+    ):  # fmt: skip
         back = pickle.loads(pickle.dumps(t))
         assert back.tolist() == t.tolist() and back.stride() == t.stride() and back.dtype is t.dtype
         assert back.requires_grad == t.requires_grad
@@ -147,8 +153,10 @@ def test_default_dtype_and_device_reach_the_factories():
         mindtorch.set_default_dtype(mindtorch.int32)
 
 
-@pytest.mark.parametrize("name", ["bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64",
-                                  "complex64", "complex128"])  # fmt: skip
+@pytest.mark.parametrize("name", [
+    "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
+    "complex128",
+])  # fmt: skip
 def test_dtypes_know_what_pytorchs_know(name):
     ours, theirs = getattr(mindtorch, name), getattr(torch, name)
     assert repr(ours) == repr(theirs)

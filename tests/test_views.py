@@ -110,8 +110,9 @@ def test_scatters_write_into_a_copy(case: Call) -> None:
 # -- the graph -----------------------------------------------------------------------------------------------
 
 NODES: dict[str, Call] = {
-    "view": lambda t, x: x.view(12), "reshape": lambda t, x: x.t().reshape(2, 6), "copied": lambda t, x: x.t().reshape(12),
-    "reshape_alias": lambda t, x: x[:, :2].reshape(3, 2, 1), "expand": lambda t, x: x.expand(2, 3, 4),
+    "view": lambda t, x: x.view(12), "reshape": lambda t, x: x.t().reshape(2, 6),
+    "copied": lambda t, x: x.t().reshape(12), "reshape_alias": lambda t, x: x[:, :2].reshape(3, 2, 1),
+    "expand": lambda t, x: x.expand(2, 3, 4),
     "as_strided": lambda t, x: x.as_strided((2,), (1,)), "t": lambda t, x: x.t(), "T": lambda t, x: x.T,
     "mT": lambda t, x: x.mT, "squeeze": lambda t, x: x.squeeze(), "squeeze.dim": lambda t, x: x.squeeze(0),
     "squeeze.dims": lambda t, x: x.squeeze((0, 1)), "narrow": lambda t, x: x.narrow(0, 0, 1),
@@ -121,7 +122,8 @@ NODES: dict[str, Call] = {
     "chunk": lambda t, x: x.chunk(2)[1], "tensor_split": lambda t, x: x.tensor_split(2)[1],
     "select_copy": lambda t, x: t.select_copy(x, 0, 1), "diag": lambda t, x: x.diag(),
     "in-place squeeze": lambda t, x: (x[:1] * 1).squeeze_(0), "in-place t": lambda t, x: (x * 1).t_(),
-    "in-place transpose": lambda t, x: (x * 1).swapaxes_(0, 1), "in-place unsqueeze": lambda t, x: (x * 1).unsqueeze_(0),
+    "in-place transpose": lambda t, x: (x * 1).swapaxes_(0, 1),
+    "in-place unsqueeze": lambda t, x: (x * 1).unsqueeze_(0),
     "fill": lambda t, x: (x * 1).fill_(2), "fill with a tensor": lambda t, x: (x * 1).fill_(t.tensor(2.0)),
     "zero": lambda t, x: (x * 1).zero_(), "copy": lambda t, x: (x * 1).copy_(t.ones(3, 4)),
 }
@@ -226,8 +228,9 @@ def test_forbidden_writes_raise_pytorchs_error(case: Call) -> None:
 
 #: Writes to memory that is read meanwhile, or written twice: `a` is (3, 4), `e` an expanded row, `i` indices.
 OVERLAPS = [
-    "a[i] = a[1:2]", "a[a > 3] = a[0, 0]", "a[0] = a[1]", "a[0:2] = a[1:3]", "a[0] = a[0, 1:2]", "e[0] = 1", "e[0:2] = 1",
-    "e.fill_(1)", "e.zero_()", "e.fill_(t.tensor(1.0))", "e.copy_(e)", "e.copy_(a)", "e[i] = 1", "e[e == 0] = 1",
+    "a[i] = a[1:2]", "a[a > 3] = a[0, 0]", "a[0] = a[1]", "a[0:2] = a[1:3]", "a[0] = a[0, 1:2]", "e[0] = 1",
+    "e[0:2] = 1", "e.fill_(1)", "e.zero_()", "e.fill_(t.tensor(1.0))", "e.copy_(e)", "e.copy_(a)", "e[i] = 1",
+    "e[e == 0] = 1",
     "e.index_fill_(0, i, 1)", "e.index_add_(0, i, a[:2])", "e.scatter_(0, i[:, None], 1)", "e.put_(i, a[0, :2])",
     "e.masked_scatter_(e == 0, a)", "e.masked_fill_(e == 0, 1)", "e.add_(1)", "e.t_()", "e.tril_()", "e.clamp_(0, 1)",
     "a.index_copy_(0, i, a[:2])", "a.view(2, 6).copy_(a.view(6, 2).t())", "a.copy_(a[0])",
@@ -249,13 +252,15 @@ def test_overlapping_writes_are_refused_or_done_as_in_pytorch(statement: str) ->
 
 #: Views that cannot be; `x` is (3, 4, 5), `z` has no dimensions.
 IMPOSSIBLE = [
-    "x.view(7)", "x.view(-1, -1)", "x.view(-2, 3)", "x.transpose(0, 1).view(60)", "x.view(t.float64)", "z.view(t.int16)",
-    "x.permute(0, 1)", "x.permute(0, 1, 1)", "x.transpose(0, 4)", "x.expand(2, 3)", "x.expand(3, 4, 6)", "z.expand(-1)",
-    "x.as_strided((2,), (1, 2))", "x.as_strided((2,), (-1,))", "x.as_strided((200,), (1,))", "x.as_strided((2,), (1,), -1)",
+    "x.view(7)", "x.view(-1, -1)", "x.view(-2, 3)", "x.transpose(0, 1).view(60)", "x.view(t.float64)",
+    "z.view(t.int16)", "x.permute(0, 1)", "x.permute(0, 1, 1)", "x.transpose(0, 4)", "x.expand(2, 3)",
+    "x.expand(3, 4, 6)", "z.expand(-1)", "x.as_strided((2,), (1, 2))", "x.as_strided((2,), (-1,))",
+    "x.as_strided((200,), (1,))", "x.as_strided((2,), (1,), -1)",
     "x.unsqueeze(4)", "x.squeeze((0, 0))", "x.t()", "z.select(0, 0)", "x.select(0, 3)", "x.diagonal(0, 0, 0)",
-    "x.unfold(0, 5, 1)", "x.unfold(0, 2, 0)", "x.split(0)", "x.split(-1)", "x.split([1, 1])", "z.unbind()", "z.chunk(1)",
-    "x.chunk(0)", "x.tensor_split(0)", "x.hsplit(3)", "z.hsplit(1)", "x.narrow(0, 4, 1)", "x.narrow(0, 1, 5)",
-    "x.narrow(0, 1, -1)", "x.flatten(2, 1)", "x.unflatten(0, (2, 2))", "x.unflatten(0, ())", "x.movedim((0, 0), (1, 2))",
+    "x.unfold(0, 5, 1)", "x.unfold(0, 2, 0)", "x.split(0)", "x.split(-1)", "x.split([1, 1])", "z.unbind()",
+    "z.chunk(1)", "x.chunk(0)", "x.tensor_split(0)", "x.hsplit(3)", "z.hsplit(1)", "x.narrow(0, 4, 1)",
+    "x.narrow(0, 1, 5)", "x.narrow(0, 1, -1)", "x.flatten(2, 1)", "x.unflatten(0, (2, 2))", "x.unflatten(0, ())",
+    "x.movedim((0, 0), (1, 2))",
     "t.view_as_real(x)", "t.view_as_complex(x)", "x.imag", "x[0, 0].mT", "x.H", "t.broadcast_tensors(x, t.zeros(2))",
     "t.broadcast_shapes((2, 3), (4,))", "t.atleast_1d(3)", "x.select_scatter(x, 0, 0)",
 ]  # fmt: skip

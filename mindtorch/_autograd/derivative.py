@@ -87,7 +87,8 @@ class Plan:
     last (and no list of tensors). ``template`` holds the kept values that do not depend on the call.
     """
 
-    __slots__ = ("mask", "formulas", "only", "names", "template", "input_saves", "output_saves", "keeps_tensors", "keeps_first")
+    __slots__ = ("mask", "formulas", "only", "names", "template", "input_saves", "output_saves", "keeps_tensors",
+                 "keeps_first")
 
     def __init__(self, mask: int) -> None:
         self.mask = mask

@@ -291,9 +291,9 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     )
 
 
-def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None, create_graph: bool = False,
-         only_inputs: bool = True, allow_unused: bool | None = None, is_grads_batched: bool = False,
-         materialize_grads: bool = False) -> Any:
+def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
+         create_graph: bool = False, only_inputs: bool = True, allow_unused: bool | None = None,
+         is_grads_batched: bool = False, materialize_grads: bool = False) -> Any:
     """The gradients of ``outputs`` with respect to ``inputs``, as a tuple, or a dict if they were given as one
     (``torch.autograd.grad``).
 

@@ -33,7 +33,7 @@ class Node:
     ``autograd.Function``. ``_order`` grows from node to node: an edge always leads to a node made earlier.
     """
 
-    #: For each input that needs a gradient: which input, the node that its gradient goes to, and the output number there.
+    #: For each input that needs a gradient: which input, the node that its gradient goes to, the output number there.
     _links: tuple[tuple[int, Node, int], ...] = ()
     _width = 0  #: how many differentiable inputs there are
     #: The shape and the dtype of the forward operator's output, whose gradient comes in, if that is one CPU tensor;

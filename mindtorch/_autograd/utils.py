@@ -48,8 +48,8 @@ def transposed(matrix: Any) -> Any:
 def repeated(scalar: Any, shape: Any) -> Any:
     """A gradient expanded, for a formula; likewise, where it is a tensor of no dimensions."""
     array = scalar._array
-    if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD) or dispatcher.mode & OBSERVED
-            or not shape or min(shape) < 2):
+    if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD)
+            or dispatcher.mode & OBSERVED or not shape or min(shape) < 2):
         return registry["expand"].call(scalar, shape)
     return scalar._repeated_twin(shape)
 

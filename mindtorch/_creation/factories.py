@@ -98,15 +98,16 @@ def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout:
     return finish(result, None, requires_grad, layout)
 
 
-def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
-                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = None, layout: Any = None,
+                   device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """An uninitialised tensor whose dimensions lie in memory in the order ``physical_layout``
     (``torch.empty_permuted``).
     """
     if sorted(physical_layout) != list(range(len(size))):
         raise RuntimeError(
-            f"Number of dimensions in size does not match the length of the physical_layout; i.e. len(size) = {len(size)} "
-            f"is not equal to len(physical_layout) = {len(physical_layout)}, or it is no permutation: {tuple(physical_layout)}"
+            "Number of dimensions in size does not match the length of the physical_layout; "
+            f"i.e. len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}, "
+            f"or it is no permutation: {tuple(physical_layout)}"
         )
     packed = contiguous_strides([size[d] for d in physical_layout])
     strides = [packed[list(physical_layout).index(d)] for d in range(len(size))]

@@ -32,8 +32,8 @@ def from_numpy(array: np.ndarray) -> Tensor:
         return out
     if any(step < 0 for step in array.strides):
         raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not currently "
-            "supported. (You can probably work around this by making a copy of your array with array.copy().)"
+            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
+            "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
         )
     if any(step % size for step in array.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
@@ -107,8 +107,8 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
         )
     if count > 0 and offset + count * dtype.itemsize > length:
         raise ValueError(
-            f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be greater "
-            f"than actual buffer length ({length} bytes)"
+            f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be "
+            f"greater than actual buffer length ({length} bytes)"
         )
     stop = length - offset if count < 0 else count * dtype.itemsize
     data = np.frombuffer(buffer, np.uint8)[offset : offset + stop]

@@ -70,14 +70,14 @@ def _spaced(name: str, *args: Any, out: Tensor | None, dtype: DType | None, devi
     return finish(made, out, requires_grad)
 
 
-def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
-             device: Any = None, requires_grad: bool = False) -> Tensor:
+def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: DType | None = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """``steps`` values evenly from ``start`` to ``end``, both included (``torch.linspace``)."""
     return _spaced("linspace", start, end, steps, out=out, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None, dtype: DType | None = None,
-             layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None,
+             dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """``base`` to the powers of ``linspace`` (``torch.logspace``)."""
     return _spaced(
         "logspace", start, end, steps, base, out=out, dtype=dtype, device=device, requires_grad=requires_grad

@@ -140,8 +140,10 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
     numbers = "n" in op.flags
     positional = schema.positional
     varargs = 1 if parameters and parameters[0].name == "self" else 0
-    if (len(args) > varargs and positional > varargs and parameters[varargs].is_list and parameters[varargs].base == "int"
-            and not isinstance(args[varargs], (list, tuple, type(None))) and (positional == varargs + 1 or len(args) > positional)
+    if (len(args) > varargs and positional > varargs
+            and parameters[varargs].is_list and parameters[varargs].base == "int"
+            and not isinstance(args[varargs], (list, tuple, type(None)))
+            and (positional == varargs + 1 or len(args) > positional)
             and all(not isinstance(a, (list, tuple)) for a in args[varargs:])):
         args = (*args[:varargs], args[varargs:])  # x.view(2, 3), torch.permute(x, ...)
     if len(args) > positional:
@@ -173,7 +175,8 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
             name = "input" if parameter.name == "self" else parameter.name
             where = f" (position {i + (0 if method else 1)})" if i < len(args) else ""
             raise Mismatch(
-                f"{op.packet}(): argument '{name}'{where} must be {parameter.type_name()}, not {value.__class__.__name__}"
+                f"{op.packet}(): argument '{name}'{where} must be {parameter.type_name()}, "
+                f"not {value.__class__.__name__}"
             ) from None
     if used < len(kwargs):
         known = {p.name for p in parameters} | {a for a, real in ALIASES.items() if real in schema.positions}

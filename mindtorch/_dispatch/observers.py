@@ -177,8 +177,8 @@ def describe(value: Any) -> Any:
     if value.__class__ in TENSOR_TYPES:
         cell = value._cell
         version, counter = (0, 0) if cell is None else (cell[0], id(cell))
-        return TensorMeta(tuple(value.shape), value._dtype.name, value._strides(), str(value._device), value.requires_grad,
-                          id(value), version, counter)
+        return TensorMeta(tuple(value.shape), value._dtype.name, value._strides(), str(value._device),
+                          value.requires_grad, id(value), version, counter)
     if isinstance(value, (list, tuple)):
         return tuple(describe(item) for item in value)
     return value
@@ -213,8 +213,8 @@ def _observed(op: Operator, keys: int) -> Callable[..., Any]:
             current, stream_of = threading.current_thread(), current_streams.get(effective & BACKENDS)
             stream = None if stream_of is None else stream_of(outputs or inputs)
             event = DispatchEvent(
-                sequence, op.name, *path, inputs, outputs, called, start, duration, current.ident or 0, current.name, stream,
-                depth, call_site(), error, local.pipeline is not None,
+                sequence, op.name, *path, inputs, outputs, called, start, duration, current.ident or 0, current.name,
+                stream, depth, call_site(), error, local.pipeline is not None,
             )  # fmt: skip
             for observer in _observers:
                 observer(event)

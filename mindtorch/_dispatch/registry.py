@@ -231,7 +231,10 @@ class OpRegistry:
 
 def _schema_of(name: str, fn: Callable[..., Any]) -> str:
     """A schema for a user's function: ``Tensor`` where an argument is not annotated otherwise."""
-    types = {int: "int", float: "float", bool: "bool", str: "str", "int": "int", "float": "float", "bool": "bool", "str": "str"}
+    types = {
+        int: "int", float: "float", bool: "bool", str: "str",
+        "int": "int", "float": "float", "bool": "bool", "str": "str",
+    }  # fmt: skip
     parts = []
     for parameter in inspect.signature(fn).parameters.values():
         kind = types.get(parameter.annotation, "Tensor" if parameter.default is parameter.empty else "Any")

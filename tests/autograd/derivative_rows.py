@@ -22,8 +22,8 @@ FIRST = {
     "linalg.norm.subgradients_at_zero": "not differentiable at zero",
     **{
         f"masked.{name}": "PyTorch masks its results with torch.masked's private functions before it compares"
-        for name in ("amax", "amin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median", "norm",
-                     "softmax", "softmin", "std", "var")
+        for name in ("amax", "amin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean", "median",
+                     "norm", "softmax", "softmin", "std", "var")
     },
     "normal": "the derivative is zero by definition, although the numbers drawn move with the mean",
     "normal.number_mean": "the derivative is zero by definition, although the numbers drawn move with the mean",
@@ -70,8 +70,10 @@ def grid(*shape: int) -> Any:
 SOME_ROWS = mindtorch.tensor([0, 2, 2])
 #: By number of dimensions: the shape of an image, its padding, the shape of the padded image.
 PADDINGS = {
-    1: ((1, 2, 4), (1, 2), (1, 2, 7)), 2: ((1, 1, 3, 4), (1,) * 4, (1, 1, 5, 6)), 3: ((1, 1, 2, 3, 3), (1,) * 6, (1, 1, 4, 5, 5)),
-}  # fmt: skip
+    1: ((1, 2, 4), (1, 2), (1, 2, 7)),
+    2: ((1, 1, 3, 4), (1,) * 4, (1, 1, 5, 6)),
+    3: ((1, 1, 2, 3, 3), (1,) * 6, (1, 1, 4, 5, 5)),
+}
 
 # Rows of the table of derivatives that no sample reaches: the operator's arguments.
 # An operator that writes in place gets a copy of the first.
@@ -86,7 +88,8 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "as_strided_": lambda: (matrix(), (2, 2), (3, 1), 0),
     **{f"{kind}_pad{n}d": partial(lambda image, padding, padded: (grid(*image), padding), *PADDINGS[n])
        for kind in ("reflection", "replication") for n in PADDINGS},
-    **{f"{kind}_pad{n}d_backward": partial(lambda image, padding, padded: (grid(*padded), grid(*image).detach(), padding), *PADDINGS[n])
+    **{f"{kind}_pad{n}d_backward": partial(
+        lambda image, padding, padded: (grid(*padded), grid(*image).detach(), padding), *PADDINGS[n])
        for kind in ("reflection", "replication") for n in PADDINGS},
     "aminmax": lambda: (grid(2, 3),),
     "channel_shuffle": lambda: (grid(1, 4, 2, 2), 2),

@@ -30,7 +30,9 @@ PROGRAMS = {
     "views": lambda t, a, b: a.view(-1)[1:4].unsqueeze(0).expand(2, 3).t().reshape(6),
     "indexing": lambda t, a, b: a[0, 1:] + b[[0, 1]][:, 0] + a[a > 0].sum(),
     "joining and splitting": lambda t, a, b: t.cat([a, b]).split(1)[1] + t.stack([a, b])[0].chunk(2)[0],
-    "reductions": lambda t, a, b: a.sum(0).mean() + a.max() + a.max(1).values.sum() + b.std() + b.var(0).prod() + b.norm(),
+    "reductions": lambda t, a, b: (
+        a.sum(0).mean() + a.max() + a.max(1).values.sum() + b.std() + b.var(0).prod() + b.norm()
+    ),
     "activations": lambda t, a, b: a.relu().tanh().sigmoid().exp().log().softmax(1).log_softmax(0),
     "a loss": lambda t, a, b: t.nn.functional.cross_entropy(a, t.tensor([0, 1])) + t.nn.functional.mse_loss(a, b),
     "in place": lambda t, a, b: (a * 1).add_(b).mul_(2).relu_(),
@@ -113,7 +115,9 @@ def test_hooks_run_in_pytorchs_order_and_may_replace(t):
     removed = y.register_hook(lambda g: log.append("never"))
     removed.remove()
     z.backward()
-    assert log == [("tensor", 3.0), ("pre", 30.0), ("post", 30.0, [60.0]), ("leaf", 60.0), ("accumulated", 60.0)] or log == [
+    assert log == [
+        ("tensor", 3.0), ("pre", 30.0), ("post", 30.0, [60.0]), ("leaf", 60.0), ("accumulated", 60.0),
+    ] or log == [
         ("tensor", 3.0), ("pre", 30.0), ("post", 30.0, [60.0, None]), ("leaf", 60.0), ("accumulated", 60.0),
     ]  # fmt: skip
     assert y.grad.item() == 30.0

@@ -45,7 +45,8 @@ def import_seconds(module: str) -> float:
     """The time that ``import module`` takes in a fresh interpreter, byte-compiled."""
     code = f"import time; t = time.perf_counter(); import {module}; print(time.perf_counter() - t)"
     environment = {name: value for name, value in os.environ.items() if name != "PYTHONDONTWRITEBYTECODE"}
-    times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True, env=environment).stdout)
+    times = [float(subprocess.run([sys.executable, "-c", code], capture_output=True, text=True, check=True,
+                                  env=environment).stdout)
              for _ in range(4)]
     return statistics.median(times[1:])
 

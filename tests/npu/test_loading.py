@@ -98,8 +98,9 @@ host = torch.arange(24.).reshape(4, 6) - 10
 device = host.to("npu")
 programs = [
     lambda x: x + x, lambda x: x.t() + x.t() * 2, lambda x: x[1:3, ::2] * x[:2, 1::2], lambda x: (x[:, 3] * x[:, :1]),
-    lambda x: x.relu(), lambda x: x.t()[2:].relu(), lambda x: x.sum(), lambda x: x[::2].sum(0), lambda x: x.t().sum(1, True),
-    lambda x: x @ x.t(), lambda x: x[1:, 2:5].t() @ x[1:, :2], lambda x: x[0].expand(3, 6) + 1, lambda x: x + -3,
+    lambda x: x.relu(), lambda x: x.t()[2:].relu(), lambda x: x.sum(), lambda x: x[::2].sum(0),
+    lambda x: x.t().sum(1, True), lambda x: x @ x.t(), lambda x: x[1:, 2:5].t() @ x[1:, :2],
+    lambda x: x[0].expand(3, 6) + 1, lambda x: x + -3,
 ]
 for program in programs:
     expected, found = program(host), program(device)
@@ -181,7 +182,7 @@ def test_auto_without_cann_is_the_simulator() -> None:
     assert run(None, "print(torch.npu.get_device_name())", "auto") == ["Ascend910B (simulated)"]
 
 
-# -- the loader's parts -----------------------------------------------------------------------------------------------------
+# -- the loader's parts ----------------------------------------------------------------------------------------------
 
 
 @pytest.fixture

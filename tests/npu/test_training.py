@@ -20,8 +20,10 @@ def digits() -> tuple[Any, Any]:
 OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "SGD": lambda parameters: torch.optim.SGD(parameters, lr=0.1),
     "SGD, momentum": lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9),
-    "SGD, everything": lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-4),
-    "SGD, dampening": lambda parameters: torch.optim.SGD(parameters, lr=0.05, momentum=0.9, dampening=0.1, maximize=False),
+    "SGD, everything": lambda parameters: torch.optim.SGD(
+        parameters, lr=0.05, momentum=0.9, nesterov=True, weight_decay=1e-4),
+    "SGD, dampening": lambda parameters: torch.optim.SGD(
+        parameters, lr=0.05, momentum=0.9, dampening=0.1, maximize=False),
     "Adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-3),
     "AdamW": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3),
     "Adam, amsgrad": lambda parameters: torch.optim.Adam(parameters, lr=1e-3, amsgrad=True, weight_decay=1e-4),

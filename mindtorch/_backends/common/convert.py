@@ -17,8 +17,8 @@ from .forms import check_writable
 from .layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
 
 
-#: Writes a tensor's values into one of the same, or a broadcast, shape on a device whose memory is not the host's, by the
-#: device's type: ``write(target, source, non_blocking)``. Set by backends.
+#: Writes a tensor's values into one of the same, or a broadcast, shape on a device whose memory is not the host's, by
+#: the device's type: ``write(target, source, non_blocking)``. Set by backends.
 writers: dict[str, Callable[[Tensor, Tensor, bool], None]] = {}
 
 

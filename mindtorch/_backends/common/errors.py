@@ -7,8 +7,9 @@ from ..._dtype import COMPLEX, FLOATING, INTEGER, DType, finfo, iinfo
 
 #: ATen's names of the dtypes, as its error messages spell them.
 NAMES = {
-    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long", "float16": "Half",
-    "bfloat16": "BFloat16", "float32": "Float", "float64": "Double", "complex64": "ComplexFloat", "complex128": "ComplexDouble",
+    "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+    "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+    "complex64": "ComplexFloat", "complex128": "ComplexDouble",
 }  # fmt: skip
 #: C++'s names of the types of numbers.
 C_NAMES = {

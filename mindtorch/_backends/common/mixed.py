@@ -40,8 +40,9 @@ def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
                 for arg in args
             ]
             return (op.table.get(found) or resolve(op, found))(*moved)
-        names = [str(d) for d in dict.fromkeys(t._device for a in args for t in (a if isinstance(a, (list, tuple)) else (a,))
-                                               if t.__class__ in TENSOR_TYPES)]
+        names = [str(d) for d in dict.fromkeys(
+            t._device for a in args for t in (a if isinstance(a, (list, tuple)) else (a,))
+            if t.__class__ in TENSOR_TYPES)]
         raise RuntimeError(
             f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and "
             f"{names[1]}! (when calling aten::{op.name})"

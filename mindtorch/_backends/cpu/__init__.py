@@ -12,6 +12,6 @@ from . import creation, ops
 from .adapt import find
 
 registry.add_finder(find)
-# The fast lanes do without np.errstate, which would cost more than the arithmetic; PyTorch does not warn of inf and nan.
+# The fast lanes do without np.errstate, which costs more than the arithmetic; PyTorch does not warn of inf and nan.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mindtorch\._backends\.")
 __all__ = ["creation", "ops"]

@@ -119,8 +119,9 @@ def ensure_acl() -> Any:
             module = _import_acl()
         except (ImportError, OSError) as error:
             raise ImportError(
-                f"pyACL (the Python module 'acl' of CANN) cannot be loaded: {error}. Looked for {', '.join(_PRELOAD_LIBS)} "
-                f"in {', '.join(library_dirs())}; for the module in sys.path and in {', '.join(python_dirs())}. "
+                f"pyACL (the Python module 'acl' of CANN) cannot be loaded: {error}. "
+                f"Looked for {', '.join(_PRELOAD_LIBS)} in {', '.join(library_dirs())}; "
+                f"for the module in sys.path and in {', '.join(python_dirs())}. "
                 "Set ASCEND_TOOLKIT_HOME to the toolkit's folder if it is elsewhere."
             ) from error
         _ACL_MODULE, _ACL_READY = module, True

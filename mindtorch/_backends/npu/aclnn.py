@@ -25,8 +25,8 @@ from .runtime import Queue, check
 C_TYPES: dict[str, Any] = {
     "void*": ctypes.c_void_p, "char*": ctypes.c_char_p, "bool": ctypes.c_bool, "float": ctypes.c_float,
     "double": ctypes.c_double, "int8_t": ctypes.c_int8, "int": ctypes.c_int, "int32_t": ctypes.c_int32,
-    "int64_t": ctypes.c_int64,
-    "uint64_t": ctypes.c_uint64, "aclDataType": ctypes.c_int32, "aclFormat": ctypes.c_int32, "aclnnStatus": ctypes.c_int32,
+    "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "aclDataType": ctypes.c_int32,
+    "aclFormat": ctypes.c_int32, "aclnnStatus": ctypes.c_int32,
 }  # fmt: skip
 
 #: The functions that make and destroy handles, as ``acl_meta.h`` declares them: what they return, what they take.

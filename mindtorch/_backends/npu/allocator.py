@@ -16,8 +16,9 @@ from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM, ACL_MEM_MALLOC_HUGE_FIRST
 from .runtime import Queue, _Runtime
 
-#: Bytes. Sizes are rounded up to ``ROUND``; blocks up to ``SMALL`` come from segments of ``SMALL_SEGMENT``; those below
-#: ``LARGE`` from segments of ``LARGE_SEGMENT``; larger ones from segments of their own, rounded up to ``SMALL_SEGMENT``.
+#: Bytes. Sizes are rounded up to ``ROUND``; blocks up to ``SMALL`` come from segments of ``SMALL_SEGMENT``; those
+#: below ``LARGE`` from segments of ``LARGE_SEGMENT``; larger ones from segments of their own, rounded up to
+#: ``SMALL_SEGMENT``.
 ROUND, SMALL, SMALL_SEGMENT = 512, 1 << 20, 2 << 20
 LARGE, LARGE_SEGMENT = 10 << 20, 20 << 20
 MIB = 1 << 20

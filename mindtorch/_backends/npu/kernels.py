@@ -110,7 +110,8 @@ def inplace_kernel(op: Operator, row: Aclnn, meta: Pointwise, general: Callable[
     def kernel(self: Tensor, *args: Any) -> Tensor:
         spec = meta(self, *args)
         args = (self, *args, *defaults[1 + len(args):]) if 1 + len(args) < count else (self, *args)
-        if spec.shape != tuple(self.shape) or spec.dtype is not self._dtype or row.when is not None and not row.when(*args):
+        if (spec.shape != tuple(self.shape) or spec.dtype is not self._dtype
+                or row.when is not None and not row.when(*args)):
             return general(*args)
         check_writable(self, args[1:])
         if self.numel():
@@ -177,7 +178,7 @@ def _general_form(op: Operator) -> Callable[..., Any]:
     return kernel.fn
 
 
-# -- the CPU --------------------------------------------------------------------------------------------------------------
+# -- the CPU ---------------------------------------------------------------------------------------------------------
 
 _warned: set[str] = set()
 
@@ -189,8 +190,9 @@ def fallback_of(op: Operator) -> Callable[..., Any]:
         if op.name not in _warned:
             _warned.add(op.name)
             file, line, _ = call_site()
-            warnings.warn_explicit(f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and its "
-                                   "operands are copied there and back", UserWarning, file, line)
+            warnings.warn_explicit(
+                f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and its operands are "
+                "copied there and back", UserWarning, file, line)
         device = device_of(args)
         moved: dict[int, Tensor] = {}
         result = call_on(op, "cpu", *[_to_host(arg, moved) for arg in args])

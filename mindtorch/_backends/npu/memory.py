@@ -225,7 +225,7 @@ def read_in_stream(tensor: Tensor) -> Tensor:
     return out
 
 
-# -- page-locked host memory ----------------------------------------------------------------------------------------------
+# -- page-locked host memory -----------------------------------------------------------------------------------------
 
 
 def _pinned_storage(nbytes: int) -> UntypedStorage:

@@ -185,7 +185,8 @@ class Event:
     def _made_for(self, queue: Queue) -> int:
         if self._queue is not None and self._queue.runtime is not queue.runtime:
             raise RuntimeError(
-                f"Event device {self._queue.runtime.name} does not match recording stream's device {queue.runtime.name}."
+                f"Event device {self._queue.runtime.name} does not match recording stream's device "
+                f"{queue.runtime.name}."
             )
         if self._handle is None:
             flag = ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC if self.enable_timing else ACL_EVENT_SYNC

@@ -47,4 +47,9 @@ def eye(n: int, m: int, dtype: DType | None = None) -> np.ndarray:
     return np.eye(n, m, dtype=(dtype or get_default_dtype()).np)
 
 
-ROWS: dict[str, Callable[..., Any]] = {"arange.start_step": arange, "linspace": linspace, "logspace": logspace, "eye.m": eye}
+ROWS: dict[str, Callable[..., Any]] = {
+    "arange.start_step": arange,
+    "linspace": linspace,
+    "logspace": logspace,
+    "eye.m": eye,
+}

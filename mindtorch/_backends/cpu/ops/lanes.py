@@ -222,7 +222,8 @@ def masked_fill_lane(general: Callable[..., Any]) -> Callable[..., Any]:
 
     def lane(self: Any, mask: Any, value: Any) -> Any:
         dtype = self._dtype
-        if dtype.category != FLOATING or dtype.itemsize < 4 or mask._dtype is not bool_ or value.__class__ not in (int, float):
+        if (dtype.category != FLOATING or dtype.itemsize < 4 or mask._dtype is not bool_
+                or value.__class__ not in (int, float)):
             return general(self, mask, value)
         try:
             array = np.where(mask._array, dtype.np.type(value), self._array)

@@ -45,4 +45,9 @@ def eye(n: int, m: int, dtype: DType | None = None) -> Spec:
     return Spec((n, m), dtype or get_default_dtype())
 
 
-ROWS: dict[str, Callable[..., Any]] = {"arange.start_step": arange, "linspace": linspace, "logspace": logspace, "eye.m": eye}
+ROWS: dict[str, Callable[..., Any]] = {
+    "arange.start_step": arange,
+    "linspace": linspace,
+    "logspace": logspace,
+    "eye.m": eye,
+}

@@ -91,12 +91,14 @@ ROWS: dict[str, Aclnn] = {
     """),
     "nll_loss_forward": Aclnn("aclnnNLLLoss", lambda self, target, weight, reduction, ignore, *outs: (
         self, target, weights(self, weight), reduction, ignore, *outs)),
-    "nll_loss_backward": Aclnn("aclnnNLLLossBackward", lambda grad, self, target, weight, reduction, ignore, total, out: (
-        grad, self, target, weights(self, weight), reduction, ignore, total, out)),
+    "nll_loss_backward": Aclnn(
+        "aclnnNLLLossBackward", lambda grad, self, target, weight, reduction, ignore, total, out: (
+            grad, self, target, weights(self, weight), reduction, ignore, total, out)),
     "nll_loss2d_forward": Aclnn("aclnnNLLLoss2d", lambda self, target, weight, reduction, ignore, *outs: (
         self, target, weights(self, weight), reduction, ignore, *outs)),
-    "nll_loss2d_backward": Aclnn("aclnnNLLLoss2dBackward", lambda grad, self, target, weight, reduction, ignore, total, out: (
-        grad, self, target, weights(self, weight), reduction, ignore, total, out)),
+    "nll_loss2d_backward": Aclnn(
+        "aclnnNLLLoss2dBackward", lambda grad, self, target, weight, reduction, ignore, total, out: (
+            grad, self, target, weights(self, weight), reduction, ignore, total, out)),
     "_fused_sgd_": Each("", fused_sgd, when=plain),
     "_fused_adam_": Each("", fused_adam(decoupled=False), when=plain),
     "_fused_adamw_": Each("", fused_adam(decoupled=True), when=plain),

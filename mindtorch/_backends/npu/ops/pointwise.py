@@ -80,7 +80,8 @@ ROWS: dict[str, Aclnn] = {
     "lerp.Scalar": Aclnn("aclnnLerps", when=lambda self, end, weight: not isinstance(weight, complex)),
     "addcmul": Aclnn("aclnnAddcmul", when=lambda self, first, second, value: is_tensor(first, second)),
     "addcdiv": Aclnn("aclnnAddcdiv", when=lambda self, first, second, value: is_tensor(first, second)),
-    "where.self": Aclnn("aclnnSWhere", lambda condition, self, other, out: (condition, on(out, self), on(out, other), out)),
+    "where.self": Aclnn("aclnnSWhere", lambda condition, self, other, out: (
+        condition, on(out, self), on(out, other), out)),
     "isnan": Aclnn("aclnnNeTensor", lambda self, out: (self, self, out)),
     "clamp": Aclnn("aclnnClamp"),
     "clamp.Tensor": Aclnn("aclnnClampTensor"),

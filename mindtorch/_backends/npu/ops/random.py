@@ -7,8 +7,8 @@ from ..random import drawn
 from .row import Aclnn
 
 #: One more than the largest integer that ``random_`` draws without bounds, by dtype.
-LIMITS = {"float16": 2**11 + 1, "bfloat16": 2**8 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1, "bool": 2, "uint8": 2**8,
-          "int8": 2**7, "int16": 2**15, "int32": 2**31, "int64": 2**63 - 1}
+LIMITS = {"float16": 2**11 + 1, "bfloat16": 2**8 + 1, "float32": 2**24 + 1, "float64": 2**53 + 1, "bool": 2,
+          "uint8": 2**8, "int8": 2**7, "int16": 2**15, "int32": 2**31, "int64": 2**63 - 1}
 
 
 def signed(seed: int, offset: int) -> tuple[int, int]:
@@ -25,26 +25,37 @@ def permutation(n: int, generator: Any, dtype: Any, out: Any) -> tuple[Any, ...]
 
 
 ROWS: dict[str, Aclnn] = {
-    "normal_": Aclnn("aclnnInplaceNormal", lambda self, mean, std, generator: (self, mean, std, *draws(self, generator)),
-                     when=lambda self, mean, std, generator: std >= 0),
-    "uniform_": Aclnn("aclnnInplaceUniform", lambda self, low, high, generator: (
-        self, low, high, *drawn(self.numel(), self._device, generator)), when=lambda self, low, high, generator: low <= high),
-    "random_": Aclnn("aclnnInplaceRandom", lambda self, generator: (
-        self, 0, LIMITS[self._dtype.name], *draws(self, generator)), when=lambda self, generator: self._dtype.name in LIMITS),
+    "normal_": Aclnn(
+        "aclnnInplaceNormal",
+        lambda self, mean, std, generator: (self, mean, std, *draws(self, generator)),
+        when=lambda self, mean, std, generator: std >= 0),
+    "uniform_": Aclnn(
+        "aclnnInplaceUniform",
+        lambda self, low, high, generator: (self, low, high, *drawn(self.numel(), self._device, generator)),
+        when=lambda self, low, high, generator: low <= high),
+    "random_": Aclnn(
+        "aclnnInplaceRandom",
+        lambda self, generator: (self, 0, LIMITS[self._dtype.name], *draws(self, generator)),
+        when=lambda self, generator: self._dtype.name in LIMITS),
     "random_.to": Aclnn("aclnnInplaceRandom", lambda self, high, generator: (self, 0, high, *draws(self, generator)),
                         when=lambda self, high, generator: 0 < high <= LIMITS.get(self._dtype.name, 0)),
-    "random_.from": Aclnn("aclnnInplaceRandom", lambda self, low, high, generator: (self, low, high, *draws(self, generator)),
-                          when=lambda self, low, high, generator: high is not None and -LIMITS.get(self._dtype.name, 0) <= low < high
-                          <= LIMITS.get(self._dtype.name, 0)),
+    "random_.from": Aclnn(
+        "aclnnInplaceRandom",
+        lambda self, low, high, generator: (self, low, high, *draws(self, generator)),
+        when=lambda self, low, high, generator: (
+            high is not None and -LIMITS.get(self._dtype.name, 0) <= low < high <= LIMITS.get(self._dtype.name, 0))),
     "bernoulli_.float": Aclnn("aclnnInplaceBernoulli", lambda self, p, generator: (self, p, *draws(self, generator)),
                               when=lambda self, p, generator: 0 <= p <= 1),
-    "bernoulli_.Tensor": Aclnn("aclnnInplaceBernoulliTensor", lambda self, p, generator: (self, p, *draws(self, generator))),
+    "bernoulli_.Tensor": Aclnn("aclnnInplaceBernoulliTensor", lambda self, p, generator: (
+        self, p, *draws(self, generator))),
     "bernoulli": Aclnn("aclnnBernoulliTensor", lambda self, generator, out: (self, self, *draws(self, generator), out)),
     "bernoulli.p": Aclnn("aclnnBernoulli", lambda self, p, generator, out: (self, p, *draws(self, generator), out),
                          when=lambda self, p, generator: 0 <= p <= 1),
     "randperm": Aclnn("aclnnRandperm", permutation),
     "arange.start_step": Aclnn("aclnnArange", lambda start, end, step, dtype, out: (start, end, step, out)),
-    "linspace": Aclnn("aclnnLinspace", lambda start, end, steps, dtype, out: (start, end, steps, out),
-                      when=lambda start, end, steps, dtype: not isinstance(start, complex) and not isinstance(end, complex)),
+    "linspace": Aclnn(
+        "aclnnLinspace",
+        lambda start, end, steps, dtype, out: (start, end, steps, out),
+        when=lambda start, end, steps, dtype: not isinstance(start, complex) and not isinstance(end, complex)),
     "eye.m": Aclnn("aclnnEye", lambda n, m, dtype, out: (n, m, out)),
 }

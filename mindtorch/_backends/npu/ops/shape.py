@@ -43,13 +43,15 @@ ROWS: dict[str, Aclnn] = {
     "scatter.value": Aclnn("aclnnScatterValue", lambda self, dim, index, value, out: (self, dim, index, value, 0, out)),
     "scatter.reduce": Aclnn("aclnnScatter", lambda self, dim, index, src, reduce, out: (
         self, dim, index, src, REDUCTIONS[reduce], out), when=reduces),
-    "index.Tensor": Aclnn("aclnnIndex", lambda self, indices, out: (self, spelled(self, indices), out), when=by_integers),
+    "index.Tensor": Aclnn("aclnnIndex", lambda self, indices, out: (
+        self, spelled(self, indices), out), when=by_integers),
     "index_put": OnCopy("aclnnIndexPutImpl", lambda self, indices, values, accumulate: (
         self, spelled(self, indices), values, accumulate, False), when=by_integers),
     "index_copy": OnCopy("aclnnInplaceIndexCopy", when=lambda self, *rest: self.ndim > 0),
     "put": OnCopy("aclnnInplacePut"),
     "masked_fill.Scalar": OnCopy("aclnnInplaceMaskedFillScalar"),
-    "masked_fill.Tensor": OnCopy("aclnnInplaceMaskedFillTensor", when=lambda self, mask, value: value.device == self.device),
+    "masked_fill.Tensor": OnCopy("aclnnInplaceMaskedFillTensor",
+                                 when=lambda self, mask, value: value.device == self.device),
     "masked_scatter": OnCopy("aclnnInplaceMaskedScatter"),
     "index_add": Aclnn("aclnnIndexAdd"),
     "embedding_dense_backward": Aclnn("aclnnEmbeddingDenseBackward", lambda grad, indices, rows, padding, scale, out: (

@@ -51,7 +51,8 @@ class AclTensor:
     address.
     """
 
-    __slots__ = ("code", "data", "dtype", "format", "offset", "shape", "storage", "stride", "strides", "destroyed", "arrays")
+    __slots__ = ("code", "data", "dtype", "format", "offset", "shape", "storage", "stride", "strides", "destroyed",
+                 "arrays")
     label = "aclTensor"
 
     def __init__(self, shape: tuple[int, ...], code: int, stride: tuple[int, ...], offset: int, format: int,
@@ -168,8 +169,8 @@ class AclScalarList(AclTensorList):
     "aclTensor* aclCreateTensor(int64_t*, uint64_t, aclDataType, int64_t*, int64_t, aclFormat, int64_t*, uint64_t, "
     "void*)"
 )
-def create_tensor(dims: Any, rank: int, code: int, stride: Any, offset: int, format: int, storage: Any, storage_rank: int,
-                  data: int | None) -> int:
+def create_tensor(dims: Any, rank: int, code: int, stride: Any, offset: int, format: int, storage: Any,
+                  storage_rank: int, data: int | None) -> int:
     return handles.add(read_tensor(dims, rank, code, stride, offset, format, storage, storage_rank, data))
 
 

@@ -158,7 +158,7 @@ def view(tensor: AclTensor, stream: Stream, write: bool) -> np.ndarray:
     return tensor.view(memory, memory.writable if write else memory.readonly)
 
 
-# -- reading the arguments of the first phase: a function for each parameter ---------------------------------------------
+# -- reading the arguments of the first phase: a function for each parameter -----------------------------------------
 
 
 def reader(operator: str, parameter: Parameter) -> Callable[[Any], Any]:

@@ -43,11 +43,13 @@ KINDS = (
 )  # fmt: skip
 #: Operators that write only a part of their ``ref`` and read nothing of it: what they leave alone may be unwritten.
 WRITE_A_PART = {
-    "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor", "aclnnInplaceMaskedScatter", "aclnnInplaceIndexCopy",
-    "aclnnInplaceScatter", "aclnnInplaceScatterValue", "aclnnInplacePut", "aclnnIndexPutImpl",
+    "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor", "aclnnInplaceMaskedScatter",
+    "aclnnInplaceIndexCopy", "aclnnInplaceScatter", "aclnnInplaceScatterValue", "aclnnInplacePut", "aclnnIndexPutImpl",
 }  # fmt: skip
-DESCRIPTORS = (AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList, AclOpExecutor)
-#: How much is remembered: reports, freed blocks, ranges of bytes that one stream uses of one block, steps of exact overlap.
+DESCRIPTORS = (
+    AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList, AclOpExecutor,
+)  # fmt: skip
+#: How much is remembered: reports, freed blocks, ranges of bytes that a stream uses of a block, steps of exact overlap.
 REPORTS, FREED, RANGES, OVERLAP_STEPS = 1000, 1024, 4096, 10_000
 
 
@@ -73,7 +75,7 @@ class Use(NamedTuple):
     site: str
 
 
-#: Bytes that are used: first, end, whether written, and, unless they are all used, shape, strides and address of the elements.
+#: Bytes that are used: first, end, whether written; unless all are used, shape, strides and address of the elements.
 Range = tuple[int, int, bool, Any]
 
 
@@ -292,10 +294,14 @@ class Sanitizer:
                 self._written(device.memory)[address - device.memory.base :][:size] = read
                 self._access(block, (address, address + size, True, None), number, clock, use, "dst")
             if number is not None:
-                self._pinned = [entry for entry in self._pinned
-                                if not self._clocks.knows(self._clocks.host, entry[2], entry[3].task)][-RANGES:]  # fmt: skip
-                self._pinned += [(address, address + size, number, use)
-                                 for address, place in zip(host, (target, origin)) if address and place is None]  # fmt: skip
+                self._pinned = [
+                    entry for entry in self._pinned
+                    if not self._clocks.knows(self._clocks.host, entry[2], entry[3].task)
+                ][-RANGES:]  # fmt: skip
+                self._pinned += [
+                    (address, address + size, number, use)
+                    for address, place in zip(host, (target, origin)) if address and place is None
+                ]  # fmt: skip
 
     # -- races ---------------------------------------------------------------------------------------------------------
 
@@ -330,8 +336,9 @@ class Sanitizer:
             self.report(
                 "race",
                 use.operator,
-                f"{what} is {'written' if writes else 'read'} by {who}, while {before.operator}, called at {before.site}, "
-                f"{'writes' if wrote else 'reads'} it on stream {other}: nothing makes one wait for the other",
+                f"{what} is {'written' if writes else 'read'} by {who}, while {before.operator}, called at "
+                f"{before.site}, {'writes' if wrote else 'reads'} it on stream {other}: nothing makes one wait for the "
+                "other",
             )
             return
 
