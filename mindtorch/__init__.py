@@ -56,7 +56,7 @@ from ._random import (
     initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
 )  # fmt: skip
 from ._lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
-from ._random.factories import (
+from ._creation.random import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
     randn as randn, randn_like as randn_like, randperm as randperm,
 )  # fmt: skip

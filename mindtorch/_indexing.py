@@ -12,8 +12,8 @@ from typing import Any
 
 import numpy as np
 
-from ._backends.common.errors import check_number
-from ._backends.common.layout import contiguous_strides
+from ._errors import check_number
+from ._layout import contiguous_strides
 from ._creation import tensor as make_tensor
 from ._dispatch import dispatcher
 from ._dispatch.dispatcher import TENSOR_TYPES

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ._dispatch.schemas import registry
-from ._random.factories import randn
+from ._creation.random import randn
 from ._tensor import Tensor
 
 _qr, _svd = registry["linalg_qr"].call, registry["_linalg_svd"].call

@@ -17,7 +17,7 @@ from ._autograd import engine, views
 from ._autograd.accumulate import check_assigned_grad, grad_accumulator
 from ._autograd.hooks import HookDict, RemovableHandle
 from ._autograd.node import Node
-from ._backends.common.layout import (
+from ._layout import (
     Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size,
 )  # fmt: skip
 from ._dispatch.dispatcher import TENSOR_TYPES, wrappers

@@ -5,7 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ._backends.common.layout import Ints, contiguous_strides
+from ._layout import Ints, contiguous_strides
 from ._device import resolve_device
 from ._dispatch.dispatcher import call_on
 from ._dispatch.schemas import registry

@@ -8,7 +8,7 @@ from __future__ import annotations
 from math import inf, nan
 from typing import Any
 
-from ._backends.common.layout import wrap_dim, wrap_dims
+from ._layout import wrap_dim, wrap_dims
 from ._dispatch.schemas import registry
 from ._dtype import BOOL, COMPLEX, FLOATING, DType, bool_, float32, iinfo, int64
 from ._tensor import Tensor

@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import type_string
+from .._errors import type_string
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.schemas import registry
 from .._formats import contiguous_format

@@ -5,7 +5,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import type_string
+from .._errors import type_string
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE
 from .._dispatch.local import local, set_local

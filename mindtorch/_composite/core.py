@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.layout import Ints
+from .._layout import Ints
 from .._creation import fresh as fresh
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._autograd.grad_mode import no_grad
-from .._backends.common.errors import NAMES, check
-from .._backends.common.layout import broadcast_shapes
+from .._errors import NAMES, check
+from .._layout import broadcast_shapes
 from .._backends.common.pointwise import result_type
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from .._backends.common.errors import check
+from .._errors import check
 from .._dispatch.schemas import registry
 
 bmm = registry["bmm"].call

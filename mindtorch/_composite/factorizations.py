@@ -6,8 +6,8 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from .._backends.common.errors import NAMES, check
-from .._backends.common.layout import Ints, wrap_dim
+from .._errors import NAMES, check
+from .._layout import Ints, wrap_dim
 from .._backends.common.matrices import check_floating, check_matrix, check_square
 from .._backends.common.results import pack
 from .._creation import full, zeros

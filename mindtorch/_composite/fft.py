@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import NAMES, check
-from .._backends.common.layout import Ints, wrap_dim
+from .._errors import NAMES, check
+from .._layout import Ints, wrap_dim
 from .._dispatch.schemas import registry
 from .._dtype import COMPLEX, FLOATING, get_default_dtype
 

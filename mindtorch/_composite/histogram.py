@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import check
+from .._errors import check
 from .._backends.common.results import return_type
 from .._dispatch.schemas import registry
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import NAMES, check
-from .._backends.common.layout import Ints, broadcast_shapes
+from .._errors import NAMES, check
+from .._layout import Ints, broadcast_shapes
 from .._dispatch.schemas import registry
 from .._dtype import int64
 from .core import fresh

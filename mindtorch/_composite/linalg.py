@@ -7,8 +7,8 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from .._backends.common.errors import NAMES, check
-from .._backends.common.layout import broadcast_shapes, wrap_dim, wrap_dims
+from .._errors import NAMES, check
+from .._layout import broadcast_shapes, wrap_dim, wrap_dims
 from .._backends.common.matrices import check_square
 from .._creation import empty, eye, ones
 from .._dispatch.keys import AUTOGRAD, STRIDED

@@ -5,7 +5,7 @@ import math
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import NAMES, check
+from .._errors import NAMES, check
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
-from .._backends.common.errors import check
-from .._backends.common.layout import Ints, suggested_order, suggested_strides, wrap_dim
+from .._errors import check
+from .._layout import Ints, suggested_order, suggested_strides, wrap_dim
 from .._dispatch.schemas import registry
 from .core import fresh, new_empty_strided
 from .shape import arange

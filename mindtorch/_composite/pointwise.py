@@ -5,7 +5,7 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any
 
-from .._backends.common.errors import NAMES, check
+from .._errors import NAMES, check
 from .._backends.common.forms import check_cast
 from .._backends.common.pointwise import result_type
 from .._dispatch.registry import inplace_name

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import check
+from .._errors import check
 from .._backends.common.forms import resize_output
-from .._backends.common.layout import broadcast_shapes
+from .._layout import broadcast_shapes
 from .._creation import empty, empty_like, fresh, zeros
 
 # -- normal and bernoulli ------------------------------------------------------------------------------------

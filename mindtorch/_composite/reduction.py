@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import NAMES, check, not_implemented_for
+from .._errors import NAMES, check, not_implemented_for
 from .._backends.common.forms import write_out
 from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER

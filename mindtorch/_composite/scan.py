@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import check
-from .._backends.common.layout import wrap_dim, wrap_dims
+from .._errors import check
+from .._layout import wrap_dim, wrap_dims
 from .._dispatch.schemas import registry
 from .._dtype import bool_
 

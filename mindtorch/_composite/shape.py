@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import check, not_implemented_for
-from .._backends.common.layout import (
+from .._errors import check, not_implemented_for
+from .._layout import (
     Ints, check_sizes, contiguous_strides, ordered_strides, storage_size, suggested_order, wrap_dim,
 )  # fmt: skip
 from .._dispatch.dispatcher import call_on

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._backends.common.errors import check
-from .._backends.common.layout import wrap_dim
+from .._errors import check
+from .._layout import wrap_dim
 from .._dtype import float32, float64, int64
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")

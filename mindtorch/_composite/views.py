@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._autograd.views import spread
-from .._backends.common.errors import NAMES, check
-from .._backends.common.layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
+from .._errors import NAMES, check
+from .._layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, STRIDED
 from .._dispatch.schemas import registry

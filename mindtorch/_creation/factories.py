@@ -9,7 +9,7 @@ import numpy as np
 from .. import _device
 from .._backends.common.convert import strides_for
 from .._backends.common.forms import NAMES
-from .._backends.common.layout import contiguous_strides
+from .._layout import contiguous_strides
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
 from .._dtype import DType, dtype_of_number, get_default_dtype

@@ -7,7 +7,7 @@ import numpy as np
 
 from .. import _device
 from .._backends.common.convert import to_device
-from .._backends.common.layout import contiguous_strides
+from .._layout import contiguous_strides
 from .._dtype import DType, from_numpy_dtype, get_default_dtype
 from .._tensor import Tensor, from_array
 from .data import tensor

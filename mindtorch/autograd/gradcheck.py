@@ -15,7 +15,7 @@ from .._autograd.engine import execute, grad
 from .._creation import eye, zeros_like
 from .._dtype import FLOATING, promote_types
 from .._random import Generator
-from .._random.factories import randn, randn_like
+from .._creation.random import randn, randn_like
 from .._tensor import Tensor
 
 stack = FUNCTIONS["stack"]

@@ -14,7 +14,7 @@ import numpy as np
 
 from .._autograd.grad_mode import no_grad
 from .._creation import empty_like, eye as _eye, from_numpy
-from .._random.factories import randperm
+from .._creation.random import randperm
 from .._tensor import Tensor
 
 _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,

@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._backends.common.errors import check
+from ..._errors import check
 from ..._dispatch.local import local
 from ..._dispatch.schemas import registry
 from ..derivative import derivative

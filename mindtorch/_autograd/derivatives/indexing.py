@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._backends.common.layout import broadcast_shapes
+from ..._layout import broadcast_shapes
 from ..._dispatch.schemas import registry
 from ..._dtype import bool_
 from ..derivative import derivative

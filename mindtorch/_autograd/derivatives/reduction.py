@@ -4,7 +4,7 @@ from __future__ import annotations
 from math import inf, prod
 from typing import Any
 
-from ..._backends.common.layout import wrap_dims
+from ..._layout import wrap_dims
 from ..._dispatch.schemas import registry
 from ..derivative import derivative, not_differentiable
 from ..utils import repeated

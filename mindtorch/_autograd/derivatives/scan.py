@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._backends.common.layout import wrap_dim
+from ..._layout import wrap_dim
 from ..._dispatch.schemas import registry
 from ..._dtype import finfo
 from ..derivative import derivative

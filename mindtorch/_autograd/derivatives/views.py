@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._backends.common.layout import storage_size
+from ..._layout import storage_size
 from ..._dispatch.dispatcher import call_on
 from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.views import COPIES

@@ -14,7 +14,7 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import DType
 from ..._tensor import Tensor, empty_tensor
 from .forms import check_writable
-from .layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
+from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
 
 
 #: Writes a tensor's values into one of the same, or a broadcast, shape on a device whose memory is not the host's, by

@@ -12,8 +12,8 @@ from ..._dispatch.keys import AUTOGRAD, CPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, DType, can_cast
 from ..._tensor import Tensor
-from .errors import NAMES as NAMES
-from .layout import Ints, overlaps_itself, storage_size
+from ..._errors import NAMES as NAMES
+from ..._layout import Ints, overlaps_itself, storage_size
 from .pointwise import Extended, Pointwise
 
 OVERLAP = (

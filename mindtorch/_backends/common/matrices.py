@@ -5,8 +5,8 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._dtype import FLOATING, DType
-from .errors import NAMES, check, not_implemented_for
-from .layout import Ints, Spec, contiguous_strides
+from ..._errors import NAMES, check, not_implemented_for
+from ..._layout import Ints, Spec, contiguous_strides
 
 
 def check_matrix(function: str, matrix: Any, name: str = "A") -> None:

@@ -11,8 +11,8 @@ from typing import Any
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import STRIDED
 from ..._dtype import DTYPES, FLOATING, DType, bool_, dtype_of_number, get_default_dtype, promote_types
-from .errors import not_implemented_for
-from .layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
+from ..._errors import not_implemented_for
+from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
 
 
 def result_type(operands: Any) -> DType:

@@ -16,7 +16,7 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.forms import writing_kernel
-from ..common.layout import Spec, contiguous_strides
+from ..._layout import Spec, contiguous_strides
 from ..common.pointwise import Extended, Pointwise
 from ..common.results import pack
 from . import ops

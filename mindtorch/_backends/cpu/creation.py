@@ -10,8 +10,8 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import DType, bool_, get_default_dtype
 from ..._storage import allocate
 from ..._tensor import Tensor, empty_tensor, from_array
-from ..common.errors import check_number
-from ..common.layout import Ints, Spec, check_sizes, contiguous_strides
+from ..._errors import check_number
+from ..._layout import Ints, Spec, check_sizes, contiguous_strides
 
 
 def empty(size: Ints, dtype: DType | None = None, device: Any = None) -> Tensor:

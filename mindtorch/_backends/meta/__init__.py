@@ -13,7 +13,7 @@ from ..._dispatch.keys import META as META_KEY
 from ..._dispatch.registry import Kernel, Operator
 from ..._tensor import empty_tensor
 from ..common.forms import writing_kernel
-from ..common.layout import Spec
+from ..._layout import Spec
 from ..common.results import pack
 from . import creation, ops
 

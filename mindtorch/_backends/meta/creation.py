@@ -10,7 +10,7 @@ from ..._dispatch.keys import META as META_KEY
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import DType, get_default_dtype
 from ..._tensor import Tensor, empty_tensor
-from ..common.layout import Ints, Spec, check_sizes, contiguous_strides
+from ..._layout import Ints, Spec, check_sizes, contiguous_strides
 
 
 def empty(size: Ints, dtype: DType | None = None, device: Any = None) -> Tensor:

@@ -10,7 +10,7 @@ from ..._dispatch.dispatcher import registry
 from ..._dtype import DType, get_default_dtype
 from ..._tensor import Tensor, empty_tensor
 from ..common import convert
-from ..common.layout import Ints, Spec, check_sizes, contiguous_strides
+from ..._layout import Ints, Spec, check_sizes, contiguous_strides
 from .memory import read_in_stream
 
 

@@ -19,7 +19,7 @@ from ..._dispatch.sites import call_site
 from ..._tensor import Tensor, empty_tensor
 from ..common import forms
 from ..common.forms import check_writable
-from ..common.layout import Spec
+from ..._layout import Spec
 from ..common.pointwise import Pointwise
 from ..common.results import pack
 from . import ops

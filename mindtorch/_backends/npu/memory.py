@@ -16,7 +16,7 @@ from ..._device import device as Device
 from ..._dispatch import observers
 from ..._storage import UntypedStorage
 from ..._tensor import Tensor, empty_tensor, from_array
-from ..common.layout import Spec
+from ..._layout import Spec
 from . import activities, runtime
 from .aclnn import launch
 from .allocator import Block, allocator_of

@@ -10,7 +10,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._autograd.grad_mode import no_grad
-from ..._backends.common.layout import broadcast_shapes
+from ..._layout import broadcast_shapes
 from ..._creation import full_like
 from ..._dispatch.binding import make_function
 from ..._tensor import Tensor

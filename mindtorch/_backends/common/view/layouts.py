@@ -9,8 +9,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...._tensor import Tensor
-from ..errors import NAMES, check, type_string
-from ..layout import Ints, infer_size, storage_size, view_strides, wrap_dim, wrap_dims
+from ...._errors import NAMES, check, type_string
+from ...._layout import Ints, infer_size, storage_size, view_strides, wrap_dim, wrap_dims
 
 Layout = tuple[Ints, Ints, int]
 

@@ -6,8 +6,8 @@ from typing import Any
 
 from ...._storage import UntypedStorage
 from ...._tensor import Tensor
-from ..errors import check
-from ..layout import Ints, contiguous_strides, storage_size
+from ...._errors import check
+from ...._layout import Ints, contiguous_strides, storage_size
 
 
 def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:

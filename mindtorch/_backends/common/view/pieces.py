@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...._tensor import Tensor
-from ..errors import check
-from ..layout import Ints, wrap_dim
+from ...._errors import check
+from ...._layout import Ints, wrap_dim
 from .layouts import Layout
 
 

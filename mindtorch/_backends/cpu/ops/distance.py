@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.layout import wrap_dims
+from ...._layout import wrap_dims
 from .reduction import total, vector_norm, widened
 
 #: Elements of the differences that a distance looks at together.

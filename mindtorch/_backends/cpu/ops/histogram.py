@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import from_numpy_dtype
-from ...common.errors import check
+from ...._errors import check
 from .creation import linspace
 from .reduction import widened
 

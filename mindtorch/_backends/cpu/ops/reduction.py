@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.layout import Ints, wrap_dims
+from ...._layout import Ints, wrap_dims
 
 #: Longer runs are added up in blocks, where NumPy would add one number after the other.
 BLOCK = 512

@@ -6,7 +6,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.errors import check
+from ...._errors import check
 from .reduction import widened
 
 # -- unique elements -----------------------------------------------------------------------------------------

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check, check_fits, not_implemented_for
-from ...common.layout import Spec, wrap_dim
+from ...._errors import check, check_fits, not_implemented_for
+from ...._layout import Spec, wrap_dim
 from ...common.pointwise import CLASSES, Pointwise
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
 

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check, check_fits, check_number, not_implemented_for
+from ...._errors import check, check_fits, check_number, not_implemented_for
 from ...common.forms import with_overlap
-from ...common.layout import Spec, broadcast_shapes
+from ...._layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8

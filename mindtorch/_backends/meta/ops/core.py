@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.layout import Spec, like_strides
+from ...._layout import Spec, like_strides
 
 
 def like(self: Any) -> Spec:

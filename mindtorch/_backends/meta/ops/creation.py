@@ -6,8 +6,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype, int64
-from ...common.errors import check
-from ...common.layout import Spec
+from ...._errors import check
+from ...._layout import Spec
 
 
 def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> Spec:

@@ -5,8 +5,8 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from ...common.errors import NAMES, check, not_implemented_for
-from ...common.layout import Spec, broadcast_shapes, wrap_dims
+from ...._errors import NAMES, check, not_implemented_for
+from ...._layout import Spec, broadcast_shapes, wrap_dims
 from ...common.pointwise import result_type
 from ...._dtype import BOOL, FLOATING, float16, bfloat16
 from .reduction import linalg_vector_norm, reduced_shape

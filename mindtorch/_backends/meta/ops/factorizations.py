@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import COMPLEX, INTEGER, DType, int32, int64
-from ...common.errors import NAMES, check
-from ...common.layout import Ints, Spec, broadcast_shapes
+from ...._errors import NAMES, check
+from ...._layout import Ints, Spec, broadcast_shapes
 from ...common.matrices import (
     check_floating, check_lapack, check_matrix, check_same_dtype, check_square, column_major, columns,
     strided,

@@ -7,8 +7,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...._dtype import COMPLEX, FLOATING
-from ...common.errors import NAMES, check
-from ...common.layout import Ints, Spec
+from ...._errors import NAMES, check
+from ...._layout import Ints, Spec
 from ...common.matrices import strided
 
 

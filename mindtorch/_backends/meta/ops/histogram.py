@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check, not_implemented_for
-from ...common.layout import Spec
+from ...._errors import check, not_implemented_for
+from ...._layout import Spec
 from ...._dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
 
 Specs = tuple[Spec, Spec]

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import bool_, int32, int64, uint8
-from ...common.errors import NAMES, check, check_number, not_implemented_for
+from ...._errors import NAMES, check, check_number, not_implemented_for
 from ...common.forms import check_disjoint, check_separate, check_writable, with_overlap
-from ...common.layout import (
+from ...._layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides,
     wrap_dim,
 )  # fmt: skip

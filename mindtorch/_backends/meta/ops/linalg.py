@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import INTEGER, bool_
-from ...common.errors import NAMES, check, not_implemented_for
-from ...common.layout import Spec, broadcast_shapes, iterator_strides, wrap_dim
+from ...._errors import NAMES, check, not_implemented_for
+from ...._layout import Spec, broadcast_shapes, iterator_strides, wrap_dim
 from ...common.pointwise import result_type
 
 

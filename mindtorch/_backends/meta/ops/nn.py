@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import NAMES, check, not_implemented_for
+from ...._errors import NAMES, check, not_implemented_for
 from ...common.forms import check_cast
-from ...common.layout import Spec, broadcast_shapes
+from ...._layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
 from ...._dtype import FLOATING, bool_, int64, uint8
 

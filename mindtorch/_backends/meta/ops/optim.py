@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check
+from ...._errors import check
 
 
 def same_lengths(*lists: list[Any]) -> None:

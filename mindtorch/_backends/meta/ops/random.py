@@ -7,8 +7,8 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
-from ...common.errors import NAMES, check, not_implemented_for
-from ...common.layout import Ints, Spec, broadcast_shapes, like_strides
+from ...._errors import NAMES, check, not_implemented_for
+from ...._layout import Ints, Spec, broadcast_shapes, like_strides
 
 Check = Callable[..., None]
 REAL = (BOOL, INTEGER, FLOATING)

@@ -8,8 +8,8 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from ...common.errors import NAMES, check, not_implemented_for
-from ...common.layout import Ints, Spec, wrap_dim, wrap_dims
+from ...._errors import NAMES, check, not_implemented_for
+from ...._layout import Ints, Spec, wrap_dim, wrap_dims
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, promote_types, uint8
 
 Rule = Callable[..., DType]  # from the input, and the dtype asked for, to the output's dtype

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import NAMES, check, not_implemented_for
-from ...common.layout import Ints, Spec, contiguous_strides, wrap_dim
+from ...._errors import NAMES, check, not_implemented_for
+from ...._layout import Ints, Spec, contiguous_strides, wrap_dim
 from ...common.pointwise import result_type
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, int32, int64

@@ -6,9 +6,9 @@ from functools import reduce
 from typing import Any
 
 from ...._dtype import DType, int32, int64, promote_types
-from ...common.errors import check, not_implemented_for
+from ...._errors import check, not_implemented_for
 from ...common.forms import with_overlap
-from ...common.layout import (
+from ...._layout import (
     Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims,
 )  # fmt: skip
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check
-from ...common.layout import Spec, like_strides, wrap_dim
+from ...._errors import check
+from ...._layout import Spec, like_strides, wrap_dim
 from ...._dtype import BOOL, COMPLEX, int64
 from .reduction import check_elements, only, reduction, selection
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...common.errors import check
+from ...._errors import check
 from ...common.pointwise import Pointwise
 from ...._dispatch.schemas.special import POLYNOMIALS
 from ...._dtype import DType

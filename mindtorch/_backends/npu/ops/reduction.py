@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...common.layout import Ints, wrap_dims
+from ...._layout import Ints, wrap_dims
 from .row import Aclnn, Arguments
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from ....common.layout import wrap_dims
+from ....._layout import wrap_dims
 from ....cpu.ops.reduction import count, variance, widened
 from .forms import Array, Kernel, whole
 

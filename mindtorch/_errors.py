@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dtype import COMPLEX, FLOATING, INTEGER, DType, finfo, iinfo
+from ._dtype import COMPLEX, FLOATING, INTEGER, DType, finfo, iinfo
 
 #: ATen's names of the dtypes, as its error messages spell them.
 NAMES = {

@@ -10,19 +10,19 @@ from typing import Any
 import numpy as np
 
 from .. import _device
-from .._api import FUNCTIONS
-from .._backends.common.errors import NAMES
-from .._creation import finish, empty, empty_like, fresh, sizes_of
+from .._errors import NAMES
+from .._dispatch.binding import make_function
 from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.schemas import registry
 from .._dtype import DType, int64
 from .._tensor import Tensor
-from .generator import Generator
+from .factories import empty, empty_like, finish, fresh, sizes_of
+from .._random.generator import Generator
 
 _uniform, _normal, _random_from, _resize = (
     registry[name].call for name in ("uniform_", "normal_", "random_.from", "resize_"))
-_randperm, _normal_of_tensors = registry["randperm"], FUNCTIONS["normal"]
+_randperm, _normal_of_tensors = registry["randperm"], make_function("normal")
 
 
 def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...], size: tuple[int, ...],

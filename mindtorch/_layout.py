@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
-from ..._dtype import DType
+from ._dtype import DType
 
 Ints = tuple[int, ...]
 
