@@ -1,6 +1,7 @@
 """Checks that many meta kernels make, with PyTorch's exceptions."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ._dtype import COMPLEX, FLOATING, INTEGER, DType, finfo, iinfo
@@ -30,10 +31,12 @@ def type_string(tensor: Any) -> str:
     return f"{'Meta' if device == 'meta' else device.upper()}{name}Type"
 
 
-def check(condition: Any, message: str, error: type[Exception] = RuntimeError) -> None:
-    """Raise ``error(message)`` unless the condition holds."""
+def check(condition: Any, message: str | Callable[[], str], error: type[Exception] = RuntimeError) -> None:
+    """Raise ``error(message)`` unless the condition holds. A message that has to be composed is given as a function of
+    no arguments, as PyTorch's ``torch._check`` takes one: it is called only if there is something to say.
+    """
     if not condition:
-        raise error(message)
+        raise error(message if isinstance(message, str) else message())
 
 
 def not_implemented_for(kernel: str, dtype: DType) -> NotImplementedError:
@@ -52,7 +55,7 @@ def check_fits(dtype: DType, *numbers: Any) -> None:
         low = limits.min if dtype.is_signed else -limits.max
         for number in numbers:
             check(not isinstance(number, int) or low <= number <= limits.max,
-                  f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
+                  lambda: f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
 
 
 def check_number(dtype: DType, number: Any) -> None:
@@ -73,4 +76,4 @@ def check_number(dtype: DType, number: Any) -> None:
     else:
         fits = dtype.category != INTEGER or isinstance(number, int) or (
             len(parts) == 1 and iinfo(dtype).min <= number <= iinfo(dtype).max)
-    check(fits, f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
+    check(fits, lambda: f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")

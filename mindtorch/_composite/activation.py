@@ -22,15 +22,15 @@ def prelu(self: Any, weight: Any) -> Any:
         RuntimeError: if the weights are not one or as many as channels, or of another dtype.
     """
     check(self._dtype is weight._dtype,
-          f"prelu: Type promoting not supported. Got {NAMES[self._dtype.name]} and "
-          f"{NAMES[weight._dtype.name]}")
+          lambda: f"prelu: Type promoting not supported. Got {NAMES[self._dtype.name]} and {NAMES[weight._dtype.name]}")
     if weight.numel() != 1:
         check(self.ndim > 0, "Not allow zero-dim input tensor.")
         channels = self.shape[1] if self.ndim >= 2 else 1
-        check(channels == weight.numel(), "Mismatch of parameter numbers and input channel size. Found parameter "
-                                          f"numbers = {weight.numel()} and channel size = {channels}.")
+        check(channels == weight.numel(),
+              lambda: "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
+                      f"{weight.numel()} and channel size = {channels}.")
     check(weight.ndim <= 1,
-          f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
+          lambda: f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     if self.ndim != weight.ndim:
         weight = weight.reshape([weight.numel() if d == 1 else 1 for d in range(self.ndim)])
     return prelu_kernel(self, weight)

@@ -23,7 +23,7 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
     if p == "nuc":
         dim = (-2, -1) if dim is None else dim
         return registry["linalg_matrix_norm.str_ord"].call(self, "nuc", dim, keepdim, dtype)
-    check(not isinstance(p, str) or p == "fro", f"only valid string values are 'fro' and 'nuc', found {p}")
+    check(not isinstance(p, str) or p == "fro", lambda: f"only valid string values are 'fro' and 'nuc', found {p}")
     return vector_norm(self, 2 if p is None or p == "fro" else p, dim, keepdim, dtype)
 
 
@@ -37,7 +37,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     """``torch.cosine_similarity``: the product of the vectors over their norms, each at least ``eps``."""
     dtype = result_type((x1, x2))
     check(dtype.category == FLOATING,
-          f"expected common dtype to be floating point, yet common dtype is {NAMES[dtype.name]}")
+          lambda: f"expected common dtype to be floating point, yet common dtype is {NAMES[dtype.name]}")
     shape = broadcast_shapes(x1.shape, x2.shape)
     x1, x2 = x1.to(dtype).expand(shape), x2.to(dtype).expand(shape)
     norms = [vector_norm(x, 2, (dim,), True).clone() for x in (x1, x2)]
@@ -49,14 +49,15 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
 
 def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_euclid_dist_if_necessary") -> Any:
     """``torch.cdist``: the distances of all rows of ``x1`` from all rows of ``x2``."""
-    check(compute_mode in MODES, f"{compute_mode} is not a valid value for compute_mode", ValueError)
+    check(compute_mode in MODES, lambda: f"{compute_mode} is not a valid value for compute_mode", ValueError)
     for name, x in (("X1", x1), ("X2", x2)):
-        check(x.ndim >= 2, f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
+        if x.ndim < 2:
+            raise RuntimeError(f"cdist only supports at least 2D tensors, {name} got: {x.ndim}D")
     check(x1.shape[-1] == x2.shape[-1],
-          f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
+          lambda: f"X1 and X2 must have the same number of columns. X1: {x1.shape[-1]} X2: {x2.shape[-1]}")
     for name, x in (("X1", x1), ("X2", x2)):
-        check(x._dtype.category == FLOATING,
-              f"cdist only supports floating-point dtypes, {name} got: {NAMES[x._dtype.name]}")
+        if x._dtype.category != FLOATING:
+            raise RuntimeError(f"cdist only supports floating-point dtypes, {name} got: {NAMES[x._dtype.name]}")
     check(p >= 0, "cdist only supports non-negative p values")
     mode, many = MODES[compute_mode], max(x1.shape[-2], x2.shape[-2]) > 25
     if p == 2 and (mode == 1 or (mode == 0 and many)) and x1.numel() and x2.numel():
@@ -67,7 +68,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
 
 def pdist(self: Any, p: float = 2.0) -> Any:
     """``torch.pdist``: the distances of all pairs of rows."""
-    check(self.ndim == 2, f"pdist only supports 2D tensors, got: {self.ndim}D")
+    check(self.ndim == 2, lambda: f"pdist only supports 2D tensors, got: {self.ndim}D")
     check(self._dtype.category == FLOATING, "pdist only supports floating-point dtypes")
     check(p >= 0, "pdist only supports non-negative p values")
     return pdist_forward(self.contiguous(), p)

@@ -43,39 +43,40 @@ def _parse(equation: str, tensors: list[Any]) -> tuple[list[str], str | None]:
     """The labels of each operand and, after an arrow, of the output; an ellipsis becomes one character."""
     left, arrow, right = equation.replace(" ", "").partition("->")
     inputs = [_labels(part, equation) for part in left.split(",")]
-    check(len(inputs) >= len(tensors), "einsum(): more operands were provided than specified in the equation "
-                                       f"{equation!r}")
-    check(len(inputs) <= len(tensors), "einsum(): fewer operands were provided than specified in the "
-                                       f"equation {equation!r}")
+    check(len(inputs) >= len(tensors),
+          lambda: f"einsum(): more operands were provided than specified in the equation {equation!r}")
+    check(len(inputs) <= len(tensors),
+          lambda: f"einsum(): fewer operands were provided than specified in the equation {equation!r}")
     for i, (subscript, x) in enumerate(zip(inputs, tensors, strict=True)):
         count, what = len(_without_ellipsis(subscript)), "einsum(): the number of subscripts in the equation"
         if ELLIPSIS in subscript:
-            check(count <= x.ndim,
-                  f"{what} ({count}) is more than the number of dimensions ({x.ndim}) for operand {i}")
+            if count > x.ndim:
+                raise RuntimeError(f"{what} ({count}) is more than the number of dimensions ({x.ndim}) for operand {i}")
         else:
-            check(count == x.ndim, f"{what} ({count}) does not match the number of dimensions ({x.ndim}) for "
-                                   f"operand {i} and no ellipsis was given")
+            if count != x.ndim:
+                raise RuntimeError(f"{what} ({count}) does not match the number of dimensions ({x.ndim}) for operand "
+                                   f"{i} and no ellipsis was given")
     if not arrow:
         return inputs, None
     output = _labels(right, equation)
     for label in output:
-        check(output.count(label) == 1, f"einsum(): output subscript {label} appears more than once in the "
-                                        "output")
-        check(label == ELLIPSIS or any(label in subscript for subscript in inputs),
-              f"einsum(): output subscript {label} does not appear in the equation for any input operand")
+        if output.count(label) != 1:
+            raise RuntimeError(f"einsum(): output subscript {label} appears more than once in the output")
+        if label != ELLIPSIS and not any(label in subscript for subscript in inputs):
+            raise RuntimeError(f"einsum(): output subscript {label} does not appear in the equation for any input "
+                               "operand")
     return inputs, output
 
 
 def _labels(part: str, equation: str) -> str:
     found = part.replace("...", ELLIPSIS)
-    check(found.count(ELLIPSIS) <= 1, f"einsum(): found '.' in {part!r} for which an ellipsis was already "
-                                      "found")
-    check("." not in part or "..." in part, f"einsum(): found '.' in {part!r} that is not part of any "
-                                            "ellipsis")
+    check(found.count(ELLIPSIS) <= 1,
+          lambda: f"einsum(): found '.' in {part!r} for which an ellipsis was already found")
+    check("." not in part or "..." in part, lambda: f"einsum(): found '.' in {part!r} that is not part of any ellipsis")
     for label in found:
-        check(label == ELLIPSIS or (label.isascii() and label.isalpha()),
-              f"einsum(): invalid subscript given in the equation string {equation!r}, subscripts must be in "
-              f"[a-zA-Z], but got {label!r}")
+        if label != ELLIPSIS and not (label.isascii() and label.isalpha()):
+            raise RuntimeError(f"einsum(): invalid subscript given in the equation string {equation!r}, subscripts "
+                               f"must be in [a-zA-Z], but got {label!r}")
     return found
 
 
@@ -100,9 +101,9 @@ def _sizes(inputs: list[str], tensors: list[Any], covered: list[int]) -> dict[st
         shape = _sizes_without_ellipsis(subscript, x, n)
         for label, size in zip(_without_ellipsis(subscript), shape, strict=True):
             have = sizes.get(label, 1)
-            check(have == 1 or size in (1, have), f"einsum(): subscript {label} has size {size} for operand "
-                                                  f"{i} which does not broadcast with previously seen size "
-                                                  f"{have}")
+            if have != 1 and size not in (1, have):
+                raise RuntimeError(f"einsum(): subscript {label} has size {size} for operand {i} which does not "
+                                   f"broadcast with previously seen size {have}")
             sizes[label] = have if size == 1 else size
     return sizes
 
@@ -126,9 +127,9 @@ def _aligned(x: Any, subscript: str, order: list[Any], rank: int, covered: int) 
     while dim < len(labels):  # take the diagonal of labels that appear twice
         first = labels.index(labels[dim])
         if first < dim:
-            check(x.shape[first] == x.shape[dim], f"einsum(): subscript {labels[dim]} is repeated for an "
-                                                  f"operand but the sizes don't match, {x.shape[dim]} != "
-                                                  f"{x.shape[first]}")
+            if x.shape[first] != x.shape[dim]:
+                raise RuntimeError(f"einsum(): subscript {labels[dim]} is repeated for an operand but the sizes don't "
+                                   f"match, {x.shape[dim]} != {x.shape[first]}")
             x = x.diagonal(0, first, dim).movedim(-1, first)
             del labels[dim]
         else:

@@ -76,10 +76,11 @@ def linalg_solve(A: Any, B: Any, left: bool = True) -> Any:
 
 def linalg_tensorinv(self: Any, ind: int = 2) -> Any:
     """``torch.linalg.tensorinv``: the inverse under ``tensordot`` over the first ``ind`` dimensions."""
-    check(ind > 0, f"Expected a strictly positive integer for 'ind', got {ind}")
+    check(ind > 0, lambda: f"Expected a strictly positive integer for 'ind', got {ind}")
     first, rest = tuple(self.shape[:ind]), tuple(self.shape[ind:])
-    check(prod(first) == prod(rest), "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
-                                     f"prod(self.shape[:ind]), but got {prod(rest)} != {prod(first)}")
+    check(prod(first) == prod(rest),
+          lambda: "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
+                  f"{prod(rest)} != {prod(first)}")
     return linalg_inv(self.reshape((prod(rest), prod(first)))).reshape(rest + first)
 
 
@@ -90,8 +91,9 @@ def linalg_tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> Any:
         moved = self.movedim(tuple(dims), tuple(range(self.ndim - len(dims), self.ndim)))
     shape = tuple(moved.shape[other.ndim:])
     rows = prod(moved.shape[:other.ndim])
-    check(prod(shape) == rows, "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-                               f"prod(self.shape[:other.ndim]), but got {prod(shape)} != {rows}")
+    check(prod(shape) == rows,
+          lambda: "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+                  f"prod(self.shape[:other.ndim]), but got {prod(shape)} != {rows}")
     return linalg_solve(moved.reshape((rows, rows)),
                         other.flatten() if other.ndim != 1 else other).reshape(shape)
 
@@ -142,8 +144,8 @@ def linalg_svdvals(A: Any, driver: str | None = None) -> Any:
 
 def svd_of(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
     """``torch.svd``: U, S and V, zeros in the place of U and V where they are not wanted."""
-    check(self.ndim >= 2, f"linalg.svd: input should have at least 2 dimensions, but has {self.ndim} "
-                          "dimensions instead")
+    check(self.ndim >= 2,
+          lambda: f"linalg.svd: input should have at least 2 dimensions, but has {self.ndim} dimensions instead")
     if compute_uv:
         U, S, Vh = svd(self, not some)
         return pack(registry["svd"], [U, S, Vh.mH])
@@ -168,12 +170,12 @@ def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdi
                        dtype: Any = None) -> Any:
     """``torch.linalg.matrix_norm``: 'fro', 'nuc', or 1, 2, inf and their negatives."""
     function = "linalg.matrix_norm"
-    check(isinstance(ord, str) or abs(ord) in (1, 2, inf), f"{function}: Order {ord} not supported.")
-    check(not isinstance(ord, str) or ord in ("fro", "nuc"), f"{function}: Order {ord} not supported.")
+    check(isinstance(ord, str) or abs(ord) in (1, 2, inf), lambda: f"{function}: Order {ord} not supported.")
+    check(not isinstance(ord, str) or ord in ("fro", "nuc"), lambda: f"{function}: Order {ord} not supported.")
     check_matrix(function, self)
-    check(len(dim) == 2, f"{function}: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
+    check(len(dim) == 2, lambda: f"{function}: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     rows, columns = (wrap_dim(d, self.ndim) for d in dim)
-    check(rows != columns, f"{function}: dims must be different. Got ({dim[0]}, {dim[1]})")
+    check(rows != columns, lambda: f"{function}: dims must be different. Got ({dim[0]}, {dim[1]})")
     by_values = ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2)
     check_floating(function, self, low_precision=not by_values)
     if ord == "fro":
@@ -205,12 +207,12 @@ def _check_norm_dtype(function: str, self: Any, dtype: Any) -> None:
         return
     have, wanted = NAMES[self._dtype.name], NAMES[dtype.name]
     kind = "complex" if self.is_complex() else "real"
-    check(dtype.category >= FLOATING, f"{function}: dtype should be floating point or complex. Got {wanted}")
+    check(dtype.category >= FLOATING, lambda: f"{function}: dtype should be floating point or complex. Got {wanted}")
     check(dtype.is_complex == self.is_complex(),
-          f"{function}: dtype should be {kind} for {kind} inputs, but got {wanted}")
-    check(dtype.itemsize >= self._dtype.itemsize, f"{function}: the dtype of the input ({have}) should be "
-                                                  "convertible without narrowing to the specified dtype "
-                                                  f"({wanted})")
+          lambda: f"{function}: dtype should be {kind} for {kind} inputs, but got {wanted}")
+    check(dtype.itemsize >= self._dtype.itemsize,
+          lambda: f"{function}: the dtype of the input ({have}) should be convertible without narrowing to the "
+                  f"specified dtype ({wanted})")
 
 
 def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False,
@@ -219,10 +221,10 @@ def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bo
     named = isinstance(ord, str)
     if dim is not None:
         check(len(dim) in (1, 2),
-              f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
+              lambda: f"linalg.norm: If dim is specified, it must be of length 1 or 2. Got {list(dim)}")
     elif ord is not None and not named:
-        check(self.ndim in (1, 2), "linalg.norm: If dim is not specified but ord is, the input must be 1D or "
-                                   f"2D. Got {self.ndim}D.")
+        check(self.ndim in (1, 2),
+              lambda: f"linalg.norm: If dim is not specified but ord is, the input must be 1D or 2D. Got {self.ndim}D.")
     if named or (ord is not None and (len(dim) if dim is not None else self.ndim) == 2):
         return linalg_matrix_norm(self, ord, (-2, -1) if dim is None else dim, keepdim, dtype)
     return vector_norm(self, 2 if ord is None else ord, dim, keepdim, dtype)
@@ -230,10 +232,10 @@ def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bo
 
 def linalg_cond(self: Any, p: Any = None) -> Any:
     """``torch.linalg.cond``: the norm of a matrix times that of its inverse."""
-    check(self.ndim >= 2, "linalg.cond: The input tensor must have at least 2 dimensions, got shape "
-                          f"{list(self.shape)}")
+    check(self.ndim >= 2,
+          lambda: f"linalg.cond: The input tensor must have at least 2 dimensions, got shape {list(self.shape)}")
     check(p in (None, "fro", "nuc") or (not isinstance(p, str) and abs(p) in (1, 2, inf)),
-          f"linalg.cond got an invalid norm type: {p}")
+          lambda: f"linalg.cond got an invalid norm type: {p}")
     if not self.numel():
         return zeros(self.shape[:-2], dtype=self.dtype.to_real(), device=self.device)
     if p is None or p in (2, -2):
@@ -255,8 +257,8 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
 def _refuse_complex(function: str, atol: Any, rtol: Any) -> None:
     for name, value in (("atol", atol), ("rtol", rtol)):
         if hasattr(value, "dtype"):
-            check(not value.is_complex(), f"{function}: {name} tensor of complex type is not supported. Got "
-                                          f"{value.dtype}")
+            if value.is_complex():
+                raise RuntimeError(f"{function}: {name} tensor of complex type is not supported. Got {value.dtype}")
 
 
 def _scalar(self: Any, value: Any) -> Any:
@@ -284,8 +286,8 @@ def _above(values: Any, largest: Any, atol: Any, rtol: Any) -> Any:
 def linalg_pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
     """``torch.linalg.pinv``: the inverse on the space where the singular values are above the tolerance."""
     check(self._dtype.category >= FLOATING and self._dtype.itemsize > 2 and self.ndim >= 2,
-          f"linalg.pinv({NAMES[self._dtype.name]}{{{list(self.shape)}}}): expected a tensor with 2 or more "
-          "dimensions of float, double, cfloat or cdouble types")
+          lambda: f"linalg.pinv({NAMES[self._dtype.name]}{{{list(self.shape)}}}): expected a tensor with 2 or more "
+                  "dimensions of float, double, cfloat or cdouble types")
     self = self.detach()
     _refuse_complex("torch.linalg.pinv", atol, rtol)
     atol, rtol = _tolerances(self, atol, rtol)
@@ -316,7 +318,7 @@ def linalg_matrix_rank(self: Any, atol: Any = None, rtol: Any = None, hermitian:
     check_matrix("torch.linalg.matrix_rank", self, "input")
     _refuse_complex("torch.linalg.matrix_rank", atol, rtol)
     check(self._dtype.category >= FLOATING and self._dtype.itemsize > 2,
-          f"This function doesn't handle types other than float and double, got {NAMES[self._dtype.name]}")
+          lambda: f"This function doesn't handle types other than float and double, got {NAMES[self._dtype.name]}")
     self = self.detach()
     atol, rtol = _tolerances(self, atol, rtol)
     if not self.numel():

@@ -20,14 +20,14 @@ def promoted(self: Any, to_complex: bool = False) -> Any:
         RuntimeError: for half precision.
     """
     dtype = self._dtype if self._dtype.category >= FLOATING else get_default_dtype()
-    check(dtype.itemsize > 2, f"Unsupported dtype {NAMES[dtype.name]}")
+    check(dtype.itemsize > 2, lambda: f"Unsupported dtype {NAMES[dtype.name]}")
     dtype = dtype.to_complex() if to_complex else dtype
     return self if dtype is self._dtype else self.to(dtype)
 
 
 def normalization(norm: str | None, forward: bool) -> int:
     """ATen's number for a way of scaling."""
-    check(norm in (None, "backward", "forward", "ortho"), f'Invalid normalization mode: "{norm}"')
+    check(norm in (None, "backward", "forward", "ortho"), lambda: f'Invalid normalization mode: "{norm}"')
     if norm == "ortho":
         return 1
     return 2 if forward == (norm == "forward") else 0
@@ -46,12 +46,12 @@ def resized(self: Any, dims: Ints, sizes: Ints) -> Any:
 
 
 def check_points(n: int) -> None:
-    check(n >= 1, f"Invalid number of data points ({n}) specified")
+    check(n >= 1, lambda: f"Invalid number of data points ({n}) specified")
 
 
 def check_real(self: Any, function: str) -> None:
-    check(self._dtype.category < COMPLEX, f"{function} expects a real input tensor, but got "
-                                          f"{NAMES[self._dtype.name]}")
+    check(self._dtype.category < COMPLEX,
+          lambda: f"{function} expects a real input tensor, but got {NAMES[self._dtype.name]}")
 
 
 def _dim(self: Any, dim: int) -> int:
@@ -125,14 +125,14 @@ def arguments(self: Any, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
     """
     ndim = self.ndim
     if dim is not None:
-        dim = tuple(_dim(self, d) for d in dim)
-        check(len(set(dim)) == len(dim), f"FFT dims must be unique, got {list(dim)}")
+        dim = dims = tuple(_dim(self, d) for d in dim)
+        check(len(set(dims)) == len(dims), lambda: f"FFT dims must be unique, got {list(dims)}")
     if s is None:
         dim = tuple(range(ndim)) if dim is None else dim
         return dim, tuple(self.shape[d] for d in dim)
-    check(dim is None or len(dim) == len(s), "When given, dim and shape arguments must have the same length, "
-                                             f"got {dim} and {s}")
-    check(len(s) <= ndim, f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
+    check(dim is None or len(dim) == len(s),
+          lambda: f"When given, dim and shape arguments must have the same length, got {dim} and {s}")
+    check(len(s) <= ndim, lambda: f"Got shape with {len(s)} values but input tensor only has {ndim} dimensions.")
     dim = tuple(range(ndim - len(s), ndim)) if dim is None else dim
     return dim, tuple(self.shape[d] if n == -1 else n for d, n in zip(dim, s, strict=True))
 
@@ -174,7 +174,7 @@ def many_to_real(function: str, forward: bool) -> Callable[..., Any]:
 
     def transform(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Any:
         dims, sizes = arguments(self, s, dim)
-        check(dims, f"{function} must transform at least one axis")
+        check(dims, lambda: f"{function} must transform at least one axis")
         last = sizes[-1] if s is not None and s[-1] != -1 else 2 * (self.shape[dims[-1]] - 1)
         for n in (*sizes[:-1], last):
             check_points(n)

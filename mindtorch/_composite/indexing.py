@@ -69,12 +69,12 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
         RuntimeError: unless the indices are int64 and of as many dimensions.
     """
     check(indices._dtype is int64,
-          f"torch.take_along_dim(): dtype of indices should be Long but got {NAMES[indices._dtype.name]}")
+          lambda: f"torch.take_along_dim(): dtype of indices should be Long but got {NAMES[indices._dtype.name]}")
     if dim is None:
         return gather(self.view(-1) if self.is_contiguous() else self.reshape(-1), 0, indices.view(-1))
     check(self.dim() == indices.dim(),
-          f"torch.take_along_dim(): input and indices should have the same number of dimensions, but got {self.dim()} "
-          f"dimensions for input, and {indices.dim()} dimensions for indices")
+          lambda: "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
+                  f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
     size = self.size(dim)  # which checks dim
     dim %= max(self.dim(), 1)
 
@@ -97,8 +97,8 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
     check(weight.dim() == 2, "'weight' must be 2-D")
     check(not sparse, "embedding(): sparse gradients need the sparse layout, which mindtorch does not have")
     check(indices._dtype.name in ("int32", "int64"),
-          "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; but got "
-          f"torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding)")
+          lambda: "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
+                  f"but got torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding)")
     if indices.dim() == 1:
         return index_select(weight, 0, indices)
     rows = index_select(weight, 0, indices.reshape(-1))

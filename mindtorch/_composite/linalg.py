@@ -29,8 +29,8 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     ndim = input.ndim
     if ndim == 2:
         return mm(input, t(weight)) if bias is None else addmm(bias, input, t(weight))
-    check(ndim and weight.ndim, f"both arguments to linear need to be at least 1D, but they are {ndim}D and "
-                                f"{weight.ndim}D")
+    check(ndim and weight.ndim,
+          lambda: f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
     if bias is not None and not input._keys & STRIDED:
         rows = input.view((-1, input.shape[-1]))
         return addmm(bias, rows, t(weight)).view((*input.shape[:-1], weight.shape[0]))
@@ -40,22 +40,22 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """``torch.nn.functional.bilinear``: ``input1 @ weight[k] @ input2 + bias[k]`` for each k."""
-    check(input1.ndim == input2.ndim, f"bilinear(): input dimensions do not match: got {input1.ndim} and "
-                                      f"{input2.ndim}")
+    check(input1.ndim == input2.ndim,
+          lambda: f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for d, (size1, size2) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
-        check(size1 == size2, f"bilinear(): input batch dimensions do not match at dim {d}: got {size1} and "
-                              f"{size2}")
+        if size1 != size2:
+            raise RuntimeError(f"bilinear(): input batch dimensions do not match at dim {d}: got {size1} and {size2}")
     for name, given, d in (("input1", input1.size(-1), 1), ("input2", input2.size(-1), 2)):
-        check(given == weight.size(d),
-              f"bilinear(): {name} size does not match weight size: got {given} but expected "
-              f"{weight.size(d)}")
+        if given != weight.size(d):
+            raise RuntimeError(f"bilinear(): {name} size does not match weight size: got {given} but expected "
+                               f"{weight.size(d)}")
     outputs, size1, size2 = weight.shape
     if bias is not None:
         check(bias.size(0) == outputs,
-              f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {outputs}")
+              lambda: f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {outputs}")
     check(input1._dtype is input2._dtype is weight._dtype,
-          f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: {input2.dtype}, "
-          f"weight: {weight.dtype}")
+          lambda: f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: {input2.dtype}, weight: "
+                  f"{weight.dtype}")
     rows1, rows2 = input1.reshape((-1, size1)), input2.reshape((-1, size2))
     out = trilinear(rows1, weight, rows2, (1, 3), (0,), (1, 2), (2, 3), 1)
     out = out.reshape((*input1.shape[:-1], outputs))
@@ -70,8 +70,8 @@ def matmul(self: Any, other: Any) -> Any:
     ``bmm``.
     """
     ndim, other_ndim = self.ndim, other.ndim
-    check(ndim and other_ndim, f"both arguments to matmul need to be at least 1D, but they are {ndim}D and "
-                               f"{other_ndim}D")
+    check(ndim and other_ndim,
+          lambda: f"both arguments to matmul need to be at least 1D, but they are {ndim}D and {other_ndim}D")
     if ndim == 2 and other_ndim == 2:
         return mm(self, other)
     if ndim == 1 and other_ndim == 1:
@@ -138,25 +138,29 @@ def inner(self: Any, other: Any) -> Any:
     """``torch.inner``: products over the last dimensions of both."""
     if not self.ndim or not other.ndim:
         return self * other
-    check(self.shape[-1] == other.shape[-1], "inner() the last dimension must match on both input tensors "
-                                             f"but got shapes {list(self.shape)} and {list(other.shape)}")
+    check(self.shape[-1] == other.shape[-1],
+          lambda: f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and "
+                  f"{list(other.shape)}")
     return tensordot(self, other, (-1,), (-1,))
 
 
 def outer(self: Any, vec2: Any) -> Any:
     """``torch.outer``: all products of the elements of two vectors."""
     for name, vector in (("self", self), ("vec2", vec2)):
-        check(vector.ndim == 1, f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
+        if vector.ndim != 1:
+            raise RuntimeError(f"outer: Expected 1-D argument {name}, but got {vector.ndim}-D")
     return self.reshape((self.shape[0], 1)) * vec2
 
 
 def linalg_vecdot(x: Any, y: Any, dim: int = -1) -> Any:
     """``torch.linalg.vecdot``: ``sum(conj(x) * y)`` over a dimension."""
     for name, value in (("x", x), ("y", y)):
-        check(value._dtype.category >= FLOATING, "linalg.vecdot: Expected a floating point or complex tensor "
-                                                 f"as input. Got {NAMES[value._dtype.name]} for {name}")
-    check(x._dtype is y._dtype, "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
-                                f"{NAMES[x._dtype.name]} and y of type {NAMES[y._dtype.name]} instead")
+        if value._dtype.category < FLOATING:
+            raise RuntimeError("linalg.vecdot: Expected a floating point or complex tensor as input. Got "
+                               f"{NAMES[value._dtype.name]} for {name}")
+    check(x._dtype is y._dtype,
+          lambda: f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {NAMES[x._dtype.name]} "
+                  f"and y of type {NAMES[y._dtype.name]} instead")
     if x.ndim == y.ndim == 1:
         return vdot(x, y)
     return ((x.conj() if x.is_complex() else x) * y).sum((dim,))
@@ -165,9 +169,9 @@ def linalg_vecdot(x: Any, y: Any, dim: int = -1) -> Any:
 def tensordot(self: Any, other: Any, dims_self: Ints, dims_other: Ints) -> Any:
     """``torch.tensordot``: products over these dimensions of both, as one product of matrices."""
     check(len(dims_self) == len(dims_other),
-          f"both dimension lists should have same length, got {list(dims_self)} and {list(dims_other)}")
-    check(self._dtype is other._dtype, f"both inputs should have same dtype, got {self.dtype} and "
-                                       f"{other.dtype}")
+          lambda: f"both dimension lists should have same length, got {list(dims_self)} and {list(dims_other)}")
+    check(self._dtype is other._dtype,
+          lambda: f"both inputs should have same dtype, got {self.dtype} and {other.dtype}")
     left, right, size = self, other, 1
     for d, e in zip(dims_self, dims_other, strict=True):
         n, m = self.size(d), other.size(e)
@@ -176,8 +180,9 @@ def tensordot(self: Any, other: Any, dims_self: Ints, dims_other: Ints) -> Any:
         elif n == 1:
             right = right.sum(e, keepdim=True)
         else:
-            check(n == m, f"contracted dimensions need to match, but first has size {n} in dim {d} and "
-                          f"second has size {m} in dim {e}")
+            if n != m:
+                raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {d} and second "
+                                   f"has size {m} in dim {e}")
             size *= n
     wrap_dims(dims_self, self.ndim)  # raises for one that is repeated
     wrap_dims(dims_other, other.ndim)
@@ -215,7 +220,7 @@ def cross(self: Any, other: Any, dim: int | None = None) -> Any:
                       "the dim explicitly or simply use torch.linalg.cross.\nThe default value of dim will "
                       "change to agree with that of linalg.cross in a future release.", stacklevel=2)
         dim = next((d for d, n in enumerate(self.shape) if n == 3), None)
-        check(dim is not None, f"no dimension of size 3 in input, got shape {list(self.shape)}")
+        check(dim is not None, lambda: f"no dimension of size 3 in input, got shape {list(self.shape)}")
     return linalg_cross(self, other, dim)
 
 
@@ -227,24 +232,28 @@ def linalg_multi_dot(tensors: list[Any]) -> Any:
     vectors.
     """
     count = len(tensors)
-    check(count >= 2, f"multi_dot(): expected at least 2 tensors but got {count}")
+    check(count >= 2, lambda: f"multi_dot(): expected at least 2 tensors but got {count}")
     first, *middle, last = tensors
     for i, (name, x) in enumerate((("first", first), ("last", last))):
-        check(x.ndim in (1, 2), f"multi_dot(): the {name} tensor must be 1D or 2D but got {x.ndim}D (tensor "
-                                f"{i * (count - 1)})")
+        if x.ndim not in (1, 2):
+            raise RuntimeError(f"multi_dot(): the {name} tensor must be 1D or 2D but got {x.ndim}D (tensor "
+                               f"{i * (count - 1)})")
     for i, x in enumerate(middle, 1):
-        check(x.ndim == 2, f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
+        if x.ndim != 2:
+            raise RuntimeError(f"multi_dot(): tensor {i} must be 2D but got {x.ndim}D")
     shape = (*first.shape[:-1], *last.shape[1:])
     matrices = [first.unsqueeze(0) if first.ndim == 1 else first, *middle,
                 last.unsqueeze(-1) if last.ndim == 1 else last]
     for i, (a, b) in enumerate(pairwise(matrices)):
-        check(a._dtype is b._dtype, f"multi_dot(): all tensors must have be the same dtype but tensor {i} is "
-                                    f"{a.dtype} and tensor {i + 1} {b.dtype}")
-        check(a._device == b._device, f"multi_dot(): all tensors must be on the same device but tensor {i} "
-                                      f"is on {a.device} and tensor {i + 1} on {b.device}")
-        check(a.shape[1] == b.shape[0], f"multi_dot(): tensors {i} and {i + 1} with shapes "
-                                        f"{list(tensors[i].shape)} and {list(tensors[i + 1].shape)} cannot "
-                                        "be multiplied")
+        if a._dtype is not b._dtype:
+            raise RuntimeError(f"multi_dot(): all tensors must have be the same dtype but tensor {i} is {a.dtype} and "
+                               f"tensor {i + 1} {b.dtype}")
+        if a._device != b._device:
+            raise RuntimeError(f"multi_dot(): all tensors must be on the same device but tensor {i} is on {a.device} "
+                               f"and tensor {i + 1} on {b.device}")
+        if a.shape[1] != b.shape[0]:
+            raise RuntimeError(f"multi_dot(): tensors {i} and {i + 1} with shapes {list(tensors[i].shape)} and "
+                               f"{list(tensors[i + 1].shape)} cannot be multiplied")
     if count == 2:
         return mm(*matrices).view(shape)
     if count == 3:
@@ -282,7 +291,8 @@ def _chain(matrices: list[Any], split: dict[tuple[int, int], int], i: int, j: in
 def chain_matmul(matrices: list[Any]) -> Any:
     """``torch.chain_matmul``: the product of matrices in the cheapest order."""
     for i, x in enumerate(matrices):
-        check(x.ndim == 2, f"Tensor dimension is {x.ndim}, expected 2 instead (argument {i} of chain_matmul)")
+        if x.ndim != 2:
+            raise RuntimeError(f"Tensor dimension is {x.ndim}, expected 2 instead (argument {i} of chain_matmul)")
     check(matrices, "chain_matmul(): Expected one or more matrices")
     return matrices[0].clone() if len(matrices) == 1 else linalg_multi_dot(matrices)
 
@@ -317,10 +327,10 @@ def linalg_matrix_power(self: Any, n: int) -> Any:
 def linalg_vander(x: Any, N: int | None = None) -> Any:
     """``torch.linalg.vander``: rows of the powers 0 to N - 1 of each element."""
     check(x._dtype is not bool_ and x._dtype.name not in ("float16", "bfloat16"),
-          "linalg.vander supports floating point, complex, and integer tensors, but got "
-          f"{NAMES[x._dtype.name]}")
+          lambda: "linalg.vander supports floating point, complex, and integer tensors, but got "
+                  f"{NAMES[x._dtype.name]}")
     n = x.size(-1) if N is None else N
-    check(n > 1, f"N must be greater than 1, got {n}")
+    check(n > 1, lambda: f"N must be greater than 1, got {n}")
     x = x if x.ndim else x.unsqueeze(0)
     powers = x.unsqueeze(-1).expand((*x.shape, n - 1)).cumprod(-1)
     return cat([ones((*x.shape, 1), dtype=powers.dtype, device=x.device), powers], -1)
@@ -328,9 +338,9 @@ def linalg_vander(x: Any, N: int | None = None) -> Any:
 
 def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     """``torch.vander``: rows of the powers N - 1 to 0 of each element of a vector."""
-    check(x.ndim == 1, f"x must be a one-dimensional tensor, got {x.ndim}-D")
+    check(x.ndim == 1, lambda: f"x must be a one-dimensional tensor, got {x.ndim}-D")
     n = x.shape[0] if N is None else N
-    check(n >= 0, f"N must be non-negative, got {n}")
+    check(n >= 0, lambda: f"N must be non-negative, got {n}")
     powers = empty(x.shape[0], n, dtype=promote_types(x._dtype, int64), device=x.device)
     if n:
         powers.select(1, 0).fill_(1)

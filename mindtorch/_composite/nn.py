@@ -87,8 +87,8 @@ def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction:
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0,
                         reduction: int = MEAN) -> Any:
     check(input1.dim() == input2.dim() == target.dim(),
-          "margin_ranking_loss : All input tensors should have same dimension but got sizes: "
-          f"input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")
+          lambda: "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
+                  f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ")
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
@@ -97,8 +97,8 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
     dim = target.dim()
     check(dim <= 1, "0D or 1D target tensor expected, multi-target not supported")
     check(input1.dim() == input2.dim() == dim + 1,
-          f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
-          f"{list(input1.shape)} and {list(input2.shape)}.")
+          lambda: f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
+                  f"{list(input1.shape)} and {list(input2.shape)}.")
     squares1, squares2 = ((x * x).sum(dim) + 1e-12 for x in (input1, input2))
     cosine = (input1 * input2).sum(dim) / (squares1 * squares2).sqrt()
     zeros = cosine.new_zeros(())
@@ -109,9 +109,9 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2,
                         eps: float = 1e-6, swap: bool = False, reduction: int = MEAN) -> Any:
     dims = anchor.dim(), positive.dim(), negative.dim()
-    check(len(set(dims)) == 1, "The anchor, positive, and negative tensors are expected to have the same "
-          "number of dimensions, "
-                               "but got: anchor {}D, positive {}D, and negative {}D inputs".format(*dims))
+    check(len(set(dims)) == 1,
+          lambda: "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
+                  "got: anchor {}D, positive {}D, and negative {}D inputs".format(*dims))
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = far.minimum(pairwise_distance(positive, negative, p, eps))
@@ -141,7 +141,7 @@ def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEA
     shape = self.shape
     ndim = len(shape)
     if ndim != 1:
-        check(ndim, f"Expected 1 or more dimensions (got {ndim})", ValueError)
+        check(ndim, lambda: f"Expected 1 or more dimensions (got {ndim})", ValueError)
         targets = target.shape[0] if target.ndim else 0
         if shape[0] != targets:
             raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size "
@@ -151,7 +151,7 @@ def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEA
     if ndim == 4:
         return nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
     out = (shape[0], *shape[2:])
-    check(target.shape[1:] == shape[2:], f"Expected target size {list(out)}, got {list(target.shape)}")
+    check(target.shape[1:] == shape[2:], lambda: f"Expected target size {list(out)}, got {list(target.shape)}")
     flat = (1, -1) if self.numel() else (0, 0)
     losses = nll_loss2d(self.reshape((*shape[:2], *flat)), target.reshape((shape[0], *flat)), weight,
                         reduction, ignore_index)
@@ -165,12 +165,12 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: in
     dim = 0 if len(shape) == 1 else 1
     if target.shape == shape:
         check(target._dtype.category == FLOATING,
-              f"Expected floating point type for target with class probabilities, got "
-              f"{NAMES[target._dtype.name]}")
+              lambda: "Expected floating point type for target with class probabilities, got "
+                      f"{NAMES[target._dtype.name]}")
         check(ignore_index < 0, "ignore_index is not supported for floating point target")
         return _of_probabilities(log_softmax(self, dim, False), dim, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:
-        check(label_smoothing <= 1, f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+        check(label_smoothing <= 1, lambda: f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
         return _smoothed(log_softmax(self, dim, False), dim, target, weight, reduction, ignore_index,
                          label_smoothing)
     return nll_loss_nd(log_softmax(self, dim, False), target, weight, reduction, ignore_index)
@@ -179,9 +179,9 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: in
 def _as_classes(weight: Any, like: Any, dim: int) -> Any:
     """The classes' weights in a shape that broadcasts with the input's."""
     classes = like.shape[dim]
-    check(weight.shape == (classes,), f"cross_entropy: weight tensor should be defined either for all "
-          f"{classes} classes or no "
-                                      f"classes but got weight tensor of shape: {list(weight.shape)}")
+    check(weight.shape == (classes,),
+          lambda: f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but "
+                  f"got weight tensor of shape: {list(weight.shape)}")
     return weight.view([-1 if d == dim else 1 for d in range(like.ndim)])
 
 

@@ -36,9 +36,10 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
         RuntimeError: if the padding is odd, longer than the dimensions, or cuts off too much.
     """
     ndim = self.dim()
-    check(len(pad) % 2 == 0, f"Length of pad must be even but instead it equals {len(pad)}")
-    check(2 * ndim >= len(pad), "Length of pad should be no more than twice the number of dimensions of the input. Pad "
-                                f"length is {len(pad)} while the input has {ndim} dimensions.")
+    check(len(pad) % 2 == 0, lambda: f"Length of pad must be even but instead it equals {len(pad)}")
+    check(2 * ndim >= len(pad),
+          lambda: "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
+                  f"{len(pad)} while the input has {ndim} dimensions.")
     inner = self
     for d, (before, after) in enumerate(pairs_of(pad)):
         dim = ndim - 1 - d
@@ -52,8 +53,9 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
     for d, (before, after) in enumerate(pairs_of(pad)):
         dim = ndim - 1 - d
         size = shape[dim] + before + after
-        check(size >= 0, f"The input size {shape[dim]}, plus negative padding {before} and {after} resulted in a "
-                         f"negative output size, which is invalid. Check dimension {dim} of your input.")
+        if size < 0:
+            raise RuntimeError(f"The input size {shape[dim]}, plus negative padding {before} and {after} resulted in a "
+                               f"negative output size, which is invalid. Check dimension {dim} of your input.")
         shape[dim] = size
     out = like_format(self, tuple(shape))
     registry["fill_.Scalar"].call(out, value)
@@ -81,16 +83,17 @@ def check_padding(self: Any, padding: Ints, reflects: bool) -> None:
     count = len(padding) // 2
     shape, ndim = list(self.shape), self.dim()
     check(ndim in (count + 1, count + 2) and all(n for n in shape[-count - 1:]),
-          f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other non-zero "
-          f"dimensions for input, but got: {shape}")
+          lambda: f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other "
+                  f"non-zero dimensions for input, but got: {shape}")
     for d, (before, after) in enumerate(pairs_of(padding)):
         dim = ndim - 1 - d
         size = shape[dim]
-        check(not reflects or before < size and after < size,
-              "Argument #4: Padding size should be less than the corresponding input dimension, but got: padding "
-              f"({before}, {after}) at dimension {dim} of input {shape}")
-        check(size + before + after >= 1,
-              f"input ({'WHD'[d]}: {size}) is too small. Calculated output {'WHD'[d]}: {size + before + after}")
+        if reflects and (before >= size or after >= size):
+            raise RuntimeError("Argument #4: Padding size should be less than the corresponding input dimension, but "
+                               f"got: padding ({before}, {after}) at dimension {dim} of input {shape}")
+        if size + before + after < 1:
+            raise RuntimeError(f"input ({'WHD'[d]}: {size}) is too small. Calculated output {'WHD'[d]}: "
+                               f"{size + before + after}")
 
 
 def padded_places(places: Callable[..., Any], self: Any, padding: Ints) -> tuple[Ints, Any]:
@@ -139,7 +142,7 @@ def _pad_circular(self: Any, pad: Ints) -> Any:
     ndim = self.dim()
     count = len(pad) // 2
     check(len(pad) % 2 == 0 and count + 2 == ndim or count + 1 == ndim,
-          f"Invalid padding size, expected {2 * (ndim - 2)} but got {len(pad)}")
+          lambda: f"Invalid padding size, expected {2 * (ndim - 2)} but got {len(pad)}")
     shape = list(self.shape)
     for d, (before, after) in enumerate(pairs_of(pad)):
         dim = ndim - 1 - d
@@ -173,17 +176,18 @@ def pad(self: Any, pad: Ints, mode: str = "constant", value: float | None = None
     """
     check(len(pad) % 2 == 0, "Padding length must be divisible by 2")
     check(len(pad) <= 2 * self.dim(),
-          "Padding length should be less than or equal to two times the input dimension but got padding length "
-          f"{len(pad)} and input of dimension {self.dim()}")
+          lambda: "Padding length should be less than or equal to two times the input dimension but got padding "
+                  f"length {len(pad)} and input of dimension {self.dim()}")
     if mode == "constant":
         return registry["constant_pad_nd"].call(self, pad, 0 if value is None else value)
-    check(value is None or value == 0, f'Padding mode "{mode}" doesn\'t take in value argument')
-    check(mode in ("reflect", "replicate", "circular"), f"Unrecognised padding mode {mode}", NotImplementedError)
+    check(value is None or value == 0, lambda: f'Padding mode "{mode}" doesn\'t take in value argument')
+    check(mode in ("reflect", "replicate", "circular"),
+          lambda: f"Unrecognised padding mode {mode}", NotImplementedError)
     count = len(pad) // 2
     if mode == "circular":
         return registry["_pad_circular"].call(self, pad)
     check(len(pad) in (2, 4, 6) and self.dim() in (count + 1, count + 2),
-          f"Padding size {len(pad)} is not supported for {self.dim()}D input tensor.", NotImplementedError)
+          lambda: f"Padding size {len(pad)} is not supported for {self.dim()}D input tensor.", NotImplementedError)
     return registry[f"{'reflection' if mode == 'reflect' else 'replication'}_pad{count}d"].call(self, pad)
 
 
@@ -201,13 +205,14 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
         RuntimeError: if the channels are no multiple of the square of the factor.
     """
     r = upscale_factor
-    check(self.dim() >= 3, "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
-                           f"{self.dim()} dimension(s)")
-    check(r > 0, f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    check(self.dim() >= 3,
+          lambda: f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} "
+                  "dimension(s)")
+    check(r > 0, lambda: f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     *batch, channels, height, width = self.shape
     check(channels % (r * r) == 0,
-          "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of upscale_factor, but "
-          f"input.size(-3)={channels} is not divisible by {r * r}")
+          lambda: "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
+                  f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")
     n = len(batch)
     return reordered(self, (*batch, channels // (r * r), r, r, height, width),
                      (*range(n), n, n + 3, n + 1, n + 4, n + 2), (*batch, channels // (r * r), height * r, width * r))
@@ -220,13 +225,15 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
         RuntimeError: if height or width are no multiples of the factor.
     """
     r = downscale_factor
-    check(self.dim() >= 3, "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
-                           f"{self.dim()} dimension(s)")
-    check(r > 0, f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    check(self.dim() >= 3,
+          lambda: f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} "
+                  "dimension(s)")
+    check(r > 0, lambda: f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
     *batch, channels, height, width = self.shape
     for name, size, dim in (("height", height, -2), ("width", width, -1)):
-        check(size % r == 0, f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
-                             f"input.size({dim})={size} is not divisible by {r}")
+        if size % r != 0:
+            raise RuntimeError(f"pixel_unshuffle expects {name} to be divisible by downscale_factor, but "
+                               f"input.size({dim})={size} is not divisible by {r}")
     n = len(batch)
     return reordered(self, (*batch, channels, height // r, r, width // r, r),
                      (*range(n), n, n + 2, n + 4, n + 1, n + 3), (*batch, channels * r * r, height // r, width // r))
@@ -238,11 +245,12 @@ def channel_shuffle(self: Any, groups: int) -> Any:
     Raises:
         RuntimeError: if the channels are no multiple of the groups.
     """
-    check(self.dim() > 2, f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
+    check(self.dim() > 2,
+          lambda: f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     channels = self.shape[1]
-    check(groups > 0, f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
+    check(groups > 0, lambda: f"Number of groups to divide channels in must be positive. Value of groups:{groups}")
     check(channels % groups == 0,
-          f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
+          lambda: f"Number of channels must be divisible by groups. Got {channels} channels and {groups} groups.")
     batch, _, *rest = self.shape
     return reordered(self, (batch, groups, channels // groups, *rest), (0, 2, 1, *range(3, 3 + len(rest))),
                      tuple(self.shape))
@@ -257,8 +265,9 @@ def block_counts(size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, s
 
 def check_windows(kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> None:
     for name, values in (("kernel size", kernel_size), ("dilation", dilation), ("stride", stride)):
-        check(min(values) > 0, f"{name} should be greater than zero, but got {' x '.join(map(str, values))}")
-    check(min(padding) >= 0, f"padding should be non-negative, but got {' x '.join(map(str, padding))}")
+        if min(values) <= 0:
+            raise RuntimeError(f"{name} should be greater than zero, but got {' x '.join(map(str, values))}")
+    check(min(padding) >= 0, lambda: f"padding should be non-negative, but got {' x '.join(map(str, padding))}")
 
 
 def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
@@ -272,13 +281,13 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
     for dim in (1, 2):
         wrap_dim(dim, self.dim())
     check(self.dim() in (3, 4) and all(self.shape[-3:]),
-          "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for input, "
-          f"but got: {list(self.shape)}")
+          lambda: "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
+                  f"input, but got: {list(self.shape)}")
     rows, columns = block_counts(tuple(self.shape[-2:]), kernel_size, dilation, padding, stride)
     check(rows > 0 and columns > 0,
-          f"Given input with spatial size {tuple(self.shape[-2:])}, kernel_size={tuple(kernel_size)}, "
-          f"dilation={tuple(dilation)}, padding={tuple(padding)}, calculated shape of the array of sliding blocks as "
-          f"({rows}, {columns}), but its components must be at least one.")
+          lambda: f"Given input with spatial size {tuple(self.shape[-2:])}, kernel_size={tuple(kernel_size)}, "
+                  f"dilation={tuple(dilation)}, padding={tuple(padding)}, calculated shape of the array of sliding "
+                  f"blocks as ({rows}, {columns}), but its components must be at least one.")
     wide = constant_pad_nd(self.contiguous(), (padding[1], padding[1], padding[0], padding[0]))
     *batch, channels, _, _ = self.shape
     outer, (down, across) = wide._strides()[:-2], wide._strides()[-2:]
@@ -296,18 +305,18 @@ def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padd
     """
     check_windows(kernel_size, dilation, padding, stride)
     check(self.dim() in (2, 3) and all(self.shape[-2:]),
-          "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions for "
-          f"input, but got: {list(self.shape)}")
+          lambda: "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
+                  f"for input, but got: {list(self.shape)}")
     *batch, planes, blocks = self.shape
     check(planes % prod(kernel_size) == 0,
-          "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-          f"input.size(1)={planes} and kernel_size={tuple(kernel_size)}.")
+          lambda: "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
+                  f"input.size(1)={planes} and kernel_size={tuple(kernel_size)}.")
     rows, columns = block_counts(output_size, kernel_size, dilation, padding, stride)
     settings = (f"output_size={tuple(output_size)}, kernel_size={tuple(kernel_size)}, dilation={tuple(dilation)}, "
                 f"padding={tuple(padding)}, stride={tuple(stride)}")
     check(blocks == rows * columns and rows > 0 and columns > 0,
-          f"Given {settings}, expected size of input's dimension 2 to match the calculated number of sliding blocks "
-          f"{rows} * {columns} = {rows * columns}, but got input.size(2)={blocks}.")
+          lambda: f"Given {settings}, expected size of input's dimension 2 to match the calculated number of sliding "
+                  f"blocks {rows} * {columns} = {rows * columns}, but got input.size(2)={blocks}.")
     channels = planes // prod(kernel_size)
     wide = self.new_zeros((*batch, channels, output_size[0] + 2 * padding[0], output_size[1] + 2 * padding[1]))
     windows = self.reshape((*batch, channels, *kernel_size, rows, columns))

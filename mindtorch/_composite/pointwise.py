@@ -64,8 +64,9 @@ def float_power_(self: Any, exponent: Any) -> Any:
         RuntimeError: if the tensor is not of double precision.
     """
     dtype = complex128 if result_type((self, exponent)).is_complex else float64
-    check(self._dtype is dtype, f"the base given to float_power_ has dtype {NAMES[self._dtype.name]} but the "
-                                f"operation's result requires dtype {NAMES[dtype.name]}")
+    check(self._dtype is dtype,
+          lambda: f"the base given to float_power_ has dtype {NAMES[self._dtype.name]} but the operation's result "
+                  f"requires dtype {NAMES[dtype.name]}")
     exponent = exponent.to(dtype) if hasattr(exponent, "_dtype") else exponent
     return self.pow_(exponent)
 
@@ -76,9 +77,10 @@ def isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal
     Raises:
         RuntimeError: for different dtypes or negative tolerances.
     """
-    check(self._dtype is other._dtype, f"{NAMES[self._dtype.name]} did not match {NAMES[other._dtype.name]}")
+    check(self._dtype is other._dtype, lambda: f"{NAMES[self._dtype.name]} did not match {NAMES[other._dtype.name]}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
-        check(tolerance >= 0, f"{name} must be greater than or equal to zero, but got {tolerance:g}")
+        if tolerance < 0:
+            raise RuntimeError(f"{name} must be greater than or equal to zero, but got {tolerance:g}")
     close = self == other
     if equal_nan and self._dtype.category >= FLOATING:
         close = close | (self.isnan() & other.isnan())

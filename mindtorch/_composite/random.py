@@ -50,7 +50,7 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
     """A dropout: of elements or whole features, to zero or SELU's lowest value, anew or in place."""
 
     def dropout(self: Any, p: float, train: bool) -> Any:
-        check(0 <= p <= 1, f"dropout probability has to be between 0 and 1, but got {p:g}")
+        check(0 <= p <= 1, lambda: f"dropout probability has to be between 0 and 1, but got {p:g}")
         if p == 0 or not train or not self.numel():
             return self
         multiply = self.mul_ if inplace else self.mul

@@ -23,8 +23,9 @@ def unbiased(name: str) -> dict[str, Callable[..., Any]]:
 
 def nanmean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """``torch.nanmean``: the mean of what is not NaN."""
-    check(self._dtype.category >= FLOATING, "nanmean(): expected input to have floating point or complex "
-          f"dtype but got {NAMES[self._dtype.name]}")
+    check(self._dtype.category >= FLOATING,
+          lambda: "nanmean(): expected input to have floating point or complex dtype but got "
+                  f"{NAMES[self._dtype.name]}")
     count = self.detach().isnan().logical_not().sum(dim, keepdim)
     return self.nansum(dim, keepdim, dtype=dtype) / count
 
@@ -70,22 +71,22 @@ def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = No
 
 
 def check_matrix(name: str, self: Any) -> None:
-    check(self.ndim <= 2, f"{name}(): expected input to have two or fewer dimensions but got an input with "
-          f"{self.ndim} dimensions")
+    check(self.ndim <= 2,
+          lambda: f"{name}(): expected input to have two or fewer dimensions but got an input with {self.ndim} "
+                  "dimensions")
 
 
 def check_weights(name: str, weights: Any, observations: int, category: int, kind: str) -> None:
     if weights is None:
         return
     where = f"cov(): expected {name} to have"
-    check(weights.ndim <= 1,
-          f"{where} one or fewer dimensions but got {name} with {weights.ndim} dimensions")
+    check(weights.ndim <= 1, lambda: f"{where} one or fewer dimensions but got {name} with {weights.ndim} dimensions")
     check(weights._dtype.category == category,
-          f"{where} {kind} dtype but got {name} with {NAMES[weights._dtype.name]} dtype")
-    check(weights.numel() == observations, f"{where} the same numel as there are observations in the input "
-          f"but got {weights.numel()} != {observations}")
-    check(not observations or weights.is_meta or weights.min().item() >= 0,
-          f"cov(): {name} cannot be negative")
+          lambda: f"{where} {kind} dtype but got {name} with {NAMES[weights._dtype.name]} dtype")
+    check(weights.numel() == observations,
+          lambda: f"{where} the same numel as there are observations in the input but got {weights.numel()} != "
+                  f"{observations}")
+    check(not observations or weights.is_meta or weights.min().item() >= 0, lambda: f"cov(): {name} cannot be negative")
 
 
 def corrcoef(self: Any) -> Any:

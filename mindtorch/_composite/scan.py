@@ -20,10 +20,11 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
             check(len(have) == len(wanted),
                   "diff expects prepend or append to be the same dimension as input")
             have[axis] = wanted[axis]
-            check(have == wanted, "diff expects the shape of tensor to prepend or append to match that of "
-                  "input except along the differencing dimension; "
-                  f"input.size() = {list(self.shape)}, but got {wanted}")
-    check(n >= 0, f"order must be non-negative but got {n}")
+            if have != wanted:
+                raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input "
+                                   f"except along the differencing dimension; input.size() = {list(self.shape)}, but "
+                                   f"got {wanted}")
+    check(n >= 0, lambda: f"order must be non-negative but got {n}")
     if n == 0:
         return self.clone()
     parts = [part for part in (prepend, self, append) if part is not None]
@@ -38,7 +39,7 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
 def check_not_bool(name: str, y: Any, x: Any = None) -> None:
     which = "`y`" if x is None else "`x` or `y`"
     check(y._dtype is not bool_ and (x is None or x._dtype is not bool_),
-          f"{name}: received a bool input for {which}, but bool is not supported")
+          lambda: f"{name}: received a bool input for {which}, but bool is not supported")
 
 
 def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
@@ -51,7 +52,7 @@ def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
 def steps(name: str, y: Any, x: Any, dim: int) -> Any:
     """The distances of the points ``x`` along a dimension, in a shape that goes with ``y``."""
     if x.ndim == 1:
-        check(x.shape[0] == y.size(dim), f"{name}: There must be one `x` value for each sample point")
+        check(x.shape[0] == y.size(dim), lambda: f"{name}: There must be one `x` value for each sample point")
         x = x.view([x.shape[0] if d == wrap_dim(dim, y.ndim) else 1 for d in range(y.ndim)])
     elif x.ndim < y.ndim:
         x = x.view([1] * (y.ndim - x.ndim) + list(x.shape))
@@ -97,8 +98,9 @@ def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 
     wrap_dims(dims, self.ndim)
     if not isinstance(spacing, (list, tuple)):
         spacing = [1 if spacing is None else spacing] * len(dims)
-    check(len(spacing) == len(dims), "torch.gradient expected spacing to be unspecified, a scalar, or a list "
-          f"as long as there are dimensions ({len(dims)}), but got a list of length {len(spacing)}")
+    check(len(spacing) == len(dims),
+          lambda: "torch.gradient expected spacing to be unspecified, a scalar, or a list as long as there are "
+                  f"dimensions ({len(dims)}), but got a list of length {len(spacing)}")
     for d in dims:
         check(self.shape[d] > edge_order,
               "torch.gradient expected each dimension size to be at least edge_order+1")

@@ -26,7 +26,7 @@ def stack_along(name: str, ndim: int, dim: int) -> Row:
     atleast = registry[f"atleast_{ndim}d"].call
 
     def row(tensors: list[Any]) -> Any:
-        check(tensors, f"{name} expects a non-empty TensorList")
+        check(tensors, lambda: f"{name} expects a non-empty TensorList")
         wide = [atleast(t) for t in tensors]
         return cat(wide, 0 if wide[0].dim() == 1 else dim)
 
@@ -64,8 +64,9 @@ def block_diag(tensors: list[Any]) -> Any:
         RuntimeError: if one has more than two dimensions.
     """
     for i, t in enumerate(tensors):
-        check(t.dim() <= 2, "torch.block_diag: Input tensors must have 2 or fewer dimensions. "
-                            f"Input {i} has {t.dim()} dimensions")
+        if t.dim() > 2:
+            raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
+                               f"{t.dim()} dimensions")
     if not tensors:
         return call_on(registry["empty"], "cpu", (1, 0))
     blocks = [registry["atleast_2d"].call(t) for t in tensors]
@@ -89,8 +90,10 @@ def meshgrid(tensors: list[Any], indexing: str = "ij") -> tuple[Any, ...]:
     for t in tensors:
         check(t._dtype is tensors[0]._dtype, "meshgrid expects all tensors to have the same dtype")
         check(t._device == tensors[0]._device, "meshgrid expects all tensors to have the same device")
-        check(t.dim() <= 1, f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t.shape)}")
-    check(indexing in ("ij", "xy"), f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
+        if t.dim() > 1:
+            raise RuntimeError(f"torch.meshgrid: Expected 0D or 1D tensor in the tensor list but got: {list(t.shape)}")
+    check(indexing in ("ij", "xy"),
+          lambda: f'torch.meshgrid: indexing must be one of "xy" or "ij", but received: {indexing}')
     places = list(range(len(tensors)))
     if indexing == "xy":
         places[:2] = places[:2][::-1]
@@ -102,7 +105,8 @@ def meshgrid(tensors: list[Any], indexing: str = "ij") -> tuple[Any, ...]:
 def cartesian_prod(tensors: list[Any]) -> Any:
     """``torch.cartesian_prod``: all combinations of one element of each vector, as rows."""
     for t in tensors:
-        check(t.dim() == 1, f"Expect a 1D vector, but got shape {list(t.shape)}")
+        if t.dim() != 1:
+            raise RuntimeError(f"Expect a 1D vector, but got shape {list(t.shape)}")
     if len(tensors) == 1:
         return tensors[0]
     return stack([flatten(grid) for grid in meshgrid(tensors)], 1)
@@ -114,8 +118,8 @@ def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
     Raises:
         RuntimeError: unless the tensor is a vector and ``r`` is not negative.
     """
-    check(self.dim() == 1, f"Expect a 1D vector, but got shape {list(self.shape)}")
-    check(r >= 0, f"Expect a non-negative number, but got {r}")
+    check(self.dim() == 1, lambda: f"Expect a 1D vector, but got shape {list(self.shape)}")
+    check(r >= 0, lambda: f"Expect a non-negative number, but got {r}")
     if not r:
         return self.new_empty((0,))
     count = self.numel()
@@ -166,7 +170,7 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None, outpu
     wide = unsqueeze(source, dim + 1)
     size = source.shape[dim] * repeats
     check(output_size is None or output_size == size,
-          f"repeat_interleave: Invalid output_size, expected {size} but got {output_size}")
+          lambda: f"repeat_interleave: Invalid output_size, expected {size} but got {output_size}")
     shape = (*source.shape[:dim + 1], repeats, *source.shape[dim + 1:])
     return flatten(clone(expand(wide, shape), "contiguous_format"), dim, dim + 1)
 
@@ -183,8 +187,9 @@ def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None, ou
     check(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor")
     if not repeats.dim() or repeats.numel() == 1:
         repeats = expand(repeats.reshape(1), (size,))
-    check(repeats.numel() == size, "repeats must have the same size as input along dim, but got repeats.size(0) = "
-                                   f"{repeats.numel()} and input.size({dim}) = {size}")
+    check(repeats.numel() == size,
+          lambda: f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.numel()} "
+                  f"and input.size({dim}) = {size}")
     return source.index_select(dim, registry["repeat_interleave.Tensor"].call(repeats, output_size))
 
 
@@ -201,9 +206,10 @@ def roll(self: Any, shifts: Ints, dims: Ints = ()) -> Any:
         flat = view(self.contiguous(), (-1,))
         return _unsafe_view(roll(flat, shifts, (0,)), self.shape)
     check(len(shifts) == len(dims),
-          f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+          lambda: f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
     for shift, dim in zip(shifts, dims, strict=True):
-        check(self.dim(), f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+        if not self.dim():
+            raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
         size = self.size(dim)
         if self.numel():
             start = -shift % size
@@ -220,10 +226,10 @@ def rot90(self: Any, k: int = 1, dims: Ints = (0, 1)) -> Any:
         RuntimeError: unless ``dims`` are two different dimensions.
     """
     ndim = self.dim()
-    check(len(dims) == 2, f"expected total rotation dims == 2, but got dims = {len(dims)}")
-    check(ndim >= 2, f"expected total dims >= 2, but got total dims = {ndim}")
+    check(len(dims) == 2, lambda: f"expected total rotation dims == 2, but got dims = {len(dims)}")
+    check(ndim >= 2, lambda: f"expected total dims >= 2, but got total dims = {ndim}")
     check(dims[0] != dims[1] and abs(dims[0] - dims[1]) != ndim,
-          f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
+          lambda: f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     first, second = (wrap_dim(dim, ndim) for dim in dims)
     turns = k % 4
     if turns == 0:
@@ -237,7 +243,7 @@ def flip_dim(name: str, ndim: int, dim: int) -> Row:
     """``torch.fliplr`` or ``flipud``."""
 
     def row(self: Any) -> Any:
-        check(self.dim() >= ndim, f"Input must be >= {ndim}-d.")
+        check(self.dim() >= ndim, lambda: f"Input must be >= {ndim}-d.")
         return self.flip(dim)
 
     return row
@@ -247,7 +253,7 @@ def flip_dim(name: str, ndim: int, dim: int) -> Row:
 
 def diag(self: Any, diagonal: int = 0) -> Any:
     """``torch.diag``: a matrix with this diagonal, or the diagonal of a matrix."""
-    check(self.dim() in (1, 2), f"diag(): Supports 1D or 2D tensors. Got {self.dim()}D")
+    check(self.dim() in (1, 2), lambda: f"diag(): Supports 1D or 2D tensors. Got {self.dim()}D")
     return registry["diag_embed" if self.dim() == 1 else "diagonal_copy"].call(self, diagonal)
 
 
@@ -259,7 +265,7 @@ def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> An
     """
     ndim = self.dim() + 1
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
-    check(first != second, f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    check(first != second, lambda: f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     check(self.dim(), "Dimension out of range (expected to be in range of [-1, 0], but got -2)", IndexError)
     size = self.shape[-1] + abs(offset)
     rest = iter(self.shape)
@@ -274,7 +280,7 @@ def trace(self: Any) -> Any:
     Raises:
         RuntimeError: unless the tensor is a matrix.
     """
-    check(self.dim() == 2, f"trace: expected a matrix, but got tensor with dim {self.dim()}")
+    check(self.dim() == 2, lambda: f"trace: expected a matrix, but got tensor with dim {self.dim()}")
     if self._dtype is bool_:
         raise not_implemented_for("trace", self._dtype)
     return self.diagonal().sum()
@@ -293,7 +299,8 @@ def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
     name = getattr(memory_format, "name", memory_format)
     check(name != "preserve_format", "Unsupported memory format preserve_format")
     order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}.get(name)
-    check(order is None or len(order) == len(size), f"required rank {len(order or ())} tensor to use {name} format")
+    check(order is None or len(order) == len(size),
+          lambda: f"required rank {len(order or ())} tensor to use {name} format")
     if self.shape != size or order is not None:
         storage = self.untyped_storage()
         stride = contiguous_strides(size) if order is None else ordered_strides(size, order)

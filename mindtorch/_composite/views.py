@@ -115,12 +115,13 @@ def movedim(self: Any, source: Ints, destination: Ints) -> Any:
         RuntimeError: if the two lists differ in length or name a dimension twice.
     """
     check(len(source) == len(destination),
-          f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same number "
-          f"of dims as destination ({list(destination)} dims)")
+          lambda: f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
+                  f"number of dims as destination ({list(destination)} dims)")
     ndim = self.dim()
     places = [[wrap_dim(dim, ndim) for dim in dims] for dims in (source, destination)]
     for name, given, dims in zip(("source", "destination"), (source, destination), places, strict=True):
-        check(len(set(dims)) == len(dims), f"movedim: repeated dim in `{name}` ({list(given)})")
+        if len(set(dims)) != len(dims):
+            raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
     if not ndim:
         return registry["alias"].call(self)
     order = [-1] * ndim
@@ -151,7 +152,7 @@ def transposed(name: str, conjugated: bool) -> Row:
 
     def row(self: Any) -> Any:
         check(self.dim() >= 2 or not self.dim(),
-              f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
+              lambda: f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
         if not self.dim():
             warnings.warn(
                 f"Tensor.{name} is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=3,
@@ -167,7 +168,7 @@ def matrix_H(self: Any) -> Any:
     """``Tensor.H``: a matrix transposed and conjugated."""
     hint = " For batches of matrices, consider using tensor.mH" if self.dim() > 2 else ""
     check(self.dim() in (0, 2),
-          f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.{hint}")
+          lambda: f"tensor.H is only supported on matrices (2-D tensors). Got {self.dim()}-D tensor.{hint}")
     return adjoint(self)
 
 
@@ -202,9 +203,9 @@ def narrow(self: Any, dim: int, start: int, length: int) -> Any:
     check(length >= 0, "narrow(): length must be non-negative.")
     size = self.size(dim)
     check(-size <= start <= size,
-          f"start out of range (expected to be in range of [{-size}, {size}], but got {start})", IndexError)
+          lambda: f"start out of range (expected to be in range of [{-size}, {size}], but got {start})", IndexError)
     start += size if start < 0 else 0
-    check(start + length <= size, f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    check(start + length <= size, lambda: f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
     return slice_(self, dim, start, start + length, 1)
 
 
@@ -219,7 +220,7 @@ def chunked(split_one: Row, split_sizes: Row) -> Row:
 
     def row(self: Any, chunks: int, dim: int = 0) -> tuple[Any, ...]:
         check(self.dim(), "chunk expects at least a 1-dimensional tensor")
-        check(chunks > 0, f"chunk expects `chunks` to be greater than 0, got: {chunks}")
+        check(chunks > 0, lambda: f"chunk expects `chunks` to be greater than 0, got: {chunks}")
         size = self.size(dim)
         return split_one(self, -(-size // chunks), dim) if size else split_sizes(self, (0,) * chunks, dim)
 
@@ -231,14 +232,15 @@ def pieces(self: Any, starts: Iterable[int], ends: Iterable[int], dim: int) -> t
 
 
 def _splittable(self: Any, dim: int) -> int:
-    check(self.dim(), f"tensor_split expected at least a 1-dimensional tensor, but got a tensor with {self.dim()} dims")
+    check(self.dim(),
+          lambda: f"tensor_split expected at least a 1-dimensional tensor, but got a tensor with {self.dim()} dims")
     return wrap_dim(dim, self.dim())
 
 
 def tensor_split_sections(self: Any, sections: int, dim: int = 0) -> tuple[Any, ...]:
     """``torch.tensor_split``: so many pieces, the first ones longer by 1 where needed."""
     dim = _splittable(self, dim)
-    check(sections > 0, f"number of sections must be larger than 0, got {sections}")
+    check(sections > 0, lambda: f"number of sections must be larger than 0, got {sections}")
     least, longer = divmod(self.shape[dim], sections)
     ends = [(i + 1) * least + min(i + 1, longer) for i in range(sections)]
     return pieces(self, [0, *ends[:-1]], ends, dim)
@@ -255,11 +257,13 @@ def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int = 0
     given = tensor_indices_or_sections
     _splittable(self, dim)
     check(given.device.type == "cpu",
-          f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {given.device}")
+          lambda: f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {given.device}")
     check(given._dtype.name == "int64",
-          f"tensor_split expected tensor_indices_or_sections to have dtype of long, but got {NAMES[given._dtype.name]}")
-    check(given.dim() < 2, "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
-                           f"one-dimensional tensor, but got a tensor with {given.dim()} dims")
+          lambda: "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
+                  f"{NAMES[given._dtype.name]}")
+    check(given.dim() < 2,
+          lambda: "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
+                  f"tensor, but got a tensor with {given.dim()} dims")
     values = given.tolist()
     return (tensor_split_indices(self, tuple(values), dim) if given.dim() else tensor_split_sections(self, values, dim))
 
@@ -268,16 +272,17 @@ def split_along(name: str, least: int, axis: int) -> tuple[Row, Row]:
     """``torch.hsplit``, ``vsplit`` or ``dsplit``: into equal sections, or before indices."""
 
     def dim_of(self: Any) -> int:
-        check(self.dim() >= least, f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor "
-                                   f"with {self.dim()} dimensions!")
+        check(self.dim() >= least,
+              lambda: f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
+                      f"{self.dim()} dimensions!")
         return 0 if self.dim() == 1 else axis
 
     def sections_row(self: Any, sections: int) -> tuple[Any, ...]:
         dim = dim_of(self)
         size = self.shape[dim]
         check(sections != 0 and size % sections == 0,
-              f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} is not "
-              f"divisible by the split_size {sections}!")
+              lambda: f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} is "
+                      f"not divisible by the split_size {sections}!")
         return tensor_split_sections(self, sections, dim)
 
     def indices_row(self: Any, indices: Ints) -> tuple[Any, ...]:
@@ -303,7 +308,7 @@ def copy_of(name: str) -> Row:
 
 def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
     """``torch.narrow_copy``: ``narrow``, copied."""
-    check(dim < max(self.dim(), 1), f"narrow_copy(): dim {dim} is out of range for {self.dim()} dimensions")
+    check(dim < max(self.dim(), 1), lambda: f"narrow_copy(): dim {dim} is out of range for {self.dim()} dimensions")
     return clone(narrow(self, dim, start, length), "contiguous_format")
 
 
@@ -324,8 +329,8 @@ def scatter(name: str) -> Row:
         out = clone_preserve_strides(self)
         piece = call(out, *args)
         check(piece.shape == src.shape,
-              f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, "
-              f"slice size = {list(piece.shape)}")
+              lambda: f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice "
+                      f"size = {list(piece.shape)}")
         copy_(piece, src)
         return fresh(out)
 

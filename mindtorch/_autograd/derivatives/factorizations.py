@@ -337,8 +337,8 @@ def check_phase(quantity: Any, function: str, vectors: str) -> None:
         return
     angle = quantity.detach().imag
     check(bool((angle.abs() <= 1e-2).all()),
-          f"{function}: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. "
-          "The specified loss function depends on this quantity, so it is ill-defined.")
+          lambda: f"{function}: The {vectors} in the complex case are specified up to multiplication by e^{{i phi}}. "
+                  "The specified loss function depends on this quantity, so it is ill-defined.")
 
 
 def svd_grad(grads: Any, U: Any, S: Any, Vh: Any, A_shape: Any) -> Any:

@@ -11,24 +11,25 @@ from ..._layout import Ints, Spec, contiguous_strides
 
 def check_matrix(function: str, matrix: Any, name: str = "A") -> None:
     """A matrix or a batch of matrices."""
-    check(matrix.ndim >= 2, f"{function}: The input tensor {name} must have at least 2 dimensions, got shape "
-                            f"{list(matrix.shape)}")
+    check(matrix.ndim >= 2,
+          lambda: f"{function}: The input tensor {name} must have at least 2 dimensions, got shape "
+                  f"{list(matrix.shape)}")
 
 
 def check_square(function: str, matrix: Any, name: str = "A") -> None:
     """A square matrix or a batch of them."""
     check_matrix(function, matrix, name)
     n, m = matrix.shape[-2:]
-    check(n == m, f"{function}: {name} must be batches of square matrices, but they are {n} by {m} matrices")
+    check(n == m, lambda: f"{function}: {name} must be batches of square matrices, but they are {n} by {m} matrices")
 
 
 def check_floating(function: str, matrix: Any, low_precision: bool = True) -> None:
     """Floating point or complex, and not of 16 bits unless they are allowed."""
-    name = NAMES[matrix._dtype.name]
-    check(matrix._dtype.category >= FLOATING, f"{function}: Expected a floating point or complex tensor as "
-                                              f"input. Got {name}")
-    check(low_precision or matrix._dtype.itemsize > 2, f"{function}: Low precision dtypes not supported. Got "
-                                                       f"{name}")
+    dtype = matrix._dtype
+    check(dtype.category >= FLOATING,
+          lambda: f"{function}: Expected a floating point or complex tensor as input. Got {NAMES[dtype.name]}")
+    check(low_precision or dtype.itemsize > 2,
+          lambda: f"{function}: Low precision dtypes not supported. Got {NAMES[dtype.name]}")
 
 
 def check_lapack(kernel: str, dtype: DType) -> None:
@@ -39,9 +40,9 @@ def check_lapack(kernel: str, dtype: DType) -> None:
 
 def check_same_dtype(function: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
     """Two operands of one dtype."""
-    check(a._dtype is b._dtype, f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but "
-                                f"found {names[0]} of type {NAMES[a._dtype.name]} and {names[1]} of type "
-                                f"{NAMES[b._dtype.name]} instead")
+    check(a._dtype is b._dtype,
+          lambda: f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of "
+                  f"type {NAMES[a._dtype.name]} and {names[1]} of type {NAMES[b._dtype.name]} instead")
 
 
 def columns(shape: Ints) -> Ints:

@@ -45,17 +45,16 @@ def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | Non
     offset = self._offset if storage_offset is None else storage_offset
     check(len(size) == len(stride), "mismatch in length of strides and shape")
     check(all(step >= 0 for step in stride),
-          f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
+          lambda: f"as_strided: Negative strides are not supported at the moment, got strides: {list(stride)}")
     check(all(n >= 0 for n in size),
-          f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
-    check(offset >= 0, f"Tensor: invalid storage offset {offset}")
+          lambda: f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    check(offset >= 0, lambda: f"Tensor: invalid storage offset {offset}")
     needed = storage_size(size, stride, offset) * self._dtype.itemsize
     have = self.untyped_storage().nbytes()
-    check(
-        needed <= have,
-        f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-        f"{self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size {have}",
-    )
+    check(needed <= have,
+          lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+                  f"{self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
+                  f"{have}")
     return tuple(size), tuple(stride), offset
 
 
@@ -67,11 +66,9 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
     """
     shape, stride = tuple(self.shape), self._strides()
     extra = len(size) - len(shape)
-    check(
-        extra >= 0,
-        f"expand({type_string(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided ({len(size)}) "
-        f"must be greater or equal to the number of dimensions in the tensor ({len(shape)})",
-    )
+    check(extra >= 0,
+          lambda: f"expand({type_string(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
+                  f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
     new_shape, new_stride = list(size), [0] * len(size)
     for d in range(len(size) - 1, -1, -1):
         wanted = size[d]
@@ -80,16 +77,16 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
         else:
             have, step = 1, new_shape[d + 1] * new_stride[d + 1] if d + 1 < len(size) else 1
         if wanted == -1:
-            check(d >= extra,
-                  f"The expanded size of the tensor (-1) isn't allowed in a leading, non-existing dimension {d}")
+            if d < extra:
+                raise RuntimeError("The expanded size of the tensor (-1) isn't allowed in a leading, non-existing "
+                                   f"dimension {d}")
             new_shape[d] = have
         elif wanted != have:
-            check(
-                have == 1,
-                f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) at non-singleton "
-                f"dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: {list(shape)}",
-            )
-            check(wanted >= 0, f"Storage size calculation overflowed with sizes={list(size)}")
+            if have != 1:
+                raise RuntimeError(f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) "
+                                   f"at non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: "
+                                   f"{list(shape)}")
+            check(wanted >= 0, lambda: f"Storage size calculation overflowed with sizes={list(size)}")
             step = 0
         new_stride[d] = step if shape else 0
     return tuple(new_shape), tuple(new_stride), self._offset
@@ -107,11 +104,10 @@ def permute(self: Tensor, dims: Ints) -> Layout:
         RuntimeError: if the number of dimensions differs, or one appears twice.
     """
     shape, stride = self.shape, self._strides()
-    check(
-        len(dims) == len(shape),
-        "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the desired "
-        f"ordering of dimensions i.e. input.dim() = {len(shape)} is not equal to len(dims) = {len(dims)}",
-    )
+    check(len(dims) == len(shape),
+          lambda: "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
+                  f"desired ordering of dimensions i.e. input.dim() = {len(shape)} is not equal to len(dims) = "
+                  f"{len(dims)}")
     order = [wrap_dim(dim, len(shape)) for dim in dims]
     check(len(set(order)) == len(order), "permute(): duplicate dims are not allowed.")
     return tuple([shape[d] for d in order]), tuple([stride[d] for d in order]), self._offset
@@ -134,7 +130,7 @@ def t(self: Tensor) -> Layout:
         RuntimeError: for more than two dimensions.
     """
     shape = tuple(self.shape)
-    check(len(shape) <= 2, f"t() expects a tensor with <= 2 dimensions, but self is {len(shape)}D")
+    check(len(shape) <= 2, lambda: f"t() expects a tensor with <= 2 dimensions, but self is {len(shape)}D")
     return shape[::-1], self._strides()[::-1], self._offset
 
 
@@ -182,8 +178,8 @@ def view_as_complex(self: Tensor) -> Layout:
     """
     shape, stride = tuple(self.shape), self._strides()
     check(self._dtype.is_floating_point and self._dtype.itemsize >= 4,  # of half would be complex32
-          "view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "
-          f"{NAMES[self._dtype.name]}")
+          lambda: "view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "
+                  f"{NAMES[self._dtype.name]}")
     check(shape, "Input tensor must have one or more dimensions")
     check(shape[-1] == 2, "Tensor must have a last dimension of size 2")
     check(stride[-1] == 1, "Tensor must have a last dimension with stride 1")
@@ -204,16 +200,17 @@ def view_dtype(self: Tensor, dtype: Any) -> Layout:
     if old == new:
         return tuple(shape), tuple(stride), offset
     names = f"to view {NAMES[self._dtype.name]} as {NAMES[dtype.name]} (different element sizes)"
-    check(shape, f"self.dim() cannot be 0 {names}")
-    check(stride[-1] == 1, f"self.stride(-1) must be 1 {names}, but got {stride[-1]}")
+    check(shape, lambda: f"self.dim() cannot be 0 {names}")
+    check(stride[-1] == 1, lambda: f"self.stride(-1) must be 1 {names}, but got {stride[-1]}")
     if old > new:
         ratio = old // new
         return ((*shape[:-1], shape[-1] * ratio), (*(step * ratio for step in stride[:-1]), 1), offset * ratio)
     ratio = new // old
-    check(shape[-1] % ratio == 0, f"self.size(-1) must be divisible by {ratio} {names}, but got {shape[-1]}")
-    check(offset % ratio == 0, f"self.storage_offset() must be divisible by {ratio} {names}, but got {offset}")
+    check(shape[-1] % ratio == 0, lambda: f"self.size(-1) must be divisible by {ratio} {names}, but got {shape[-1]}")
+    check(offset % ratio == 0, lambda: f"self.storage_offset() must be divisible by {ratio} {names}, but got {offset}")
     for d, step in enumerate(stride[:-1]):
-        check(step % ratio == 0, f"self.stride({d}) must be divisible by {ratio} {names}, but got {step}")
+        if step % ratio != 0:
+            raise RuntimeError(f"self.stride({d}) must be divisible by {ratio} {names}, but got {step}")
     return ((*shape[:-1], shape[-1] // ratio), (*(step // ratio for step in stride[:-1]), 1), offset // ratio)
 
 

@@ -18,16 +18,16 @@ def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Int
     """
     storage = getattr(source, "_untyped", source)
     check(storage.device.type == self._device.type,
-          f"Attempted to set the storage of a tensor on device \"{self._device}\" to a storage on different device "
-          f"\"{storage.device}\".  This is no longer allowed; the devices must match.")
+          lambda: f"Attempted to set the storage of a tensor on device \"{self._device}\" to a storage on different "
+                  f"device \"{storage.device}\".  This is no longer allowed; the devices must match.")
     stride = stride or contiguous_strides(size)
-    check(storage_offset >= 0, f"Tensor: invalid storage offset {storage_offset}")
-    check(len(size) == len(stride), f"unequal size length ({len(size)}) and stride length ({len(stride)})")
+    check(storage_offset >= 0, lambda: f"Tensor: invalid storage offset {storage_offset}")
+    check(len(size) == len(stride), lambda: f"unequal size length ({len(size)}) and stride length ({len(stride)})")
     needed = storage_size(size, stride, storage_offset) * self._dtype.itemsize
     check(needed <= storage.nbytes(),
-          f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and itemsize "
-          f"{self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
-          f"{storage.nbytes()}")
+          lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and "
+                  f"itemsize {self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage "
+                  f"of size {storage.nbytes()}")
     self.untyped_storage()
     self._set_layout(storage, size, stride, storage_offset)
     return self
@@ -42,7 +42,7 @@ def set_storage(self: Tensor, source: Any) -> Tensor:
 def set_tensor_offset(self: Tensor, source: Tensor, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
     """This layout in another tensor's storage."""
     check(source._dtype is self._dtype,
-          f"Could not set tensor of type {source._dtype.name} to a tensor of type {self._dtype.name}")
+          lambda: f"Could not set tensor of type {source._dtype.name} to a tensor of type {self._dtype.name}")
     return set_storage_offset(self, source.untyped_storage(), storage_offset, size, stride)
 
 

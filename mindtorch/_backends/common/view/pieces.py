@@ -25,7 +25,8 @@ def select(self: Tensor, dim: int, index: int) -> Layout:
     dim = wrap_dim(dim, len(shape))
     size = shape[dim]
     check(-size <= index < size,
-          f"select(): index {index} out of range for tensor of size {list(shape)} at dimension {dim}", IndexError)
+          lambda: f"select(): index {index} out of range for tensor of size {list(shape)} at dimension "
+                  f"{dim}", IndexError)
     offset = self._offset + index % size * stride[dim]
     return (*shape[:dim], *shape[dim + 1:]), (*stride[:dim], *stride[dim + 1:]), offset
 
@@ -54,7 +55,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Lay
     """
     shape, stride = self.shape, self._strides()
     first, second = wrap_dim(dim1, len(shape)), wrap_dim(dim2, len(shape))
-    check(first != second, f"diagonal dimensions cannot be identical {dim1}, {dim2}")
+    check(first != second, lambda: f"diagonal dimensions cannot be identical {dim1}, {dim2}")
     rows, columns = shape[first], shape[second]
     length = max(0, min(rows, columns - offset) if offset >= 0 else min(rows + offset, columns))
     start = self._offset
@@ -74,9 +75,9 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Layout:
     shape, stride = tuple(self.shape), self._strides()
     dim = wrap_dim(dimension, len(shape))
     have, pace = (shape[dim], stride[dim]) if shape else (1, 1)
-    check(size >= 0, f"size is {size} but must be >= 0")
-    check(size <= have, f"maximum size for tensor at dimension {dim} is {have} but size is {size}")
-    check(step > 0, f"step is {step} but must be > 0")
+    check(size >= 0, lambda: f"size is {size} but must be >= 0")
+    check(size <= have, lambda: f"maximum size for tensor at dimension {dim} is {have} but size is {size}")
+    check(step > 0, lambda: f"step is {step} but must be > 0")
     if not shape:
         return (size,), (1,), self._offset
     windows = (have - size) // step + 1
@@ -89,7 +90,7 @@ def unbind(self: Tensor, dim: int = 0) -> list[Layout]:
     Raises:
         IndexError: for a tensor without dimensions.
     """
-    check(self.dim(), f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+    check(self.dim(), lambda: f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     dim = wrap_dim(dim, self.dim())
     return [select(self, dim, i) for i in range(self.shape[dim])]
 
@@ -102,11 +103,12 @@ def split_with_sizes(self: Tensor, split_sizes: Ints, dim: int = 0) -> list[Layo
     """
     check(self.dim(), "split expects at least a 1-dimensional tensor")
     dim = wrap_dim(dim, self.dim())
-    check(all(n >= 0 for n in split_sizes), "split_with_sizes expects split_sizes have only non-negative entries, but "
-                                            f"got split_sizes={list(split_sizes)}")
+    check(all(n >= 0 for n in split_sizes),
+          lambda: "split_with_sizes expects split_sizes have only non-negative entries, but got "
+                  f"split_sizes={list(split_sizes)}")
     check(sum(split_sizes) == self.shape[dim],
-          f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at dimension "
-          f"{dim}), but got split_sizes={list(split_sizes)}")
+          lambda: f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
+                  f"dimension {dim}), but got split_sizes={list(split_sizes)}")
     pieces, start = [], 0
     for size in split_sizes:
         pieces.append(slice_(self, dim, start, start + size))
@@ -121,11 +123,11 @@ def split(self: Tensor, split_size: int, dim: int = 0) -> list[Layout]:
         RuntimeError: if the size is negative, or 0 where the dimension is not.
     """
     check(self.dim(), "split expects at least a 1-dimensional tensor")
-    check(split_size >= 0, f"split expects split_size be non-negative, but got split_size={split_size}")
+    check(split_size >= 0, lambda: f"split expects split_size be non-negative, but got split_size={split_size}")
     dim = wrap_dim(dim, self.dim())
     have = self.shape[dim]
     check(split_size > 0 or have == 0,
-          f"split_size can only be 0 if dimension size is 0, but got dimension size of {have}")
+          lambda: f"split_size can only be 0 if dimension size is 0, but got dimension size of {have}")
     step = max(split_size, 1)
     return [slice_(self, dim, i, min(i + step, have)) for i in range(0, max(have, 1), step)]
 

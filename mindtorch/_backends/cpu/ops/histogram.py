@@ -19,7 +19,7 @@ def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 
 
 
 def check_finite(name: str, low: Any, high: Any) -> None:
-    check(np.isfinite(low) and np.isfinite(high), f"{name} range of [{low}, {high}] is not finite")
+    check(np.isfinite(low) and np.isfinite(high), lambda: f"{name} range of [{low}, {high}] is not finite")
 
 
 def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndarray:

@@ -54,7 +54,7 @@ def check_softshrink(promoted: DType, self: Any, lambd: Any = 0.5) -> None:
         raise not_implemented_for("softshrink_check", promoted)
     largest = finfo(promoted).max
     check(0 <= lambd <= largest,
-          f"lambda must be in range [0, {largest:g}] for input dtype {promoted}, but found {lambd}")
+          lambda: f"lambda must be in range [0, {largest:g}] for input dtype {promoted}, but found {lambd}")
 
 
 def check_leaky_relu_backward(promoted: DType, grad_output: Any, self: Any, negative_slope: Any,
@@ -68,7 +68,7 @@ def glu(self: Any, dim: int = -1) -> Spec:
     check(self.ndim > 0, "glu does not support scalars because halving size must be even")
     dim = wrap_dim(dim, self.ndim)
     size = self.shape[dim]
-    check(size % 2 == 0, f"Halving dimension must be even, but dimension {dim} is size {size}")
+    check(size % 2 == 0, lambda: f"Halving dimension must be even, but dimension {dim} is size {size}")
     if CLASSES[self._dtype] not in "hf":
         raise not_implemented_for("glu_cpu", self._dtype)
     return Spec((*self.shape[:dim], size // 2, *self.shape[dim + 1:]), self._dtype)

@@ -49,17 +49,19 @@ def check_heaviside(promoted: DType, self: Any, values: Any) -> None:
 
 def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> None:
     check(condition._dtype in (bool_, uint8),
-          f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+          lambda: f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
     check_fits(promoted, self, other)
 
 
 def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
-    check(mask._dtype is bool_, f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
+    check(mask._dtype is bool_,
+          lambda: f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}")
     if value.__class__ in TENSOR_TYPES:
-        check(not value.ndim, "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
-                              f"{value.ndim} dimension(s).")
+        check(not value.ndim,
+              lambda: f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
+                      "dimension(s).")
         check(self._dtype.is_complex or not value._dtype.is_complex,
-              f"value cannot be converted to type {self.dtype} without overflow")
+              lambda: f"value cannot be converted to type {self.dtype} without overflow")
     else:
         check_number(self._dtype, value)
     return Spec(broadcast_shapes(self.shape, mask.shape), self._dtype)
@@ -67,10 +69,8 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
 
 def masked_fill_(self: Any, mask: Any, value: Any) -> None:
     shape = masked_fill(self, mask, value).shape
-    check(
-        shape == self.shape,
-        f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}",
-    )
+    check(shape == self.shape,
+          lambda: f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}")
 
 
 #: It may write to one element several times, and reads the value before.

@@ -18,7 +18,7 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> S
     if dtype.category < FLOATING and not isinstance(step, int):
         check(int(step) != 0, "step must be nonzero", ValueError)
     check(step != 0, "step must be nonzero")
-    check(math.isfinite(start) and math.isfinite(end), f"unsupported range: {start} -> {end}")
+    check(math.isfinite(start) and math.isfinite(end), lambda: f"unsupported range: {start} -> {end}")
     check((end - start) * step >= 0, "upper bound and lower bound inconsistent with step sign")
     if dtype.category < FLOATING:
         start, end, step = int(start), int(end), int(step)
@@ -28,7 +28,7 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> S
 
 
 def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> Spec:
-    check(steps >= 0, f"number of steps must be non-negative, but got {steps}")
+    check(steps >= 0, lambda: f"number of steps must be non-negative, but got {steps}")
     if dtype is None:
         is_complex = any(dtype_of_number(v).is_complex for v in (start, end))
         dtype = get_default_dtype().to_complex() if is_complex else get_default_dtype()
@@ -40,8 +40,8 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType 
 
 
 def eye(n: int, m: int, dtype: DType | None = None) -> Spec:
-    check(n >= 0, f"n must be greater or equal to 0, got {n}")
-    check(m >= 0, f"m must be greater or equal to 0, got {m}")
+    check(n >= 0, lambda: f"n must be greater or equal to 0, got {n}")
+    check(m >= 0, lambda: f"m must be greater or equal to 0, got {m}")
     return Spec((n, m), dtype or get_default_dtype())
 
 

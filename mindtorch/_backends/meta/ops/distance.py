@@ -14,7 +14,7 @@ from .reduction import linalg_vector_norm, reduced_shape
 
 def check_norm(dtype: Any) -> None:
     check(dtype.category >= FLOATING,
-          f"norm(): input dtype should be either floating point or complex. Got {NAMES[dtype.name]} instead.")
+          lambda: f"norm(): input dtype should be either floating point or complex. Got {NAMES[dtype.name]} instead.")
 
 
 def norm(self: Any, p: Any, dim: Any, keepdim: bool = False) -> Spec:
@@ -28,8 +28,9 @@ def dist(self: Any, other: Any, p: Any = 2) -> Spec:
           "Use the `^` or `logical_xor()` operator instead.")
     check_norm(dtype)
     shape = broadcast_shapes(self.shape, other.shape)
-    check(0 not in shape or 0 <= p < inf, f"linalg.vector_norm cannot compute the {p} norm on an empty "
-          "tensor because the operation does not have an identity")
+    check(0 not in shape or 0 <= p < inf,
+          lambda: f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not "
+                  "have an identity")
     return Spec((), dtype.to_real())
 
 
@@ -54,8 +55,8 @@ def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Spec:
     check(not isinstance(p, complex), "renorm: p must be real-valued")
     check(p > 0, "renorm: non-positive-norm not supported")
     check(not isinstance(maxnorm, complex), "renorm: maxnorm must be real-valued")
-    check(maxnorm >= 0, f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
-    check(self.ndim > 1, f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
+    check(maxnorm >= 0, lambda: f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
+    check(self.ndim > 1, lambda: f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
     wrap_dims(dim, self.ndim)
     linalg_vector_norm(self)
     return Spec(tuple(self.shape), self._dtype)

@@ -34,8 +34,8 @@ def _lu(A: Any) -> Specs:
 
 def lu_factor_ex(A: Any, pivot: bool = True, check_errors: bool = False,
                  function: str = "torch.lu_factor") -> Specs:
-    check(A.ndim >= 2, f"{function}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} "
-                       "instead")
+    check(A.ndim >= 2,
+          lambda: f"{function}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
     check_lapack("lu_cpu", A._dtype)
     check(pivot or not A.numel(), "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
     return *_lu(A), Spec(batch_of(A), int32)
@@ -67,19 +67,19 @@ def lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool = Fa
     function = "torch.linalg.lu_solve"
     check_floating(function, LU)
     check_same_dtype("linalg.lu_solve", LU, B, ("LU", "B"))
-    check(pivots._dtype is int32, f"{function}: pivots should be a Tensor of scalar type torch.int32, got "
-                                  f"{pivots.dtype}")
+    check(pivots._dtype is int32,
+          lambda: f"{function}: pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype}")
     check_square(function, LU)
     check_matrix(function, B, "B")
     n = B.shape[-2 if left else -1]
-    check(LU.shape[-1] == n, f"{function}: Incompatible shapes of A and B for the equation "
-                             f"{'AX = B' if left else 'XA = B'} ({LU.shape[-2]}x{LU.shape[-1]} and "
-                             f"{B.shape[-2]}x{B.shape[-1]})")
+    check(LU.shape[-1] == n,
+          lambda: f"{function}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+                  f"({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
     check(pivots.shape[-1:] == (LU.shape[-1],),
-          f"{function}: Number of pivots per batch should be same as the dimension of the matrix")
-    check(pivots.shape[:-1] == LU.shape[:-2], f"{function}: Expected LU.shape[:-1] and pivots.shape to be "
-                                              f"the same, but got pivots with shape {list(pivots.shape)} "
-                                              "instead")
+          lambda: f"{function}: Number of pivots per batch should be same as the dimension of the matrix")
+    check(pivots.shape[:-1] == LU.shape[:-2],
+          lambda: f"{function}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+                  f"{list(pivots.shape)} instead")
     shape = (*broadcast_batches(LU, B), *B.shape[-2:])
     return column_major(shape, B._dtype) if left else Spec(shape, B._dtype)
 
@@ -111,11 +111,12 @@ def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = Fals
     check(left or not vector, "linalg.solve: Vector broadcasting of the left hand side is not supported for "
                               "left=False. In this case linalg.solve is equivalent to B / A.squeeze(-1)")
     shape = (*B.shape, 1) if vector else tuple(B.shape)
-    check(len(shape) >= 2, "linalg.solve: The input tensor B must have at least 2 dimensions, got shape "
-                           f"{list(B.shape)}")
+    check(len(shape) >= 2,
+          lambda: f"linalg.solve: The input tensor B must have at least 2 dimensions, got shape {list(B.shape)}")
     n, size = A.shape[-1], shape[-2 if left else -1]
-    check(n == size, "linalg.solve: Incompatible shapes of A and B for the equation "
-                     f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {shape[-2]}x{shape[-1]})")
+    check(n == size,
+          lambda: f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+                  f"({n}x{n} and {shape[-2]}x{shape[-1]})")
     batch = broadcast_shapes(A.shape[:-2], shape[:-2])
     result: Ints = (*batch, *shape[-2:])
     if vector:
@@ -138,8 +139,9 @@ def solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitrian
     check_matrix("linalg.solve_triangular", B, "B")
     check_same_dtype("linalg.solve_triangular", self, B)
     n, size = self.shape[-1], B.shape[-2 if left else -1]
-    check(n == size, "linalg.solve_triangular: Incompatible shapes of A and B for the equation "
-                     f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {B.shape[-2]}x{B.shape[-1]})")
+    check(n == size,
+          lambda: "linalg.solve_triangular: Incompatible shapes of A and B for the equation "
+                  f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {B.shape[-2]}x{B.shape[-1]})")
     check_lapack("triangular_solve_cpu", self._dtype)
     return column_major((*broadcast_batches(self, B), *B.shape[-2:]), B._dtype)
 
@@ -147,9 +149,9 @@ def solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitrian
 def triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = False,
                      unitriangular: bool = False) -> Specs:
     for name, matrix in (("b", self), ("A", A)):
-        check(matrix.ndim >= 2,
-              f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has "
-              f"{matrix.ndim} dimensions instead")
+        if matrix.ndim < 2:
+            raise RuntimeError(f"torch.triangular_solve: Expected {name} to have at least 2 dimensions, but it has "
+                               f"{matrix.ndim} dimensions instead")
     _check_system("triangular_solve", self, A)
     check_lapack("triangular_solve_cpu", A._dtype)
     batch = broadcast_batches(self, A)
@@ -159,12 +161,13 @@ def triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = Fa
 
 def _check_system(function: str, B: Any, A: Any) -> None:
     n, m = A.shape[-2:]
-    check(n == m, f"{function}: A must be batches of square matrices, but they are {n} by {m} matrices")
-    check(m == B.shape[-2], f"Incompatible matrix sizes for {function}: each A matrix is {m} by {m} but each "
-                            f"b matrix is {B.shape[-2]} by {B.shape[-1]}")
-    check(A._dtype is B._dtype, "Expected b and A to have the same dtype, but found b of type "
-                                f"{NAMES[B._dtype.name]} and A of type {NAMES[A._dtype.name]} instead in "
-                                f"{function}")
+    check(n == m, lambda: f"{function}: A must be batches of square matrices, but they are {n} by {m} matrices")
+    check(m == B.shape[-2],
+          lambda: f"Incompatible matrix sizes for {function}: each A matrix is {m} by {m} but each b matrix is "
+                  f"{B.shape[-2]} by {B.shape[-1]}")
+    check(A._dtype is B._dtype,
+          lambda: f"Expected b and A to have the same dtype, but found b of type {NAMES[B._dtype.name]} and A of type "
+                  f"{NAMES[A._dtype.name]} instead in {function}")
 
 
 def cholesky_ex(self: Any, upper: bool = False, check_errors: bool = False) -> Specs:
@@ -184,8 +187,9 @@ def cholesky(self: Any, upper: bool = False) -> Spec:
 
 def cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Spec:
     for name, matrix in (("b", self), ("u", input2)):
-        check(matrix.ndim >= 2, f"cholesky_solve: {name} should have at least 2 dimensions, but has "
-                                f"{matrix.ndim} dimensions instead")
+        if matrix.ndim < 2:
+            raise RuntimeError(f"cholesky_solve: {name} should have at least 2 dimensions, but has {matrix.ndim} "
+                               "dimensions instead")
     _check_system("cholesky_solve", self, input2)
     check_lapack("cholesky_solve_cpu", self._dtype)
     return column_major((*broadcast_batches(self, input2), *self.shape[-2:]), self._dtype)
@@ -210,15 +214,16 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:
     check_square(function, LD)
     check_floating(function, LD)
     check_matrix(function, B, "B")
-    check(LD.shape[-1] == B.shape[-2], f"{function}: Incompatible matrix sizes: each A matrix is "
-                                       f"{LD.shape[-1]} by {LD.shape[-1]} but each b matrix is {B.shape[-2]} "
-                                       f"by {B.shape[-1]}")
-    check(pivots.shape == LD.shape[:-1], f"{function}: Expected LD.shape[:-1] and pivots.shape to be the "
-                                         f"same, but got pivots with shape {list(pivots.shape)} instead")
-    check(pivots._dtype.category == INTEGER, f"{function}: Expected pivots to be integers. Got "
-                                             f"{NAMES[pivots._dtype.name]}")
-    check(LD._dtype is B._dtype, f"{function}: LD and B are expected to have the same dtype, but got "
-                                 f"{LD.dtype} and {B.dtype}")
+    check(LD.shape[-1] == B.shape[-2],
+          lambda: f"{function}: Incompatible matrix sizes: each A matrix is {LD.shape[-1]} by {LD.shape[-1]} but each "
+                  f"b matrix is {B.shape[-2]} by {B.shape[-1]}")
+    check(pivots.shape == LD.shape[:-1],
+          lambda: f"{function}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
+                  f"{list(pivots.shape)} instead")
+    check(pivots._dtype.category == INTEGER,
+          lambda: f"{function}: Expected pivots to be integers. Got {NAMES[pivots._dtype.name]}")
+    check(LD._dtype is B._dtype,
+          lambda: f"{function}: LD and B are expected to have the same dtype, but got {LD.dtype} and {B.dtype}")
     return column_major((*broadcast_batches(LD, B), *B.shape[-2:]), B._dtype)
 
 
@@ -229,8 +234,7 @@ def linalg_qr(A: Any, mode: str = "reduced") -> Specs:
     check_matrix("linalg.qr", A)
     check_floating("linalg.qr", A)
     check(mode in ("reduced", "complete", "r"),
-          f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or "
-          "'complete'")
+          lambda: f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
     check_lapack("geqrf_cpu", A._dtype)
     (n, m), batch, dtype = A.shape[-2:], batch_of(A), A._dtype
     k = n if mode == "complete" else min(n, m)
@@ -259,33 +263,33 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: boo
     check(other.ndim >= 2, "torch.ormqr: other must have at least 2 dimensions.")
     size = other.shape[-2 if left else -1]
     check(size >= tau.shape[-1] and size == self.shape[-2],
-          f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2] and not less "
-          f"than tau.shape[-1], got other {list(other.shape)}, input {list(self.shape)}, tau "
-          f"{list(tau.shape)}")
+          lambda: f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2] and not less than "
+                  f"tau.shape[-1], got other {list(other.shape)}, input {list(self.shape)}, tau {list(tau.shape)}")
     check(tau.shape[-1] <= self.shape[-1], "torch.ormqr: tau.shape[-1] must be less than or equal to "
                                            "input.shape[-1]")
     check(other.ndim == self.ndim and batch_of(other) == batch_of(self),
-          "torch.ormqr: batch dimensions of other.shape to be equal to input.shape[:-2], but got "
-          f"{list(other.shape)}")
-    check(other._dtype is self._dtype, "torch.ormqr: Expected input and other to have the same dtype, but "
-                                       f"input has dtype {NAMES[self._dtype.name]} and other has dtype "
-                                       f"{NAMES[other._dtype.name]}")
+          lambda: "torch.ormqr: batch dimensions of other.shape to be equal to input.shape[:-2], but got "
+                  f"{list(other.shape)}")
+    check(other._dtype is self._dtype,
+          lambda: "torch.ormqr: Expected input and other to have the same dtype, but input has dtype "
+                  f"{NAMES[self._dtype.name]} and other has dtype {NAMES[other._dtype.name]}")
     check_lapack("ormqr_cpu", self._dtype)
     return column_major(other.shape, other._dtype)
 
 
 def _check_reflectors(function: str, matrix: Any, tau: Any) -> None:
-    check(matrix.ndim >= 2, f"{function}: input must have at least 2 dimensions.")
+    check(matrix.ndim >= 2, lambda: f"{function}: input must have at least 2 dimensions.")
     check(matrix.shape[-1] >= tau.shape[-1] if tau.ndim else True,
-          f"{function}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    check(matrix.ndim - tau.ndim == 1, f"{function}: Expected tau to have one dimension less than input, but "
-                                       f"got tau.ndim equal to {tau.ndim} and input.ndim is equal to "
-                                       f"{matrix.ndim}")
+          lambda: f"{function}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
+    check(matrix.ndim - tau.ndim == 1,
+          lambda: f"{function}: Expected tau to have one dimension less than input, but got tau.ndim equal to "
+                  f"{tau.ndim} and input.ndim is equal to {matrix.ndim}")
     check(batch_of(matrix) == tuple(tau.shape[:-1]),
-          f"{function}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
-          f"{list(tau.shape[:-1])}")
-    check(tau._dtype is matrix._dtype, f"{function}: tau dtype {NAMES[tau._dtype.name]} does not match input "
-                                       f"dtype {NAMES[matrix._dtype.name]}")
+          lambda: f"{function}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
+                  f"{list(tau.shape[:-1])}")
+    check(tau._dtype is matrix._dtype,
+          lambda: f"{function}: tau dtype {NAMES[tau._dtype.name]} does not match input dtype "
+                  f"{NAMES[matrix._dtype.name]}")
 
 
 # -- singular values and eigenvalues -------------------------------------------------------------------------
@@ -309,14 +313,14 @@ def linalg_svd(A: Any, full_matrices: bool = False, compute_uv: bool = True,
 
 def linalg_eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> Specs:
     check_square("linalg.eigh", A)
-    check(UPLO.upper() in ("L", "U"), f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
+    check(UPLO.upper() in ("L", "U"), lambda: f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
     check_lapack("linalg_eigh_cpu", A._dtype)
     vectors = column_major(A.shape, A._dtype) if compute_v else Spec((0,), A._dtype)
     return Spec(tuple(A.shape[:-1]), A._dtype.to_real()), vectors
 
 
 def complex_of(dtype: DType) -> DType:
-    check(dtype.category > INTEGER, f"Unknown Complex ScalarType for {NAMES[dtype.name]}")
+    check(dtype.category > INTEGER, lambda: f"Unknown Complex ScalarType for {NAMES[dtype.name]}")
     return dtype if dtype.category == COMPLEX else dtype.to_complex()
 
 
@@ -334,21 +338,21 @@ def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = No
     check(self.ndim >= 2, "torch.linalg.lstsq: input must have at least 2 dimensions.")
     check(b.ndim >= 1, "torch.linalg.lstsq: other must have at least 1 dimension.")
     check(0 <= self.ndim - b.ndim <= 1,
-          "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - "
-          f"other.dim()) <= 1, got {self.ndim} and {b.ndim}")
+          lambda: "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - "
+                  f"other.dim()) <= 1, got {self.ndim} and {b.ndim}")
     check(driver in (None, "gels", "gelsy", "gelsd", "gelss"),
-          "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got "
-          f"'{driver}'")
+          lambda: "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got "
+                  f"'{driver}'")
     vector = self.ndim - b.ndim == 1 and b.shape == self.shape[:-1]
     right = (*b.shape, 1) if vector else tuple(b.shape)
     rows = right[-2] if len(right) > 1 else right[-1]
-    check(rows == self.shape[-2], "torch.linalg.lstsq: input.size(-2) should match "
-                                  f"other.size({-1 if vector else -2})")
-    check(self._dtype is b._dtype, "torch.linalg.lstsq: Expected input and other to have the same dtype, but "
-                                   f"got input's dtype {NAMES[self._dtype.name]} and other's dtype "
-                                   f"{NAMES[b._dtype.name]}")
+    check(rows == self.shape[-2],
+          lambda: f"torch.linalg.lstsq: input.size(-2) should match other.size({-1 if vector else -2})")
+    check(self._dtype is b._dtype,
+          lambda: "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
+                  f"{NAMES[self._dtype.name]} and other's dtype {NAMES[b._dtype.name]}")
     check(self._dtype.category > INTEGER and self._dtype.itemsize > 2,
-          f"This function doesn't handle types other than float and double, got {NAMES[self._dtype.name]}")
+          lambda: f"This function doesn't handle types other than float and double, got {NAMES[self._dtype.name]}")
     (n, m), dtype, real = self.shape[-2:], self._dtype, self._dtype.to_real()
     batch = broadcast_shapes(self.shape[:-2], right[:-2])
     shape, stride = (*batch, m, right[-1]), columns((*batch, max(n, m), right[-1]))

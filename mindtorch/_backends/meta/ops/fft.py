@@ -38,23 +38,23 @@ def _resized(self: Any, dim: int, size: int) -> Ints:
 
 
 def fft_r2c(self: Any, dim: Ints, normalization: int, onesided: bool) -> Spec:
-    check(self._dtype.category == FLOATING, "_fft_r2c: expected a real floating point tensor, got "
-                                            f"{NAMES[self._dtype.name]}")
+    check(self._dtype.category == FLOATING,
+          lambda: f"_fft_r2c: expected a real floating point tensor, got {NAMES[self._dtype.name]}")
     size = self.shape[dim[-1]]
     shape = _resized(self, dim[-1], size // 2 + 1 if onesided else size)
     return strided(shape, self._dtype.to_complex(), transformed(self._strides(), shape, dim, True))
 
 
 def fft_c2c(self: Any, dim: Ints, normalization: int, forward: bool) -> Spec:
-    check(self._dtype.category == COMPLEX, "_fft_c2c: expected a complex tensor, got "
-                                           f"{NAMES[self._dtype.name]}")
+    check(self._dtype.category == COMPLEX,
+          lambda: f"_fft_c2c: expected a complex tensor, got {NAMES[self._dtype.name]}")
     shape = tuple(self.shape)
     return strided(shape, self._dtype, transformed(self._strides(), shape, dim) if dim else self._strides())
 
 
 def fft_c2r(self: Any, dim: Ints, normalization: int, last_dim_size: int) -> Spec:
-    check(self._dtype.category == COMPLEX, "_fft_c2r: expected a complex tensor, got "
-                                           f"{NAMES[self._dtype.name]}")
+    check(self._dtype.category == COMPLEX,
+          lambda: f"_fft_c2r: expected a complex tensor, got {NAMES[self._dtype.name]}")
     stride = self._strides()
     if len(dim) > 1:  # all but the last are transformed first
         stride = transformed(stride, tuple(self.shape), dim[:-1])

@@ -41,13 +41,13 @@ def entries_of(self: Any, indices: Any) -> list[Any]:
                           stacklevel=2)
         first = len(entries)
         for d, size in enumerate(index.shape):
-            check(first + d < self.dim() and self.shape[first + d] == size,
-                  f"The shape of the mask {list(index.shape)} at index {d} does not match the shape of the indexed "
-                  f"tensor {list(self.shape)} at index {first + d}", IndexError)
+            if first + d >= self.dim() or self.shape[first + d] != size:
+                raise IndexError(f"The shape of the mask {list(index.shape)} at index {d} does not match the shape of "
+                                 f"the indexed tensor {list(self.shape)} at index {first + d}")
         count = int((index._host("index") != 0).sum())
         entries.extend([((count,), (max(index.dim(), 1),))] * index.dim())
     check(len(entries) <= self.dim(),
-          f"too many indices for tensor of dimension {self.dim()} (got {len(entries)})", IndexError)
+          lambda: f"too many indices for tensor of dimension {self.dim()} (got {len(entries)})", IndexError)
     return entries
 
 
@@ -71,7 +71,8 @@ def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
     entries += [None] * (len(shape) - len(entries))
     at = [d for d, entry in enumerate(entries) if entry is not None]
     for d in at:
-        check(shape[d] or 0 in found, f"index is out of bounds for dimension with size {shape[d]}", IndexError)
+        if not shape[d] and 0 not in found:
+            raise IndexError(f"index is out of bounds for dimension with size {shape[d]}")
     before = at[0] if at and at[-1] - at[0] == len(at) - 1 else 0
     rest = [d for d in range(len(shape)) if d not in at]
     front, back = rest[:before], rest[before:]
@@ -111,11 +112,11 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     given = tuple(values.shape)
     fits = all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False))
     check(fits and len(given) <= len(shape),
-          f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result of shape "
-          f"{list(shape)}")
+          lambda: f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result of "
+                  f"shape {list(shape)}")
     check(self._dtype is values._dtype,
-          f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the "
-          f"destination and {NAMES[values._dtype.name]} for the source.")
+          lambda: f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the "
+                  f"destination and {NAMES[values._dtype.name]} for the source.")
 
 
 # -- one dimension by a vector of indices ------------------------------------------------------------------------------
@@ -123,7 +124,7 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
 def index_select(self: Any, dim: int, index: Any) -> Spec:
     check(index.dim() <= 1, "index_select(): Index is supposed to be a vector", IndexError)
     check(self.dim() or index.numel() == 1,
-          f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
+          lambda: f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
     dim = wrap_dim(dim, self.dim())
     check(index._dtype in (int32, int64), "index_select(): Expected dtype int32 or int64 for index")
     shape = tuple(self.shape)
@@ -135,23 +136,27 @@ def index_add_like(name: str) -> Check:
 
     def row(self: Any, dim: int, index: Any, source: Any, *rest: Any) -> None:
         dim = wrap_dim(dim, self.dim())
-        check(index.dim() <= 1, f"{name}(): Index is supposed to be a vector, but got dim: {index.dim()} with type: "
-                                f"{NAMES[index._dtype.name]} and size: {list(index.shape)}", IndexError)
+        check(index.dim() <= 1,
+              lambda: f"{name}(): Index is supposed to be a vector, but got dim: {index.dim()} with type: "
+                      f"{NAMES[index._dtype.name]} and size: {list(index.shape)}", IndexError)
         check(index._dtype in (int32, int64),
-              f"{name}(): Expected dtype int32/int64 for index but got: {NAMES[index._dtype.name]}")
-        check(self._dtype is source._dtype, f"{name}(): self ({NAMES[self._dtype.name]}) and source "
-                                            f"({NAMES[source._dtype.name]}) must have the same scalar type")
-        check(dim == 0 or dim < source.dim(), f"{name}(): Indexing dim {dim} is out of bounds of the source tensor "
-                                              f"with dim {source.dim()}")
-        check(source.dim() or not self.dim(), f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+              lambda: f"{name}(): Expected dtype int32/int64 for index but got: {NAMES[index._dtype.name]}")
+        check(self._dtype is source._dtype,
+              lambda: f"{name}(): self ({NAMES[self._dtype.name]}) and source ({NAMES[source._dtype.name]}) must have "
+                      "the same scalar type")
+        check(dim == 0 or dim < source.dim(),
+              lambda: f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {source.dim()}")
+        check(source.dim() or not self.dim(),
+              lambda: f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
         count = source.shape[dim] if source.dim() else 1
-        check(index.numel() == count, f"{name}(): Number of indices ({index.numel()}) should be equal to "
-                                      f"source.size(dim): ({count}), for dim: {dim}")
+        check(index.numel() == count,
+              lambda: f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), "
+                      f"for dim: {dim}")
         if self.dim() and source.dim():
             ours, given = list(self.shape), list(source.shape)
             check(ours[:dim] + ours[dim + 1:] == given[:dim] + given[dim + 1:],
-                  "source tensor shape must match self tensor shape, excluding the specified dimension. "
-                  f"Got self.shape = {ours} source.shape = {given}")
+                  lambda: "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
+                          f"self.shape = {ours} source.shape = {given}")
 
     return row
 
@@ -161,27 +166,32 @@ index_add_ = index_add_like("index_add_")
 
 def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, include_self: bool = True) -> None:
     check(reduce in ("prod", "mean", "amax", "amin"),
-          f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
+          lambda: f"index_reduce(): Expected reduce to be one of prod, mean, amax or amin but got {reduce}.")
     index_add_like("index_reduce_")(self, dim, index, source)
 
 
 def index_copy_(self: Any, dim: int, index: Any, source: Any) -> None:
     dim = wrap_dim(dim, self.dim())
-    check(index.dim() < 2, f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})", IndexError)
+    check(index.dim() < 2, lambda: f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})", IndexError)
     check(source.dim() or index.numel() == 1,
-          f"index_copy_(): When source is scalar, index should have one element (got {index.numel()})", IndexError)
+          lambda: "index_copy_(): When source is scalar, index should have one element (got "
+                  f"{index.numel()})", IndexError)
     check(source.dim() == self.dim() or not source.dim() or not self.dim(),
-          "index_copy_(): When source and destination are not scalars, their dimensionality must match. Source "
-          f"dimensionality ({source.dim()}), destination dimensionality ({self.dim()})", IndexError)
-    check(index._dtype is int64, f"index_copy_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
-    check(self._dtype is source._dtype, "index_copy_(): self and source expected to have the same dtype, but got "
-                                        f"(self) {NAMES[self._dtype.name]} and (source) {NAMES[source._dtype.name]}")
+          lambda: "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
+                  f"Source dimensionality ({source.dim()}), destination dimensionality ({self.dim()})", IndexError)
+    check(index._dtype is int64,
+          lambda: f"index_copy_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
+    check(self._dtype is source._dtype,
+          lambda: "index_copy_(): self and source expected to have the same dtype, but got (self) "
+                  f"{NAMES[self._dtype.name]} and (source) {NAMES[source._dtype.name]}")
     ours, given = ([n for d, n in enumerate(t.shape) if d != dim] for t in (self, source))
-    check(ours == given, "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice "
-                         f"shape: {ours} at dimension {dim} and source slice shape: {given} at dimension 0.")
+    check(ours == given,
+          lambda: "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
+                  f"{ours} at dimension {dim} and source slice shape: {given} at dimension 0.")
     count = source.shape[dim] if source.dim() else 1
-    check(index.numel() == count, f"index_copy_(): Number of indices ({index.numel()}) should be equal to "
-                                  f"source.size(dim) ({count})", IndexError)
+    check(index.numel() == count,
+          lambda: f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) "
+                  f"({count})", IndexError)
 
 
 def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
@@ -195,7 +205,8 @@ def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
 
 def index_fill_tensor_(self: Any, dim: int, index: Any, value: Any) -> None:
     check(not value.dim(),
-          f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} dimension(s).")
+          lambda: f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} "
+                  "dimension(s).")
     check(self._dtype.is_complex or not value._dtype.is_complex,
           "index_fill_(): Converting complex Scalar to non-complex type is not supported")
     index_fill_scalar_(self, dim, index, 0)
@@ -215,8 +226,8 @@ def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Spec:
         have, wanted = sizes(self), sizes(index)
         check(len(have) == len(wanted), "Index tensor must have the same number of dimensions as input tensor")
         check(all(n <= m for d, (n, m) in enumerate(zip(wanted, have, strict=True)) if d != dim),
-              f"Size does not match at dimension {dim} expected index {list(index.shape)} to be no larger than self "
-              f"{list(self.shape)} apart from dimension {dim}")
+              lambda: f"Size does not match at dimension {dim} expected index {list(index.shape)} to be no larger than "
+                      f"self {list(self.shape)} apart from dimension {dim}")
     return Spec(tuple(index.shape), self._dtype)
 
 
@@ -230,15 +241,18 @@ def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
     have, wanted = sizes(self), sizes(index)
     check(len(have) == len(wanted), "Index tensor must have the same number of dimensions as self tensor")
     fits = all(n <= m for d, (n, m) in enumerate(zip(wanted, have, strict=True)) if d != dim)
-    text = (f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} "
-            f"apart from dimension {dim}")
+
+    def too_large() -> str:
+        return (f"Expected index {list(index.shape)} to be no larger than self {list(self.shape)} "
+                f"apart from dimension {dim}")
+
     if src is None:
-        return check(fits, text)
+        return check(fits, too_large)
     given = sizes(src)
     wrap_dim(len(wanted) - 1, len(given))
     check(len(given) == len(wanted), "Index tensor must have the same number of dimensions as src tensor")
     check(fits and all(n <= m for n, m in zip(wanted, given, strict=True)),
-          f"{text} and to be no larger size than src {list(src.shape)}")
+          lambda: f"{too_large()} and to be no larger size than src {list(src.shape)}")
 
 
 def scatter_value_(self: Any, dim: int, index: Any, value: Any) -> None:
@@ -266,7 +280,7 @@ def scatter_value_reduce_(self: Any, dim: int, index: Any, value: Any, reduce: s
 
 def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> None:
     check(reduce in ("sum", "prod", "mean", "amax", "amin"),
-          f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
+          lambda: f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     check_scatter(self, dim, index, src)
     if index.numel() and (reduce == "mean" and self._dtype is bool_ or reduce[0] == "a" and self._dtype.is_complex):
         raise not_implemented_for(f"scatter_gather_tensor_cpu_reduce_{reduce}", self._dtype)
@@ -275,19 +289,21 @@ def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
 # -- flat positions and masks ------------------------------------------------------------------------------------------
 
 def take(self: Any, index: Any) -> Spec:
-    check(index._dtype is int64, f"take(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
+    check(index._dtype is int64,
+          lambda: f"take(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
     check(self.numel() or not index.numel(), "take(): tried to take from an empty tensor", IndexError)
     return Spec(tuple(index.shape), self._dtype)
 
 
 def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> None:
-    check(index._dtype is int64, f"put_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
+    check(index._dtype is int64,
+          lambda: f"put_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
     check(self._dtype is source._dtype,
-          f"put_(): self and source expected to have the same dtype, but got self.dtype = {NAMES[self._dtype.name]} "
-          f"and source.dtype = {NAMES[source._dtype.name]}")
+          lambda: "put_(): self and source expected to have the same dtype, but got self.dtype = "
+                  f"{NAMES[self._dtype.name]} and source.dtype = {NAMES[source._dtype.name]}")
     check(source.numel() == index.numel(),
-          "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-          f"{source.numel()}, index.numel() = {index.numel()}", IndexError)
+          lambda: "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
+                  f"{source.numel()}, index.numel() = {index.numel()}", IndexError)
     check(self.numel() or not index.numel(), "put_(): Tried to put elements into an empty tensor", IndexError)
 
 
@@ -298,20 +314,23 @@ def masked_select(self: Any, mask: Any) -> Spec:
 
 
 def masked_scatter_(self: Any, mask: Any, source: Any) -> None:
-    check(self._dtype is source._dtype, "masked_scatter: expected self and source to have same dtypes but got"
-                                        f"{NAMES[self._dtype.name]} and {NAMES[source._dtype.name]}")
+    check(self._dtype is source._dtype,
+          lambda: f"masked_scatter: expected self and source to have same dtypes but got{NAMES[self._dtype.name]} and "
+                  f"{NAMES[source._dtype.name]}")
     if mask.shape != self.shape:
         mask.expand(self.shape)
     check(mask._dtype is bool_,
-          f"masked_scatter_ only supports boolean masks, but got mask with dtype {NAMES[mask._dtype.name]}")
+          lambda: f"masked_scatter_ only supports boolean masks, but got mask with dtype {NAMES[mask._dtype.name]}")
 
 
 def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> None:
-    check(self.dim() == 2, f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for argument #1 "
-                           "'self' (while checking arguments for embedding_renorm_)")
+    check(self.dim() == 2,
+          lambda: f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for argument #1 'self' "
+                  "(while checking arguments for embedding_renorm_)")
     check(indices._dtype in (int32, int64),
-          "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; but got "
-          f"torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding_renorm_)")
+          lambda: "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; "
+                  f"but got torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for "
+                  "embedding_renorm_)")
 
 
 def fill_scalar_(self: Any, value: Any) -> None:
@@ -320,7 +339,7 @@ def fill_scalar_(self: Any, value: Any) -> None:
 
 def fill_tensor_(self: Any, value: Any) -> None:
     check(not value.dim(),
-          f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
+          lambda: f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
 
 
 def zero_(self: Any) -> None:

@@ -17,7 +17,7 @@ def _refuse_bool(kernel: str, matrix: Any) -> None:
 
 def _check_numbers(dtype: Any, beta: Any, alpha: Any) -> None:
     check(dtype.is_complex or not (isinstance(beta, complex) or isinstance(alpha, complex)),
-          f"value cannot be converted to type {dtype.name} without overflow: beta={beta}, alpha={alpha}")
+          lambda: f"value cannot be converted to type {dtype.name} without overflow: beta={beta}, alpha={alpha}")
 
 
 def _check_expands(tensor: Any, shape: tuple[int, ...]) -> None:
@@ -30,74 +30,80 @@ def mm(self: Any, mat2: Any) -> Spec:
     check(self.ndim == 2, "self must be a matrix")
     check(mat2.ndim == 2, "mat2 must be a matrix")
     (n, k), (k2, m) = self.shape, mat2.shape
-    check(k == k2, f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
-    check(self._dtype is mat2._dtype, f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != "
-                                      f"{mat2.dtype}")
+    check(k == k2, lambda: f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
+    check(self._dtype is mat2._dtype,
+          lambda: f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != {mat2.dtype}")
     _refuse_bool("addmm_impl_cpu_", self)
     return Spec((n, m), self._dtype)
 
 
 def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
-    check(self.ndim == 3, f"batch1 must be a 3D tensor, got {self.ndim}D")
-    check(mat2.ndim == 3, f"batch2 must be a 3D tensor, got {mat2.ndim}D")
+    check(self.ndim == 3, lambda: f"batch1 must be a 3D tensor, got {self.ndim}D")
+    check(mat2.ndim == 3, lambda: f"batch2 must be a 3D tensor, got {mat2.ndim}D")
     b, n, k = self.shape
     check(mat2.shape[:2] == (b, k),
-          f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: "
-          f"{list(mat2.shape[:2])}.")
+          lambda: f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: "
+                  f"{list(mat2.shape[:2])}.")
     _refuse_bool(kernel, self)
     check(self._dtype is mat2._dtype or not self.numel() or not mat2.numel(),
-          f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[mat2._dtype.name]}")
+          lambda: f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[mat2._dtype.name]}")
     return Spec((b, n, mat2.shape[2]), self._dtype)
 
 
 def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
-    check(mat1.ndim == 2, f"mat1 must be a matrix, got {mat1.ndim}-D tensor")
-    check(mat2.ndim == 2, f"mat2 must be a matrix, got {mat2.ndim}-D tensor")
+    check(mat1.ndim == 2, lambda: f"mat1 must be a matrix, got {mat1.ndim}-D tensor")
+    check(mat2.ndim == 2, lambda: f"mat2 must be a matrix, got {mat2.ndim}-D tensor")
     (n, k), (k2, m) = mat1.shape, mat2.shape
-    check(k == k2, f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
+    check(k == k2, lambda: f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
     for name, other in (("self", self), ("mat1", mat1)):
-        check(other._dtype is mat2._dtype, f"{name} and mat2 must have the same dtype, but got "
-                                           f"{NAMES[other._dtype.name]} and {NAMES[mat2._dtype.name]}")
+        if other._dtype is not mat2._dtype:
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} and "
+                               f"{NAMES[mat2._dtype.name]}")
     _check_numbers(mat1._dtype, beta, alpha)
     _check_expands(self, (n, m))
     _refuse_bool("addmm_impl_cpu_", mat1)
     return Spec((n, m), mat1._dtype)
 
 
+def _check_dtypes(*tensors: Any) -> None:
+    dtypes = [tensor._dtype for tensor in tensors]
+    check(len({*dtypes}) == 1,
+          lambda: "addmv input tensors must have the same dtype, but got "
+                  "{}, {}, and {}".format(*(NAMES[dtype.name] for dtype in dtypes)))
+
+
 def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
     check(mat.ndim == 2 and vec.ndim == 1 and self.ndim <= 1,
-          f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
+          lambda: f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
     (n, k), (size,) = mat.shape, self.shape or (1,)
-    check(k == vec.shape[0] and size in (n, 1), f"size mismatch, got input ({size}), mat ({n}x{k}), vec "
-                                                f"({vec.shape[0]})")
-    dtypes = [NAMES[t._dtype.name] for t in (self, mat, vec)]
-    check(len({*dtypes}) == 1, "addmv input tensors must have the same dtype, but got {}, {}, and "
-                               "{}".format(*dtypes))
+    check(k == vec.shape[0] and size in (n, 1),
+          lambda: f"size mismatch, got input ({size}), mat ({n}x{k}), vec ({vec.shape[0]})")
+    _check_dtypes(self, mat, vec)
     _check_numbers(mat._dtype, beta, alpha)
     _refuse_bool("addmv_impl_cpu", mat)
     return Spec((n,), mat._dtype)
 
 
 def mv(self: Any, vec: Any) -> Spec:
-    check(self.ndim == 2 and vec.ndim == 1, f"vector + matrix @ vector expected, got 1, {self.ndim}, "
-                                            f"{vec.ndim}")
+    check(self.ndim == 2 and vec.ndim == 1,
+          lambda: f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     (n, k), (k2,) = self.shape, vec.shape
-    check(k == k2, f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({k2})")
-    dtypes = [NAMES[t._dtype.name] for t in (vec, self, vec)]
-    check(self._dtype is vec._dtype, "addmv input tensors must have the same dtype, but got {}, {}, and "
-                                     "{}".format(*dtypes))
+    check(k == k2, lambda: f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({k2})")
+    _check_dtypes(vec, self, vec)
     _refuse_bool("addmv_impl_cpu", self)
     return Spec((n,), self._dtype)
 
 
 def dot(self: Any, tensor: Any) -> Spec:
-    check(self.ndim == 1 and tensor.ndim == 1, f"1D tensors expected, but got {self.ndim}D and "
-                                               f"{tensor.ndim}D tensors")
-    check(self._dtype is tensor._dtype, "dot : expected both vectors to have same dtype, but found "
-                                        f"{NAMES[self._dtype.name]} and {NAMES[tensor._dtype.name]}")
+    check(self.ndim == 1 and tensor.ndim == 1,
+          lambda: f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
+    check(self._dtype is tensor._dtype,
+          lambda: f"dot : expected both vectors to have same dtype, but found {NAMES[self._dtype.name]} and "
+                  f"{NAMES[tensor._dtype.name]}")
     n, m = self.shape[0], tensor.shape[0]
-    check(n == m, f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
-                  f"elements, but got {n} and {m} elements respectively")
+    check(n == m,
+          lambda: f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, "
+                  f"but got {n} and {m} elements respectively")
     if self._dtype is bool_:
         raise not_implemented_for("dot", bool_)
     return Spec((), self._dtype)
@@ -105,12 +111,13 @@ def dot(self: Any, tensor: Any) -> Spec:
 
 def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
     for name, vector in (("vec1", vec1), ("vec2", vec2)):
-        check(vector.ndim == 1, f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
+        if vector.ndim != 1:
+            raise RuntimeError(f"addr: Expected 1-D argument {name}, but got {vector.ndim}-D")
     dtype, shape = result_type((self, vec1, vec2)), (vec1.shape[0], vec2.shape[0])
     _check_expands(self, shape)
     for name, number in (("beta", beta), ("alpha", alpha)):
-        check(dtype.category > INTEGER or isinstance(number, int),
-              f"For integral input tensors, argument {name} must not be a floating point number.")
+        if dtype.category <= INTEGER and not isinstance(number, int):
+            raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     layouts = [(tuple(self.shape), self._strides()), ((shape[0], 1), (*vec1._strides(), 1)),
                (shape[1:], vec2._strides())]
     return Spec(shape, dtype, iterator_strides(shape, layouts))
@@ -118,13 +125,15 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Spec
 
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
     for name, batch in (("batch1", batch1), ("batch2", batch2)):
-        check(batch.ndim == 3, f"{name} must be a 3D tensor, got {batch.ndim}D")
+        if batch.ndim != 3:
+            raise RuntimeError(f"{name} must be a 3D tensor, got {batch.ndim}D")
     (b, n, k), (b2, k2, m) = batch1.shape, batch2.shape
-    check(b == b2, f"batch1 and batch2 must have same number of batches, got {b} and {b2}")
-    check(k == k2, f"Incompatible matrix sizes for bmm ({n}x{k} and {k2}x{m})")
+    check(b == b2, lambda: f"batch1 and batch2 must have same number of batches, got {b} and {b2}")
+    check(k == k2, lambda: f"Incompatible matrix sizes for bmm ({n}x{k} and {k2}x{m})")
     for name, other in (("self", self), ("mat1", batch1)):
-        check(other._dtype is batch2._dtype, f"{name} and mat2 must have the same dtype, but got "
-                                             f"{NAMES[other._dtype.name]} and {NAMES[batch2._dtype.name]}")
+        if other._dtype is not batch2._dtype:
+            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} and "
+                               f"{NAMES[batch2._dtype.name]}")
     _check_numbers(batch1._dtype, beta, alpha)
     _check_expands(self, (n, m))
     _refuse_bool("addmm_impl_cpu_", batch1)
@@ -134,8 +143,8 @@ def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -
 def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
     spec = bmm(batch1, batch2, "baddbmm")
     check(self._dtype is spec.dtype,
-          f"Input dtypes must be the same, got: input {self.dtype}, batch1: {batch1.dtype}, batch2: "
-          f"{batch2.dtype}")
+          lambda: f"Input dtypes must be the same, got: input {self.dtype}, batch1: {batch1.dtype}, batch2: "
+                  f"{batch2.dtype}")
     _check_numbers(spec.dtype, beta, alpha)
     _check_expands(self, spec.shape)  # type: ignore[arg-type]
     return spec
@@ -145,10 +154,10 @@ def linalg_cross(self: Any, other: Any, dim: int = -1) -> Spec:
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
     dim = wrap_dim(dim, self.ndim)
     lengths = [t.shape[dim] if t.ndim else 1 for t in (self, other)]
-    check(lengths == [3, 3], f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and "
-                             f"{lengths[1]}")
-    check(self._dtype is other._dtype, f"expected scalar type {NAMES[self._dtype.name]} but found "
-                                       f"{NAMES[other._dtype.name]}")
+    check(lengths == [3, 3],
+          lambda: f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
+    check(self._dtype is other._dtype,
+          lambda: f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[other._dtype.name]}")
     _refuse_bool("cross", self)
     return Spec(broadcast_shapes(self.shape, other.shape), self._dtype)
 

@@ -51,15 +51,15 @@ def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
                                       "invert a mask, use the `~` or `logical_not()` operator instead.")
     shape, dtype, stride = Pointwise("float", 2)(self, target)
     check(shape == target.shape or shape == self.shape,
-          f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}")
+          lambda: f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}")
     check_cast(dtype, self._dtype)
     return Spec(shape, self._dtype, stride)
 
 
 def binary_cross_entropy(self: Any, target: Any, weight: Any = None, reduction: int = MEAN) -> Spec:
     check_floating("binary_cross_entropy", self)
-    check(target._dtype is self._dtype, f"Found dtype {NAMES[target._dtype.name]} but expected "
-          f"{NAMES[self._dtype.name]}")
+    check(target._dtype is self._dtype,
+          lambda: f"Found dtype {NAMES[target._dtype.name]} but expected {NAMES[self._dtype.name]}")
     shape, dtype, stride = Pointwise("default", 2)(self, target)
     _check_fits(weight, shape)
     return Spec(shape, dtype, stride)
@@ -70,8 +70,8 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
     check_floating("log_sigmoid_cpu", self)
     shape, dtype, stride = Pointwise("default", 2)(self, target)
     check_cast(dtype, target._dtype)
-    check(shape == target.shape, f"output with shape {list(target.shape)} doesn't match the broadcast shape "
-          f"{list(shape or ())}")
+    check(shape == target.shape,
+          lambda: f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape or ())}")
     _check_fits(pos_weight, shape)
     _check_fits(weight, shape)
     return Spec(shape, target._dtype, stride)
@@ -80,8 +80,7 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
 def _check_fits(weight: Any, shape: Any) -> None:
     if weight is not None:
         wide = broadcast_shapes(shape, weight.shape)
-        check(wide == shape,
-              f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")
+        check(wide == shape, lambda: f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")
 
 
 # -- negative log likelihood ---------------------------------------------------------------------------------
@@ -96,8 +95,8 @@ def _check_dtypes(kernel: str, self: Any, weight: Any) -> None:
 
 
 def _check_classes(target: Any) -> None:
-    check(target._dtype in (int64, uint8), f"expected target dtype to be Long or Byte, but got "
-          f"{NAMES[target._dtype.name]}")
+    check(target._dtype in (int64, uint8),
+          lambda: f"expected target dtype to be Long or Byte, but got {NAMES[target._dtype.name]}")
 
 
 def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int,
@@ -106,10 +105,10 @@ def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int,
     check(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported")
     if self.ndim == 1:
         check(target.ndim == 0 or target.shape[0] == 1,
-              f"For 1D input, 1D target must have size 1, but got target size: {target.numel()}", ValueError)
+              lambda: f"For 1D input, 1D target must have size 1, but got target size: {target.numel()}", ValueError)
     else:
         check(target.ndim == 1 and self.shape[0] == target.shape[0],
-              f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
+              lambda: f"size mismatch (got input: {list(self.shape)}, target: {list(target.shape)})")
     classes = self.shape[-1]
     if weight is not None and weight.shape != (classes,):
         raise RuntimeError(f"weight tensor should be defined either for all {classes} classes or no classes "
@@ -123,14 +122,13 @@ def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int,
 def nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int,
                        ignore_index: int) -> tuple[Spec, Spec]:
     check(target.ndim == 3,
-          f"only batches of spatial targets supported (3D tensors) but got targets of dimension: "
-          f"{target.ndim}")
-    check(self.ndim == 4, f"only batches of spatial inputs supported (4D tensors), but got input of "
-          f"dimension: {self.ndim}")
+          lambda: f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}")
+    check(self.ndim == 4,
+          lambda: f"only batches of spatial inputs supported (4D tensors), but got input of dimension: {self.ndim}")
     check(weight is None or weight.numel() == self.shape[1], "weight tensor should be defined either for all "
           "or no classes")
     check((self.shape[0], *self.shape[2:]) == target.shape,
-          f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)}")
+          lambda: f"size mismatch (got input: {list(self.shape)} , target: {list(target.shape)}")
     _check_classes(target)
     _check_dtypes("nll_loss2d_forward_out_frame", self, weight)
     return Spec(tuple(target.shape) if reduction == NONE else (), self._dtype), Spec((), self._dtype)
@@ -147,11 +145,11 @@ def like_self(grad_output: Any, self: Any, *rest: Any) -> Spec:
 def _check_batch(self: Any) -> None:
     sizes = self.shape
     check((self.ndim <= 1 and self.numel()) or (self.ndim == 2 and sizes[1]),
-          f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(sizes)}")
+          lambda: f"Expected non-empty vector or matrix with optional 0-dim batch size, but got: {list(sizes)}")
 
 
 def _check_labels(target: Any) -> None:
-    check(target._dtype is int64, f"expected scalar type Long but found {NAMES[target._dtype.name]}")
+    check(target._dtype is int64, lambda: f"expected scalar type Long but found {NAMES[target._dtype.name]}")
 
 
 def multi_margin_loss(self: Any, target: Any, p: Any = 1, margin: Any = 1, weight: Any = None,
@@ -160,23 +158,23 @@ def multi_margin_loss(self: Any, target: Any, p: Any = 1, margin: Any = 1, weigh
     samples = self.shape[0] if self.ndim == 2 else 1
     check(p in (1, 2), "only p == 1 and p == 2 supported", ValueError)
     check(target.ndim <= 1 and target.numel() == samples,
-          "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
-          f"(batch size). Expected target size [{samples}], but got {list(target.shape)}. Input has shape "
-          f"{list(self.shape)}.")
+          lambda: "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
+                  f"(batch size). Expected target size [{samples}], but got {list(target.shape)}. Input has shape "
+                  f"{list(self.shape)}.")
     _check_labels(target)
     if weight is not None:
         classes = self.shape[-1] if self.ndim else 1
         check(weight.ndim <= 1, "weight must be one-dimensional", ValueError)
-        check(weight.numel() == classes, f"inconsistent weight size, expected {classes} but got "
-              f"{list(weight.shape)}")
+        check(weight.numel() == classes,
+              lambda: f"inconsistent weight size, expected {classes} but got {list(weight.shape)}")
     _check_dtypes("multi_margin_loss_cpu_kernel", self, weight)
     return Spec(tuple(target.shape) if reduction == NONE else (), self._dtype)
 
 
 def multilabel_margin_loss_forward(self: Any, target: Any, reduction: int) -> tuple[Spec, Spec]:
     _check_batch(self)
-    check(self.shape == target.shape, f"inconsistent target size: {list(target.shape)} for input of size: "
-          f"{list(self.shape)}")
+    check(self.shape == target.shape,
+          lambda: f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     _check_labels(target)
     check_floating("multilabel_margin_loss_forward_out_frame", self)
     samples = tuple(self.shape[:1]) if reduction == NONE and self.ndim == 2 else ()

@@ -9,8 +9,8 @@ from ...._errors import check
 
 def same_lengths(*lists: list[Any]) -> None:
     check(len({len(tensors) for tensors in lists}) == 1,
-          f"Tensor lists must have the same number of tensors, got "
-          f"{', '.join(str(len(tensors)) for tensors in lists)}")
+          lambda: "Tensor lists must have the same number of tensors, got "
+                  f"{', '.join(str(len(tensors)) for tensors in lists)}")
 
 
 def fused_sgd(self: Any, grads: Any, momentum_buffer_list: Any, *settings: Any) -> None:

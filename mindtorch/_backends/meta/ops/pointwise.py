@@ -37,12 +37,12 @@ def check_add(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
 def check_sub(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
     check(not (_is_bool(self) and _is_bool(other)), "Subtraction, the `-` operator, with two bool tensors is not "
           "supported. Use the `^` or `logical_xor()` operator instead.")
-    check(not (_is_bool(self) or _is_bool(other)), MINUS.format("Subtraction", "with a bool tensor"))
+    check(not (_is_bool(self) or _is_bool(other)), lambda: MINUS.format("Subtraction", "with a bool tensor"))
     check_alpha(promoted, alpha)
 
 
 def check_neg(promoted: DType, self: Any) -> None:
-    check(promoted is not bool_, MINUS.format("Negation", "on a bool tensor"))
+    check(promoted is not bool_, lambda: MINUS.format("Negation", "on a bool tensor"))
 
 
 def check_power(promoted: DType, self: Any, exponent: Any) -> None:
@@ -74,7 +74,7 @@ class Division(Pointwise):
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         mode = args[2]
         check(mode in DIVISIONS,
-              f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
+              lambda: f"div expected rounding_mode to be one of None, 'trunc', or 'floor' but found '{mode}'")
         return DIVISIONS[mode].plan(args)
 
 
@@ -87,11 +87,11 @@ def rounding(name: str) -> Pointwise:
 def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
     for name, other in (("end", end), ("weight", weight)):
         if other.__class__ in TENSOR_TYPES:
-            check(other._dtype is self._dtype or (name == "weight" and not other.ndim),
-                  f"expected dtype {self.dtype} for `{name}` but got dtype {other.dtype}")
+            if other._dtype is not self._dtype and (name != "weight" or other.ndim):
+                raise RuntimeError(f"expected dtype {self.dtype} for `{name}` but got dtype {other.dtype}")
         else:
             check(self._dtype.is_complex or not isinstance(other, complex),
-                  f"value cannot be converted to type {self.dtype} without overflow")
+                  lambda: f"value cannot be converted to type {self.dtype} without overflow")
 
 
 def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
@@ -105,9 +105,9 @@ def check_parts(promoted: DType, first: Any, second: Any) -> None:
     names = [NAMES[t._dtype.name] for t in (first, second)]
     for tensor in (first, second):
         check(tensor._dtype.is_floating_point and tensor._dtype.name != "bfloat16",
-              f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
+              lambda: f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
     check(first._dtype is second._dtype,
-          f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
+          lambda: f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
     if promoted not in (float32, float64):
         raise not_implemented_for("complex_cpu", promoted)  # it would be complex32
 

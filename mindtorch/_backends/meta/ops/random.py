@@ -33,9 +33,9 @@ def continuous(name: str) -> Check:
     """The check of a distribution of real numbers."""
 
     def check_dtype(self: Any, *parameters: Any) -> None:
-        check(self._dtype.category == FLOATING, f"{name} distribution is a continuous probability "
-                                                "distribution. dtype must be a floating point but you "
-                                                f"specified {NAMES[self._dtype.name]}")
+        check(self._dtype.category == FLOATING,
+              lambda: f"{name} distribution is a continuous probability distribution. dtype must be a floating point "
+                      f"but you specified {NAMES[self._dtype.name]}")
 
     return check_dtype
 
@@ -59,13 +59,13 @@ def bernoulli_p(self: Any, p: float, generator: Any = None) -> Spec:
 
 def multinomial(self: Any, num_samples: int, replacement: bool = False, generator: Any = None) -> Spec:
     dtype, shape = self._dtype, tuple(self.shape)
-    check(dtype.category == FLOATING, "multinomial only supports floating-point dtypes for input, got: "
-                                      f"{NAMES[dtype.name]}")
-    check(0 < len(shape) <= 2, f"prob_dist must be 1 or 2 dim, got shape {list(shape)}")
-    check(num_samples > 0, f"cannot sample n_sample <= 0 samples, got {num_samples}")
+    check(dtype.category == FLOATING,
+          lambda: f"multinomial only supports floating-point dtypes for input, got: {NAMES[dtype.name]}")
+    check(0 < len(shape) <= 2, lambda: f"prob_dist must be 1 or 2 dim, got shape {list(shape)}")
+    check(num_samples > 0, lambda: f"cannot sample n_sample <= 0 samples, got {num_samples}")
     check(replacement or num_samples <= shape[-1],
-          f"cannot sample n_sample > prob_dist.size(-1) samples without replacement, got {num_samples} > "
-          f"{shape[-1]}")
+          lambda: f"cannot sample n_sample > prob_dist.size(-1) samples without replacement, got {num_samples} > "
+                  f"{shape[-1]}")
     return Spec((*shape[:-1], num_samples), int64)
 
 
@@ -76,18 +76,18 @@ def poisson(self: Any, generator: Any = None) -> Spec:
 
 def binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
     for name, tensor in (("count", count), ("prob", prob)):
-        check(tensor._dtype.category == FLOATING,
-              f"binomial only supports floating-point dtypes for {name}, got: "
-              f"{NAMES[tensor._dtype.name]}", ValueError)
-    check(count._dtype is prob._dtype, f"Found dtype {NAMES[prob._dtype.name]} but expected "
-                                       f"{NAMES[count._dtype.name]}")
+        if tensor._dtype.category != FLOATING:
+            raise ValueError(f"binomial only supports floating-point dtypes for {name}, got: "
+                             f"{NAMES[tensor._dtype.name]}")
+    check(count._dtype is prob._dtype,
+          lambda: f"Found dtype {NAMES[prob._dtype.name]} but expected {NAMES[count._dtype.name]}")
     if count._dtype.itemsize < 4:
         raise not_implemented_for("binomial_cpu", count._dtype)
     return Spec(broadcast_shapes(count.shape, prob.shape), count._dtype)
 
 
 def randperm(n: int, generator: Any = None, dtype: DType | None = None) -> Spec:
-    check(n >= 0, f"Trying to create tensor with negative dimension {n}: [{n}]")
+    check(n >= 0, lambda: f"Trying to create tensor with negative dimension {n}: [{n}]")
     dtype = dtype or int64
     if dtype.category not in (INTEGER, FLOATING):
         raise not_implemented_for("randperm", dtype)
@@ -98,7 +98,7 @@ def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec, Spec
     shape = tuple(input.shape)
     stride: Ints | None = like_strides(shape, input._strides())
     check(input._dtype.category >= FLOATING,
-          f"result type Float can't be cast to the desired output type {NAMES[input._dtype.name]}")
+          lambda: f"result type Float can't be cast to the desired output type {NAMES[input._dtype.name]}")
     return Spec(shape, input._dtype, stride), Spec(shape, bool_, stride)
 
 

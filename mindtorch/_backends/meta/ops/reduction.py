@@ -59,13 +59,14 @@ def check_elements(name: str, self: Any, dim: Any, error: type[Exception] = Runt
         IndexError: if one of the dimensions has size 0.
     """
     if dim is None or dim == ():
-        check(self.numel(), f"{name}(): Expected reduction dim to be specified for input.numel() == 0. "
-              "Specify the reduction dim with the 'dim' argument.", error)
+        check(self.numel(),
+              lambda: f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
+                      "dim with the 'dim' argument.", error)
         return
     for d in (dim,) if isinstance(dim, int) else dim:
         wrapped = wrap_dim(d, self.ndim)
-        check(not self.ndim or self.shape[wrapped],
-              f"{name}(): Expected reduction dim {wrapped} to have non-zero size.", IndexError)
+        if self.ndim and not self.shape[wrapped]:
+            raise IndexError(f"{name}(): Expected reduction dim {wrapped} to have non-zero size.")
 
 
 def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
@@ -91,8 +92,8 @@ def averaged(self: Any, wanted: DType | None = None) -> DType:
     """Floating point stays; for integers a dtype has to be asked for."""
     out = wanted or self._dtype
     check(out.category >= FLOATING,
-          f"mean(): could not infer output dtype. {'Optional' if wanted else 'Input'} dtype must be either a "
-          f"floating point or complex dtype. Got: {NAMES[out.name]}")
+          lambda: f"mean(): could not infer output dtype. {'Optional' if wanted else 'Input'} dtype must be either a "
+                  f"floating point or complex dtype. Got: {NAMES[out.name]}")
     return out
 
 
@@ -100,7 +101,7 @@ def spread(name: str) -> Rule:
     """A variance is real."""
 
     def rule(self: Any, wanted: DType | None = None) -> DType:
-        check(self._dtype.category >= FLOATING, f"{name} only support floating point and complex dtypes")
+        check(self._dtype.category >= FLOATING, lambda: f"{name} only support floating point and complex dtypes")
         return self._dtype.to_real()
 
     return rule
@@ -131,7 +132,7 @@ def only(kernel: str, categories: Any) -> Rule:
 
 def real(name: str) -> Rule:
     def rule(self: Any, wanted: DType | None = None) -> DType:
-        check(self._dtype.category < COMPLEX, f"{name}(): does not support complex input")
+        check(self._dtype.category < COMPLEX, lambda: f"{name}(): does not support complex input")
         return self._dtype
 
     return rule
@@ -161,7 +162,7 @@ def argument(name: str) -> Callable[..., Spec]:
 
     def meta(self: Any, dim: int | None = None, keepdim: bool = False) -> Spec:
         kind = {"bool": "bool", "complex64": "complex", "complex128": "complex"}.get(self._dtype.name)
-        check(kind is None, f"{name}(): does not support {kind} input")
+        check(kind is None, lambda: f"{name}(): does not support {kind} input")
         check_elements(name, self, dim, IndexError)
         return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), int64)
 
@@ -185,21 +186,23 @@ def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
                        dtype: DType | None = None) -> Spec:
     have, where = self._dtype, "linalg.vector_norm: "
     check(have.category >= FLOATING,
-          f"{where}Expected a floating point or complex tensor as input. Got {NAMES[have.name]}")
-    check(not isinstance(ord, complex), f"{where}Expected a non-complex scalar as the order of norm.")
+          lambda: f"{where}Expected a floating point or complex tensor as input. Got {NAMES[have.name]}")
+    check(not isinstance(ord, complex), lambda: f"{where}Expected a non-complex scalar as the order of norm.")
     if dtype is not None:
         got, kind = NAMES[dtype.name], "complex" if have.is_complex else "real"
-        check(dtype.category >= FLOATING, f"{where}dtype should be floating point or complex, but got {got}")
+        check(dtype.category >= FLOATING, lambda: f"{where}dtype should be floating point or complex, but got {got}")
         check(dtype.is_complex == have.is_complex,
-              f"{where}dtype should be {kind} for {kind} inputs, but got {got}")
-        check(promote_types(have, dtype) is dtype, f"{where}the dtype of the input ({NAMES[have.name]}) "
-              f"should be convertible without narrowing to the specified dtype ({got})")
+              lambda: f"{where}dtype should be {kind} for {kind} inputs, but got {got}")
+        check(promote_types(have, dtype) is dtype,
+              lambda: f"{where}the dtype of the input ({NAMES[have.name]}) should be convertible without narrowing to "
+                      f"the specified dtype ({got})")
     dims = wrap_dims(dim, self.ndim)
     if ord < 0 or ord == inf:
         empty = next((d for d in dims if self.ndim and not self.shape[d]), None)
         place = f"the dimension {empty} because this dimension" if dim else "an empty tensor because it"
-        check(empty is None, f"{where[:-2]} cannot compute the {ord} norm on {place} is empty and the "
-              "operation does not have an identity")
+        check(empty is None,
+              lambda: f"{where[:-2]} cannot compute the {ord} norm on {place} is empty and the operation does not have "
+                      "an identity")
     return Spec(reduced_shape(self.shape, dims, keepdim), (dtype or have).to_real())
 
 

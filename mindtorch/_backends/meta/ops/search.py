@@ -27,7 +27,7 @@ def unique2(self: Any, sorted: bool = True, return_inverse: bool = False,
 
 
 def unique_dim(self: Any, dim: int, *flags: bool) -> Specs:
-    check(self.ndim, f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
+    check(self.ndim, lambda: f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     axis = wrap_dim(dim, self.ndim)
     refuse("unique_dim", self._dtype, COMPLEX)
     check(self.numel() or (not self.shape[axis] and sum(n == 0 for n in self.shape) == 1),
@@ -53,26 +53,29 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool = False, right
                  side: str | None = None, sorter: Any = None) -> Spec:
     name, bounds = "torch.searchsorted(): ", tuple(sorted_sequence.shape)
     shape = tuple(self.shape) if self.__class__ in TENSOR_TYPES else ()
-    check(side in (None, "left", "right"), f"{name}side can only be 'left' or 'right' but got {side}")
+    check(side in (None, "left", "right"), lambda: f"{name}side can only be 'left' or 'right' but got {side}")
     check(side != "left" or not right,
-          f"{name}side and right can't be set to opposites, got side of left while right was True")
-    check(len(bounds) == 1 or shape, f"{name}input value can be a scalar only when boundaries tensor "
-          f"dimension is 1, but got boundaries tensor dim({len(bounds)}) and input value's dim({len(shape)})")
-    check(len(bounds) == 1 or bounds[:-1] == shape[:-1], f"{name}boundaries tensor should be 1 dimension or "
-          "the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got "
-          f"boundaries tensor {list(bounds)} and input value tensor {list(shape)}")
+          lambda: f"{name}side and right can't be set to opposites, got side of left while right was True")
+    check(len(bounds) == 1 or shape,
+          lambda: f"{name}input value can be a scalar only when boundaries tensor dimension is 1, but got boundaries "
+                  f"tensor dim({len(bounds)}) and input value's dim({len(shape)})")
+    check(len(bounds) == 1 or bounds[:-1] == shape[:-1],
+          lambda: f"{name}boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
+                  f"input value tensor must match, but we got boundaries tensor {list(bounds)} and input value tensor "
+                  f"{list(shape)}")
     if sorter is not None:
-        check(tuple(sorter.shape) == bounds, f"{name}boundary and sorter must have the same size, but got "
-              f"boundary tensor {list(bounds)} and got sorter tensor {list(sorter.shape)}")
+        check(tuple(sorter.shape) == bounds,
+              lambda: f"{name}boundary and sorter must have the same size, but got boundary tensor {list(bounds)} and "
+                      f"got sorter tensor {list(sorter.shape)}")
         check(sorter._dtype is int64,
-              f"{name}sorter must be a tensor of long dtype but got dtype {NAMES[sorter._dtype.name]}")
+              lambda: f"{name}sorter must be a tensor of long dtype but got dtype {NAMES[sorter._dtype.name]}")
     if 0 not in shape:
         refuse("searchsorted_out_cpu", result_type((sorted_sequence, self)), BOOL, COMPLEX)
     return Spec(shape, int32 if out_int32 else int64)
 
 
 def bucketize(self: Any, boundaries: Any, out_int32: bool = False, right: bool = False) -> Spec:
-    check(boundaries.ndim == 1, f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
+    check(boundaries.ndim == 1, lambda: f"boundaries tensor must be 1 dimension, but got dim({boundaries.ndim})")
     return searchsorted(boundaries, self, out_int32, right)
 
 
@@ -84,8 +87,8 @@ def nonzero(self: Any) -> Spec:
 def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Spec:
     for given in (elements, test_elements):
         if given.__class__ in TENSOR_TYPES:
-            check(given._dtype.category in (INTEGER, FLOATING),
-                  f"Unsupported input type encountered for isin(): {NAMES[given._dtype.name]}")
+            if given._dtype.category not in (INTEGER, FLOATING):
+                raise RuntimeError(f"Unsupported input type encountered for isin(): {NAMES[given._dtype.name]}")
     return Spec(tuple(elements.shape) if elements.__class__ in TENSOR_TYPES else (), bool_)
 
 

@@ -22,19 +22,20 @@ def joined(layouts: list[Layout], dim: int, dtype: DType) -> Spec:
         RuntimeError: if one has no dimensions, or the shapes differ in more than ``dim``.
     """
     for i, (shape, _) in enumerate(layouts):
-        check(shape, f"zero-dimensional tensor (at position {i}) cannot be concatenated")
+        if not shape:
+            raise RuntimeError(f"zero-dimensional tensor (at position {i}) cannot be concatenated")
     kept = [(i, shape) for i, (shape, _) in enumerate(layouts) if shape != (0,)]
     if not kept:
         return Spec((0,), dtype)
     first, total = kept[0][1], 0
     dim = wrap_dim(dim, len(first))
     for i, shape in kept:
-        check(len(shape) == len(first),
-              f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+        if len(shape) != len(first):
+            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
         for d, (wanted, size) in enumerate(zip(first, shape, strict=True)):
-            check(d == dim or wanted == size,
-                  f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but got size {size} "
-                  f"for tensor number {i} in the list.")
+            if d != dim and wanted != size:
+                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but "
+                                   f"got size {size} for tensor number {i} in the list.")
         total += shape[dim]
     out = (*first[:dim], total, *first[dim + 1:])
     orders = {suggested_order(*layout) for layout in layouts}
@@ -55,9 +56,9 @@ def stack(tensors: Any, dim: int = 0) -> Spec:
     shape = tuple(tensors[0].shape)
     dim = wrap_dim(dim, len(shape) + 1)
     for i, t in enumerate(tensors):
-        check(t.shape == shape,
-              f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
-              f"and {list(t.shape)} at entry {i}")
+        if t.shape != shape:
+            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
+                               f"{list(t.shape)} at entry {i}")
 
     dtype = common_dtype(tensors)
     if dim == len(shape):
@@ -75,7 +76,7 @@ def flip(self: Any, dims: Ints) -> Spec:
 
 def triangle(name: str) -> Callable[..., Spec]:
     def row(self: Any, diagonal: int = 0) -> Spec:
-        check(self.dim() >= 2, f"{name}: input tensor must have at least 2 dimensions")
+        check(self.dim() >= 2, lambda: f"{name}: input tensor must have at least 2 dimensions")
         return Spec(tuple(self.shape), self._dtype)
 
     return row
@@ -97,8 +98,8 @@ def triangle_size(row: int, col: int, offset: int) -> int:
 
 def triangle_indices(name: str, count: Callable[[int, int, int], int]) -> Callable[..., Spec]:
     def meta(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Spec:
-        check(row >= 0, f"row must be non-negative, got{row}")
-        check(col >= 0, f"col must be non-negative, got{col}")
+        check(row >= 0, lambda: f"row must be non-negative, got{row}")
+        check(col >= 0, lambda: f"col must be non-negative, got{col}")
         if dtype not in (None, int64, int32):
             raise not_implemented_for(name, dtype)
         return Spec((2, count(row, col, offset)), dtype or int64)

@@ -12,7 +12,7 @@ from ...._dtype import FLOATING
 def softmax(name: str) -> Callable[..., Spec]:
     def meta(self: Any, dim: int, half_to_float: bool = False) -> Spec:
         last = wrap_dim(dim, self.ndim) == max(self.ndim - 1, 0)
-        check(not half_to_float, f"{name} with half to float conversion is not supported on CPU")
+        check(not half_to_float, lambda: f"{name} with half to float conversion is not supported on CPU")
         if self._dtype.category != FLOATING and self.numel():
             raise not_implemented_for(f"{name}{'_lastdim' if last else ''}_kernel_impl", self._dtype)
         return Spec(tuple(self.shape), self._dtype)
@@ -22,10 +22,11 @@ def softmax(name: str) -> Callable[..., Spec]:
 
 def backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Spec:
     wrap_dim(dim, grad_output.ndim)
-    check(grad_output.shape == output.shape, f"expected the shapes of grad and output to match, but got "
-          f"{list(grad_output.shape)} and {list(output.shape)}")
+    check(grad_output.shape == output.shape,
+          lambda: f"expected the shapes of grad and output to match, but got {list(grad_output.shape)} and "
+                  f"{list(output.shape)}")
     check(grad_output._dtype is output._dtype,
-          f"expected grad and output to have the same dtype, but got {grad_output.dtype} and {output.dtype}")
+          lambda: f"expected grad and output to have the same dtype, but got {grad_output.dtype} and {output.dtype}")
     return Spec(tuple(grad_output.shape), input_dtype)
 
 

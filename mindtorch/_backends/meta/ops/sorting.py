@@ -23,7 +23,7 @@ def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = 
     axis = wrap_dim(dim, self.ndim)
     check(0 <= k <= (self.shape[axis] if self.ndim else 1), "selected index k out of range")
     kind = {BOOL: "bool", COMPLEX: "complex"}.get(self._dtype.category)
-    check(kind is None, f"topk does not support {kind} dtypes on CPU")
+    check(kind is None, lambda: f"topk does not support {kind} dtypes on CPU")
     shape = tuple(k if d == axis else n for d, n in enumerate(self.shape))
     return Spec(shape, self._dtype), Spec(shape, int64)
 
@@ -32,7 +32,7 @@ def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[S
     check_elements("kthvalue", self, dim)
     axis = wrap_dim(dim, self.ndim)
     check(1 <= k <= (self.shape[axis] if self.ndim else 1),
-          f"kthvalue(): selected number k out of range for dimension {axis}")
+          lambda: f"kthvalue(): selected number k out of range for dimension {axis}")
     return selection("kthvalue", only("kthvalue_cpu", ORDERED))(self, dim, keepdim)
 
 
