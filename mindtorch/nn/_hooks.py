@@ -54,39 +54,53 @@ global_parameter_registration_hooks: Hooks = OrderedDict()
 
 def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False,
                                  always_call: bool = False) -> RemovableHandle:
-    """Have ``hook(module, args, output)`` called after every module's forward."""
+    """Have ``hook(module, args, output)`` called after every module's forward
+    (``torch.nn.modules.module.register_module_forward_hook``).
+    """
     return HookHandle(global_forward_hooks, hook, False, {"kwargs": with_kwargs, "always": always_call},
                       {"kwargs": global_forward_hooks_with_kwargs,
                        "always": global_forward_hooks_always_called})
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, args)`` called before every module's forward."""
+    """Have ``hook(module, args)`` called before every module's forward
+    (``torch.nn.modules.module.register_module_forward_pre_hook``).
+    """
     return HookHandle(global_forward_pre_hooks, hook)
 
 
 def register_module_full_backward_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, grad_input, grad_output)`` called after every module's backward."""
+    """Have ``hook(module, grad_input, grad_output)`` called after every module's backward
+    (``torch.nn.modules.module.register_module_full_backward_hook``).
+    """
     return HookHandle(global_backward_hooks, hook)
 
 
 def register_module_full_backward_pre_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, grad_output)`` called before every module's backward."""
+    """Have ``hook(module, grad_output)`` called before every module's backward
+    (``torch.nn.modules.module.register_module_full_backward_pre_hook``).
+    """
     return HookHandle(global_backward_pre_hooks, hook)
 
 
 def register_module_buffer_registration_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, name, buffer)`` called when a buffer is registered; its result replaces it."""
+    """Have ``hook(module, name, buffer)`` called when a buffer is registered; what it returns replaces the buffer
+    (``torch.nn.modules.module.register_module_buffer_registration_hook``).
+    """
     return HookHandle(global_buffer_registration_hooks, hook)
 
 
 def register_module_module_registration_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, name, submodule)`` called when one is registered; its result replaces it."""
+    """Have ``hook(module, name, submodule)`` called when a module is registered; what it returns replaces the module
+    (``torch.nn.modules.module.register_module_module_registration_hook``).
+    """
     return HookHandle(global_module_registration_hooks, hook)
 
 
 def register_module_parameter_registration_hook(hook: Hook) -> RemovableHandle:
-    """Have ``hook(module, name, param)`` called when a parameter is registered; its result replaces it."""
+    """Have ``hook(module, name, param)`` called when a parameter is registered; what it returns replaces it
+    (``torch.nn.modules.module.register_module_parameter_registration_hook``).
+    """
     return HookHandle(global_parameter_registration_hooks, hook)
 
 
@@ -103,7 +117,7 @@ def registered(hooks: Hooks, module: Any, name: str, value: Any) -> Any:
 
 
 class BackwardHookFunctionBackward(Node):
-    """The border of a module in the graph: hands gradients on as they are, zeros where none arrived."""
+    """The border of a module in the graph, which hands gradients on as they are, and zeros where none arrived."""
 
     def __init__(self, tensors: list[Tensor]):
         self._order = next_sequence_nr()
@@ -132,14 +146,14 @@ class Border:
             self.values = type(values)(*tied) if hasattr(values, "_fields") else tuple(tied)
 
     def spread(self, grads: tuple[Any, ...]) -> tuple[Any, ...]:
-        """Gradients of the tensors as one a value, None where that is no tensor."""
+        """Return the gradients as one value per argument, which is None where the argument is no tensor."""
         whole: list[Any] = [None] * self.count
         for i, grad in zip(self.positions, grads, strict=True):
             whole[i] = grad
         return tuple(whole)
 
     def pick(self, whole: Any) -> tuple[Any, ...]:
-        """The gradients of the tensors, of one a value."""
+        """Return the gradients of the tensors, from one value per argument."""
         return tuple(whole[i] for i in self.positions)
 
 
@@ -239,7 +253,8 @@ class HookedCall:
 
     def register_forward_pre_hook(self, hook: Hook, *, prepend: bool = False,
                                   with_kwargs: bool = False) -> RemovableHandle:
-        """Have ``hook(module, args)`` called before forward; what it returns replaces the arguments.
+        """Have ``hook(module, args)`` called before forward; what it returns replaces the arguments
+        (``torch.nn.Module.register_forward_pre_hook``).
 
         With ``with_kwargs`` it is ``hook(module, args, kwargs)``, and returns None or ``(args, kwargs)``.
         """
@@ -248,18 +263,19 @@ class HookedCall:
 
     def register_forward_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:
-        """Have ``hook(module, args, output)`` called after forward; what it returns replaces the output.
+        """Have ``hook(module, args, output)`` called after forward; what it returns replaces the output
+        (``torch.nn.Module.register_forward_hook``).
 
-        With ``with_kwargs`` it is ``hook(module, args, kwargs, output)``; with ``always_call`` it is called
-        even if forward, or a hook before it, raises.
+        With ``with_kwargs`` it is ``hook(module, args, kwargs, output)``; with ``always_call`` it is called even if
+        forward, or a hook before it, raises.
         """
         return HookHandle(self._forward_hooks, hook, prepend, {"kwargs": with_kwargs, "always": always_call},
                           {"kwargs": self._forward_hooks_with_kwargs,
                            "always": self._forward_hooks_always_called})
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(module, grad_input, grad_output)`` called when the gradients of the inputs are
-        computed; what it returns replaces them.
+        """Have ``hook(module, grad_input, grad_output)`` called when the gradients of the inputs are computed; what it
+        returns replaces them (``torch.nn.Module.register_full_backward_hook``).
 
         Raises:
             RuntimeError: if the module has hooks of the old kind.
@@ -268,14 +284,14 @@ class HookedCall:
         return HookHandle(self._backward_hooks, hook, prepend)
 
     def register_full_backward_pre_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(module, grad_output)`` called when the gradients of the output are there; what it
-        returns replaces them.
+        """Have ``hook(module, grad_output)`` called when the gradients of the output are computed; what it returns
+        replaces them (``torch.nn.Module.register_full_backward_pre_hook``).
         """
         return HookHandle(self._backward_pre_hooks, hook, prepend)
 
     def register_backward_hook(self, hook: Hook) -> RemovableHandle:
-        """Have ``hook(module, grad_input, grad_output)`` called when the node of the output ran: the old kind
-        of hook, which sees that one node only.
+        """Have ``hook(module, grad_input, grad_output)`` called after the node of the output ran
+        (``torch.nn.Module.register_backward_hook``). This old kind of hook sees that one node only.
 
         Raises:
             RuntimeError: if the module has full backward hooks.

@@ -7,10 +7,10 @@ _ENUM = {"none": 0, "mean": 1, "sum": 2}
 
 
 def get_enum(reduction: str) -> int:
-    """The number by which the operators know a reduction.
+    """Return the number by which the operators know a reduction.
 
     Raises:
-        ValueError: if there is none of that name.
+        ValueError: if there is no reduction of that name.
     """
     if reduction == "elementwise_mean":
         warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
@@ -22,7 +22,7 @@ def get_enum(reduction: str) -> int:
 
 
 def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> str:
-    """The reduction that the deprecated flags mean."""
+    """Return the reduction that the deprecated flags mean."""
     average, reduces = size_average is not False, reduce is not False
     found = "none" if not reduces else "mean" if average else "sum"
     if emit_warning:
@@ -32,5 +32,5 @@ def legacy_get_string(size_average: bool | None, reduce: bool | None, emit_warni
 
 
 def legacy_get_enum(size_average: bool | None, reduce: bool | None, emit_warning: bool = True) -> int:
-    """The number of the reduction that the deprecated flags mean."""
+    """Return the number of the reduction that the deprecated flags mean."""
     return get_enum(legacy_get_string(size_average, reduce, emit_warning))

@@ -42,11 +42,11 @@ class State:
     _load_state_dict_post_hooks: Hooks
 
     def get_extra_state(self) -> Any:
-        """What to put into the state dict besides parameters and buffers; for subclasses to define."""
+        """Return what else to put into the state dict; subclasses define it (``torch.nn.Module.get_extra_state``)."""
         raise RuntimeError(f"{type(self).__name__}.get_extra_state() was called but is not defined")
 
     def set_extra_state(self, state: Any) -> None:
-        """Take what ``get_extra_state`` returned; for subclasses to define."""
+        """Take what ``get_extra_state`` returned; subclasses define it (``torch.nn.Module.set_extra_state``)."""
         raise RuntimeError(f"{type(self).__name__}.set_extra_state() was called but is not defined")
 
     def _saved_members(self) -> Iterator[tuple[str, Any]]:
@@ -62,11 +62,10 @@ class State:
 
     def state_dict(self, *args: Any, destination: Any = None, prefix: str = "",
                    keep_vars: bool = False) -> Any:
-        """Parameters and persistent buffers by name, of this module and those below it; detached unless
-        ``keep_vars``.
+        """Return the parameters and persistent buffers of this module and those below it by name, detached unless
+        ``keep_vars`` (``torch.nn.Module.state_dict``).
 
-        It is an ``OrderedDict`` with the modules' versions in its ``_metadata``, or ``destination``, which is
-        added to.
+        The result is ``destination``, or a new ``OrderedDict`` with the modules' versions in its ``_metadata``.
         """
         if args:
             warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning,
@@ -106,10 +105,11 @@ class State:
 
     def load_state_dict(self, state_dict: Mapping[str, Any], strict: bool = True,
                         assign: bool = False) -> _IncompatibleKeys:
-        """Copy what a state dict holds into this module and those below, or with ``assign`` take its tensors.
+        """Copy what a state dict holds into this module and those below it, or with ``assign`` take its tensors
+        (``torch.nn.Module.load_state_dict``).
 
         Raises:
-            TypeError: if it is no mapping.
+            TypeError: if ``state_dict`` is no mapping.
             RuntimeError: if shapes differ, or, if ``strict``, keys are missing or unexpected.
         """
         if not isinstance(state_dict, Mapping):
@@ -199,12 +199,14 @@ class State:
     # -- hooks -----------------------------------------------------------------------------------------------
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Have ``hook(module, prefix, keep_vars)`` called before ``state_dict`` collects."""
+        """Have ``hook(module, prefix, keep_vars)`` called before ``state_dict`` collects
+        (``torch.nn.Module.register_state_dict_pre_hook``).
+        """
         return HookHandle(self._state_dict_pre_hooks, hook)
 
     def register_state_dict_post_hook(self, hook: Any) -> RemovableHandle:
-        """Have ``hook(module, state_dict, prefix, local_metadata)`` called after ``state_dict`` collected; it
-        returns None.
+        """Have ``hook(module, state_dict, prefix, local_metadata)``, which returns None, called after ``state_dict``
+        collected (``torch.nn.Module.register_state_dict_post_hook``).
         """
         hook._from_public_api = True
         return HookHandle(self._state_dict_hooks, hook)
@@ -217,8 +219,8 @@ class State:
         return HookHandle(self._state_dict_hooks, hook)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Have ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys,
-        error_msgs)`` called before this module loads.
+        """Have ``hook(module, state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)``
+        called before this module loads (``torch.nn.Module.register_load_state_dict_pre_hook``).
         """
         return self._register_load_state_dict_pre_hook(hook, with_module=True)
 
@@ -228,7 +230,9 @@ class State:
         return HookHandle(self._load_state_dict_pre_hooks, _LoadHook(hook, self if with_module else None))
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Have ``hook(module, incompatible_keys)`` called after loading; it may change the lists."""
+        """Have ``hook(module, incompatible_keys)`` called after loading; it may change the lists
+        (``torch.nn.Module.register_load_state_dict_post_hook``).
+        """
         return HookHandle(self._load_state_dict_post_hooks, hook)
 
 

@@ -24,10 +24,10 @@ _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_tran
 
 
 def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float:
-    """The recommended gain for a nonlinearity.
+    """Return the recommended factor of the standard deviation for a nonlinearity (``torch.nn.init.calculate_gain``).
 
     Raises:
-        ValueError: for one that is not known, or a slope of ``leaky_relu`` that is no number.
+        ValueError: if the nonlinearity is unknown, or the slope of ``leaky_relu`` is no number.
     """
     if nonlinearity in _GAINS:
         return _GAINS[nonlinearity]
@@ -45,38 +45,38 @@ def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float
 
 @no_grad()
 def uniform_(tensor: Tensor, a: float = 0.0, b: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform in [a, b)."""
+    """Fill the tensor with uniform numbers in [a, b) (``torch.nn.init.uniform_``)."""
     return tensor.uniform_(a, b, generator=generator)
 
 
 @no_grad()
 def normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal."""
+    """Fill the tensor with normal numbers of the given mean and standard deviation (``torch.nn.init.normal_``)."""
     return tensor.normal_(mean, std, generator=generator)
 
 
 @no_grad()
 def constant_(tensor: Tensor, val: float) -> Tensor:
-    """``val`` everywhere."""
+    """Fill the tensor with ``val`` (``torch.nn.init.constant_``)."""
     return tensor.fill_(val)
 
 
 @no_grad()
 def ones_(tensor: Tensor) -> Tensor:
-    """1 everywhere."""
+    """Fill the tensor with ones (``torch.nn.init.ones_``)."""
     return tensor.fill_(1.0)
 
 
 @no_grad()
 def zeros_(tensor: Tensor) -> Tensor:
-    """0 everywhere."""
+    """Fill the tensor with zeros (``torch.nn.init.zeros_``)."""
     return tensor.zero_()
 
 
 @no_grad()
 def trunc_normal_(tensor: Tensor, mean: float = 0.0, std: float = 1.0, a: float = -2.0, b: float = 2.0,
                   generator: Any = None) -> Tensor:
-    """Normal, drawn again where it is not in [a, b]."""
+    """Fill the tensor with normal numbers, drawn again where outside [a, b] (``torch.nn.init.trunc_normal_``)."""
     if tensor.is_meta:
         return tensor
     if mean < a - 2 * std or mean > b + 2 * std:
@@ -119,10 +119,10 @@ def _rejected_uniform(tensor: Any, mean: float, std: float, a: float, b: float, 
 
 @no_grad()
 def eye_(tensor: Tensor) -> Tensor:
-    """The identity matrix.
+    """Make a matrix the identity (``torch.nn.init.eye_``).
 
     Raises:
-        ValueError: if it is no matrix.
+        ValueError: if the tensor is no matrix.
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -131,10 +131,10 @@ def eye_(tensor: Tensor) -> Tensor:
 
 @no_grad()
 def dirac_(tensor: Any, groups: int = 1) -> Tensor:
-    """The convolution kernel that hands on its input's channels, in each of ``groups``.
+    """Make a convolution's weight hand on its input's channels, in each of ``groups`` (``torch.nn.init.dirac_``).
 
     Raises:
-        ValueError: if it is not 3, 4 or 5-dimensional, or the groups do not divide dimension 0.
+        ValueError: if the weight is not 3, 4 or 5-dimensional, or ``groups`` does not divide dimension 0.
     """
     if tensor.ndim not in (3, 4, 5):
         raise ValueError("Only tensors with 3, 4, or 5 dimensions are supported")
@@ -153,10 +153,10 @@ def dirac_(tensor: Any, groups: int = 1) -> Tensor:
 
 @no_grad()
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
-    """A (semi-)orthogonal matrix, of all dimensions but the first taken together, times ``gain``.
+    """Make a matrix (its rows are dimension 0) orthogonal, times ``gain`` (``torch.nn.init.orthogonal_``).
 
     Raises:
-        ValueError: if it has less than 2 dimensions.
+        ValueError: if the tensor has less than 2 dimensions.
     """
     if tensor.ndim < 2:
         raise ValueError("Only tensors with 2 or more dimensions are supported")
@@ -174,10 +174,10 @@ def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
 
 @no_grad()
 def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = None) -> Tensor:
-    """Normal, but a fraction ``sparsity`` of each column zero.
+    """Fill a matrix with normal numbers, and a fraction of each column with zeros (``torch.nn.init.sparse_``).
 
     Raises:
-        ValueError: if it is no matrix.
+        ValueError: if the tensor is no matrix.
     """
     if tensor.ndim != 2:
         raise ValueError("Only tensors with 2 dimensions are supported")
@@ -194,10 +194,10 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
 
 
 def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
-    """How many inputs and outputs each element of a weight's other side is tied to.
+    """Return how many inputs and how many outputs a weight ties to each element of the other side.
 
     Raises:
-        ValueError: if it has less than 2 dimensions.
+        ValueError: if the weight has less than 2 dimensions.
     """
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
@@ -213,19 +213,27 @@ def _calculate_correct_fan(tensor: Tensor, mode: str) -> int:
 
 
 def xavier_uniform_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Uniform in ±gain·sqrt(6 / (fan_in + fan_out))."""
+    """Fill the weight with uniform numbers, ±gain·sqrt(6 / (fan_in + fan_out)) (``torch.nn.init.xavier_uniform_``).
+
+    Raises:
+        ValueError: if the weight has less than 2 dimensions.
+    """
     std = gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor)))
     bound = math.sqrt(3.0) * std
     return uniform_(tensor, -bound, bound, generator)
 
 
 def xavier_normal_(tensor: Tensor, gain: float = 1.0, generator: Any = None) -> Tensor:
-    """Normal with the standard deviation gain·sqrt(2 / (fan_in + fan_out))."""
+    """Fill the weight with normal numbers, σ = gain·sqrt(2 / (fan_in + fan_out)) (``torch.nn.init.xavier_normal_``).
+
+    Raises:
+        ValueError: if the weight has less than 2 dimensions.
+    """
     return normal_(tensor, 0.0, gain * math.sqrt(2.0 / sum(_calculate_fan_in_and_fan_out(tensor))), generator)
 
 
 def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> float | None:
-    """Gain over the root of the fan; None, with a warning, for a tensor without elements."""
+    """Return the gain over the root of the fan, or None, with a warning, for a tensor without elements."""
     if 0 in tensor.shape:
         warnings.warn("Initializing zero-element tensors is a no-op", stacklevel=3)
         return None
@@ -234,7 +242,11 @@ def _kaiming_std(tensor: Tensor, a: float, mode: str, nonlinearity: str) -> floa
 
 def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                      generator: Any = None) -> Tensor:
-    """Uniform in ±gain·sqrt(3 / fan); ``a`` is the slope of ``leaky_relu``."""
+    """Fill the weight with uniform numbers in ±gain(a)·sqrt(3 / fan) (``torch.nn.init.kaiming_uniform_``).
+
+    Raises:
+        ValueError: if the mode or the nonlinearity is unknown, or the weight has less than 2 dimensions.
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     if std is None:
         return tensor
@@ -244,7 +256,11 @@ def kaiming_uniform_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonline
 
 def kaiming_normal_(tensor: Tensor, a: float = 0, mode: str = "fan_in", nonlinearity: str = "leaky_relu",
                     generator: Any = None) -> Tensor:
-    """Normal with the standard deviation gain / sqrt(fan); ``a`` is the slope of ``leaky_relu``."""
+    """Fill the weight with normal numbers of deviation gain(a) / sqrt(fan) (``torch.nn.init.kaiming_normal_``).
+
+    Raises:
+        ValueError: if the mode or the nonlinearity is unknown, or the weight has less than 2 dimensions.
+    """
     std = _kaiming_std(tensor, a, mode, nonlinearity)
     return tensor if std is None else normal_(tensor, 0.0, std, generator)
 

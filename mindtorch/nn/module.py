@@ -22,7 +22,7 @@ from .parameter import Buffer, Parameter
 
 
 def typename(value: Any) -> str:
-    """The name by which messages call a value's type (``torch.typename``)."""
+    """Return the name by which messages call a value's type (``torch.typename``)."""
     if isinstance(value, Tensor):
         return value.type()
     kind = value if isinstance(value, type) else type(value)
@@ -63,7 +63,11 @@ class Module(HookedCall, State):
     # -- calling ---------------------------------------------------------------------------------------------
 
     def forward(self, *args: Any, **kwargs: Any) -> Any:
-        """What the module computes; for subclasses to define."""
+        """Compute the module's output; subclasses define it (``torch.nn.Module.forward``).
+
+        Raises:
+            NotImplementedError: if a subclass does not define it.
+        """
         name = type(self).__name__
         raise NotImplementedError(f'Module [{name}] is missing the required "forward" function')
 
@@ -89,7 +93,7 @@ class Module(HookedCall, State):
             raise KeyError(f"attribute '{name}' already exists")
 
     def register_parameter(self, name: str, param: Parameter | None) -> None:
-        """Add a parameter, or with None say that there is none of that name.
+        """Add a parameter, or None if there is none of that name (``torch.nn.Module.register_parameter``).
 
         Raises:
             TypeError: if it is no Parameter.
@@ -108,11 +112,11 @@ class Module(HookedCall, State):
         self._parameters[name] = param
 
     def register_buffer(self, name: str, tensor: Tensor | None, persistent: bool = True) -> None:
-        """Add a buffer: a tensor that is part of the module's state, but no parameter; in its state dict if
-        persistent.
+        """Add a buffer, which is a tensor of the module's state that is no parameter
+        (``torch.nn.Module.register_buffer``). It is in the state dict if ``persistent``.
 
         Raises:
-            TypeError: if it is no tensor.
+            TypeError: if the value is no tensor.
             KeyError: if the name is taken, empty, or contains a dot.
         """
         self._check_name("buffer", name, self.__dict__.get("_buffers", {}))
@@ -126,10 +130,10 @@ class Module(HookedCall, State):
             self._non_persistent_buffers_set.add(name)
 
     def add_module(self, name: str, module: Module | None) -> None:
-        """Add a module below this one.
+        """Add a module below this one (``torch.nn.Module.add_module``).
 
         Raises:
-            TypeError: if it is no module.
+            TypeError: if the value is no module.
             KeyError: if the name is taken, empty, or contains a dot.
         """
         if module is not None and not isinstance(module, Module):
@@ -138,7 +142,7 @@ class Module(HookedCall, State):
         self._modules[name] = registered(_hooks.global_module_registration_hooks, self, name, module)
 
     def register_module(self, name: str, module: Module | None) -> None:
-        """Alias for ``add_module``."""
+        """Do the same as ``add_module`` (``torch.nn.Module.register_module``)."""
         self.add_module(name, module)
 
     # -- attributes ------------------------------------------------------------------------------------------
@@ -185,7 +189,7 @@ class Module(HookedCall, State):
             object.__setattr__(self, name, value)
 
     def _forget(self, name: str, *tables: str) -> None:
-        """Take a name out of the instance's attributes and tables: something else is to be registered so."""
+        """Take a name out of the instance's attributes and tables, because something else is registered under it."""
         state = self.__dict__
         state.pop(name, None)
         for table in tables:
@@ -213,10 +217,10 @@ class Module(HookedCall, State):
     # -- by path ---------------------------------------------------------------------------------------------
 
     def get_submodule(self, target: str) -> Module:
-        """The module at a dotted path; this one for ''.
+        """Return the module at a dotted path, or this one for '' (``torch.nn.Module.get_submodule``).
 
         Raises:
-            AttributeError: if there is nothing there, or it is no module.
+            AttributeError: if nothing is there, or no module.
         """
         module = self
         for name in target.split(".") if target else ():
@@ -228,10 +232,11 @@ class Module(HookedCall, State):
         return module
 
     def set_submodule(self, target: str, module: Module, strict: bool = False) -> None:
-        """Put a module at a dotted path, in place of what is there; if ``strict``, something has to be.
+        """Put a module at a dotted path in place of what is there (``torch.nn.Module.set_submodule``). If ``strict``,
+        something has to be there.
 
         Raises:
-            ValueError: for an empty path, or something that is no module.
+            ValueError: if the path is empty, or the value is no module.
             AttributeError: if the path leads nowhere.
         """
         if target == "":
@@ -247,10 +252,10 @@ class Module(HookedCall, State):
         setattr(parent, name, module)
 
     def get_parameter(self, target: str) -> Parameter:
-        """The parameter at a dotted path.
+        """Return the parameter at a dotted path (``torch.nn.Module.get_parameter``).
 
         Raises:
-            AttributeError: if there is nothing there, or it is no parameter.
+            AttributeError: if nothing is there, or no parameter.
         """
         found = self._get_member(target)
         if not isinstance(found, Parameter):
@@ -258,10 +263,10 @@ class Module(HookedCall, State):
         return found
 
     def get_buffer(self, target: str) -> Tensor:
-        """The buffer at a dotted path.
+        """Return the buffer at a dotted path (``torch.nn.Module.get_buffer``).
 
         Raises:
-            AttributeError: if there is nothing there, or it is no buffer.
+            AttributeError: if nothing is there, or no buffer.
         """
         path, _, name = target.rpartition(".")
         found = self._get_member(target)
@@ -280,7 +285,7 @@ class Module(HookedCall, State):
 
     def named_modules(self, memo: set[Any] | None = None, prefix: str = "",
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
-        """This module and all below it with their paths, each once unless told otherwise."""
+        """Yield this module and all below it with their dotted paths (``torch.nn.Module.named_modules``)."""
         memo = set() if memo is None else memo
         if self not in memo:
             if remove_duplicate:
@@ -292,12 +297,12 @@ class Module(HookedCall, State):
                     yield from module.named_modules(memo, path, remove_duplicate)
 
     def modules(self) -> Iterator[Any]:
-        """This module and all below it, each once."""
+        """Yield this module and all below it, each once (``torch.nn.Module.modules``)."""
         for _, module in self.named_modules():
             yield module
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
-        """The modules directly below this one with their names, each once."""
+        """Yield the modules directly below this one with their names (``torch.nn.Module.named_children``)."""
         memo = set()
         for name, module in self._modules.items():
             if module is not None and module not in memo:
@@ -305,7 +310,7 @@ class Module(HookedCall, State):
                 yield name, module
 
     def children(self) -> Iterator[Any]:
-        """The modules directly below this one, each once."""
+        """Yield the modules directly below this one, each once (``torch.nn.Module.children``)."""
         for _, module in self.named_children():
             yield module
 
@@ -323,37 +328,37 @@ class Module(HookedCall, State):
 
     def named_parameters(self, prefix: str = "", recurse: bool = True,
                          remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
-        """The parameters with their paths, each once."""
+        """Yield the parameters with their dotted paths, each once (``torch.nn.Module.named_parameters``)."""
         yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse,
                                        remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
-        """The parameters, each once."""
+        """Yield the parameters, each once (``torch.nn.Module.parameters``)."""
         for _, param in self.named_parameters(recurse=recurse):
             yield param
 
     def named_buffers(self, prefix: str = "", recurse: bool = True,
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
-        """The buffers with their paths, each once."""
+        """Yield the buffers with their dotted paths, each once (``torch.nn.Module.named_buffers``)."""
         yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse,
                                        remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
-        """The buffers, each once."""
+        """Yield the buffers, each once (``torch.nn.Module.buffers``)."""
         for _, buffer in self.named_buffers(recurse=recurse):
             yield buffer
 
     # -- all at once -----------------------------------------------------------------------------------------
 
     def apply(self, fn: Callable[[Any], None]) -> Any:
-        """Call ``fn`` with every module below this one, then with this one."""
+        """Call ``fn`` with every module below this one, and then with this one (``torch.nn.Module.apply``)."""
         for module in self.children():
             module.apply(fn)
         fn(self)
         return self
 
     def train(self, mode: bool = True) -> Any:
-        """Set training mode, here and below.
+        """Set training mode, here and below (``torch.nn.Module.train``).
 
         Raises:
             ValueError: if ``mode`` is no bool.
@@ -366,17 +371,17 @@ class Module(HookedCall, State):
         return self
 
     def eval(self) -> Any:
-        """``train(False)``."""
+        """Leave training mode, as ``train(False)`` does (``torch.nn.Module.eval``)."""
         return self.train(False)
 
     def requires_grad_(self, requires_grad: bool = True) -> Any:
-        """Set whether the parameters require grad."""
+        """Set whether the parameters require grad (``torch.nn.Module.requires_grad_``)."""
         for param in self.parameters():
             param.requires_grad_(requires_grad)
         return self
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the parameters' gradients, or set them to zero."""
+        """Forget the parameters' gradients, or set them to zero (``torch.nn.Module.zero_grad``)."""
         for param in self.parameters():
             gradient = param._grad
             if set_to_none:
@@ -386,8 +391,8 @@ class Module(HookedCall, State):
                 gradient.zero_()  # type: ignore[union-attr]
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
-        """Replace every parameter's, gradient's and buffer's data by what ``fn`` makes of it. The Parameter
-        objects stay, unless they go to the meta device or come from there.
+        """Replace the data of every parameter, gradient and buffer by what ``fn`` makes of it. The Parameter objects
+        stay, unless they go to the meta device or come from there.
         """
         if recurse:
             for module in self.children():
@@ -413,12 +418,12 @@ class Module(HookedCall, State):
     # -- conversion ------------------------------------------------------------------------------------------
 
     def to(self, *args: Any, **kwargs: Any) -> Any:
-        """Move to a device, and what is of a floating point or complex dtype to another such; in place, and
-        returned.
+        """Move the module to a device, and convert what is of a floating point or complex dtype to another such dtype
+        (``torch.nn.Module.to``). The module itself is changed and returned.
 
         Raises:
-            TypeError: for a dtype that is neither floating point nor complex.
-            NotImplementedError: from the meta device to another: see ``to_empty``.
+            TypeError: if the dtype is neither floating point nor complex.
+            NotImplementedError: from the meta device to another, which ``to_empty`` does.
         """
         device, dtype, non_blocking, _, memory_format = parse_to(*args, **kwargs)
         if dtype is not None:
@@ -440,42 +445,42 @@ class Module(HookedCall, State):
         return self._apply(convert)
 
     def to_empty(self, *, device: Any, recurse: bool = True) -> Any:
-        """Move to a device without the values."""
+        """Move the module to a device without its values (``torch.nn.Module.to_empty``)."""
         return self._apply(lambda tensor: empty_like(tensor, device=device), recurse=recurse)
 
     def cpu(self) -> Any:
-        """Move to the CPU."""
+        """Move the module to the CPU (``torch.nn.Module.cpu``)."""
         return self._apply(lambda tensor: tensor.cpu())
 
     def npu(self, device: Any = None) -> Any:
-        """Move to an NPU, the current one unless given."""
+        """Move the module to an NPU, by default the current one, as ``torch.nn.Module.cuda`` does to a GPU."""
         return self._apply(lambda tensor: tensor.npu(device))
 
     def type(self, dst_type: DType | str) -> Any:
-        """Convert everything to a dtype."""
+        """Convert all parameters and buffers to a dtype (``torch.nn.Module.type``)."""
         return self._apply(lambda tensor: tensor.type(dst_type))
 
     def _floating_to(self, dtype: DType) -> Any:
         return self._apply(lambda tensor: tensor.to(dtype) if tensor.is_floating_point() else tensor)
 
     def float(self) -> Any:
-        """Convert what is of a floating point dtype to float32."""
+        """Convert what is of a floating point dtype to float32 (``torch.nn.Module.float``)."""
         return self._floating_to(float32)
 
     def double(self) -> Any:
-        """Convert what is of a floating point dtype to float64."""
+        """Convert what is of a floating point dtype to float64 (``torch.nn.Module.double``)."""
         return self._floating_to(float64)
 
     def half(self) -> Any:
-        """Convert what is of a floating point dtype to float16."""
+        """Convert what is of a floating point dtype to float16 (``torch.nn.Module.half``)."""
         return self._floating_to(float16)
 
     def bfloat16(self) -> Any:
-        """Convert what is of a floating point dtype to bfloat16."""
+        """Convert what is of a floating point dtype to bfloat16 (``torch.nn.Module.bfloat16``)."""
         return self._floating_to(bfloat16)
 
     def share_memory(self) -> Any:
-        """Move everything to shared memory."""
+        """Move everything to shared memory (``torch.nn.Module.share_memory``)."""
         return self._apply(lambda tensor: tensor.share_memory_())
 
     # -- printing --------------------------------------------------------------------------------------------
@@ -484,7 +489,7 @@ class Module(HookedCall, State):
         return type(self).__name__
 
     def extra_repr(self) -> str:
-        """What the repr says of the module besides its name and children; for subclasses to define."""
+        """Return the text between a repr's parentheses; subclasses define it (``torch.nn.Module.extra_repr``)."""
         return ""
 
     def __repr__(self) -> str:

@@ -16,13 +16,12 @@ class _ParameterType(type(Tensor)):  # type: ignore[misc]
 
 
 class Parameter(Tensor, metaclass=_ParameterType):
-    """A tensor that is a module's parameter; mirrors ``torch.nn.Parameter``.
+    """A tensor that a module registers as a parameter (``torch.nn.Parameter``).
 
-    It is a leaf on the memory of ``data`` (an empty tensor for None), and requires grad unless told
-    otherwise.
+    It is a leaf on the memory of ``data`` (an empty tensor for None), and requires grad unless told otherwise.
 
     Raises:
-        RuntimeError: if it shall require grad and ``data`` is not of a floating point or complex dtype.
+        RuntimeError: if it is to require grad and ``data`` is of neither a floating point nor a complex dtype.
     """
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
@@ -49,8 +48,8 @@ class _BufferType(type):
 
 
 class Buffer(metaclass=_BufferType):
-    """A tensor that is a module's buffer when assigned to it, in its state dict if ``persistent``; mirrors
-    ``torch.nn.Buffer``: calling it returns a plain tensor, marked.
+    """A mark of a tensor that a module registers as a buffer, in the state dict if ``persistent``
+    (``torch.nn.Buffer``). Calling it returns a plain tensor with that mark.
     """
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:

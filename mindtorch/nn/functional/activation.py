@@ -20,22 +20,22 @@ from ..._tensor import Tensor
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:
-    """max(0, x)."""
+    """Replace each element by max(0, x) (``torch.nn.functional.relu``)."""
     return relu_(input) if inplace else _relu(input)
 
 
 def relu6(input: Tensor, inplace: bool = False) -> Tensor:
-    """min(max(0, x), 6)."""
+    """Limit each element to [0, 6] (``torch.nn.functional.relu6``)."""
     return hardtanh_(input, 0, 6) if inplace else _relu6(input)
 
 
 def threshold(input: Tensor, threshold: float, value: float, inplace: bool = False) -> Tensor:
-    """x where it is greater than ``threshold``, else ``value``."""
+    """Replace elements that are not greater than ``threshold`` by ``value`` (``torch.nn.functional.threshold``)."""
     return (threshold_ if inplace else _threshold)(input, threshold, value)
 
 
 def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace: bool = False) -> Tensor:
-    """x limited to [min_val, max_val].
+    """Limit each element to [min_val, max_val] (``torch.nn.functional.hardtanh``).
 
     Raises:
         ValueError: if min_val > max_val.
@@ -46,58 +46,58 @@ def hardtanh(input: Tensor, min_val: float = -1.0, max_val: float = 1.0, inplace
 
 
 def elu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """x where positive, else alpha·(exp(x) - 1)."""
+    """Keep positive elements, and replace the others by alpha·(exp(x) - 1) (``torch.nn.functional.elu``)."""
     return (elu_ if inplace else _elu)(input, alpha)
 
 
 def selu(input: Tensor, inplace: bool = False) -> Tensor:
-    """The self-normalising scaled ``elu``."""
+    """Apply the self-normalising ``elu``, scaled by a constant (``torch.nn.functional.selu``)."""
     return (selu_ if inplace else _selu)(input)
 
 
 def celu(input: Tensor, alpha: float = 1.0, inplace: bool = False) -> Tensor:
-    """max(0, x) + min(0, alpha·(exp(x / alpha) - 1))."""
+    """Compute max(0, x) + min(0, alpha·(exp(x / alpha) - 1)) for each element (``torch.nn.functional.celu``)."""
     return (celu_ if inplace else _celu)(input, alpha)
 
 
 def leaky_relu(input: Tensor, negative_slope: float = 0.01, inplace: bool = False) -> Tensor:
-    """x where positive, else negative_slope·x."""
+    """Keep positive elements, and multiply the others by ``negative_slope`` (``torch.nn.functional.leaky_relu``)."""
     return (leaky_relu_ if inplace else _leaky_relu)(input, negative_slope)
 
 
 def rrelu(input: Tensor, lower: float = 1.0 / 8, upper: float = 1.0 / 3, training: bool = False,
           inplace: bool = False) -> Tensor:
-    """``leaky_relu`` with slopes drawn from [lower, upper) in training, their mean otherwise."""
+    """Apply ``leaky_relu`` with slopes drawn from [lower, upper), in training (``torch.nn.functional.rrelu``)."""
     return (rrelu_ if inplace else _rrelu)(input, lower, upper, training)
 
 
 def hardsigmoid(input: Tensor, inplace: bool = False) -> Tensor:
-    """x / 6 + 1/2, limited to [0, 1]."""
+    """Compute x / 6 + 1/2, limited to [0, 1], for each element (``torch.nn.functional.hardsigmoid``)."""
     return (_hardsigmoid_ if inplace else _hardsigmoid)(input)
 
 
 def hardswish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x·hardsigmoid(x)."""
+    """Compute x·hardsigmoid(x) for each element (``torch.nn.functional.hardswish``)."""
     return (_hardswish_ if inplace else _hardswish)(input)
 
 
 def silu(input: Tensor, inplace: bool = False) -> Tensor:
-    """x·sigmoid(x)."""
+    """Compute x·sigmoid(x) for each element (``torch.nn.functional.silu``)."""
     return (_silu_ if inplace else _silu)(input)
 
 
 def mish(input: Tensor, inplace: bool = False) -> Tensor:
-    """x·tanh(softplus(x))."""
+    """Compute x·tanh(softplus(x)) for each element (``torch.nn.functional.mish``)."""
     return (_mish_ if inplace else _mish)(input)
 
 
 def tanhshrink(input: Tensor) -> Tensor:
-    """x - tanh(x)."""
+    """Compute x - tanh(x) for each element (``torch.nn.functional.tanhshrink``)."""
     return input - input.tanh()  # type: ignore[operator]
 
 
 def softsign(input: Tensor) -> Tensor:
-    """x / (1 + |x|)."""
+    """Compute x / (1 + |x|) for each element (``torch.nn.functional.softsign``)."""
     return input / (input.abs() + 1)  # type: ignore[operator]
 
 
@@ -113,21 +113,21 @@ def _implied_dim(name: str, ndim: int, stacklevel: int) -> int:
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """exp(x) over its sum along ``dim``."""
+    """Divide exp(x), in ``dtype`` if given, by its sum along ``dim`` (``torch.nn.functional.softmax``)."""
     if dim is None:
         dim = _implied_dim("softmax", input.dim(), _stacklevel)
     return _softmax(input, dim, dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """``softmax`` of -x."""
+    """Apply ``softmax`` to -x (``torch.nn.functional.softmin``)."""
     if dim is None:
         dim = _implied_dim("softmin", input.dim(), _stacklevel)
     return _softmax(-input, dim, dtype)  # type: ignore[operator]
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
-    """The logarithm of ``softmax``, without loss of accuracy."""
+    """Compute the logarithm of ``softmax`` without its loss of accuracy (``torch.nn.functional.log_softmax``)."""
     if dim is None:
         dim = _implied_dim("log_softmax", input.dim(), _stacklevel)
     return _log_softmax(input, dim, dtype)
@@ -135,7 +135,9 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10,
                    dim: int = -1) -> Tensor:
-    """A sample of the Gumbel-softmax distribution; if ``hard``, one-hot with the soft sample's gradient."""
+    """Draw a sample of the Gumbel-softmax distribution along ``dim`` (``torch.nn.functional.gumbel_softmax``). If
+    ``hard``, it is one-hot and has the soft sample's gradient.
+    """
     if eps != 1e-10:
         warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
     noise = -empty_like(logits.detach().contiguous()).exponential_().log()

@@ -18,7 +18,8 @@ def _drop(name: str, input: Any, p: float, training: bool, inplace: bool) -> Any
 
 
 def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """In training, elements set to zero with the chance p, and the others scaled by 1 / (1 - p).
+    """In training, zero elements with probability p and scale the others by 1 / (1 - p)
+    (``torch.nn.functional.dropout``).
 
     Raises:
         ValueError: if p is not in [0, 1].
@@ -27,13 +28,22 @@ def dropout(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool 
 
 
 def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
-    """Dropout that keeps mean and variance after ``selu``: what it drops takes its lower limit."""
+    """Drop elements of an output of ``selu`` to its lower limit, and keep mean and variance
+    (``torch.nn.functional.alpha_dropout``).
+
+    Raises:
+        ValueError: if p is not in [0, 1].
+    """
     return _drop("alpha_dropout", input, p, training, inplace)
 
 
 def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
                           inplace: bool = False) -> Tensor:
-    """``alpha_dropout`` of whole channels."""
+    """Apply ``alpha_dropout`` to whole channels of (N, C, ...) (``torch.nn.functional.feature_alpha_dropout``).
+
+    Raises:
+        ValueError: if p is not in [0, 1].
+    """
     return _drop("feature_alpha_dropout", input, p, training, inplace)
 
 
@@ -49,7 +59,7 @@ def _drop_channels(name: str, spatial: int, input: Any, p: float, training: bool
 
 
 def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, L) or (C, L).
+    """Drop whole channels of an input (N, C, L) or (C, L) (``torch.nn.functional.dropout1d``).
 
     Raises:
         ValueError: if p is not in [0, 1].
@@ -76,7 +86,12 @@ def _warn_of_dimensions(name: str, input: Tensor, spatial: int) -> None:
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, H, W); PyTorch takes (N, C, L), too, and warns."""
+    """Drop whole channels of an input (N, C, H, W) (``torch.nn.functional.dropout2d``). As in PyTorch, (N, C, L) is
+    taken as well, with a warning.
+
+    Raises:
+        ValueError: if p is not in [0, 1].
+    """
     _warn_of_dimensions("dropout2d", input, 2)
     if input.dim() == 3:
         warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
@@ -86,6 +101,10 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
 
 
 def dropout3d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
-    """Dropout of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    """Drop whole channels of an input (N, C, D, H, W) or (C, D, H, W) (``torch.nn.functional.dropout3d``).
+
+    Raises:
+        ValueError: if p is not in [0, 1].
+    """
     _warn_of_dimensions("dropout3d", input, 3)
     return _drop_channels("feature_dropout", 3, input, p, training, inplace)

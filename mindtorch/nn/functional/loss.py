@@ -46,21 +46,26 @@ def _reduced(values: Any, reduction: int) -> Any:
 def cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
                   ignore_index: int = -100, reduce: Flag = None, reduction: str = "mean",
                   label_smoothing: float = 0.0) -> Tensor:
-    """The cross entropy between logits, classes along dimension 1, and class indices or probabilities."""
+    """Compute the cross entropy between logits (N, C, ...) and a target, which is class indices (N, ...) of dtype int64
+    or probabilities (N, C, ...) (``torch.nn.functional.cross_entropy``). ``weight`` (C,) weighs the classes.
+    """
     return _cross_entropy_loss(input, target, weight, _number(reduction, size_average, reduce), ignore_index,
                                label_smoothing)
 
 
 def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
              ignore_index: int = -100, reduce: Flag = None, reduction: str = "mean") -> Tensor:
-    """The negative log likelihood of class indices, given log probabilities, classes along dimension 1."""
+    """Compute the negative log likelihood of class indices (N, ...) of dtype int64, given log probabilities (N, C, ...)
+    (``torch.nn.functional.nll_loss``). ``weight`` (C,) weighs the classes.
+    """
     return _nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
 
 
 def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0,
                       weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None,
                       reduction: str = "mean") -> Tensor:
-    """How far other classes' scores come within the margin of the target's.
+    """Penalise scores (N, C) of other classes that come within ``margin`` of the score of the target class (N,)
+    (``torch.nn.functional.multi_margin_loss``).
 
     Raises:
         ValueError: if p is neither 1 nor 2, or the weight not one-dimensional.
@@ -75,14 +80,18 @@ def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float =
 
 def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
                            reduction: str = "mean") -> Tensor:
-    """How far the scores of other classes come within 1 of those of the target classes, which -1 ends."""
+    """Penalise scores (N, C) of other classes that come within 1 of the scores of the target classes, whose indices (N,
+    C) end at the first -1 (``torch.nn.functional.multilabel_margin_loss``).
+    """
     return _multilabel_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                 size_average: Flag = None, reduce: Flag = None,
                                 reduction: str = "mean") -> Tensor:
-    """The mean over classes of the logistic loss of each."""
+    """Compute the mean logistic loss of the classes' scores (N, C)
+    (``torch.nn.functional.multilabel_soft_margin_loss``).
+    """
     number = _number(reduction, size_average, reduce)
     loss: Any = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))  # type: ignore[operator]
     if weight is not None:
@@ -112,7 +121,7 @@ def _check_weight(weight: Tensor, input: Tensor) -> None:
 
 def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
              reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
-    """(input - target)²; with a weight, ``'mean'`` divides by its sum.
+    """Compute (input - target)²; with a weight, ``'mean'`` divides by its sum (``torch.nn.functional.mse_loss``).
 
     Raises:
         ValueError: if the weight has another size than the input.
@@ -127,7 +136,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: F
 
 def l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
             reduction: str = "mean", weight: Tensor | None = None) -> Tensor:
-    """|input - target|; with a weight, ``'mean'`` divides by its sum.
+    """Compute |input - target|; with a weight, ``'mean'`` divides by its sum (``torch.nn.functional.l1_loss``).
 
     Raises:
         ValueError: if the weight has another size than the input.
@@ -147,7 +156,9 @@ def _weighted(values: Any, weight: Any, reduction: int) -> Any:
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
                    reduction: str = "mean", beta: float = 1.0) -> Tensor:
-    """½(input - target)² / beta where they differ by less than beta, else |input - target| - ½beta."""
+    """Compute ½(input - target)² / beta where input and target differ by less than ``beta``, and |input - target| -
+    ½beta elsewhere (``torch.nn.functional.smooth_l1_loss``).
+    """
     given, aim = _same_shape(input, target)
     number = _number(reduction, size_average, reduce)
     return _smooth_l1_loss(given, aim, number, beta) if beta else _l1_loss(given, aim, number)
@@ -155,7 +166,8 @@ def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, red
 
 def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: float = 1.0,
                weight: Tensor | None = None) -> Tensor:
-    """½(input - target)² where they differ by at most delta, else delta·(|input - target| - ½delta).
+    """Compute ½(input - target)² where input and target differ by at most ``delta``, and delta·(|input - target| -
+    ½delta) elsewhere (``torch.nn.functional.huber_loss``).
 
     Raises:
         ValueError: if the weight has another size than the input.
@@ -169,7 +181,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,
                          size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
-    """The cross entropy between probabilities.
+    """Compute the cross entropy between probabilities of one shape (``torch.nn.functional.binary_cross_entropy``).
 
     Raises:
         ValueError: if input and target have different sizes.
@@ -187,8 +199,8 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
 def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                      size_average: Flag = None, reduce: Flag = None, reduction: str = "mean",
                                      pos_weight: Tensor | None = None) -> Tensor:
-    """The cross entropy between the sigmoid of the input and probabilities; ``pos_weight`` weighs the
-    positive part.
+    """Compute the cross entropy between the sigmoid of the input and probabilities of the same shape
+    (``torch.nn.functional.binary_cross_entropy_with_logits``). ``pos_weight`` weighs the positive part.
 
     Raises:
         ValueError: if input and target have different sizes.
@@ -201,11 +213,10 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
 
 def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
            reduction: str = "mean", log_target: bool = False) -> Tensor:
-    """The Kullback-Leibler divergence of log probabilities from probabilities, or from their logarithms if
-    ``log_target``.
+    """Compute the Kullback-Leibler divergence of log probabilities from probabilities, or from log probabilities if
+    ``log_target`` (``torch.nn.functional.kl_div``).
 
-    ``reduction='batchmean'`` divides the sum by the batch size, which is what the divergence's definition
-    asks for.
+    ``reduction='batchmean'`` divides the sum by the batch size, which is what the divergence's definition asks for.
     """
     if size_average is not None or reduce is not None:
         number = legacy_get_enum(size_average, reduce)
@@ -223,16 +234,19 @@ def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Fla
 def poisson_nll_loss(input: Tensor, target: Tensor, log_input: bool = True, full: bool = False,
                      size_average: Flag = None, eps: float = 1e-8, reduce: Flag = None,
                      reduction: str = "mean") -> Tensor:
-    """The negative log likelihood of counts, given (the logarithm of) their Poisson distribution's mean."""
+    """Compute the negative log likelihood of counts, given the mean of their Poisson distribution, or its logarithm if
+    ``log_input`` (``torch.nn.functional.poisson_nll_loss``).
+    """
     return _poisson_nll_loss(input, target, log_input, full, eps, _number(reduction, size_average, reduce))
 
 
 def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: bool = False,
                       eps: float = 1e-6, reduction: str = "mean") -> Tensor:
-    """The negative log likelihood of targets, given the normal distribution's expectation and variance.
+    """Compute the negative log likelihood of targets, given the expectation and the variance of their normal
+    distribution (``torch.nn.functional.gaussian_nll_loss``).
 
     Raises:
-        ValueError: if a variance is negative, or their size does not go with the input's.
+        ValueError: if a variance is negative, or the shape of ``var`` does not fit the input's.
     """
     if isinstance(var, float):
         if var < 0:
@@ -267,13 +281,15 @@ def _fitting(var: Any, input: Any) -> Any:
 
 def soft_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
                      reduction: str = "mean") -> Tensor:
-    """log(1 + exp(-target·input)), for targets 1 and -1."""
+    """Compute log(1 + exp(-target·input)) for targets 1 and -1 (``torch.nn.functional.soft_margin_loss``)."""
     return _soft_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Flag = None,
                          reduce: Flag = None, reduction: str = "mean") -> Tensor:
-    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    """Take x where the target is 1, and max(0, margin - x) where it is -1
+    (``torch.nn.functional.hinge_embedding_loss``).
+    """
     return _hinge_embedding_loss(input, target, float(margin), _number(reduction, size_average, reduce))
 
 
@@ -282,7 +298,7 @@ def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, siz
 
 def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
                         size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
-    """max(0, -target·(input1 - input2) + margin), for targets 1 and -1.
+    """Compute max(0, -target·(input1 - input2) + margin); targets are ±1 (``torch.nn.functional.margin_ranking_loss``).
 
     Raises:
         RuntimeError: if the tensors have different numbers of dimensions.
@@ -297,7 +313,9 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
 
 def cosine_embedding_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: float = 0,
                           size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
-    """1 - cos(input1, input2) where the target is 1, max(0, cos - margin) where it is -1."""
+    """Compute 1 - cos(input1, input2) where the target is 1, and max(0, cos(input1, input2) - margin) where it is -1
+    (``torch.nn.functional.cosine_embedding_loss``). The inputs are (N, D) or (D,), the target (N,) or ().
+    """
     return _cosine_embedding_loss(input1, input2, target, margin, _number(reduction, size_average, reduce))
 
 
@@ -309,7 +327,8 @@ def _check_margin(margin: float) -> None:
 def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, margin: float = 1.0, p: float = 2,
                         eps: float = 1e-6, swap: bool = False, size_average: Flag = None, reduce: Flag = None,
                         reduction: str = "mean") -> Tensor:
-    """max(0, |anchor - positive| - |anchor - negative| + margin), in the p-norm.
+    """Compute max(0, |anchor - positive| - |anchor - negative| + margin) in the p-norm over the last dimension
+    (``torch.nn.functional.triplet_margin_loss``).
 
     Raises:
         ValueError: if the margin is not positive.
@@ -323,10 +342,10 @@ def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative
                                       distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
                                       margin: float = 1.0, swap: bool = False,
                                       reduction: str = "mean") -> Tensor:
-    """``triplet_margin_loss`` in any distance.
+    """Compute ``triplet_margin_loss`` in any distance (``torch.nn.functional.triplet_margin_with_distance_loss``).
 
     Raises:
-        ValueError: if the margin is not positive, or the reduction none.
+        ValueError: if the margin is not positive, or the reduction is unknown.
         RuntimeError: if the tensors have different numbers of dimensions.
     """
     if reduction not in ("none", "mean", "sum"):

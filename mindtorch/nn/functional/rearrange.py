@@ -19,7 +19,7 @@ def _pair(value: Any) -> tuple[int, int]:
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
-    """The sliding windows of images as columns: (N, C, H, W) to (N, C * kh * kw, L).
+    """Turn sliding windows of images into columns, (N, C, H, W) to (N, C·kh·kw, L) (``torch.nn.functional.unfold``).
 
     Raises:
         RuntimeError: if no window fits.
@@ -29,7 +29,8 @@ def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
 
 def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, padding: Any = 0,
          stride: Any = 1) -> Tensor:
-    """The columns of ``unfold`` added up in their places in images: (N, C * kh * kw, L) to (N, C, H, W).
+    """Add up columns of ``unfold`` where they came from, (N, C·kh·kw, L) to (N, C, H, W)
+    (``torch.nn.functional.fold``).
 
     Raises:
         RuntimeError: if the sizes do not fit together.
@@ -39,8 +40,9 @@ def fold(input: Tensor, output_size: Any, kernel_size: Any, dilation: Any = 1, p
 
 def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max_norm: float | None = None,
               norm_type: float = 2.0, scale_grad_by_freq: bool = False, sparse: bool = False) -> Tensor:
-    """Rows of ``weight``, by the integers in ``input``. The row ``padding_idx`` gets no gradient; with ``max_norm``,
-    rows of a larger norm are scaled down in place first.
+    """Look up rows of ``weight`` (V, D) by the integers of ``input`` (...), which gives (..., D)
+    (``torch.nn.functional.embedding``). The row ``padding_idx`` gets no gradient; with ``max_norm``, rows of a larger
+    norm are first scaled down in place.
 
     Raises:
         AssertionError: if ``padding_idx`` is out of range.

@@ -39,7 +39,7 @@ class _Silent(_Activation):
 
 
 class ReLU(_Activation):
-    """max(0, x)."""
+    """Replaces each element by max(0, x) (``torch.nn.ReLU``)."""
 
     __constants__ = ("inplace",)
     function = staticmethod(F.relu)
@@ -52,7 +52,7 @@ class ReLU(_Activation):
 
 
 class Threshold(_Activation):
-    """x where it is greater than ``threshold``, else ``value``."""
+    """Replaces elements that are not greater than ``threshold`` by ``value`` (``torch.nn.Threshold``)."""
 
     __constants__ = ("threshold", "value", "inplace")
     function = staticmethod(F.threshold)
@@ -62,7 +62,9 @@ class Threshold(_Activation):
 
 
 class RReLU(_Activation):
-    """``LeakyReLU`` with slopes drawn from [lower, upper) in training, their mean otherwise."""
+    """Applies ``LeakyReLU`` with slopes drawn from [lower, upper), and with their mean outside of training
+    (``torch.nn.RReLU``).
+    """
 
     __constants__ = ("lower", "upper", "inplace")
 
@@ -74,7 +76,7 @@ class RReLU(_Activation):
 
 
 class Hardtanh(_Activation):
-    """x limited to [min_val, max_val].
+    """Limits each element to [min_val, max_val] (``torch.nn.Hardtanh``).
 
     Raises:
         AssertionError: if the interval is empty.
@@ -96,7 +98,7 @@ class Hardtanh(_Activation):
 
 
 class ReLU6(Hardtanh):
-    """min(max(0, x), 6)."""
+    """Limits each element to [0, 6] (``torch.nn.ReLU6``)."""
 
     def __init__(self, inplace: bool = False) -> None:
         super().__init__(0.0, 6.0, inplace)
@@ -106,42 +108,42 @@ class ReLU6(Hardtanh):
 
 
 class Sigmoid(Module):
-    """1 / (1 + exp(-x))."""
+    """Computes 1 / (1 + exp(-x)) for each element (``torch.nn.Sigmoid``)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.sigmoid(input)
 
 
 class Tanh(Module):
-    """tanh(x)."""
+    """Computes tanh(x) for each element (``torch.nn.Tanh``)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanh(input)
 
 
 class LogSigmoid(Module):
-    """log(sigmoid(x)), without loss of accuracy."""
+    """Computes log(sigmoid(x)) without loss of accuracy (``torch.nn.LogSigmoid``)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.logsigmoid(input)
 
 
 class Softsign(Module):
-    """x / (1 + |x|)."""
+    """Computes x / (1 + |x|) for each element (``torch.nn.Softsign``)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.softsign(input)
 
 
 class Tanhshrink(Module):
-    """x - tanh(x)."""
+    """Computes x - tanh(x) for each element (``torch.nn.Tanhshrink``)."""
 
     def forward(self, input: Tensor) -> Tensor:
         return F.tanhshrink(input)
 
 
 class Hardsigmoid(_Silent):
-    """x / 6 + 1/2, limited to [0, 1]."""
+    """Computes x / 6 + 1/2, limited to [0, 1] (``torch.nn.Hardsigmoid``)."""
 
     __constants__ = ("inplace",)
     function = staticmethod(F.hardsigmoid)
@@ -151,7 +153,7 @@ class Hardsigmoid(_Silent):
 
 
 class Hardswish(_Silent):
-    """x·hardsigmoid(x)."""
+    """Computes x·hardsigmoid(x) for each element (``torch.nn.Hardswish``)."""
 
     __constants__ = ("inplace",)
     function = staticmethod(F.hardswish)
@@ -161,7 +163,7 @@ class Hardswish(_Silent):
 
 
 class SiLU(_Activation):
-    """x·sigmoid(x)."""
+    """Computes x·sigmoid(x) for each element (``torch.nn.SiLU``)."""
 
     __constants__ = ("inplace",)
     function = staticmethod(F.silu)
@@ -171,7 +173,7 @@ class SiLU(_Activation):
 
 
 class Mish(_Activation):
-    """x·tanh(softplus(x))."""
+    """Computes x·tanh(softplus(x)) for each element (``torch.nn.Mish``)."""
 
     __constants__ = ("inplace",)
     function = staticmethod(F.mish)
@@ -181,7 +183,7 @@ class Mish(_Activation):
 
 
 class ELU(_Activation):
-    """x where positive, else alpha·(exp(x) - 1)."""
+    """Keeps positive elements, and replaces the others by alpha·(exp(x) - 1) (``torch.nn.ELU``)."""
 
     __constants__ = ("alpha", "inplace")
     function = staticmethod(F.elu)
@@ -191,7 +193,7 @@ class ELU(_Activation):
 
 
 class CELU(_Activation):
-    """max(0, x) + min(0, alpha·(exp(x / alpha) - 1))."""
+    """Computes max(0, x) + min(0, alpha·(exp(x / alpha) - 1)) (``torch.nn.CELU``)."""
 
     __constants__ = ("alpha", "inplace")
     function = staticmethod(F.celu)
@@ -201,7 +203,7 @@ class CELU(_Activation):
 
 
 class SELU(_Activation):
-    """The self-normalising scaled ``ELU``."""
+    """Applies the self-normalising ``ELU``, scaled by a constant (``torch.nn.SELU``)."""
 
     __constants__ = ("inplace",)
     function = staticmethod(F.selu)
@@ -211,7 +213,7 @@ class SELU(_Activation):
 
 
 class GLU(_Activation):
-    """The first half along ``dim`` times the sigmoid of the second."""
+    """Multiplies the first half along ``dim`` by the sigmoid of the second (``torch.nn.GLU``)."""
 
     __constants__ = ("dim",)
     function = staticmethod(F.glu)
@@ -221,7 +223,7 @@ class GLU(_Activation):
 
 
 class GELU(_Activation):
-    """x times the normal distribution function of x; ``approximate='tanh'`` for its usual approximation."""
+    """Multiplies x by the normal distribution function of x, or its approximation by ``'tanh'`` (``torch.nn.GELU``)."""
 
     __constants__ = ("approximate",)
 
@@ -233,7 +235,7 @@ class GELU(_Activation):
 
 
 class LeakyReLU(_Activation):
-    """x where positive, else negative_slope·x."""
+    """Keeps positive elements, and multiplies the others by ``negative_slope`` (``torch.nn.LeakyReLU``)."""
 
     __constants__ = ("negative_slope", "inplace")
     function = staticmethod(F.leaky_relu)
@@ -243,7 +245,7 @@ class LeakyReLU(_Activation):
 
 
 class Hardshrink(_Activation):
-    """x where |x| > lambd, else 0."""
+    """Keeps elements with |x| > lambd, and sets the others to zero (``torch.nn.Hardshrink``)."""
 
     __constants__ = ("lambd",)
     function = staticmethod(F.hardshrink)
@@ -256,7 +258,7 @@ class Hardshrink(_Activation):
 
 
 class Softshrink(_Activation):
-    """x moved by lambd towards 0, and 0 where |x| <= lambd."""
+    """Moves each element by ``lambd`` towards 0, and sets it to 0 where |x| <= lambd (``torch.nn.Softshrink``)."""
 
     __constants__ = ("lambd",)
     function = staticmethod(F.softshrink)
@@ -269,7 +271,7 @@ class Softshrink(_Activation):
 
 
 class Softplus(_Activation):
-    """log(1 + exp(beta·x)) / beta; x itself where beta·x > threshold."""
+    """Computes log(1 + exp(beta·x)) / beta, and keeps x where beta·x > threshold (``torch.nn.Softplus``)."""
 
     __constants__ = ("beta", "threshold")
     function = staticmethod(F.softplus)
@@ -279,7 +281,7 @@ class Softplus(_Activation):
 
 
 class PReLU(Module):
-    """``LeakyReLU`` with a learnt slope, or one a channel."""
+    """Applies ``LeakyReLU`` with a learnt slope, or with one per channel of (N, C, ...) (``torch.nn.PReLU``)."""
 
     __constants__ = ("num_parameters",)
 
@@ -290,7 +292,7 @@ class PReLU(Module):
         self.weight = Parameter(full((num_parameters,), float(init), device=device, dtype=dtype))
 
     def reset_parameters(self) -> None:
-        """Set the slopes back to ``init``."""
+        """Set the slopes back to ``init``, as ``torch.nn.PReLU.reset_parameters`` does."""
         _init.constant_(self.weight, self.init)
 
     def forward(self, input: Tensor) -> Tensor:
@@ -318,28 +320,28 @@ class _OverDim(Module):
 
 
 class Softmax(_OverDim):
-    """exp(x) over its sum along ``dim``."""
+    """Divides exp(x) by its sum along ``dim`` (``torch.nn.Softmax``)."""
 
     function = staticmethod(F.softmax)
 
 
 class Softmin(_OverDim):
-    """``Softmax`` of -x."""
+    """Applies ``Softmax`` to -x (``torch.nn.Softmin``)."""
 
     function = staticmethod(F.softmin)
 
 
 class LogSoftmax(_OverDim):
-    """The logarithm of ``Softmax``, without loss of accuracy."""
+    """Computes the logarithm of ``Softmax`` without loss of accuracy (``torch.nn.LogSoftmax``)."""
 
     function = staticmethod(F.log_softmax)
 
 
 class Softmax2d(Module):
-    """``Softmax`` over the channels of (N, C, H, W) or (C, H, W).
+    """Applies ``Softmax`` to the channels of (N, C, H, W) or (C, H, W) (``torch.nn.Softmax2d``).
 
     Raises:
-        ValueError: for any other number of dimensions, when it is called.
+        ValueError: if the input of a call has any other number of dimensions.
     """
 
     def forward(self, input: Tensor) -> Tensor:

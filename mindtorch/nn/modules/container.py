@@ -40,13 +40,13 @@ class _Sequence(Module):
         self._modules = OrderedDict((str(i), module) for i, module in enumerate(self._modules.values()))
 
     def pop(self, key: int | slice) -> Any:
-        """Remove a module, or several, and return it."""
+        """Remove a module, or the modules of a slice, and return it (``torch.nn.ModuleList.pop``)."""
         found = self[key]  # type: ignore[index]
         del self[key]
         return found
 
     def append(self, module: Module) -> Any:
-        """Add a module at the end."""
+        """Add a module at the end (``torch.nn.ModuleList.append``)."""
         self.add_module(str(len(self)), module)
         return self
 
@@ -58,7 +58,7 @@ class _Sequence(Module):
 
 
 class Sequential(_Sequence):
-    """Modules called one after the other. It is made from modules, or from an ``OrderedDict`` of them."""
+    """Calls modules, or those of an ``OrderedDict``, one after the other (``torch.nn.Sequential``)."""
 
     def __init__(self, *args: Any) -> None:
         super().__init__()
@@ -112,10 +112,11 @@ class Sequential(_Sequence):
         return self.extend(list(self) * (other - 1))
 
     def insert(self, index: int, module: Module) -> Any:
-        """Put a module at a position.
+        """Put a module at a position (``torch.nn.Sequential.insert``).
 
         Raises:
-            IndexError: if it is out of range.
+            IndexError: if the position is out of range.
+            AssertionError: if the value is no module.
         """
         if not isinstance(module, Module):
             raise AssertionError(f"module should be of type: {Module}")
@@ -126,14 +127,14 @@ class Sequential(_Sequence):
         return self
 
     def extend(self, sequential: Iterable[Module]) -> Any:
-        """Add modules at the end."""
+        """Add modules at the end (``torch.nn.Sequential.extend``)."""
         for module in sequential:
             self.append(module)
         return self
 
 
 class ModuleList(_Sequence):
-    """A list of modules, which are registered."""
+    """A list of modules, which are registered (``torch.nn.ModuleList``)."""
 
     def __init__(self, modules: Iterable[Module] | None = None) -> None:
         super().__init__()
@@ -155,14 +156,14 @@ class ModuleList(_Sequence):
         return ModuleList(chain(self, other))
 
     def insert(self, index: int, module: Module) -> None:
-        """Put a module before the one at a position."""
+        """Put a module before the one at a position (``torch.nn.ModuleList.insert``)."""
         self._shift_in(index, module)
 
     def extend(self, modules: Iterable[Module]) -> Any:
-        """Add modules at the end.
+        """Add modules at the end (``torch.nn.ModuleList.extend``).
 
         Raises:
-            TypeError: if they are not iterable.
+            TypeError: if ``modules`` is not iterable.
         """
         if not isinstance(modules, Iterable):
             raise TypeError(f"ModuleList.extend should be called with an iterable, but got "
@@ -172,7 +173,7 @@ class ModuleList(_Sequence):
         return self
 
     def __repr__(self) -> str:
-        """Modules of the same repr in one line: ``(0-3): 4 x Linear(...)``."""
+        """Show modules of the same repr in one line: ``(0-3): 4 x Linear(...)``."""
         lines, start = [], 0
         for text, same in groupby(map(repr, self)):
             count = len(list(same))
@@ -209,7 +210,7 @@ def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[
 
 
 class ModuleDict(Module):
-    """A dictionary of modules, which are registered."""
+    """A dictionary of modules, which are registered (``torch.nn.ModuleDict``)."""
 
     def __init__(self, modules: Mapping[str, Module] | None = None) -> None:
         super().__init__()
@@ -235,27 +236,27 @@ class ModuleDict(Module):
         return key in self._modules
 
     def clear(self) -> None:
-        """Remove all modules."""
+        """Remove all modules (``torch.nn.ModuleDict.clear``)."""
         self._modules.clear()
 
     def pop(self, key: str) -> Any:
-        """Remove a module and return it."""
+        """Remove a module and return it (``torch.nn.ModuleDict.pop``)."""
         return self._modules.pop(key)
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """Return the names (``torch.nn.ModuleDict.keys``)."""
         return self._modules.keys()
 
     def items(self) -> ItemsView[str, Any]:
-        """The modules with their names."""
+        """Return the names and modules in pairs (``torch.nn.ModuleDict.items``)."""
         return self._modules.items()
 
     def values(self) -> ValuesView[Any]:
-        """The modules."""
+        """Return the modules (``torch.nn.ModuleDict.values``)."""
         return self._modules.values()
 
     def update(self, modules: Any) -> None:
-        """Add modules from a mapping or from pairs."""
+        """Add modules from a mapping or from pairs (``torch.nn.ModuleDict.update``)."""
         for key, module in _pairs("ModuleDict", modules, (Mapping, ModuleDict)):
             self[key] = module
 
@@ -268,7 +269,7 @@ def _as_parameter(value: Any) -> Any:
 
 
 def _described(name: Any, value: Any, kind: str) -> str:
-    """The line of a list's or dictionary's repr for one value."""
+    """Return the line of a list's or dictionary's repr for one value."""
     if not isinstance(value, Tensor):
         return f"  ({name}): Object of type: {type(value).__name__}"
     size = "x".join(map(str, value.size()))
@@ -278,7 +279,7 @@ def _described(name: Any, value: Any, kind: str) -> str:
 
 
 class ParameterList(Module):
-    """A list of parameters, which are registered; tensors become parameters."""
+    """A list of parameters, which are registered; tensors become parameters (``torch.nn.ParameterList``)."""
 
     def __init__(self, values: Iterable[Any] | None = None) -> None:
         super().__init__()
@@ -304,16 +305,16 @@ class ParameterList(Module):
         return self.extend(parameters)
 
     def append(self, value: Any) -> Any:
-        """Add a value at the end."""
+        """Add a value at the end (``torch.nn.ParameterList.append``)."""
         self._size += 1
         self[self._size - 1] = value
         return self
 
     def extend(self, values: Iterable[Any]) -> Any:
-        """Add values at the end.
+        """Add values at the end (``torch.nn.ParameterList.extend``).
 
         Raises:
-            TypeError: if they are not iterable, or a tensor.
+            TypeError: if ``values`` is not iterable, or is a tensor.
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
             raise TypeError(f"ParameterList.extend should be called with an iterable, but got "
@@ -331,7 +332,7 @@ class ParameterList(Module):
 
 
 class ParameterDict(Module):
-    """A dictionary of parameters, which are registered; tensors become parameters."""
+    """A dictionary of parameters, which are registered; tensors become parameters (``torch.nn.ParameterDict``)."""
 
     def __init__(self, parameters: Any = None) -> None:
         super().__init__()
@@ -370,53 +371,55 @@ class ParameterDict(Module):
         return key in self._keys
 
     def copy(self) -> ParameterDict:
-        """Another dictionary of the same parameters."""
+        """Return another dictionary of the same parameters (``torch.nn.ParameterDict.copy``)."""
         return ParameterDict(OrderedDict(self.items()))
 
     def setdefault(self, key: str, default: Any = None) -> Any:
-        """The value of a key, set to ``default`` if there is none."""
+        """Return the value of a key, set to ``default`` if it has none (``torch.nn.ParameterDict.setdefault``)."""
         if key not in self:
             self[key] = default
         return self[key]
 
     def clear(self) -> None:
-        """Remove everything."""
+        """Remove everything (``torch.nn.ParameterDict.clear``)."""
         for key in list(self._keys):
             del self[key]
 
     def pop(self, key: str) -> Any:
-        """Remove a value and return it."""
+        """Remove a value and return it (``torch.nn.ParameterDict.pop``)."""
         found = self[key]
         del self[key]
         return found
 
     def popitem(self) -> tuple[str, Any]:
-        """Remove the last key and value and return them."""
+        """Remove the last key and value and return them (``torch.nn.ParameterDict.popitem``)."""
         key = next(reversed(self._keys))
         return key, self.pop(key)
 
     def get(self, key: str, default: Any = None) -> Any:
-        """The value of a key, or ``default``."""
+        """Return the value of a key, or ``default`` (``torch.nn.ParameterDict.get``)."""
         return self[key] if key in self._keys else default
 
     def fromkeys(self, keys: Iterable[str], default: Any = None) -> ParameterDict:
-        """Another dictionary, with one value for all keys."""
+        """Return another dictionary, with one value for all keys (``torch.nn.ParameterDict.fromkeys``)."""
         return ParameterDict((key, default) for key in keys)
 
     def keys(self) -> KeysView[str]:
-        """The names."""
+        """Return the names (``torch.nn.ParameterDict.keys``)."""
         return self._keys.keys()
 
     def items(self) -> Iterator[tuple[str, Any]]:
-        """The values with their names."""
+        """Return the names and values in pairs (``torch.nn.ParameterDict.items``)."""
         return ((key, self[key]) for key in self._keys)
 
     def values(self) -> Iterator[Any]:
-        """The values."""
+        """Return the values (``torch.nn.ParameterDict.values``)."""
         return (self[key] for key in self._keys)
 
     def update(self, parameters: Any) -> None:
-        """Add values from a mapping (a plain ``dict`` in the order of its keys) or from pairs."""
+        """Add values from a mapping (a plain ``dict``'s in the order of its keys) or from pairs
+        (``torch.nn.ParameterDict.update``).
+        """
         for key, value in _pairs("ParameterDict", parameters, (OrderedDict, ParameterDict)):
             self[key] = value
 

@@ -7,7 +7,7 @@ from ..module import Module
 
 
 class PairwiseDistance(Module):
-    """The p-norm of x1 - x2 + eps along the last dimension."""
+    """Computes the p-norm of x1 - x2 + eps along the last dimension (``torch.nn.PairwiseDistance``)."""
 
     __constants__ = ("norm", "eps", "keepdim")
 
@@ -20,7 +20,7 @@ class PairwiseDistance(Module):
 
 
 class CosineSimilarity(Module):
-    """The cosine of the angle between x1 and x2 along ``dim``."""
+    """Computes the cosine of the angle between x1 and x2 along ``dim`` (``torch.nn.CosineSimilarity``)."""
 
     __constants__ = ("dim", "eps")
 

@@ -26,36 +26,36 @@ class _DropoutNd(Module):
 
 
 class Dropout(_DropoutNd):
-    """Elements set to zero with the chance p, the others scaled by 1 / (1 - p)."""
+    """Sets elements to zero with probability p, and scales the others by 1 / (1 - p) (``torch.nn.Dropout``)."""
 
     function = staticmethod(F.dropout)
 
 
 class Dropout1d(_DropoutNd):
-    """``Dropout`` of whole channels of (N, C, L) or (C, L)."""
+    """Drops whole channels of (N, C, L) or (C, L) (``torch.nn.Dropout1d``)."""
 
     function = staticmethod(F.dropout1d)
 
 
 class Dropout2d(_DropoutNd):
-    """``Dropout`` of whole channels of (N, C, H, W)."""
+    """Drops whole channels of (N, C, H, W) (``torch.nn.Dropout2d``)."""
 
     function = staticmethod(F.dropout2d)
 
 
 class Dropout3d(_DropoutNd):
-    """``Dropout`` of whole channels of (N, C, D, H, W) or (C, D, H, W)."""
+    """Drops whole channels of (N, C, D, H, W) or (C, D, H, W) (``torch.nn.Dropout3d``)."""
 
     function = staticmethod(F.dropout3d)
 
 
 class AlphaDropout(_DropoutNd):
-    """Dropout that keeps mean and variance after ``SELU``."""
+    """Drops elements of an output of ``SELU``, and keeps its mean and variance (``torch.nn.AlphaDropout``)."""
 
     function = staticmethod(F.alpha_dropout)
 
 
 class FeatureAlphaDropout(_DropoutNd):
-    """``AlphaDropout`` of whole channels."""
+    """Applies ``AlphaDropout`` to whole channels of (N, C, ...) (``torch.nn.FeatureAlphaDropout``)."""
 
     function = staticmethod(F.feature_alpha_dropout)

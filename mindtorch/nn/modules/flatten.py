@@ -9,7 +9,7 @@ from ..module import Module
 
 
 class Flatten(Module):
-    """The dimensions from ``start_dim`` to ``end_dim`` as one."""
+    """Merges the dimensions from ``start_dim`` to ``end_dim`` into one (``torch.nn.Flatten``)."""
 
     __constants__ = ("start_dim", "end_dim")
 
@@ -25,10 +25,10 @@ class Flatten(Module):
 
 
 class Unflatten(Module):
-    """Dimension ``dim`` as several.
+    """Splits dimension ``dim`` into several (``torch.nn.Unflatten``).
 
     Raises:
-        TypeError: if the sizes are no tuple or list of ints.
+        TypeError: if the sizes are not a tuple or list of ints.
     """
 
     __constants__ = ("dim", "unflattened_size")

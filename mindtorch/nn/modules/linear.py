@@ -13,7 +13,7 @@ from ..parameter import Parameter
 
 
 class Identity(Module):
-    """Returns its input; whatever it is made with does not matter."""
+    """Returns its input, and ignores the arguments that it is made with (``torch.nn.Identity``)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         super().__init__()
@@ -23,10 +23,9 @@ class Identity(Module):
 
 
 class Linear(Module):
-    """``input @ weight.T + bias`` over the last dimension.
+    """Computes ``input @ weight.T + bias``, (..., in_features) to (..., out_features) (``torch.nn.Linear``).
 
-    ``weight`` (out_features, in_features) and ``bias`` (out_features,) start uniform in
-    ±1/sqrt(in_features).
+    ``weight`` (out_features, in_features) and ``bias`` (out_features,) start uniform in ±1/sqrt(in_features).
     """
 
     __constants__ = ("in_features", "out_features")
@@ -46,7 +45,7 @@ class Linear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew."""
+        """Draw weight and bias anew, as ``torch.nn.Linear.reset_parameters`` does."""
         init.kaiming_uniform_(self.weight, a=math.sqrt(5))
         if self.bias is not None:
             fan_in, _ = init._calculate_fan_in_and_fan_out(self.weight)
@@ -58,7 +57,7 @@ class Linear(Module):
         # straight from the table: attributes that Module.__getattr__ finds cost as much as a small operator
         try:
             return F.linear(input, parameters["weight"], parameters["bias"])
-        except KeyError:  # somebody put something that is no parameter in its place
+        except KeyError:  # a value that is no parameter was put in its place
             return F.linear(input, self.weight, self.bias)
 
     def extra_repr(self) -> str:
@@ -67,7 +66,13 @@ class Linear(Module):
 
 
 class Bilinear(Module):
-    """``input1 @ weight @ input2 + bias`` over the last dimensions."""
+    """Computes ``input1 @ weight @ input2 + bias`` over the last dimensions (``torch.nn.Bilinear``).
+
+    ``weight`` is (out_features, in1_features, in2_features), and ``bias`` (out_features,).
+
+    Raises:
+        ValueError: if ``in1_features`` is not positive.
+    """
 
     __constants__ = ("in1_features", "in2_features", "out_features")
 
@@ -85,7 +90,7 @@ class Bilinear(Module):
         self.reset_parameters()
 
     def reset_parameters(self) -> None:
-        """Draw weight and bias anew."""
+        """Draw weight and bias anew, as ``torch.nn.Bilinear.reset_parameters`` does."""
         bound = 1 / math.sqrt(self.weight.size(1))
         init.uniform_(self.weight, -bound, bound)
         if self.bias is not None:

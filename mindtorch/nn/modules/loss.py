@@ -16,7 +16,7 @@ from .distance import PairwiseDistance
 
 
 class _Loss(Module):
-    """A loss: keeps its reduction."""
+    """A loss that keeps its reduction."""
 
     __constants__: tuple[str, ...] = ("reduction",)
     reduction: str
@@ -43,7 +43,9 @@ class _WeightedLoss(_Loss):
 
 
 class CrossEntropyLoss(_WeightedLoss):
-    """The cross entropy between logits (N, C, ...) and classes (N, ...) or probabilities (N, C, ...)."""
+    """Computes the cross entropy between logits (N, C, ...) and a target, which is class indices (N, ...) or
+    probabilities (N, C, ...) (``torch.nn.CrossEntropyLoss``).
+    """
 
     __constants__ = ("ignore_index", "reduction", "label_smoothing")
 
@@ -58,7 +60,9 @@ class CrossEntropyLoss(_WeightedLoss):
 
 
 class NLLLoss(_WeightedLoss):
-    """The negative log likelihood of class indices (N, ...), given log probabilities (N, C, ...)."""
+    """Computes the negative log likelihood of class indices (N, ...), given log probabilities (N, C, ...)
+    (``torch.nn.NLLLoss``).
+    """
 
     __constants__ = ("ignore_index", "reduction")
 
@@ -73,7 +77,7 @@ class NLLLoss(_WeightedLoss):
 
 
 class NLLLoss2d(NLLLoss):
-    """The deprecated name of ``NLLLoss`` for images."""
+    """Does the same as ``NLLLoss``; this name is deprecated (``torch.nn.NLLLoss2d``)."""
 
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
@@ -83,10 +87,11 @@ class NLLLoss2d(NLLLoss):
 
 
 class MultiMarginLoss(_WeightedLoss):
-    """How far other classes' scores come within the margin of the target's.
+    """Penalises scores (N, C) of other classes that come within ``margin`` of the target class's (N,)
+    (``torch.nn.MultiMarginLoss``).
 
     Raises:
-        ValueError: if p is neither 1 nor 2, or the weight not one-dimensional.
+        ValueError: if p is neither 1 nor 2, or the weight is not one-dimensional.
     """
 
     __constants__ = ("p", "margin", "reduction")
@@ -106,14 +111,16 @@ class MultiMarginLoss(_WeightedLoss):
 
 
 class MultiLabelMarginLoss(_Loss):
-    """How far the scores of other classes come within 1 of those of the target classes, which -1 ends."""
+    """Penalises scores (N, C) that come within 1 of the scores of the target classes, whose indices (N, C) end at the
+    first -1 (``torch.nn.MultiLabelMarginLoss``).
+    """
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_margin_loss(input, target, reduction=self.reduction)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
-    """The mean over classes of the logistic loss of each."""
+    """Computes the mean logistic loss of the classes' scores (N, C) (``torch.nn.MultiLabelSoftMarginLoss``)."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
@@ -123,21 +130,23 @@ class MultiLabelSoftMarginLoss(_WeightedLoss):
 
 
 class MSELoss(_Loss):
-    """(input - target)²."""
+    """Computes (input - target)² (``torch.nn.MSELoss``)."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.mse_loss(input, target, reduction=self.reduction)
 
 
 class L1Loss(_Loss):
-    """|input - target|."""
+    """Computes |input - target| (``torch.nn.L1Loss``)."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.l1_loss(input, target, reduction=self.reduction)
 
 
 class SmoothL1Loss(_Loss):
-    """½(input - target)² / beta where they differ by less than beta, else |input - target| - ½beta."""
+    """Computes ½(input - target)² / beta where input and target differ by less than ``beta``, and |input - target| -
+    ½beta elsewhere (``torch.nn.SmoothL1Loss``).
+    """
 
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
                  beta: float = 1.0) -> None:
@@ -149,7 +158,9 @@ class SmoothL1Loss(_Loss):
 
 
 class HuberLoss(_Loss):
-    """½(input - target)² where they differ by at most delta, else delta·(|input - target| - ½delta)."""
+    """Computes ½(input - target)² where input and target differ by at most ``delta``, and delta·(|input - target| -
+    ½delta) elsewhere (``torch.nn.HuberLoss``).
+    """
 
     __constants__ = ("reduction", "delta")
 
@@ -162,15 +173,15 @@ class HuberLoss(_Loss):
 
 
 class BCELoss(_WeightedLoss):
-    """The cross entropy between probabilities."""
+    """Computes the cross entropy between probabilities of one shape (``torch.nn.BCELoss``)."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
 
 
 class BCEWithLogitsLoss(_Loss):
-    """The cross entropy between the sigmoid of the input and probabilities; ``pos_weight`` weighs the
-    positive part.
+    """Computes the cross entropy between the sigmoid of the input and probabilities of the same shape
+    (``torch.nn.BCEWithLogitsLoss``). ``pos_weight`` weighs the positive part.
     """
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
@@ -185,7 +196,7 @@ class BCEWithLogitsLoss(_Loss):
 
 
 class KLDivLoss(_Loss):
-    """The Kullback-Leibler divergence of log probabilities from probabilities."""
+    """Computes the Kullback-Leibler divergence of log probabilities from probabilities (``torch.nn.KLDivLoss``)."""
 
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
                  log_target: bool = False) -> None:
@@ -197,7 +208,9 @@ class KLDivLoss(_Loss):
 
 
 class PoissonNLLLoss(_Loss):
-    """The negative log likelihood of counts, given (the logarithm of) their Poisson distribution's mean."""
+    """Computes the negative log likelihood of counts, given the mean of their Poisson distribution, or its logarithm if
+    ``log_input`` (``torch.nn.PoissonNLLLoss``).
+    """
 
     __constants__ = ("log_input", "full", "eps", "reduction")
 
@@ -212,7 +225,9 @@ class PoissonNLLLoss(_Loss):
 
 
 class GaussianNLLLoss(_Loss):
-    """The negative log likelihood of targets, given the normal distribution's expectation and variance."""
+    """Computes the negative log likelihood of targets, given the expectation and the variance of their normal
+    distribution (``torch.nn.GaussianNLLLoss``).
+    """
 
     __constants__ = ("full", "eps", "reduction")
 
@@ -225,14 +240,14 @@ class GaussianNLLLoss(_Loss):
 
 
 class SoftMarginLoss(_Loss):
-    """log(1 + exp(-target·input)), for targets 1 and -1."""
+    """Computes log(1 + exp(-target·input)) for targets 1 and -1 (``torch.nn.SoftMarginLoss``)."""
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.soft_margin_loss(input, target, reduction=self.reduction)
 
 
 class HingeEmbeddingLoss(_Loss):
-    """The input where the target is 1, max(0, margin - input) where it is -1."""
+    """Takes x where the target is 1, and max(0, margin - x) where it is -1 (``torch.nn.HingeEmbeddingLoss``)."""
 
     __constants__ = ("margin", "reduction")
 
@@ -249,7 +264,9 @@ class HingeEmbeddingLoss(_Loss):
 
 
 class CosineEmbeddingLoss(_Loss):
-    """1 - cos(input1, input2) where the target is 1, max(0, cos - margin) where it is -1."""
+    """Computes 1 - cos(input1, input2) where the target is 1, and max(0, cos(input1, input2) - margin) where it is -1
+    (``torch.nn.CosineEmbeddingLoss``).
+    """
 
     __constants__ = ("margin", "reduction")
 
@@ -263,7 +280,7 @@ class CosineEmbeddingLoss(_Loss):
 
 
 class MarginRankingLoss(_Loss):
-    """max(0, -target·(input1 - input2) + margin), for targets 1 and -1."""
+    """Computes max(0, -target·(input1 - input2) + margin) for targets 1 and -1 (``torch.nn.MarginRankingLoss``)."""
 
     __constants__ = ("margin", "reduction")
 
@@ -277,7 +294,8 @@ class MarginRankingLoss(_Loss):
 
 
 class TripletMarginLoss(_Loss):
-    """max(0, |anchor - positive| - |anchor - negative| + margin), in the p-norm.
+    """Computes max(0, |anchor - positive| - |anchor - negative| + margin) in the p-norm
+    (``torch.nn.TripletMarginLoss``).
 
     Raises:
         ValueError: if the margin is not positive.
@@ -298,7 +316,7 @@ class TripletMarginLoss(_Loss):
 
 
 class TripletMarginWithDistanceLoss(_Loss):
-    """``TripletMarginLoss`` in any distance.
+    """Computes ``TripletMarginLoss`` in any distance (``torch.nn.TripletMarginWithDistanceLoss``).
 
     Raises:
         ValueError: if the margin is not positive.

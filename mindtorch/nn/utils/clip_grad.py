@@ -29,10 +29,10 @@ def _grads(parameters: Tensors) -> list[Any]:
 @no_grad()
 def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite: bool = False,
                    foreach: bool | None = None) -> Any:
-    """The norm of all tensors as if they were one vector, a 0-d tensor.
+    """Return the norm of all tensors taken as one vector, as a 0-d tensor (``torch.nn.utils.get_total_norm``).
 
     Raises:
-        RuntimeError: if it is not finite and ``error_if_nonfinite`` is set.
+        RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is set.
     """
     tensors = _listed(tensors)
     if not tensors:
@@ -50,7 +50,7 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
 @no_grad()
 def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any,
                           foreach: bool | None = None) -> None:
-    """Scale the parameters' gradients by max_norm / total_norm if that is less than 1."""
+    """Scale the parameters' gradients by min(1, max_norm / total_norm) (``torch.nn.utils.clip_grads_with_norm_``)."""
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for grad in _grads(parameters):
         grad.mul_(factor.to(grad.device))
@@ -58,11 +58,11 @@ def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any,
 
 def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0,
                     error_if_nonfinite: bool = False, foreach: bool | None = None) -> Any:
-    """Scale the parameters' gradients so that their common norm is at most ``max_norm``; the norm before is
-    returned.
+    """Limit the parameters' gradients to a common norm, and return the norm that they had
+    (``torch.nn.utils.clip_grad_norm_``).
 
     Raises:
-        RuntimeError: if it is not finite and ``error_if_nonfinite`` is set.
+        RuntimeError: if the norm is not finite and ``error_if_nonfinite`` is set.
     """
     listed = _listed(parameters)
     if isinstance(parameters, GeneratorType) and not listed:
@@ -74,14 +74,14 @@ def clip_grad_norm_(parameters: Tensors, max_norm: float, norm_type: float = 2.0
 
 @no_grad()
 def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | None = None) -> None:
-    """Limit the elements of the parameters' gradients to [-clip_value, clip_value]."""
+    """Limit the parameters' gradients to [-clip_value, clip_value] (``torch.nn.utils.clip_grad_value_``)."""
     for grad in _grads(parameters):
         grad.clamp_(-float(clip_value), float(clip_value))
 
 
 def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0,
                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Any:
-    """The deprecated name of ``clip_grad_norm_``."""
+    """Do the same as ``clip_grad_norm_``, of which this is the deprecated name (``torch.nn.utils.clip_grad_norm``)."""
     warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
                   "`torch.nn.utils.clip_grad_norm_`.",
                   FutureWarning, stacklevel=2)

@@ -18,7 +18,7 @@ def _check_device(device: Any, expected: Any) -> Any:
 
 
 def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
-    """The parameters' elements one after the other, in a new tensor.
+    """Copy the parameters' elements in order into a new 1-d tensor (``torch.nn.utils.parameters_to_vector``).
 
     Raises:
         TypeError: if they are on different devices.
@@ -31,7 +31,7 @@ def parameters_to_vector(parameters: Iterable[Tensor]) -> Tensor:
 
 
 def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
-    """Make the parameters views of consecutive parts of a vector.
+    """Make the parameters views of consecutive parts of a 1-d tensor (``torch.nn.utils.vector_to_parameters``).
 
     Raises:
         TypeError: if ``vec`` is no tensor, or the parameters are on different devices.
