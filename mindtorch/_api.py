@@ -10,6 +10,7 @@ from ._backends.common.pointwise import result_type as common_result_type
 from ._dispatch.binding import make_function
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.registry import inplace_name
+from ._dispatch.aten import abs as abs_, bitwise_not, neg, positive, reciprocal
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType
 from ._tensor import Tensor
@@ -101,12 +102,12 @@ def invert(self: Any) -> Any:
     """``~self``."""
     if self._dtype.category >= FLOATING:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return registry["bitwise_not"].call(self)
+    return bitwise_not(self)
 
 
 def reflected_division(self: Any, other: Any) -> Any:
     """``other / self``."""
-    return registry["reciprocal"].call(self) * other
+    return reciprocal(self) * other
 
 
 #: What an operator of Python stands for: beside a tensor and, where it is another operator, beside a number.
@@ -138,7 +139,7 @@ for _name, _operators in REFLECTED.items():
 METHODS: dict[str, Callable[..., Any]] = {
     "rsub": binary("rsub.Tensor", "rsub.Scalar"), "rtruediv": reflected_division, "rdiv": reflected_division,
     "matmul": among_tensors("matmul"), "rmatmul": among_tensors("matmul", swapped=True),
-    "neg": registry["neg"].call, "pos": registry["positive"].call, "abs": registry["abs"].call, "invert": invert,
+    "neg": neg, "pos": positive, "abs": abs_, "invert": invert,
 }  # fmt: skip
 for _name, _method in METHODS.items():
     setattr(Tensor, f"__{_name}__", _method)

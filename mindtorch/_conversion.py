@@ -9,6 +9,7 @@ import numpy as np
 from . import _device
 from ._backends.common.convert import to_device
 from ._backends.npu.memory import pin_memory
+from ._dispatch.aten import clone
 from ._dispatch.keys import PIPELINE
 from ._dispatch.schemas import registry
 from ._dtype import DTYPE_ALIASES, DTYPES, DType
@@ -127,7 +128,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
     if self.is_contiguous(memory_format):
         return self
-    return registry["clone"].call(self, memory_format or "contiguous_format")
+    return clone(self, memory_format or "contiguous_format")
 
 
 def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:

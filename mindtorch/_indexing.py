@@ -15,17 +15,16 @@ import numpy as np
 from ._errors import check_number
 from ._layout import contiguous_strides
 from ._creation import tensor as make_tensor
+from ._dispatch.aten import (
+    alias, copy_, expand, fill__Scalar as fill_scalar_, fill__Tensor as fill_tensor_, index_put_,
+    index_Tensor as index_tensor, select_int as select, slice_Tensor as slice_, unsqueeze, view,
+)  # fmt: skip
 from ._dispatch import dispatcher
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import AUTOGRAD, CPU, STRIDED
-from ._dispatch.schemas import registry
 from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
 from ._tensor import Tensor
 
-alias, copy_, expand, fill_scalar_, fill_tensor_, index_put_, index_tensor, select, slice_, unsqueeze, view = (
-    registry[name].call for name in (
-        "alias", "copy_", "expand", "fill_.Scalar", "fill_.Tensor", "index_put_", "index.Tensor", "select.int",
-        "slice.Tensor", "unsqueeze", "view"))
 PLAIN = CPU | STRIDED
 LONG = range(-(2**63), 2**63)
 

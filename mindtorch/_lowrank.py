@@ -1,11 +1,9 @@
 """Approximate factorizations of matrices of low rank, by subspace iteration (Halko et al., 2011)."""
 from __future__ import annotations
 
-from ._dispatch.schemas import registry
+from ._dispatch.aten import _linalg_svd as _svd, linalg_qr as _qr
 from ._creation.random import randn
 from ._tensor import Tensor
-
-_qr, _svd = registry["linalg_qr"].call, registry["_linalg_svd"].call
 
 
 def get_approximate_basis(A: Tensor, q: int, niter: int = 2, M: Tensor | None = None) -> Tensor:

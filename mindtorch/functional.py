@@ -7,6 +7,12 @@ from typing import Any
 
 from ._layout import Ints, contiguous_strides
 from ._device import resolve_device
+from ._dispatch.aten import (
+    _lu_with_info, block_diag as _block_diag, broadcast_tensors as _broadcast_tensors,
+    cartesian_prod as _cartesian_prod, chain_matmul as _chain_matmul, chain_matmul_out as _chain_matmul_out,
+    copy_ as _copy_, einsum as _einsum, meshgrid_indexing as _meshgrid_indexing, resize_ as _resize_,
+    tensordot as _tensordot, tensordot_out as _tensordot_out,
+)  # fmt: skip
 from ._dispatch.dispatcher import call_on
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType, bool_, int64
@@ -34,7 +40,7 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     Raises:
         RuntimeError: if they have none.
     """
-    return registry["broadcast_tensors"].call(_listed(tensors))
+    return _broadcast_tensors(_listed(tensors))
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
@@ -64,17 +70,17 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     Raises:
         RuntimeError: if one has more than one dimension, or dtypes or devices differ.
     """
-    return registry["meshgrid.indexing"].call(_listed(tensors), indexing or "ij")
+    return _meshgrid_indexing(_listed(tensors), indexing or "ij")
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
     """All combinations of one element of each vector, as rows (``torch.cartesian_prod``)."""
-    return registry["cartesian_prod"].call(_listed(tensors))
+    return _cartesian_prod(_listed(tensors))
 
 
 def block_diag(*tensors: Any) -> Tensor:
     """Matrices along the diagonal of a larger one (``torch.block_diag``)."""
-    return registry["block_diag"].call(_listed(tensors))
+    return _block_diag(_listed(tensors))
 
 
 def _atleast(name: str, tensors: tuple[Any, ...]) -> Any:
@@ -163,7 +169,7 @@ def einsum(*args: Any) -> Tensor:
         equation, *operands = args
     if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
         operands = list(operands[0])
-    return registry["einsum"].call(equation, operands)
+    return _einsum(equation, operands)
 
 
 def _subscripts(labels: Any) -> str:
@@ -191,16 +197,16 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims_a, dims_b = tuple(range(-dims, 0)), tuple(range(dims))
     if out is None:
-        return registry["tensordot"].call(a, b, dims_a, dims_b)
-    return registry["tensordot.out"].call(a, b, dims_a, dims_b, out)
+        return _tensordot(a, b, dims_a, dims_b)
+    return _tensordot_out(a, b, dims_a, dims_b, out)
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices in the cheapest order (``torch.chain_matmul``)."""
     tensors = _listed(matrices)
     if out is None:
-        return registry["chain_matmul"].call(tensors)
-    return registry["chain_matmul.out"].call(tensors, out)
+        return _chain_matmul(tensors)
+    return _chain_matmul_out(tensors, out)
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
@@ -209,15 +215,15 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
     Raises:
         RuntimeError: for a singular matrix, unless ``get_infos``.
     """
-    result = registry["_lu_with_info"].call(A, pivot, not get_infos)
+    result = _lu_with_info(A, pivot, not get_infos)
     result = result if get_infos else tuple(result[:2])
     if out is None:
         return result
     if len(out) != len(result):
         raise TypeError(f"lu(): expected tuple of {len(result)} elements as 'out', but got {len(out)}")
     for target, part in zip(out, result, strict=True):
-        registry["resize_"].call(target, tuple(part.shape))
-        registry["copy_"].call(target, part)
+        _resize_(target, tuple(part.shape))
+        _copy_(target, part)
     return tuple(out)
 
 

@@ -9,7 +9,7 @@ from math import inf, nan
 from typing import Any
 
 from ._layout import wrap_dim, wrap_dims
-from ._dispatch.schemas import registry
+from ._dispatch.aten import linalg_vector_norm as _linalg_vector_norm
 from ._dtype import BOOL, COMPLEX, FLOATING, DType, bool_, float32, iinfo, int64
 from ._tensor import Tensor
 
@@ -167,7 +167,7 @@ def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool
          dtype: DType | None = None, mask: Any = None) -> Any:
     """The vector norm; 0 where nothing is let through (inf for the norm of order -inf)."""
     kept = _kept(input, mask, inf if ord == -inf else 0)
-    return registry["linalg_vector_norm"].call(
+    return _linalg_vector_norm(
         kept, 2 if ord is None else ord, wrap_dims(dim, input.ndim), bool(keepdim), dtype or input.dtype)
 
 

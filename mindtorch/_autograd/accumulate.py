@@ -7,16 +7,14 @@ from sys import getrefcount
 from typing import Any
 
 from .._device import CPU
+from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, clone, copy_, new_empty_strided
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, STRIDED
 from .._dispatch.local import local
-from .._dispatch.schemas import registry
 from .._formats import contiguous_format
 from .hooks import checked, run_tensor_hooks
 from .node import Node, new
 
-add, add_, clone, copy_ = (registry[name].call for name in ("add.Tensor", "add_.Tensor", "clone", "copy_"))
-new_empty_strided = registry["new_empty_strided"].call
 #: Held while a gradient is added: two threads may reach one leaf. The same thread may come here again through hooks.
 _lock = threading.RLock()
 

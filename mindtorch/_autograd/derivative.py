@@ -19,6 +19,7 @@ from functools import partial
 from operator import itemgetter
 from typing import Any
 
+from .._dispatch.aten import clone
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE
 from .._dispatch.local import local
@@ -31,7 +32,6 @@ from .node import Node, new, next_sequence_nr
 from .saved import FREED, Saved, SavedTensor, modified, save, unwritten
 
 Formula = Callable[..., Any]
-clone = registry["clone"].call
 FACTS: dict[str, Callable[[Any], Any]] = {
     "shape": lambda t: tuple(t.shape) if t._array is None else t._array.shape, "stride": lambda t: t._strides(),
     "offset": lambda t: t._offset, "dtype": lambda t: t._dtype, "device": lambda t: t._device,

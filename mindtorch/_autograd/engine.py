@@ -8,6 +8,7 @@ from math import prod
 from sys import getrefcount
 from typing import Any
 
+from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, ones_like, real, stack as stack_tensors, zeros_like
 from .._dispatch.dispatcher import TENSOR_TYPES, call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local, set_grad_enabled, set_local
@@ -18,8 +19,6 @@ from .accumulate import ALONE, AccumulateGrad, accumulate, may_take_more
 from .anomaly import AnomalyMode, check_nan, explain_failure
 from .node import Edge, GradientEdge, Node, new
 from .utils import can_expand, reduce_grad
-
-add, add_, ones_like = (registry[name].call for name in ("add.Tensor", "add_.Tensor", "ones_like"))
 
 
 class Task(Node):
@@ -229,7 +228,7 @@ def fit(gradient: Any, output: tuple[Any, Any, Any], source: Node, position: int
     """
     shape, dtype, device = output
     if gradient._dtype.is_complex and not dtype.is_complex and not source._keeps_dtype:
-        gradient = registry["real"].call(gradient)
+        gradient = real(gradient)
     if gradient.shape != shape:
         if not can_expand(shape, gradient.shape):
             raise _invalid(
@@ -323,7 +322,7 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         if gradient is None and materialize_grads:
             if isinstance(tensor, GradientEdge):
                 raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            found[i] = registry["zeros_like"].call(tensor).detach().requires_grad_(create_graph)
+            found[i] = zeros_like(tensor).detach().requires_grad_(create_graph)
         elif gradient is None and not allow_unused:
             raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
                                "Set allow_unused=True if this is the desired behavior.")
@@ -336,7 +335,7 @@ def _run_batch(run: Any, grad_outputs: Any, keep_graph: bool) -> list[Any]:
     size = next(len(b) for b in batches if b is not None)
     rows = [run([None if b is None else b[i] for b in batches], keep_graph or i < size - 1) for i in range(size)]
     return [
-        None if column[0] is None else registry["stack"].call(list(column), 0) for column in zip(*rows, strict=True)
+        None if column[0] is None else stack_tensors(list(column), 0) for column in zip(*rows, strict=True)
     ]
 
 

@@ -6,11 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 from .._errors import type_string
+from .._dispatch.aten import clone
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.schemas import registry
 from .._formats import contiguous_format
-
-clone = registry["clone"].call
 
 
 class HookDict(dict[int, Any]):

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
+from .._dispatch.aten import expand, sum as sum_all, sum_dim_IntList as sum_dims, t, view
 from .._dispatch import dispatcher
-from .._dispatch.dispatcher import registry
 from .._dispatch.keys import AUTOGRAD, CPU, OBSERVED, STRIDED
 from .._dispatch.local import local
 
@@ -27,13 +27,13 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
     if have == shape:
         return grad
     if not shape:
-        return registry["sum"].call(grad)
+        return sum_all(grad)
     extra = len(have) - len(shape)
     dims = (*range(extra), *(d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1))
     if len(dims) == extra and nobody_sees():
-        return registry["sum.dim_IntList"].call(grad, dims)
-    grad = registry["sum.dim_IntList"].call(grad, dims, True) if dims else grad
-    return registry["view"].call(grad, shape) if extra else grad
+        return sum_dims(grad, dims)
+    grad = sum_dims(grad, dims, True) if dims else grad
+    return view(grad, shape) if extra else grad
 
 
 def transposed(matrix: Any) -> Any:
@@ -41,7 +41,7 @@ def transposed(matrix: Any) -> Any:
     array = matrix._array
     if (not nobody_sees() or array is None or matrix._keys & ~(CPU | AUTOGRAD | STRIDED)
             or array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2):
-        return registry["t"].call(matrix)
+        return t(matrix)
     return matrix._transposed_twin()
 
 
@@ -50,7 +50,7 @@ def repeated(scalar: Any, shape: Any) -> Any:
     array = scalar._array
     if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD)
             or dispatcher.mode & OBSERVED or not shape or min(shape) < 2):
-        return registry["expand"].call(scalar, shape)
+        return expand(scalar, shape)
     return scalar._repeated_twin(shape)
 
 

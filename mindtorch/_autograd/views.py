@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .._dispatch.aten import as_strided, clone, copy_, new_empty_strided, zero_
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
@@ -43,7 +44,7 @@ def replay(out: Any, source: Any) -> Callable[[Any], Any]:
     layout = (out.shape, out._strides(), out._offset)
     before = replayed(source)
     if out._dtype is source._dtype:
-        return lambda base: registry["as_strided"].call(before(base), *layout)
+        return lambda base: as_strided(before(base), *layout)
     again = registry["view_as_real" if source._dtype.is_complex else "view_as_complex"].call
     return lambda base: again(before(base))
 
@@ -55,7 +56,7 @@ def replayed(view: Any) -> Callable[[Any], Any]:
     if view._replay is not None:
         return view._replay
     layout = (view.shape, view._strides(), view._offset)
-    return lambda base: registry["as_strided"].call(base, *layout)
+    return lambda base: as_strided(base, *layout)
 
 
 def refresh(view: Any) -> None:
@@ -159,15 +160,15 @@ class CopySlices(Node):
         if gradient is None:
             return [None] * len(self._edges)
         shape, strides = self.base_layout
-        whole = registry["new_empty_strided"].call(gradient, shape, strides)
-        whole = registry["copy_"].call(whole, gradient)
-        piece = registry["as_strided"].call(whole, *self.layout) if self.replay is None else self.replay(whole)
-        results = inner.apply([registry["clone"].call(piece, "contiguous_format")])
+        whole = new_empty_strided(gradient, shape, strides)
+        whole = copy_(whole, gradient)
+        piece = as_strided(whole, *self.layout) if self.replay is None else self.replay(whole)
+        results = inner.apply([clone(piece, "contiguous_format")])
         if self._edges[0] is not None:
             if results[0] is not None:
-                registry["copy_"].call(piece, results[0])
+                copy_(piece, results[0])
             else:
-                registry["zero_"].call(piece)
+                zero_(piece)
         return [whole if self._edges[0] is not None else None, *results[1:]]
 
     def release_variables(self) -> None:

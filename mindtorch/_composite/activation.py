@@ -5,14 +5,12 @@ from collections.abc import Callable
 from typing import Any
 
 from .._errors import NAMES, check
-from .._dispatch.schemas import registry
+from .._dispatch.aten import (
+    _prelu_kernel as prelu_kernel, elu, elu_, hardtanh, log_sigmoid_forward, rrelu_with_noise, rrelu_with_noise_,
+    zeros_like,
+)  # fmt: skip
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
-
-elu, elu_, hardtanh, log_sigmoid_forward, prelu_kernel, rrelu_with_noise, rrelu_with_noise_, zeros_like = (
-    registry[name].call for name in (
-        "elu", "elu_", "hardtanh", "log_sigmoid_forward", "_prelu_kernel", "rrelu_with_noise", "rrelu_with_noise_",
-        "zeros_like"))
 
 
 def prelu(self: Any, weight: Any) -> Any:

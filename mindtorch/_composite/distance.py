@@ -8,11 +8,12 @@ from .._autograd.grad_mode import no_grad
 from .._errors import NAMES, check
 from .._layout import broadcast_shapes
 from .._backends.common.pointwise import result_type
-from .._dispatch.schemas import registry
+from .._dispatch.aten import (
+    _cdist_forward as cdist_forward, _euclidean_dist, _pdist_forward as pdist_forward, linalg_matrix_norm_str_ord,
+    linalg_vector_norm as vector_norm, norm_ScalarOpt_dim,
+)  # fmt: skip
 from .._dtype import FLOATING
 
-vector_norm, cdist_forward, pdist_forward = (
-    registry[name].call for name in ("linalg_vector_norm", "_cdist_forward", "_pdist_forward"))
 MODES = {
     "use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
 }  # fmt: skip
@@ -22,7 +23,7 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
     """``torch.norm``: a vector norm, or for 'nuc' the nuclear norm of a matrix."""
     if p == "nuc":
         dim = (-2, -1) if dim is None else dim
-        return registry["linalg_matrix_norm.str_ord"].call(self, "nuc", dim, keepdim, dtype)
+        return linalg_matrix_norm_str_ord(self, "nuc", dim, keepdim, dtype)
     check(not isinstance(p, str) or p == "fro", lambda: f"only valid string values are 'fro' and 'nuc', found {p}")
     return vector_norm(self, 2 if p is None or p == "fro" else p, dim, keepdim, dtype)
 
@@ -30,7 +31,7 @@ def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtyp
 def pairwise_distance(x1: Any, x2: Any, p: float = 2.0, eps: float = 1e-6, keepdim: bool = False) -> Any:
     """``torch.pairwise_distance``: the p-norm of the rows' differences, to which ``eps`` is added."""
     away = x1 - x2 + eps
-    return registry["norm.ScalarOpt_dim"].call(away, p, (max(x1.ndim, x2.ndim) - 1,), keepdim)
+    return norm_ScalarOpt_dim(away, p, (max(x1.ndim, x2.ndim) - 1,), keepdim)
 
 
 def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
@@ -61,7 +62,7 @@ def cdist(x1: Any, x2: Any, p: float = 2.0, compute_mode: str = "use_mm_for_eucl
     check(p >= 0, "cdist only supports non-negative p values")
     mode, many = MODES[compute_mode], max(x1.shape[-2], x2.shape[-2]) > 25
     if p == 2 and (mode == 1 or (mode == 0 and many)) and x1.numel() and x2.numel():
-        out = registry["_euclidean_dist"].call(x1, x2)
+        out = _euclidean_dist(x1, x2)
         return out.view(out.shape)
     return cdist_forward(x1, x2, p, None)
 

@@ -7,9 +7,8 @@ from math import prod
 from typing import Any
 
 from .._errors import check
-from .._dispatch.schemas import registry
+from .._dispatch.aten import bmm
 
-bmm = registry["bmm"].call
 ELLIPSIS = "."  #: stands for the dimensions of an ellipsis among labels
 
 

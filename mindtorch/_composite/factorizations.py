@@ -11,6 +11,13 @@ from .._layout import Ints, wrap_dim
 from .._backends.common.matrices import check_floating, check_matrix, check_square
 from .._backends.common.results import pack
 from .._creation import full, zeros
+from .._dispatch.aten import (
+    _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_solve_ex as solve_ex,
+    _linalg_svd as svd, linalg_cholesky_ex as cholesky_ex, linalg_eig as eig,
+    linalg_householder_product as householder_product, linalg_inv_ex as inv_ex, linalg_ldl_factor_ex as ldl_factor_ex,
+    linalg_lu_factor_ex as lu_factor_ex, linalg_lu_solve as lu_solve_, linalg_matrix_exp as matrix_exp,
+    linalg_pinv_atol_rtol_tensor as pinv, linalg_qr as qr, linalg_vector_norm as vector_norm, where_self as where,
+)  # fmt: skip
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
@@ -18,13 +25,6 @@ from .._dtype import FLOATING, finfo, int64
 from .._linalg_error import LinAlgError, first_failure
 
 inf = math.inf
-(cholesky_ex, det, eig, eigh, householder_product, inv_ex, ldl_factor_ex, lu_factor_ex, lu_solve_, matrix_exp,
- pinv, qr, slogdet, solve_ex, svd, vector_norm, where) = (
-    registry[name].call for name in (
-        "linalg_cholesky_ex", "_linalg_det", "linalg_eig", "_linalg_eigh", "linalg_householder_product",
-        "linalg_inv_ex", "linalg_ldl_factor_ex", "linalg_lu_factor_ex", "linalg_lu_solve",
-        "linalg_matrix_exp", "linalg_pinv.atol_rtol_tensor", "linalg_qr", "_linalg_slogdet",
-        "_linalg_solve_ex", "_linalg_svd", "linalg_vector_norm", "where.self"))
 
 
 def records(x: Any) -> bool:

@@ -6,11 +6,8 @@ from typing import Any
 
 from .._errors import NAMES, check
 from .._layout import Ints, wrap_dim
-from .._dispatch.schemas import registry
+from .._dispatch.aten import _fft_c2c as c2c, _fft_c2r as c2r, _fft_r2c as r2c, constant_pad_nd as pad, roll
 from .._dtype import COMPLEX, FLOATING, get_default_dtype
-
-c2c, c2r, r2c, pad, roll = (
-    registry[name].call for name in ("_fft_c2c", "_fft_c2r", "_fft_r2c", "constant_pad_nd", "roll"))
 
 
 def promoted(self: Any, to_complex: bool = False) -> Any:

@@ -6,10 +6,7 @@ from typing import Any
 
 from .._errors import check
 from .._backends.common.results import return_type
-from .._dispatch.schemas import registry
-
-bin_edges = registry["_histogramdd_bin_edges"].call
-from_bin_tensors = registry["_histogramdd_from_bin_tensors"].call
+from .._dispatch.aten import _histogramdd_bin_edges as bin_edges, _histogramdd_from_bin_tensors as from_bin_tensors
 
 
 def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:

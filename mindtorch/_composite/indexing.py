@@ -6,13 +6,15 @@ from typing import Any
 
 from .._errors import NAMES, check
 from .._layout import Ints, broadcast_shapes
+from .._dispatch.aten import (
+    _unsafe_view, clone, expand, gather, index_add_, index_put, index_select, index_Tensor, masked_scatter_, ones_like,
+    scatter__value as scatter_value_,
+)  # fmt: skip
 from .._dispatch.schemas import registry
 from .._dtype import int64
 from .core import fresh
 
 Row = Callable[..., Any]
-clone, expand, gather, index_add_, index_select, masked_scatter_ = (
-    registry[name].call for name in ("clone", "expand", "gather", "index_add_", "index_select", "masked_scatter_"))
 
 
 def written(name: str, memory_format: str) -> Row:
@@ -53,13 +55,13 @@ def within(self: Any, indices: list[Any]) -> list[Any]:
 
 def _unsafe_masked_index(self: Any, mask: Any, indices: list[Any], fill: Any) -> Any:
     """What indices choose where a mask holds, and a number elsewhere, where they may be out of range."""
-    return registry["index.Tensor"].call(self, within(self, indices)).masked_fill(mask.logical_not(), fill)
+    return index_Tensor(self, within(self, indices)).masked_fill(mask.logical_not(), fill)
 
 
 def _unsafe_masked_index_put_accumulate(self: Any, mask: Any, indices: list[Any], values: Any) -> Any:
     """A copy to which values are added at the indices where a mask holds."""
     kept = values.masked_fill(mask.logical_not(), 0)
-    return registry["index_put"].call(self, within(self, indices), kept, True)
+    return index_put(self, within(self, indices), kept, True)
 
 
 def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
@@ -102,7 +104,7 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
     if indices.dim() == 1:
         return index_select(weight, 0, indices)
     rows = index_select(weight, 0, indices.reshape(-1))
-    return registry["_unsafe_view"].call(rows, (*indices.shape, weight.shape[1]))
+    return _unsafe_view(rows, (*indices.shape, weight.shape[1]))
 
 
 def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, padding_idx: int,
@@ -111,7 +113,7 @@ def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, p
     flat = indices.reshape(-1)
     rows = grad_output.reshape(flat.numel(), grad_output.shape[-1])
     if scale_grad_by_freq:
-        used = index_add_(flat.new_zeros((num_weights,)), 0, flat, registry["ones_like"].call(flat))
+        used = index_add_(flat.new_zeros((num_weights,)), 0, flat, ones_like(flat))
         rows = rows / index_select(used, 0, flat).unsqueeze(1)
     if padding_idx >= 0:
         rows = rows.masked_fill((flat == padding_idx).unsqueeze(1), 0)
@@ -134,7 +136,7 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
         most = self.max().item()
         check(num_classes == -1 or num_classes > most, "Class values must be smaller than num_classes.")
         num_classes = most + 1 if num_classes == -1 else num_classes
-    return registry["scatter_.value"].call(self.new_zeros((*shape, num_classes)), -1, self.unsqueeze(-1), 1)
+    return scatter_value_(self.new_zeros((*shape, num_classes)), -1, self.unsqueeze(-1), 1)
 
 
 ROWS: dict[str, Row] = {

@@ -11,14 +11,13 @@ from .._errors import NAMES, check
 from .._layout import broadcast_shapes, wrap_dim, wrap_dims
 from .._backends.common.matrices import check_square
 from .._creation import empty, eye, ones
+from .._dispatch.aten import (
+    _trilinear as trilinear, _unsafe_view, addmm, bmm, cat, dot, linalg_cross, linalg_inv as inverse, mm, mv, t, vdot,
+)  # fmt: skip
 from .._dispatch.keys import AUTOGRAD, STRIDED
-from .._dispatch.schemas import registry
 from .._dtype import FLOATING, bool_, int64, promote_types
 
 Ints = tuple[int, ...]
-addmm, bmm, cat, dot, mm, mv, t, vdot, _unsafe_view, linalg_cross, trilinear, inverse = (
-    registry[name].call for name in ("addmm", "bmm", "cat", "dot", "mm", "mv", "t", "vdot", "_unsafe_view",
-                                     "linalg_cross", "_trilinear", "linalg_inv"))
 
 
 # -- linear maps ---------------------------------------------------------------------------------------------

@@ -6,14 +6,13 @@ from collections.abc import Callable
 from typing import Any
 
 from .._errors import NAMES, check
-from .._dispatch.schemas import registry
+from .._dispatch.aten import (
+    _log_softmax as log_softmax, multilabel_margin_loss_forward, nll_loss2d_forward, nll_loss_forward,
+    pairwise_distance,
+)  # fmt: skip
 from .._dtype import FLOATING
 
 NONE, MEAN, SUM = 0, 1, 2
-log_softmax, multilabel_margin_loss_forward, nll_loss_forward, nll_loss2d_forward, pairwise_distance = (
-    registry[name].call for name in ("_log_softmax", "multilabel_margin_loss_forward", "nll_loss_forward",
-                                     "nll_loss2d_forward", "pairwise_distance")
-)
 
 
 def reduced(values: Any, reduction: int) -> Any:

@@ -7,13 +7,15 @@ from typing import Any
 
 from .._errors import check
 from .._layout import Ints, suggested_order, suggested_strides, wrap_dim
+from .._dispatch.aten import (
+    _pad_circular as circular_pad, _unsafe_view, add_, clone, constant_pad_nd as pad_constant, copy_,
+    fill__Scalar as fill_, flatten_using_ints as flatten, index_add_, index_select, narrow, slice_Tensor as slice_,
+)  # fmt: skip
 from .._dispatch.schemas import registry
 from .core import fresh, new_empty_strided
 from .shape import arange
 
 Row = Callable[..., Any]
-clone, copy_, flatten, index_add_, index_select, narrow, slice_, _unsafe_view = (registry[name].call for name in (
-    "clone", "copy_", "flatten.using_ints", "index_add_", "index_select", "narrow", "slice.Tensor", "_unsafe_view"))
 
 
 def like_format(self: Any, shape: Ints) -> Any:
@@ -58,7 +60,7 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
                                f"negative output size, which is invalid. Check dimension {dim} of your input.")
         shape[dim] = size
     out = like_format(self, tuple(shape))
-    registry["fill_.Scalar"].call(out, value)
+    fill_(out, value)
     middle = out
     for d, (before, after) in enumerate(pairs_of(pad)):
         dim = ndim - 1 - d
@@ -179,13 +181,13 @@ def pad(self: Any, pad: Ints, mode: str = "constant", value: float | None = None
           lambda: "Padding length should be less than or equal to two times the input dimension but got padding "
                   f"length {len(pad)} and input of dimension {self.dim()}")
     if mode == "constant":
-        return registry["constant_pad_nd"].call(self, pad, 0 if value is None else value)
+        return pad_constant(self, pad, 0 if value is None else value)
     check(value is None or value == 0, lambda: f'Padding mode "{mode}" doesn\'t take in value argument')
     check(mode in ("reflect", "replicate", "circular"),
           lambda: f"Unrecognised padding mode {mode}", NotImplementedError)
     count = len(pad) // 2
     if mode == "circular":
-        return registry["_pad_circular"].call(self, pad)
+        return circular_pad(self, pad)
     check(len(pad) in (2, 4, 6) and self.dim() in (count + 1, count + 2),
           lambda: f"Padding size {len(pad)} is not supported for {self.dim()}D input tensor.", NotImplementedError)
     return registry[f"{'reflection' if mode == 'reflect' else 'replication'}_pad{count}d"].call(self, pad)
@@ -325,7 +327,7 @@ def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padd
             top, left = i * dilation[0], j * dilation[1]
             place = slice_(slice_(wide, -2, top, top + rows * stride[0], stride[0]), -1, left,
                            left + columns * stride[1], stride[1])
-            registry["add_.Tensor"].call(place, windows.select(-4, i).select(-3, j))
+            add_(place, windows.select(-4, i).select(-3, j))
     return constant_pad_nd(wide, (-padding[1], -padding[1], -padding[0], -padding[0]))
 
 

@@ -8,6 +8,10 @@ from typing import Any
 from .._errors import NAMES, check
 from .._backends.common.forms import check_cast
 from .._backends.common.pointwise import result_type
+from .._dispatch.aten import (
+    _conj, _conj_physical, mul_Tensor as mul, pow_Scalar as pow_of_number, pow_Tensor_Scalar as pow_number,
+    pow_Tensor_Tensor as pow_, round_decimals, rsub_Scalar as rsub,
+)  # fmt: skip
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, bool_, complex128, float64, get_default_dtype
@@ -21,10 +25,6 @@ ALIASES = {
     "less.Tensor": "lt.Tensor", "less_equal.Tensor": "le.Tensor", "greater.Tensor": "gt.Tensor",
     "greater_equal.Tensor": "ge.Tensor", "clip": "clamp", "clip.Tensor": "clamp.Tensor",
 }  # fmt: skip
-_conj, _conj_physical, mul, pow_number, pow_of_number, pow_, round_decimals, rsub = (
-    registry[name].call for name in (
-        "_conj", "_conj_physical", "mul.Tensor", "pow.Tensor_Scalar", "pow.Scalar", "pow.Tensor_Tensor",
-        "round.decimals", "rsub.Scalar"))
 
 
 def positive(self: Any) -> Any:

@@ -7,6 +7,7 @@ from typing import Any
 
 from .._errors import NAMES, check, not_implemented_for
 from .._backends.common.forms import write_out
+from .._dispatch.aten import complex as complex_of
 from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER
 
@@ -99,7 +100,7 @@ def corrcoef(self: Any) -> Any:
     deviation = (d.real if d.is_complex() else d).sqrt()
     c = c / deviation.view(-1, 1) / deviation.view(1, -1)
     if c.is_complex():
-        return registry["complex"].call(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
+        return complex_of(c.real.clamp(-1, 1), c.imag.clamp(-1, 1))
     return c.clamp(-1, 1)
 
 

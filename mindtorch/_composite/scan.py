@@ -6,7 +6,7 @@ from typing import Any
 
 from .._errors import check
 from .._layout import wrap_dim, wrap_dims
-from .._dispatch.schemas import registry
+from .._dispatch.aten import cat
 from .._dtype import bool_
 
 
@@ -28,7 +28,7 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
     if n == 0:
         return self.clone()
     parts = [part for part in (prepend, self, append) if part is not None]
-    out = registry["cat"].call(parts, axis) if len(parts) > 1 else self
+    out = cat(parts, axis) if len(parts) > 1 else self
     for _ in range(min(n, out.shape[axis])):
         size = out.shape[axis] - 1
         later, earlier = out.narrow(axis, 1, size), out.narrow(axis, 0, size)
@@ -124,7 +124,7 @@ def gradient_along(f: Any, dim: int, distance: Any, edge_order: int) -> Any:
         end = weighted(f, dim, (n - 1, n - 2, n - 3), 1, one_sided(-last, -before_last))
     inner = weighted(f, dim, (0, 1, 2), n - 2, (
         -right / (left * (left + right)), (right - left) / (left * right), left / (right * (left + right))))
-    return registry["cat"].call([start, inner, end], dim)
+    return cat([start, inner, end], dim)
 
 
 def one_sided(near: Any, far: Any) -> tuple[Any, Any, Any]:

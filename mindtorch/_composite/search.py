@@ -4,10 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._dispatch.schemas import registry
-
-unique2, unique_dim, consecutive = (
-    registry[name].call for name in ("_unique2", "unique_dim", "unique_consecutive"))
+from .._dispatch.aten import (
+    _unique2 as unique2, nonzero as nonzero_indices, nonzero_out, unique_consecutive as consecutive, unique_dim,
+)  # fmt: skip
 
 
 def asked_for(results: tuple[Any, Any, Any], return_inverse: bool, return_counts: bool) -> Any:
@@ -36,7 +35,7 @@ def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: b
 def nonzero(self: Any, as_tuple: bool) -> Any:
     """``torch.nonzero`` with ``as_tuple``: one index tensor a dimension."""
     if not as_tuple:
-        return registry["nonzero"].call(self)
+        return nonzero_indices(self)
     return tuple((self if self.ndim else self.unsqueeze(0)).nonzero().unbind(1))
 
 
@@ -55,8 +54,8 @@ ROWS: dict[str, Callable[..., Any]] = {
     "unique": unique,
     "unique_consecutive.python": unique_consecutive,
     "nonzero.python": nonzero,
-    "nonzero.python_out": lambda self, as_tuple, out: registry["nonzero.out"].call(self, out),
-    "argwhere": lambda self: registry["nonzero"].call(self),
+    "nonzero.python_out": lambda self, as_tuple, out: nonzero_out(self, out),
+    "argwhere": lambda self: nonzero_indices(self),
     "allclose": allclose,
     "equal": equal,
 }

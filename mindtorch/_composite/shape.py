@@ -8,6 +8,11 @@ from .._errors import check, not_implemented_for
 from .._layout import (
     Ints, check_sizes, contiguous_strides, ordered_strides, storage_size, suggested_order, wrap_dim,
 )  # fmt: skip
+from .._dispatch.aten import (
+    _unsafe_view, atleast_2d, cat, clone, constant_pad_nd, copy_, diagonal as diagonal_view, expand,
+    flatten_using_ints as flatten, hstack, narrow, repeat as repeat_dims, repeat_interleave_Tensor, stack, unsqueeze,
+    view,
+)  # fmt: skip
 from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.schemas import registry
@@ -15,8 +20,6 @@ from .._dtype import bool_, int64
 from .core import fresh
 
 Row = Callable[..., Any]
-cat, clone, copy_, expand, flatten, narrow, stack, unsqueeze, view, _unsafe_view = (registry[name].call for name in (
-    "cat", "clone", "copy_", "expand", "flatten.using_ints", "narrow", "stack", "unsqueeze", "view", "_unsafe_view"))
 
 
 # -- joining -----------------------------------------------------------------------------------------------------------
@@ -36,7 +39,7 @@ def stack_along(name: str, ndim: int, dim: int) -> Row:
 def column_stack(tensors: list[Any]) -> Any:
     """``torch.column_stack``: vectors as columns beside matrices."""
     check(tensors, "column_stack expects a non-empty TensorList")
-    return registry["hstack"].call([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors])
+    return hstack([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors])
 
 
 def _chunk_cat(tensors: list[Any], dim: int, num_chunks: int) -> Any:
@@ -52,7 +55,7 @@ def _chunk_cat(tensors: list[Any], dim: int, num_chunks: int) -> Any:
         check(t.shape[:dim] == tensors[0].shape[:dim], "_chunk_cat expects same sizes of 0,...,dim-1 dimensions")
         missing = -t.shape[dim] % num_chunks
         after = (0, 0) * (t.dim() - 1 - dim)
-        padded = registry["constant_pad_nd"].call(t, (*after, 0, missing)) if missing else t.contiguous()
+        padded = constant_pad_nd(t, (*after, 0, missing)) if missing else t.contiguous()
         rows.append(view(padded, (*t.shape[:dim], num_chunks, -1)))
     return cat(rows, dim + 1)
 
@@ -69,7 +72,7 @@ def block_diag(tensors: list[Any]) -> Any:
                                f"{t.dim()} dimensions")
     if not tensors:
         return call_on(registry["empty"], "cpu", (1, 0))
-    blocks = [registry["atleast_2d"].call(t) for t in tensors]
+    blocks = [atleast_2d(t) for t in tensors]
     dtype = registry["cat"].meta([block.reshape(-1) for block in blocks]).dtype
     out = blocks[0].new_zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), dtype=dtype)
     row = column = 0
@@ -155,7 +158,7 @@ def repeat(self: Any, repeats: Ints) -> Any:
 
 def tile(self: Any, dims: Ints) -> Any:
     """``torch.tile``: ``repeat`` with 1 for the leading dimensions that ``dims`` does not have."""
-    return registry["repeat"].call(self, (*(1,) * (self.dim() - len(dims)), *dims))
+    return repeat_dims(self, (*(1,) * (self.dim() - len(dims)), *dims))
 
 
 def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None, output_size: int | None = None) -> Any:
@@ -190,7 +193,7 @@ def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None, ou
     check(repeats.numel() == size,
           lambda: f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.numel()} "
                   f"and input.size({dim}) = {size}")
-    return source.index_select(dim, registry["repeat_interleave.Tensor"].call(repeats, output_size))
+    return source.index_select(dim, repeat_interleave_Tensor(repeats, output_size))
 
 
 # -- reversing and rotating --------------------------------------------------------------------------------------------
@@ -270,7 +273,7 @@ def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> An
     size = self.shape[-1] + abs(offset)
     rest = iter(self.shape)
     out = self.new_zeros(tuple(size if d in (first, second) else next(rest) for d in range(ndim)))
-    copy_(registry["diagonal"].call(out, offset, first, second), self)
+    copy_(diagonal_view(out, offset, first, second), self)
     return fresh(out)
 
 

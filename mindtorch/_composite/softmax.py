@@ -5,9 +5,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
-from .._dispatch.schemas import registry
-
-_softmax, _log_softmax = registry["_softmax"].call, registry["_log_softmax"].call
+from .._dispatch.aten import _log_softmax, _softmax
 
 
 def softmax(self: Any, dim: int, dtype: Any = None) -> Any:

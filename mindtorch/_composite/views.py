@@ -8,6 +8,11 @@ from typing import Any
 from .._autograd.views import spread
 from .._errors import NAMES, check
 from .._layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
+from .._dispatch.aten import (
+    _reshape_alias, _unsafe_view, add_, alias, as_strided, clone, copy_, diagonal, expand, permute,
+    select_int as select, slice_Tensor as slice_, split_Tensor as split, split_with_sizes, transpose_,
+    transpose_int as transpose, unfold, unsafe_split_Tensor, unsafe_split_with_sizes, unsqueeze, view, view_as_real,
+)  # fmt: skip
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, STRIDED
 from .._dispatch.schemas import registry
@@ -15,11 +20,6 @@ from .._dispatch.schemas.views import COPIES
 from .core import fresh
 
 Row = Callable[..., Any]
-(as_strided, clone, copy_, expand, permute, select, slice_, squeeze, split, split_with_sizes, transpose, unsqueeze,
- view, view_as_real, _reshape_alias, _unsafe_view) = (
-    registry[name].call for name in (
-        "as_strided", "clone", "copy_", "expand", "permute", "select.int", "slice.Tensor", "squeeze", "split.Tensor",
-        "split_with_sizes", "transpose.int", "unsqueeze", "view", "view_as_real", "_reshape_alias", "_unsafe_view"))
 
 
 # -- shapes ------------------------------------------------------------------------------------------------------------
@@ -123,7 +123,7 @@ def movedim(self: Any, source: Ints, destination: Ints) -> Any:
         if len(set(dims)) != len(dims):
             raise RuntimeError(f"movedim: repeated dim in `{name}` ({list(given)})")
     if not ndim:
-        return registry["alias"].call(self)
+        return alias(self)
     order = [-1] * ndim
     for old, new in zip(*places, strict=True):
         order[new] = old
@@ -352,9 +352,9 @@ def view_backward(name: str) -> Row:
 def unfold_backward(grad_in: Any, input_sizes: Ints, dim: int, size: int, step: int) -> Any:
     """The gradient of ``unfold``: windows may overlap, and their elements add up."""
     out = grad_in.new_zeros(input_sizes)
-    windows = registry["unfold"].call(out, dim, size, step)
+    windows = unfold(out, dim, size, step)
     for i in reversed(range(size)):  # which adds up an element's windows in their order
-        registry["add_.Tensor"].call(select(windows, -1, i), select(grad_in, -1, i))
+        add_(select(windows, -1, i), select(grad_in, -1, i))
     return fresh(out)
 
 
@@ -395,8 +395,8 @@ ROWS: dict[str, Row] = {
     "broadcast_tensors": broadcast_tensors,
     "swapaxes": lambda self, axis0, axis1: transpose(self, axis0, axis1),
     "swapdims": lambda self, dim0, dim1: transpose(self, dim0, dim1),
-    "swapaxes_": lambda self, axis0, axis1: registry["transpose_"].call(self, axis0, axis1),
-    "swapdims_": lambda self, dim0, dim1: registry["transpose_"].call(self, dim0, dim1),
+    "swapaxes_": lambda self, axis0, axis1: transpose_(self, axis0, axis1),
+    "swapdims_": lambda self, dim0, dim1: transpose_(self, dim0, dim1),
     "movedim.int": movedim_int,
     "movedim.intlist": movedim,
     "moveaxis.int": movedim_int,
@@ -412,10 +412,10 @@ ROWS: dict[str, Row] = {
     "resolve_neg": same,
     "narrow": narrow,
     "narrow.Tensor": narrow_tensor,
-    "linalg_diagonal": lambda A, offset=0, dim1=-2, dim2=-1: registry["diagonal"].call(A, offset, dim1, dim2),
+    "linalg_diagonal": lambda A, offset=0, dim1=-2, dim2=-1: diagonal(A, offset, dim1, dim2),
     "split.sizes": lambda self, split_size, dim=0: split_with_sizes(self, split_size, dim),
     "chunk": chunked(split, split_with_sizes),
-    "unsafe_chunk": chunked(registry["unsafe_split.Tensor"].call, registry["unsafe_split_with_sizes"].call),
+    "unsafe_chunk": chunked(unsafe_split_Tensor, unsafe_split_with_sizes),
     "tensor_split.sections": tensor_split_sections,
     "tensor_split.indices": tensor_split_indices,
     "tensor_split.tensor_indices_or_sections": tensor_split_tensor,

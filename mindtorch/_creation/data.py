@@ -8,7 +8,7 @@ import numpy as np
 
 from .. import _device
 from .._backends.common.convert import to_device
-from .._dispatch.schemas import registry
+from .._dispatch.aten import _to_copy
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, from_numpy_dtype, get_default_dtype, int64,
 )  # fmt: skip
@@ -126,7 +126,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
             raise TypeError("tensor(): argument 'dtype' must be torch.dtype")
     where = _device.resolve_device(device)
     if isinstance(data, Tensor):
-        out = registry["_to_copy"].call(
+        out = _to_copy(
             data.detach(), dtype, where if device is not None else data._device, False, "contiguous_format"
         )
         return out.requires_grad_() if requires_grad else out

@@ -10,6 +10,9 @@ from .. import _device
 from .._backends.common.convert import strides_for
 from .._backends.common.forms import NAMES
 from .._layout import contiguous_strides
+from .._dispatch.aten import (
+    fill__Scalar as _fill, ones_like as _ones_like, resize_ as _resize_, zeros_like as _zeros_like,
+)  # fmt: skip
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
 from .._dtype import DType, dtype_of_number, get_default_dtype
@@ -48,7 +51,7 @@ def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any 
         raise RuntimeError(f"mindtorch has strided tensors only, but got layout={layout}")
     if result is not None:
         if result.shape != out.shape:
-            registry["resize_"].call(result, tuple(out.shape))
+            _resize_(result, tuple(out.shape))
         out = _copy.call(result, out)
     return out.requires_grad_() if requires_grad else out
 
@@ -162,17 +165,17 @@ def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
     """A tensor like another one, filled with a number (``torch.full_like``)."""
     requires_grad = options.pop("requires_grad", False)
     out = empty_like(input, **options)
-    return finish(fresh(registry["fill_.Scalar"].call(out, fill_value)), None, requires_grad)
+    return finish(fresh(_fill(out, fill_value)), None, requires_grad)
 
 
 def zeros_like(input: Tensor, **options: Any) -> Tensor:
     """Zeros like another tensor (``torch.zeros_like``)."""
-    return full_like(input, 0, **options) if options else registry["zeros_like"].call(input)
+    return full_like(input, 0, **options) if options else _zeros_like(input)
 
 
 def ones_like(input: Tensor, **options: Any) -> Tensor:
     """Ones like another tensor (``torch.ones_like``)."""
-    return full_like(input, 1, **options) if options else registry["ones_like"].call(input)
+    return full_like(input, 1, **options) if options else _ones_like(input)
 
 
 def _new(function: Callable[..., Tensor], count: int = 0) -> Callable[..., Tensor]:

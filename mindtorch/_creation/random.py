@@ -11,6 +11,7 @@ import numpy as np
 
 from .. import _device
 from .._errors import NAMES
+from .._dispatch.aten import normal_ as _normal, random__from as _random_from, resize_ as _resize, uniform_ as _uniform
 from .._dispatch.binding import make_function
 from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
@@ -20,8 +21,6 @@ from .._tensor import Tensor
 from .factories import empty, empty_like, finish, fresh, sizes_of
 from .._random.generator import Generator
 
-_uniform, _normal, _random_from, _resize = (
-    registry[name].call for name in ("uniform_", "normal_", "random_.from", "resize_"))
 _randperm, _normal_of_tensors = registry["randperm"], make_function("normal")
 
 

@@ -6,8 +6,10 @@ from typing import Any
 
 from .._autograd.grad_mode import enable_grad
 from .._creation import tensor, zeros, zeros_like
+from .._dispatch.aten import (
+    _foreach_add__Scalar as foreach_add, _fused_adam_ as fused_adam, _fused_adamw_ as fused_adamw, view_as_real,
+)  # fmt: skip
 from .._dispatch.local import local
-from .._dispatch.schemas import registry
 from .._dtype import float32, float64, get_default_dtype
 from .._tensor import Tensor
 from .optimizer import (
@@ -15,9 +17,6 @@ from .optimizer import (
     check_single,
 )  # fmt: skip
 
-foreach_add = registry["_foreach_add_.Scalar"].call
-fused_adam, fused_adamw = registry["_fused_adam_"].call, registry["_fused_adamw_"].call
-view_as_real = registry["view_as_real"].call
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 #: The settings that groups saved by older versions lack.
 _LATER = {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,

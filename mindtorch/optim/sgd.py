@@ -6,15 +6,14 @@ from typing import Any
 
 from .._autograd.grad_mode import enable_grad
 from .._creation import empty_like
+from .._dispatch.aten import _fused_sgd_ as fused_sgd
 from .._dispatch.local import local
-from .._dispatch.schemas import registry
 from .._tensor import Tensor
 from .optimizer import (
     Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative,
     check_single,
 )  # fmt: skip
 
-fused_sgd = registry["_fused_sgd_"].call
 #: The settings that groups saved by older versions lack.
 _LATER = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
 

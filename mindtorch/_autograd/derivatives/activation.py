@@ -4,20 +4,16 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._dispatch.aten import (
+    _prelu_kernel_backward as prelu_backward, cat, elu_backward, gelu_backward, glu_backward, hardshrink_backward,
+    hardsigmoid_backward, hardswish_backward, hardtanh_backward, leaky_relu_backward, log_sigmoid_backward,
+    rrelu_with_noise_backward as rrelu_backward, sigmoid, sigmoid_backward, silu_backward, softplus, softplus_backward,
+    softshrink_backward, threshold_backward, where_self as where, zeros_like,
+)  # fmt: skip
 from ..._dispatch.local import local
-from ..._dispatch.schemas import registry
 from ..derivative import derivative
 from .pointwise import conj
 
-(cat, elu_backward, gelu_backward, glu_backward, hardshrink_backward, hardsigmoid_backward, hardswish_backward,
- hardtanh_backward, leaky_relu_backward, log_sigmoid_backward, prelu_backward, rrelu_backward, sigmoid,
- sigmoid_backward, silu_backward, softplus, softplus_backward, softshrink_backward, threshold_backward, where,
- zeros_like) = (
-    registry[name].call for name in (
-        "cat", "elu_backward", "gelu_backward", "glu_backward", "hardshrink_backward", "hardsigmoid_backward",
-        "hardswish_backward", "hardtanh_backward", "leaky_relu_backward", "log_sigmoid_backward",
-        "_prelu_kernel_backward", "rrelu_with_noise_backward", "sigmoid", "sigmoid_backward", "silu_backward",
-        "softplus", "softplus_backward", "softshrink_backward", "threshold_backward", "where.self", "zeros_like"))
 TANH_SCALE, TANH_CUBIC = math.sqrt(2 / math.pi), 0.044715  # of gelu's approximation by tanh
 
 

@@ -3,10 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import where_self as where, zeros_like
 from ..derivative import derivative, not_differentiable
-
-where, zeros_like = (registry[name].call for name in ("where.self", "zeros_like"))
 
 
 def chosen(grad: Any, self: Any, other: Any, hidden: Any) -> Any:

@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import (
+    _cdist_backward as cdist_backward, _pdist_backward as pdist_backward, linalg_vector_norm as vector_norm,
+)  # fmt: skip
 from ..derivative import derivative
-from .reduction import norm_grad, vector_norm
-
-cdist_backward, pdist_backward = (registry[name].call for name in ("_cdist_backward", "_pdist_backward"))
+from .reduction import norm_grad
 
 
 def euclidean_grad(grad: Any, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:

@@ -8,16 +8,16 @@ from __future__ import annotations
 from typing import Any
 
 from ..._errors import check
+from ..._dispatch.aten import (
+    cat, cholesky_solve, linalg_det as det, linalg_lu_solve as lu_solve, linalg_matrix_exp as matrix_exp,
+    linalg_pinv_atol_rtol_tensor as pinv, linalg_solve as solve, linalg_solve_triangular as solve_triangular,
+    linalg_svd as svd, lu_unpack, ormqr,
+)  # fmt: skip
 from ..._dispatch.local import local
-from ..._dispatch.schemas import registry
 from ..derivative import derivative
 from .linalg import adjoint, conj
 from .linalg import adjoint as _adjoint  # where an operator has a parameter of that name
 
-cat, cholesky_solve, det, lu_solve, lu_unpack, matrix_exp, ormqr, pinv, solve, solve_triangular, svd = (
-    registry[name].call for name in (
-        "cat", "cholesky_solve", "linalg_det", "linalg_lu_solve", "lu_unpack", "linalg_matrix_exp", "ormqr",
-        "linalg_pinv.atol_rtol_tensor", "linalg_solve", "linalg_solve_triangular", "linalg_svd"))
 Pair = tuple[Any, Any]
 
 

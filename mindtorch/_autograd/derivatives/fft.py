@@ -3,10 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import _fft_c2c as c2c, _fft_r2c as r2c, cat
 from ..derivative import derivative
-
-c2c, r2c, cat = (registry[name].call for name in ("_fft_c2c", "_fft_r2c", "cat"))
 
 
 def r2c_grad(grad: Any, self_shape: Any, dim: Any, normalization: int, onesided: bool) -> Any:

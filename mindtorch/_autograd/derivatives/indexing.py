@@ -4,14 +4,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..._layout import broadcast_shapes
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import (
+    _unsafe_masked_index, _unsafe_masked_index_put_accumulate, embedding_dense_backward, index_put_,
+    index_select_backward, index_Tensor as index, masked_scatter_backward, ones_like, scatter_value,
+    where_self as where, zeros_like,
+)  # fmt: skip
 from ..._dtype import bool_
 from ..derivative import derivative
-
-index, index_put_, index_select_backward, masked_scatter_backward, scatter_value, zeros_like = (
-    registry[name].call for name in (
-        "index.Tensor", "index_put_", "index_select_backward", "masked_scatter_backward", "scatter.value", "zeros_like",
-    ))
 
 
 def zeros(grad: Any, shape: Any) -> Any:
@@ -34,7 +33,7 @@ def masked_select_grad(grad: Any, shape: Any, mask: Any) -> Any:
 
 
 def index_fill_value_grad(grad: Any, dim: int, index: Any) -> Any:
-    filled = registry["zeros_like"].call(grad).to(bool_).index_fill(dim, index, True)
+    filled = zeros_like(grad).to(bool_).index_fill(dim, index, True)
     return grad.masked_fill(filled.logical_not(), 0).sum()
 
 
@@ -76,8 +75,7 @@ def reduce_grads(names: Any, grad: Any, self: Any, dim: int, index: Any, src: An
     if reduce == "sum":
         of_self, of_src = grad, along.get(grad)
     elif reduce == "mean":
-        count = along.add(registry["ones_like"].call(grad) if include_self else zeros_like(grad),
-                          registry["ones_like"].call(src))
+        count = along.add(ones_like(grad) if include_self else zeros_like(grad), ones_like(src))
         count = count.masked_fill(count == 0, 1)
         of_self, of_src = grad / count, along.get(grad) / along.get(count)
     elif reduce == "prod":
@@ -97,8 +95,8 @@ def prod_grads(along: Along, grad: Any, self: Any, src: Any, include_self: bool,
     zero_count = along.get(along.add(zeros_like(self), is_zero.to(self.dtype)))
     only_zero = is_zero.logical_and(zero_count == 1)
     others = along.multiply(self, src.masked_fill(only_zero, 1), include_self)
-    of_src = registry["where.self"].call(only_zero, along.get(grad * others),
-                                         along.get(grad * result) / src.masked_fill(is_zero, 1))
+    of_src = where(only_zero, along.get(grad * others),
+                   along.get(grad * result) / src.masked_fill(is_zero, 1))
     return of_self, of_src
 
 
@@ -116,10 +114,10 @@ derivative("index_put",
            grad if accumulate else grad.index_put(indices, zeros(grad, values_shape), False),
            values=lambda grad, indices: index(grad, indices))
 derivative("_unsafe_masked_index", self=lambda grad, self_shape, mask, indices:
-           registry["_unsafe_masked_index_put_accumulate"].call(zeros(grad, self_shape), mask, indices, grad))
+           _unsafe_masked_index_put_accumulate(zeros(grad, self_shape), mask, indices, grad))
 derivative("_unsafe_masked_index_put_accumulate",
            self=lambda grad: grad,
-           values=lambda grad, mask, indices: registry["_unsafe_masked_index"].call(grad, mask, indices, 0))
+           values=lambda grad, mask, indices: _unsafe_masked_index(grad, mask, indices, 0))
 derivative("index_select", self=lambda grad, self_shape, dim, index:
            index_select_backward(grad, self_shape, dim, index))
 derivative("index_fill.int_Scalar", self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
@@ -158,7 +156,7 @@ derivative("masked_scatter",
 derivative("masked_scatter_backward", grad_output=lambda grad, grad_output_shape, mask:
            zeros(grad, grad_output_shape).masked_scatter(mask, grad))
 derivative("embedding", weight=lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq:
-           registry["embedding_dense_backward"].call(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq))
+           embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq))
 derivative("embedding_dense_backward", grad_output=lambda grad, indices, padding_idx:
            embedding_double_grad(grad, indices, padding_idx))
 derivative("fill.Scalar", self=lambda grad: zeros_like(grad))

@@ -3,12 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import _trilinear as trilinear, bmm, linalg_cross as cross, mm, mv, outer, t
 from ..derivative import derivative
 from ..utils import reduce_grad, transposed
-
-mm, bmm, mv, t, outer, cross, trilinear = (
-    registry[n].call for n in ("mm", "bmm", "mv", "t", "outer", "linalg_cross", "_trilinear"))
 
 
 def conj(x: Any) -> Any:

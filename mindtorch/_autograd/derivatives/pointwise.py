@@ -9,14 +9,12 @@ import math
 from collections.abc import Callable
 from typing import Any
 
+from ..._dispatch.aten import (
+    _conj as complex_conj, div_Tensor_mode as div_mode, imag, real, rsqrt, sigmoid_backward, tanh_backward,
+    where_self as where, zeros_like,
+)  # fmt: skip
 from ..._dispatch.dispatcher import TENSOR_TYPES
-from ..._dispatch.schemas import registry
 from ..derivative import derivative, not_differentiable
-
-complex_conj, div_mode, imag, real, rsqrt, sigmoid_backward, tanh_backward, where, zeros_like = (
-    registry[name].call for name in (
-        "_conj", "div.Tensor_mode", "imag", "real", "rsqrt", "sigmoid_backward", "tanh_backward", "where.self",
-        "zeros_like"))
 
 
 def conj(x: Any) -> Any:

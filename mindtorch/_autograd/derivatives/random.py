@@ -3,10 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import zeros_like
 from ..derivative import derivative, not_differentiable
-
-zeros_like = registry["zeros_like"].call
 
 
 def scale_of(p: float, train: bool | None) -> float:

@@ -5,11 +5,9 @@ from math import inf, prod
 from typing import Any
 
 from ..._layout import wrap_dims
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import cat, reshape
 from ..derivative import derivative, not_differentiable
 from ..utils import repeated
-
-expand, reshape, vector_norm = (registry[name].call for name in ("expand", "reshape", "linalg_vector_norm"))
 
 
 def restored(x: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -53,7 +51,7 @@ def exclusive_cumprod(x: Any, dim: int) -> Any:
     if not size:
         return x
     ones = x.new_ones([1 if d == dim % x.ndim else n for d, n in enumerate(x.shape)])
-    return registry["cat"].call([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
+    return cat([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
 
 
 def prod_grad(grad: Any, self: Any, dim: int) -> Any:

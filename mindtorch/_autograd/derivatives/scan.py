@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._layout import wrap_dim
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import stack
 from ..._dtype import finfo
 from ..derivative import derivative
 from .reduction import exclusive_cumprod
@@ -36,7 +36,7 @@ def cumprod_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
     sums = [grads[-1]]
     for k in range(len(grads) - 2, -1, -1):
         sums.append(grads[k] + factors[k + 1] * sums[-1])
-    return registry["stack"].call(sums[::-1], dim) * exclusive_cumprod(self, dim).conj()
+    return stack(sums[::-1], dim) * exclusive_cumprod(self, dim).conj()
 
 
 def logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:

@@ -3,11 +3,12 @@ from __future__ import annotations
 
 from typing import Any
 
+from ..._dispatch.aten import (
+    channel_shuffle, col2im, constant_pad_nd, diagonal_backward, im2col, narrow, pixel_shuffle, pixel_unshuffle,
+    reshape, select_int as select,
+)  # fmt: skip
 from ..._dispatch.schemas import registry
 from ..derivative import derivative, not_differentiable
-
-constant_pad_nd, narrow, reshape, select = (
-    registry[name].call for name in ("constant_pad_nd", "narrow", "reshape", "select.int"))
 
 
 def real_if(grad: Any, dtype: Any) -> Any:
@@ -55,7 +56,7 @@ def repeat_grad(grad: Any, repeats: Any, shape: Any) -> Any:
 
 
 def trace_grad(grad: Any, shape: Any) -> Any:
-    return registry["diagonal_backward"].call(grad.expand((min(shape),)), shape, 0, 0, 1)
+    return diagonal_backward(grad.expand((min(shape),)), shape, 0, 0, 1)
 
 
 derivative("cat", tensors=lambda grad, tensors_shape, tensors_dtype, dim:
@@ -74,15 +75,15 @@ derivative("diag_embed", self=lambda grad, offset, dim1, dim2: grad.diagonal(off
 derivative("trace", self=lambda grad, self_shape: trace_grad(grad, self_shape))
 derivative("constant_pad_nd", self=lambda grad, pad: constant_pad_nd(grad, tuple(-n for n in pad)))
 derivative("pixel_shuffle", self=lambda grad, upscale_factor:
-           registry["pixel_unshuffle"].call(grad, upscale_factor))
+           pixel_unshuffle(grad, upscale_factor))
 derivative("pixel_unshuffle", self=lambda grad, downscale_factor:
-           registry["pixel_shuffle"].call(grad, downscale_factor))
+           pixel_shuffle(grad, downscale_factor))
 derivative("channel_shuffle", self=lambda grad, groups:
-           registry["channel_shuffle"].call(grad, grad.shape[1] // groups))
+           channel_shuffle(grad, grad.shape[1] // groups))
 derivative("im2col", "Im2ColBackward0", self=lambda grad, self_shape, kernel_size, dilation, padding, stride:
-           registry["col2im"].call(grad, tuple(self_shape[-2:]), kernel_size, dilation, padding, stride))
+           col2im(grad, tuple(self_shape[-2:]), kernel_size, dilation, padding, stride))
 derivative("col2im", "Col2ImBackward0", self=lambda grad, kernel_size, dilation, padding, stride:
-           registry["im2col"].call(grad, kernel_size, dilation, padding, stride))
+           im2col(grad, kernel_size, dilation, padding, stride))
 not_differentiable("repeat_interleave.Tensor")
 
 

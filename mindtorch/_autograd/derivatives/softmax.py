@@ -1,11 +1,9 @@
 """Derivatives of softmax."""
 from __future__ import annotations
 
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import _log_softmax_backward_data as log_softmax_grad, _softmax_backward_data as softmax_grad
 from ..derivative import derivative
 
-softmax_grad = registry["_softmax_backward_data"].call
-log_softmax_grad = registry["_log_softmax_backward_data"].call
 
 derivative("_softmax",
            self=lambda grad, result, dim, self_dtype: softmax_grad(grad, result, dim, self_dtype))

@@ -4,17 +4,15 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from ..._dispatch.aten import (
+    digamma, polygamma, special_i0e as i0e, special_i1 as i1, special_i1e as i1e, special_xlog1py as xlog1py,
+    special_zeta as zeta, special_zeta_self_scalar as zeta_of_number, where_self as where, xlogy_Tensor as xlogy,
+)  # fmt: skip
 from ..._dispatch.dispatcher import TENSOR_TYPES
-from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.special import POLYNOMIALS
 from ..._dtype import finfo
 from ..derivative import derivative, not_differentiable
 from .pointwise import not_implemented
-
-digamma, i0e, i1, i1e, polygamma, where, xlog1py, xlogy, zeta, zeta_of_number = (
-    registry[name].call for name in (
-        "digamma", "special_i0e", "special_i1", "special_i1e", "polygamma", "where.self", "special_xlog1py",
-        "xlogy.Tensor", "special_zeta", "special_zeta.self_scalar"))
 
 
 def logit_backward(grad: Any, self: Any, eps: float | None) -> Any:

@@ -4,17 +4,17 @@ from __future__ import annotations
 from typing import Any
 
 from ..._layout import storage_size
+from ..._dispatch.aten import (
+    cat, copy_, diagonal_backward, index_add_, new_empty_strided, reshape, select_backward, slice_backward,
+    slice_Tensor as slice_, stack, transpose_int as transpose, unfold_backward, view_as_complex, view_as_real, zero_,
+    zeros_like,
+)  # fmt: skip
 from ..._dispatch.dispatcher import call_on
 from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.views import COPIES
 from ..._dtype import int64
 from ..derivative import derivative, node_name, not_differentiable
 from ..utils import reduce_grad, transposed
-
-(copy_, index_add_, new_empty_strided, reshape, select_backward, slice_, slice_backward, transpose, view_as_complex,
- view_as_real, zero_, zeros_like) = (registry[name].call for name in (
-     "copy_", "index_add_", "new_empty_strided", "reshape", "select_backward", "slice.Tensor", "slice_backward",
-     "transpose.int", "view_as_complex", "view_as_real", "zero_", "zeros_like"))
 
 
 def unsqueeze_to(grad: Any, shape: Any, dims: Any = None) -> Any:
@@ -42,7 +42,7 @@ def slice_grad(grad: Any, shape: Any, dim: int, start: int | None, end: int | No
 
 def unbind_grad(grads: Any, dim: int) -> Any:
     known = next(g for g in grads if g is not None)
-    return registry["stack"].call([zeros_like(known) if g is None else g for g in grads], dim)
+    return stack([zeros_like(known) if g is None else g for g in grads], dim)
 
 
 def split_grad(grads: Any, sizes: Any, dim: int, shape: Any) -> Any:
@@ -51,7 +51,7 @@ def split_grad(grads: Any, sizes: Any, dim: int, shape: Any) -> Any:
     known = next(g for g in grads if g is not None)
     pieces = [known.new_zeros((*shape[:dim], n, *shape[dim + 1:])) if g is None else g
               for g, n in zip(grads, sizes, strict=True)]
-    return registry["cat"].call(pieces, dim)
+    return cat(pieces, dim)
 
 
 def piece_sizes(size: int, split_size: int) -> list[int]:
@@ -135,9 +135,9 @@ derivative("select.int", self=lambda grad, self_shape, dim, index: select_backwa
 derivative("slice.Tensor",
            self=lambda grad, self_shape, dim, start, end, step: slice_grad(grad, self_shape, dim, start, end, step))
 derivative("diagonal", self=lambda grad, self_shape, offset, dim1, dim2:
-           registry["diagonal_backward"].call(grad, self_shape, offset, dim1, dim2))
+           diagonal_backward(grad, self_shape, offset, dim1, dim2))
 derivative("unfold", self=lambda grad, self_shape, dimension, size, step:
-           registry["unfold_backward"].call(grad, self_shape, dimension, size, step))
+           unfold_backward(grad, self_shape, dimension, size, step))
 derivative("unbind.int", self=lambda grads, dim: unbind_grad(grads, dim))
 derivative("split.Tensor", self=lambda grads, self_shape, split_size, dim:
            split_grad(grads, piece_sizes(self_shape[dim], split_size), dim, self_shape))

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ... import _device
+from ..._dispatch.aten import _to_copy as convert_copy
 from ..._dispatch.dispatcher import registry
 from ..._dispatch.keys import PIPELINE, STRIDED
 from ..._dispatch.registry import Kernel, Operator
@@ -103,7 +104,7 @@ def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = 
             "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
             "torch.nn.Module.to() when moving module from meta to a different device."
         )
-    return registry["_to_copy"].call(self, dtype, target, non_blocking, None)
+    return convert_copy(self, dtype, target, non_blocking, None)
 
 
 ROWS: dict[str, Any] = {"copy_": copy_, "clone": clone, "_to_copy": _to_copy}

@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._dispatch.aten import copy_, resize_
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph, registry, resolve
 from ..._dispatch.keys import AUTOGRAD, CPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
@@ -290,7 +291,7 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     check_writable(out)
     keys = out._keys
     out._keys = keys & ~AUTOGRAD
-    registry["copy_"].call(out, result)
+    copy_(out, result)
     out._keys = keys
     return out
 
@@ -314,7 +315,7 @@ def resize_output(out: Tensor, shape: Ints) -> Tensor:
                 "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
                 "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=6,
             )  # fmt: skip
-        registry["resize_"].call(out, shape)
+        resize_(out, shape)
     return out
 
 

@@ -6,6 +6,7 @@ from typing import Any
 
 from ..._device import device as Device
 from ..._device import resolve_device
+from ..._dispatch.aten import fill__Scalar as fill_
 from ..._dispatch.dispatcher import registry
 from ..._dtype import DType, get_default_dtype
 from ..._tensor import Tensor, empty_tensor
@@ -35,7 +36,7 @@ def full(size: Ints, fill_value: Any, dtype: DType | None = None, device: Device
 def filled(spec: Spec, value: Any, device: Device) -> Tensor:
     """A tensor of a specification, filled with a number."""
     out = empty_tensor(spec, device)
-    registry["fill_.Scalar"].call(out, value)
+    fill_(out, value)
     out._cell = None  # the write that filled it does not count
     return out
 

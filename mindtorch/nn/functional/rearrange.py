@@ -4,14 +4,14 @@ from __future__ import annotations
 from typing import Any
 
 from ..._autograd.grad_mode import no_grad
+from ..._dispatch.aten import (
+    col2im as _fold, embedding as _embedding, embedding_renorm_ as _embedding_renorm_, im2col as _unfold,
+)  # fmt: skip
 from ..._dispatch.binding import make_function
-from ..._dispatch.schemas import registry
 from ..._tensor import Tensor
 
 channel_shuffle, one_hot, pad, pixel_shuffle, pixel_unshuffle = map(make_function, (
     "channel_shuffle", "one_hot", "pad", "pixel_shuffle", "pixel_unshuffle"))
-_embedding, _embedding_renorm_, _fold, _unfold = (
-    registry[name].call for name in ("embedding", "embedding_renorm_", "col2im", "im2col"))
 
 
 def _pair(value: Any) -> tuple[int, int]:

@@ -11,10 +11,9 @@ from typing import Any
 
 from ..._autograd.grad_mode import no_grad
 from ..._creation import tensor
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import linalg_vector_norm as vector_norm, stack
 from ..._tensor import Tensor
 
-stack, vector_norm = registry["stack"].call, registry["linalg_vector_norm"].call
 Tensors = Tensor | Iterable[Tensor]
 
 

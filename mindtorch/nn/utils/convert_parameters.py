@@ -4,11 +4,9 @@ from __future__ import annotations
 from collections.abc import Iterable
 from typing import Any
 
-from ..._dispatch.schemas import registry
+from ..._dispatch.aten import cat
 from ..._tensor import Tensor
 from ..module import typename
-
-cat = registry["cat"].call
 
 
 def _check_device(device: Any, expected: Any) -> Any:

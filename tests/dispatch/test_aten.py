@@ -1,0 +1,31 @@
+"""Operators are imported by name from ``_dispatch.aten``."""
+from __future__ import annotations
+
+import pytest
+
+from mindtorch._dispatch import aten
+from mindtorch._dispatch.schemas import registry
+
+
+def test_a_name_is_the_operator_with_its_overloads_dot_as_an_underscore() -> None:
+    assert aten.rsqrt is registry.operators["rsqrt"].call
+    assert aten.add_Tensor is registry.operators["add.Tensor"].call
+    assert aten.add__Tensor is registry.operators["add_.Tensor"].call
+    assert aten.sum_dim_IntList is registry.operators["sum.dim_IntList"].call
+    assert aten.max_dim_out is registry.operators["max.dim_out"].call
+
+
+def test_a_packets_name_is_the_operator_of_that_name_or_else_the_first_overload() -> None:
+    assert aten.add is registry.operators["add.Tensor"].call
+    assert aten.where is registry.operators["where"].call is not aten.where_self
+
+
+@pytest.mark.parametrize("name", sorted(registry.operators))
+def test_every_operator_can_be_imported(name: str) -> None:
+    packets = {"scatter.reduce": "scatter_reduce.two"}  # a packet has the name that this overload would have
+    assert getattr(aten, name.replace(".", "_")) is registry.operators[packets.get(name, name)].call
+
+
+def test_a_name_that_no_operator_has_cannot_be_imported() -> None:
+    with pytest.raises(ImportError, match="cannot import name 'rsqurt'"):
+        from mindtorch._dispatch.aten import rsqurt  # noqa: F401
