@@ -64,7 +64,7 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
 
 
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
-    """This tensor on another device or in another dtype: itself if nothing changes (``torch.Tensor.to``).
+    """This tensor on another device or in another dtype, or itself if nothing changes (``torch.Tensor.to``).
 
     Forms: ``to(dtype)``, ``to(device, dtype=None)``, ``to(other)``, each with ``non_blocking``, ``copy``,
     ``memory_format``.
@@ -92,8 +92,11 @@ def _to_dtype(dtype: DType) -> Callable[..., Tensor]:
 
 
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
-    """The tensor's legacy type name, or the tensor converted to a dtype or to a type of that name
+    """The name of the legacy type, or the tensor converted to a dtype or to a type of that name
     (``torch.Tensor.type``).
+
+    Raises:
+        ValueError: if there is no type of that name.
     """
     if dtype is None:
         name = next(legacy for legacy, found in LEGACY_TYPES.items() if found is self._dtype)
@@ -113,12 +116,12 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
 
 
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
-    """This tensor in host memory: itself if it is there."""
+    """This tensor in host memory, which is itself on the CPU (``torch.Tensor.cpu``)."""
     return to_device(self, "cpu")
 
 
 def npu(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
-    """This tensor on an NPU, the current one unless given."""
+    """This tensor on an NPU, by default the current one, as ``torch.Tensor.cuda`` does for a GPU."""
     return to_device(self, "npu" if device is None else device, non_blocking=non_blocking)
 
 

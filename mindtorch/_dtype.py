@@ -9,10 +9,10 @@ BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 
 
 class DType:
-    """A data type, PyTorch's ``torch.dtype``. Instances are singletons: compare them with ``is``.
+    """A data type (``torch.dtype``). There is one instance of each, so that ``is`` compares them.
 
-    ``category`` orders bool < integer < floating < complex, as type promotion does;
-    ``itemsize`` is in bytes; ``np`` is the NumPy dtype that holds the elements.
+    ``category`` orders bool < integer < floating < complex, as type promotion does; ``itemsize`` is in bytes; ``np`` is
+    the NumPy dtype that holds the elements.
     """
 
     def __init__(self, name: str, category: int, itemsize: int, rank: int, numpy_name: str | None = None):
@@ -47,11 +47,12 @@ class DType:
         return self
 
     def to_real(self) -> DType:
-        """The real dtype of the same precision (``complex64`` to ``float32``)."""
+        """The real dtype of the same precision, ``float32`` for ``complex64`` (``torch.dtype.to_real``)."""
         return _TO_REAL.get(self, self)
 
     def to_complex(self) -> DType:
-        """The complex dtype of the same precision (``float32`` to ``complex64``; float16, too, for want of complex32).
+        """The complex dtype of the same precision, ``complex64`` for ``float32``, and for float16 for want of complex32
+        (``torch.dtype.to_complex``).
 
         Raises:
             RuntimeError: for integers and bool.

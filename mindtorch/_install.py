@@ -38,7 +38,7 @@ _finder = _Finder()
 
 
 def install_as_torch() -> None:
-    """Make ``import torch`` and the names below it mean mindtorch, in this process, from now on.
+    """Make ``import torch``, and the names below it, mean mindtorch in this process from now on.
 
     Raises:
         RuntimeError: if PyTorch itself has been imported already.

@@ -6,12 +6,12 @@ from typing import Any
 
 
 class Size(tuple[int, ...]):
-    """A shape, PyTorch's ``torch.Size``: slices, sums and products of it stay one."""
+    """A shape, whose slices, sums and products are shapes, too (``torch.Size``)."""
 
     __slots__ = ()
 
     def numel(self) -> int:
-        """The number of elements of a tensor of this shape."""
+        """The number of elements of a tensor of this shape (``torch.Size.numel``)."""
         return prod(self)
 
     def __repr__(self) -> str:

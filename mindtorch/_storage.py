@@ -20,7 +20,7 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     """An uninitialised array.
 
     Raises:
-        RuntimeError: PyTorch's, if there is not that much memory.
+        RuntimeError: with PyTorch's message, if there is not that much memory.
     """
     try:
         return np.empty(shape, dtype)
@@ -33,7 +33,7 @@ _BYTE = np.dtype(np.uint8)
 
 
 class DeviceMemory(Protocol):
-    """Memory that is not the host's, under a storage; it is given back when nothing refers to it."""
+    """Memory of a device, under a storage; it is given back when nothing refers to it."""
 
     address: int
 
@@ -52,7 +52,7 @@ device_memory: dict[str, Callable[[int, _device.device], DeviceMemory]] = {}
 
 
 class UntypedStorage:
-    """A number of bytes on a device, PyTorch's ``torch.UntypedStorage``.
+    """A number of bytes on a device (``torch.UntypedStorage``).
 
     A CPU storage owns host memory (``_bytes``, a flat uint8 array), an NPU storage device memory (``_memory``) and
     nothing on the host, a meta storage has a size and no data. ``aliases`` holds weak references to the tensors that
@@ -92,19 +92,20 @@ class UntypedStorage:
         return [tensor for ref in self._aliases if (tensor := ref()) is not None and tensor._storage is self]
 
     def nbytes(self) -> int:
-        """The size in bytes."""
+        """The size in bytes (``torch.UntypedStorage.nbytes``)."""
         return self._nbytes
 
     size = nbytes
     __len__ = nbytes
 
     def data_ptr(self) -> int:
-        """The address of the first byte; 0 where there is no memory."""
+        """The address of the first byte, 0 where there is no memory (``torch.UntypedStorage.data_ptr``)."""
         if self._memory is not None:
             return self._memory.address
         return 0 if self._bytes is None or not self._nbytes else self._bytes.ctypes.data
 
     def element_size(self) -> int:
+        """The size of one element in bytes, which is 1 (``torch.UntypedStorage.element_size``)."""
         return 1
 
     def typed(self, dtype: DType) -> TypedStorage:
@@ -128,10 +129,10 @@ class UntypedStorage:
             self._rebind(other._host_bytes())
 
     def resize_(self, size: int) -> UntypedStorage:
-        """Change the size in bytes, keeping what fits; tensors that see it go on seeing it.
+        """Change the size in bytes, and keep the bytes that fit (``torch.UntypedStorage.resize_``).
 
         Raises:
-            RuntimeError: if the memory belongs to somebody else (a NumPy array).
+            RuntimeError: if the memory belongs to another library (a NumPy array).
         """
         if not self.resizable:
             raise RuntimeError("Trying to resize storage that is not resizable")
@@ -147,7 +148,12 @@ class UntypedStorage:
         return self
 
     def copy_(self, source: UntypedStorage) -> UntypedStorage:
-        """Copy another storage's bytes into this one of the same size."""
+        """Copy another storage's bytes into this one, which has the same size (``torch.UntypedStorage.copy_``).
+
+        Raises:
+            RuntimeError: if the sizes differ.
+            NotImplementedError: if one of the two is on the meta device.
+        """
         if "meta" in (self.device.type, source.device.type):
             raise NotImplementedError("Cannot copy out of meta tensor; no data!")
         if source._nbytes != self._nbytes:
@@ -161,10 +167,11 @@ class UntypedStorage:
         return self
 
     def cpu(self) -> UntypedStorage:
-        """The bytes in host memory: itself if they are there."""
+        """The bytes in host memory, which is the storage itself on the CPU (``torch.UntypedStorage.cpu``)."""
         return self if self._memory is None else UntypedStorage(data=self._memory.read(self._nbytes))
 
     def fill_(self, value: int) -> UntypedStorage:
+        """Set every byte to ``value`` (``torch.UntypedStorage.fill_``)."""
         if self._memory is not None:
             self._memory.copy_from(np.full(self._nbytes, value, np.uint8), self._nbytes)
         else:
@@ -172,11 +179,13 @@ class UntypedStorage:
         return self
 
     def clone(self) -> UntypedStorage:
+        """A copy of the bytes on the same device (``torch.UntypedStorage.clone``)."""
         if self._memory is not None:
             return UntypedStorage(self._nbytes, device=self.device).copy_(self)
         return UntypedStorage(device=self.device, data=self._host_bytes().copy())
 
     def tolist(self) -> list[int]:
+        """The bytes as a list of integers (``torch.UntypedStorage.tolist``)."""
         return self.cpu()._host_bytes().tolist()
 
     def _host_bytes(self) -> np.ndarray:
@@ -185,7 +194,7 @@ class UntypedStorage:
         return self._bytes
 
     def share_memory_(self) -> UntypedStorage:
-        """Move the bytes to anonymous shared memory, which forked processes see (CPU only)."""
+        """Move the bytes to shared memory, which forked processes see (``torch.UntypedStorage.share_memory_``)."""
         if not self.is_shared() and self._nbytes:
             shared = mmap.mmap(-1, self._nbytes)
             data = np.frombuffer(shared, np.uint8)
@@ -195,16 +204,21 @@ class UntypedStorage:
         return self
 
     def is_shared(self) -> bool:
-        """Whether the bytes lie in memory that other processes can see."""
+        """Whether the bytes lie in memory that other processes can see (``torch.UntypedStorage.is_shared``)."""
         return self._memory_map is not None
 
     def is_pinned(self) -> bool:
-        """Whether the bytes lie in page-locked host memory, from which devices copy without the host's help."""
+        """Whether the bytes lie in page-locked host memory (``torch.UntypedStorage.is_pinned``)."""
         return self._pinned is not None
 
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """A storage over a file's bytes; with ``shared``, writes go to the file, which is made or grown as needed."""
+        """A storage over a file's bytes (``torch.UntypedStorage.from_file``). With ``shared``, writes go to the file,
+        which is made or grown as needed.
+
+        Raises:
+            RuntimeError: if the file is shorter than ``nbytes`` and not ``shared``.
+        """
         if shared:
             with open(filename, "a+b") as file:
                 if file.seek(0, 2) < nbytes:
@@ -232,8 +246,8 @@ class UntypedStorage:
 
 
 class TypedStorage:
-    """A storage as elements of one dtype, PyTorch's ``torch.TypedStorage``. Calling it returns itself,
-    so that ``t.storage`` and ``t.storage()`` mean the same.
+    """A storage as elements of one dtype (``torch.TypedStorage``). Calling it returns it, so that ``t.storage`` and
+    ``t.storage()`` are the same.
     """
 
     def __init__(self, untyped: UntypedStorage, dtype: DType):
@@ -244,10 +258,12 @@ class TypedStorage:
         return self
 
     def untyped(self) -> UntypedStorage:
+        """The same storage as bytes (``torch.TypedStorage.untyped``)."""
         return self._untyped
 
     @property
     def device(self) -> _device.device:
+        """The device whose memory this is (``torch.TypedStorage.device``)."""
         return self._untyped.device
 
     @property
@@ -257,41 +273,49 @@ class TypedStorage:
         return self._untyped._host_bytes()[:usable].view(self.dtype.np)
 
     def nbytes(self) -> int:
+        """The size in bytes (``torch.TypedStorage.nbytes``)."""
         return self._untyped.nbytes()
 
     def size(self) -> int:
-        """The number of elements."""
+        """The number of elements (``torch.TypedStorage.size``)."""
         return self._untyped.nbytes() // self.dtype.itemsize
 
     __len__ = size
 
     def element_size(self) -> int:
+        """The size of one element in bytes (``torch.TypedStorage.element_size``)."""
         return self.dtype.itemsize
 
     def data_ptr(self) -> int:
+        """The address of the first element (``torch.TypedStorage.data_ptr``)."""
         return self._untyped.data_ptr()
 
     def resize_(self, size: int) -> TypedStorage:
-        """Change the number of elements."""
+        """Change the number of elements (``torch.TypedStorage.resize_``)."""
         self._untyped.resize_(size * self.dtype.itemsize)
         return self
 
     def copy_(self, source: TypedStorage) -> TypedStorage:
+        """Copy another storage's elements into this one, converted to this dtype (``torch.TypedStorage.copy_``)."""
         self.data[:] = source.data
         return self
 
     def fill_(self, value: Any) -> TypedStorage:
+        """Set every element to ``value`` (``torch.TypedStorage.fill_``)."""
         self.data[:] = value
         return self
 
     def share_memory_(self) -> TypedStorage:
+        """Move the storage to shared memory (``torch.TypedStorage.share_memory_``)."""
         self._untyped.share_memory_()
         return self
 
     def is_shared(self) -> bool:
+        """Whether the storage is in memory that other processes can see (``torch.TypedStorage.is_shared``)."""
         return self._untyped.is_shared()
 
     def tolist(self) -> list[Any]:
+        """The elements as a list of Python numbers (``torch.TypedStorage.tolist``)."""
         return self.data.tolist()
 
     def __getitem__(self, index: int) -> Any:

@@ -1,7 +1,7 @@
 """The tensor: a layout over a storage, with its keys, its version and its place in the autograd graph.
 
 A CPU tensor is a NumPy array and a dtype; everything else (shape as ``Size``, strides, storage, version) is
-worked out when somebody asks. Operators are attached as methods by ``_api``.
+worked out when it is asked for. Operators are attached as methods by ``_api``.
 """
 from __future__ import annotations
 
@@ -45,7 +45,7 @@ class _TensorType(type):
 
 
 class Tensor(metaclass=_TensorType):
-    """A multi-dimensional array of one dtype on one device; mirrors ``torch.Tensor``."""
+    """A multi-dimensional array of one dtype on one device (``torch.Tensor``)."""
 
     _array: np.ndarray | None = None  #: the elements, of a CPU tensor; shares memory with the storage
     _dtype: DType
@@ -54,7 +54,7 @@ class Tensor(metaclass=_TensorType):
     _shape: Size | None = None  #: None: that of the array
     _stride: Ints | None = None  #: None: contiguous
     _offset: int = 0
-    _storage: UntypedStorage | None = None  #: None: the array's memory, nobody asked yet
+    _storage: UntypedStorage | None = None  #: None: the array's memory, not asked for yet
     _cell: list[Any] | None = None  #: [version, storage(, whole array)], shared with views and twins; None: [0, None]
     _grad_fn: Node | None = None
     _output_nr: int = 0
@@ -91,7 +91,7 @@ class Tensor(metaclass=_TensorType):
 
     @property
     def shape(self) -> Size:
-        """The sizes of the dimensions."""
+        """The sizes of the dimensions (``torch.Tensor.shape``)."""
         shape = self._shape
         if shape is None:
             shape = self._shape = Size(self._array.shape)  # type: ignore[union-attr]
@@ -99,7 +99,7 @@ class Tensor(metaclass=_TensorType):
 
     @property
     def stride(self) -> Stride:
-        """The strides in elements, one a dimension: a tuple that can also be called, ``t.stride(0)``."""
+        """The strides in elements, a tuple that can be called as well: ``t.stride(0)`` (``torch.Tensor.stride``)."""
         return Stride(self._strides())
 
     def _strides(self) -> Ints:
@@ -109,24 +109,27 @@ class Tensor(metaclass=_TensorType):
 
     @property
     def dtype(self) -> DType:
+        """The dtype of the elements (``torch.Tensor.dtype``)."""
         return self._dtype
 
     @property
     def device(self) -> Device:
+        """The device whose memory holds the elements (``torch.Tensor.device``)."""
         return self._device
 
     @property
     def ndim(self) -> int:
+        """The number of dimensions (``torch.Tensor.ndim``)."""
         return len(self._array.shape) if self._array is not None else len(self.shape)
 
     def dim(self) -> int:
-        """The number of dimensions."""
+        """The number of dimensions (``torch.Tensor.dim``)."""
         return self.ndim
 
     ndimension = dim
 
     def size(self, dim: int | None = None) -> Any:
-        """The shape, or the size of one dimension.
+        """The shape, or the size of one dimension (``torch.Tensor.size``).
 
         Raises:
             IndexError: if ``dim`` is out of range.
@@ -144,30 +147,31 @@ class Tensor(metaclass=_TensorType):
         return shape[dim]
 
     def numel(self) -> int:
-        """The number of elements."""
+        """The number of elements (``torch.Tensor.numel``)."""
         return self._array.size if self._array is not None else prod(self.shape)
 
     nelement = numel
 
     def storage_offset(self) -> int:
-        """Where the first element lies in the storage, in elements."""
+        """The place of the first element in the storage, in elements (``torch.Tensor.storage_offset``)."""
         return self._offset
 
     def element_size(self) -> int:
-        """Bytes an element."""
+        """The size of one element in bytes (``torch.Tensor.element_size``)."""
         return self._dtype.itemsize
 
     @property
     def itemsize(self) -> int:
+        """The size of one element in bytes (``torch.Tensor.itemsize``)."""
         return self._dtype.itemsize
 
     @property
     def nbytes(self) -> int:
-        """Bytes of all elements: ``numel() * itemsize``."""
+        """The size of all elements in bytes, ``numel() * itemsize`` (``torch.Tensor.nbytes``)."""
         return self.numel() * self._dtype.itemsize
 
     def is_contiguous(self, memory_format: Any = None) -> bool:
-        """Whether the elements lie in row-major order without gaps (or in the given memory format's)."""
+        """Whether the elements lie without gaps in row-major order, or a format's (``torch.Tensor.is_contiguous``)."""
         if memory_format is not None and memory_format.name in ("channels_last", "channels_last_3d"):
             ndim = 4 if memory_format.name == "channels_last" else 5
             if self.dim() != ndim:
@@ -180,43 +184,50 @@ class Tensor(metaclass=_TensorType):
         return not self._keys & STRIDED or is_non_overlapping_and_dense(self.shape, self._strides())
 
     def is_floating_point(self) -> bool:
+        """Whether the dtype is a floating point one (``torch.Tensor.is_floating_point``)."""
         return self._dtype.is_floating_point
 
     def is_complex(self) -> bool:
+        """Whether the dtype is a complex one (``torch.Tensor.is_complex``)."""
         return self._dtype.is_complex
 
     def is_signed(self) -> bool:
+        """Whether the dtype can hold negative numbers (``torch.Tensor.is_signed``)."""
         return self._dtype.is_signed
 
     def is_conj(self) -> bool:
-        """Always False: ``conj`` of a complex tensor is computed at once."""
+        """Always False, since ``conj`` of a complex tensor is computed at once (``torch.Tensor.is_conj``)."""
         return False
 
     def is_neg(self) -> bool:
+        """Always False, since negation is computed at once (``torch.Tensor.is_neg``)."""
         return False
 
     @property
     def is_meta(self) -> bool:
+        """Whether the tensor is on the meta device, which holds no values (``torch.Tensor.is_meta``)."""
         return bool(self._keys & META)
 
     @property
     def is_cpu(self) -> bool:
+        """Whether the tensor is on the CPU (``torch.Tensor.is_cpu``)."""
         return bool(self._keys & CPU)
 
     @property
     def is_npu(self) -> bool:
+        """Whether the tensor is on an NPU, as ``torch.Tensor.is_cuda`` says of a GPU."""
         return self._device.type == "npu"
 
     is_cuda = is_sparse = is_quantized = is_mps = is_xpu = is_nested = is_mkldnn = False
 
     def get_device(self) -> int:
-        """The device's index; -1 for the CPU."""
+        """The index of the device, -1 for the CPU (``torch.Tensor.get_device``)."""
         return -1 if self._device.index is None else self._device.index
 
     # -- storage ---------------------------------------------------------------------------------------------------
 
     def untyped_storage(self) -> UntypedStorage:
-        """The storage under this tensor: the same object for all tensors that share it."""
+        """The storage, the same object for all tensors that share it (``torch.Tensor.untyped_storage``)."""
         storage = self._storage
         if storage is None:
             if self._keys & PIPELINE:
@@ -234,31 +245,32 @@ class Tensor(metaclass=_TensorType):
 
     @property
     def storage(self) -> TypedStorage:
-        """The storage, typed; calling it as PyTorch's method does returns itself."""
+        """The storage as elements of this dtype; calling it returns it (``torch.Tensor.storage``)."""
         return self.untyped_storage().typed(self._dtype)
 
     def data_ptr(self) -> int:
-        """The address of the first element; 0 where there is none."""
+        """The address of the first element, 0 where there is none (``torch.Tensor.data_ptr``)."""
         if self._keys & PIPELINE:
             self._wait()
         pointer = self.untyped_storage().data_ptr()
         return pointer + self._offset * self._dtype.itemsize if pointer and self.numel() else 0
 
     def is_shared(self) -> bool:
+        """Whether the storage is in memory that other processes can see (``torch.Tensor.is_shared``)."""
         return self.untyped_storage().is_shared()
 
     def share_memory_(self) -> Tensor:
-        """Move the storage to shared memory."""
+        """Move the storage to shared memory (``torch.Tensor.share_memory_``)."""
         self.untyped_storage().share_memory_()
         return self
 
     def is_pinned(self, device: Any = None) -> bool:
-        """Whether the elements lie in page-locked host memory."""
+        """Whether the elements lie in page-locked host memory (``torch.Tensor.is_pinned``)."""
         return self._device.type == "cpu" and self.untyped_storage().is_pinned()
 
     def record_stream(self, stream: Any) -> None:
-        """Say that a stream uses this tensor's memory, which was allocated on another: it is not reused before that
-        stream has done with it (``torch.Tensor.record_stream``).
+        """Keep this tensor's memory, if it is freed, from reuse until ``stream`` has done what is in it now
+        (``torch.Tensor.record_stream``).
 
         Raises:
             RuntimeError: if the tensor is not on an NPU.
@@ -363,7 +375,7 @@ class Tensor(metaclass=_TensorType):
         return out
 
     def _transposed_twin(self) -> Tensor:
-        """A twin of this CPU matrix, transposed: for formulas, whose temporaries nobody sees."""
+        """A twin of this CPU matrix, transposed, for formulas whose temporaries nothing else refers to."""
         out = self._twin()
         array = self._array
         rows, columns = array.shape  # type: ignore[union-attr]
@@ -374,7 +386,7 @@ class Tensor(metaclass=_TensorType):
         return out
 
     def _repeated_twin(self, shape: Ints) -> Tensor:
-        """A twin of this CPU tensor of no dimensions, expanded to a shape: likewise."""
+        """A twin of this CPU tensor of no dimensions, expanded to a shape, for the same formulas."""
         out, stride, array = new(Tensor), (0,) * len(shape), self._array
         cell = self._cell
         if cell is None:
@@ -408,7 +420,7 @@ class Tensor(metaclass=_TensorType):
 
     @property
     def data(self) -> Tensor:
-        """This tensor without its history, and with a version counter of its own."""
+        """This tensor without its history, and with a version counter of its own (``torch.Tensor.data``)."""
         out = self._shallow()
         out._cell = None
         return out
@@ -427,6 +439,7 @@ class Tensor(metaclass=_TensorType):
 
     @property
     def requires_grad(self) -> bool:
+        """Whether autograd records what is done with this tensor (``torch.Tensor.requires_grad``)."""
         return bool(self._keys & AUTOGRAD)
 
     @requires_grad.setter
@@ -434,7 +447,7 @@ class Tensor(metaclass=_TensorType):
         self.requires_grad_(value)
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
-        """Have autograd record what is done with this leaf, or no longer.
+        """Set whether autograd records what is done with this leaf (``torch.Tensor.requires_grad_``).
 
         Raises:
             RuntimeError: for integers and bools, and for switching it off on a non-leaf.
@@ -458,23 +471,24 @@ class Tensor(metaclass=_TensorType):
 
     @property
     def grad_fn(self) -> Node | None:
-        """The node that computed this tensor; None for a leaf."""
+        """The node that computed this tensor, None for a leaf (``torch.Tensor.grad_fn``)."""
         if self._base is not None:
             views.refresh(self)
         return self._grad_fn
 
     @property
     def is_leaf(self) -> bool:
+        """Whether no recorded operator computed this tensor (``torch.Tensor.is_leaf``)."""
         return self.grad_fn is None
 
     @property
     def output_nr(self) -> int:
-        """Which output of ``grad_fn`` this is."""
+        """The number of the output of ``grad_fn`` that this tensor is (``torch.Tensor.output_nr``)."""
         return self._output_nr
 
     @property
     def grad(self) -> Tensor | None:
-        """The accumulated gradient of a leaf, or of a tensor with ``retain_grad``."""
+        """The accumulated gradient of a leaf, or of a tensor with ``retain_grad`` (``torch.Tensor.grad``)."""
         if self._grad is None and self._grad_fn is not None and not self._retains_grad:
             views.warn_grad_of_non_leaf()
         return self._grad
@@ -491,10 +505,15 @@ class Tensor(metaclass=_TensorType):
 
     @property
     def retains_grad(self) -> bool:
+        """Whether ``retain_grad`` was called on this non-leaf (``torch.Tensor.retains_grad``)."""
         return self._retains_grad
 
     def retain_grad(self) -> None:
-        """Have backward keep this non-leaf's gradient in ``grad``."""
+        """Have backward keep this non-leaf's gradient in ``grad`` (``torch.Tensor.retain_grad``).
+
+        Raises:
+            RuntimeError: if the tensor does not require grad.
+        """
         if not self.requires_grad:
             raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
         if self._grad_fn is not None and self.grad_fn is not None:
@@ -503,15 +522,20 @@ class Tensor(metaclass=_TensorType):
 
     def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
                  inputs: Any = None) -> None:
-        """Accumulate the gradients of this tensor into the leaves below it; mirrors ``torch.Tensor.backward``.
+        """Accumulate the gradients of this tensor into the leaves below it (``torch.Tensor.backward``).
 
         Raises:
-            RuntimeError: if no graph leads here, it was freed, or a gradient is needed and not given.
+            RuntimeError: if no graph leads here, the graph was freed, or a gradient is needed and not given.
         """
         engine.backward(self, gradient, retain_graph, create_graph, None, inputs)
 
     def register_hook(self, hook: Callable[[Tensor], Tensor | None]) -> RemovableHandle:
-        """Have ``hook(grad)`` called when this tensor's gradient is computed; what it returns replaces it."""
+        """Have ``hook(grad)`` called with this tensor's gradient, and take what it returns instead
+        (``torch.Tensor.register_hook``).
+
+        Raises:
+            RuntimeError: if the tensor does not require grad.
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
@@ -521,7 +545,12 @@ class Tensor(metaclass=_TensorType):
         return RemovableHandle(self._hooks, hook)
 
     def register_post_accumulate_grad_hook(self, hook: Callable[[Tensor], None]) -> RemovableHandle:
-        """Have ``hook(tensor)`` called after backward accumulated into this leaf's ``grad``."""
+        """Have ``hook(tensor)`` called after backward accumulated into ``grad`` of this leaf
+        (``torch.Tensor.register_post_accumulate_grad_hook``).
+
+        Raises:
+            RuntimeError: if the tensor does not require grad, or is no leaf.
+        """
         if not self.requires_grad:
             raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
         if self.grad_fn is not None:
@@ -531,7 +560,7 @@ class Tensor(metaclass=_TensorType):
         return RemovableHandle(self._post_accumulate_hooks, hook)
 
     def is_inference(self) -> bool:
-        """Whether this tensor was made in inference mode."""
+        """Whether this tensor was made in inference mode (``torch.Tensor.is_inference``)."""
         return bool(self._keys & INFERENCE)
 
     def _grad_edge(self) -> tuple[Node, int] | None:
@@ -562,10 +591,10 @@ class Tensor(metaclass=_TensorType):
         return self._array
 
     def item(self) -> Any:
-        """The only element as a Python number.
+        """The only element as a Python number (``torch.Tensor.item``).
 
         Raises:
-            RuntimeError: if there is not exactly one.
+            RuntimeError: if the number of elements is not 1.
         """
         array = self._host("item")
         if array.size != 1:
@@ -574,16 +603,16 @@ class Tensor(metaclass=_TensorType):
         return value if self._dtype.name != "bfloat16" else float(value)
 
     def tolist(self) -> Any:
-        """The elements as nested lists of Python numbers."""
+        """The elements as nested lists of Python numbers (``torch.Tensor.tolist``)."""
         array = self._host("tolist")
         return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
-        """The elements as a NumPy array over the same memory; with ``force``, a copy where that cannot be.
+        """The elements as an array over the same memory, or by ``force`` as a copy (``torch.Tensor.numpy``).
 
         Raises:
             RuntimeError: if the tensor requires grad and ``force`` is not set.
-            TypeError: if it is not on the CPU and ``force`` is not set.
+            TypeError: if the tensor is not on the CPU and ``force`` is not set.
         """
         if not force:
             if self._keys & AUTOGRAD:
@@ -650,7 +679,7 @@ TENSOR_TYPES.add(Tensor)
 
 
 def view_of_bytes(data: np.ndarray, shape: Ints, dtype: DType, offset: int, stride: Ints, size: int) -> np.ndarray:
-    """An array over part of a flat byte array. Bounds are NumPy's to check."""
+    """An array over part of a flat byte array, whose bounds NumPy checks."""
     if 0 in shape:  # the offset may lie behind the end
         return np.ndarray(shape, dtype.np, np.empty(0, np.uint8), 0, tuple(s * size for s in stride))
     return np.ndarray(shape, dtype.np, data, offset * size, tuple([s * size for s in stride]))

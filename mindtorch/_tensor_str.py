@@ -50,15 +50,15 @@ def set_printoptions(
     profile: str | None = None,
     sci_mode: bool | None = None,
 ) -> None:
-    """Set how tensors print; mirrors `torch.set_printoptions`.
+    """Set how tensors print (``torch.set_printoptions``).
 
-    precision: digits after the point.  threshold: tensors of more elements are summarised.
-    edgeitems: elements shown at each end of a summarised dimension.  linewidth: characters a line.
-    profile: "default", "short" or "full", set before the other options.  sci_mode: scientific
-    notation always (True), never (False), or where magnitudes ask for it (None, and whenever it is
-    not given).  An option that is None keeps its value.
+    precision: digits after the point. threshold: tensors of more elements are summarised. edgeitems: elements shown at
+    each end of a summarised dimension. linewidth: characters per line. profile: "default", "short" or "full", set before
+    the other options. sci_mode: scientific notation always (True), never (False), or where magnitudes ask for it (None,
+    and whenever it is not given). An option that is None keeps its value.
 
-    Raises ValueError for an unknown profile.
+    Raises:
+        ValueError: if the profile is unknown.
     """
     if profile is not None and profile not in _PROFILES:
         raise ValueError(f"set_printoptions: profile {profile!r} is not one of {', '.join(_PROFILES)}")
@@ -70,7 +70,7 @@ def set_printoptions(
 
 
 def get_printoptions() -> dict[str, Any]:
-    """The present options, as keyword arguments for `set_printoptions`."""
+    """The present settings, as keyword arguments for ``set_printoptions`` (``torch.get_printoptions``)."""
     return dataclasses.asdict(PRINT_OPTS)
 
 

@@ -33,7 +33,7 @@ def is_anomaly_check_nan_enabled() -> bool:
 
 
 class set_detect_anomaly:
-    """Switch anomaly mode on or off: at once, and until the end of the block if used as a context manager."""
+    """Switch anomaly mode on or off, at once, or for a ``with`` block (``torch.autograd.set_detect_anomaly``)."""
 
     def __init__(self, mode: bool, check_nan: bool = True):
         self.before = AnomalyMode.enabled, AnomalyMode.check_nan

@@ -19,7 +19,8 @@ from .saved import FREED, SavedTensor, attached, save
 
 
 class FunctionCtx:
-    """What ``forward`` and ``backward`` of a Function are given as ``ctx``: a place for attributes, and these methods.
+    """The ``ctx`` of ``forward`` and ``backward`` of a Function, a place for attributes with these methods
+    (``torch.autograd.function.FunctionCtx``).
     """
 
     to_save: tuple[Any, ...] | None = None
@@ -28,29 +29,35 @@ class FunctionCtx:
     _materializes = True
 
     def save_for_backward(self, *tensors: Any) -> None:
-        """Keep tensors (or None) for backward, which finds them in ``ctx.saved_tensors``."""
+        """Keep tensors (or None) for backward, which finds them in ``ctx.saved_tensors``
+        (``torch.autograd.function.FunctionCtx.save_for_backward``).
+        """
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for forward mode (``jvp``), which mindtorch does not run."""
+        """Keep tensors for forward mode (``jvp``), which mindtorch does not run
+        (``torch.autograd.function.FunctionCtx.save_for_forward``).
+        """
         self.saved_for_forward = tensors
 
     def mark_dirty(self, *args: Any) -> None:
-        """Say which inputs forward wrote in place; it must return them."""
+        """Declare the inputs that forward wrote and returns (``torch.autograd.function.FunctionCtx.mark_dirty``)."""
         self.dirty_tensors = args
 
     def mark_non_differentiable(self, *args: Any) -> None:
-        """Say which outputs have no gradient."""
+        """Declare which outputs have no gradient (``torch.autograd.function.FunctionCtx.mark_non_differentiable``)."""
         self.non_differentiable = args
 
     def set_materialize_grads(self, value: bool) -> None:
-        """Whether backward gets zeros (the default) or None for outputs to which no gradient came."""
+        """Set whether backward gets zeros (the default) or None for outputs to which no gradient came
+        (``torch.autograd.function.FunctionCtx.set_materialize_grads``).
+        """
         self._materializes = bool(value)
 
 
 class BackwardCFunction(Node, FunctionCtx):
-    """The node of a Function's call, which is its ``ctx``, too. Each Function has a class of its own,
-    ``<Name>Backward``.
+    """The node of a Function's call, which is also its ``ctx``; its class is ``<Name>Backward``
+    (``torch.autograd.function.BackwardCFunction``).
     """
 
     _forward_cls: type[Function]
@@ -63,10 +70,10 @@ class BackwardCFunction(Node, FunctionCtx):
 
     @property
     def saved_tensors(self) -> tuple[Any, ...]:
-        """What ``save_for_backward`` kept.
+        """The tensors that ``save_for_backward`` kept (``torch.autograd.function.BackwardCFunction.saved_tensors``).
 
         Raises:
-            RuntimeError: if it was freed, or written in place since.
+            RuntimeError: if they were freed, or one was written in place since.
         """
         if self._freed:
             raise RuntimeError(FREED)
@@ -97,6 +104,9 @@ class BackwardCFunction(Node, FunctionCtx):
         return self._saved[i]
 
     def apply(self, grads: list[Any]) -> list[Any]:
+        """Return the inputs' gradients, one per edge, in a new list, from those of the outputs
+        (``torch.autograd.function.BackwardCFunction.apply``).
+        """
         if self._materializes:
             for i, output in enumerate(self._outputs):
                 if grads[i] is None and output is not None:
@@ -139,6 +149,7 @@ class BackwardCFunction(Node, FunctionCtx):
         return gradients
 
     def release_variables(self) -> None:
+        """Free what was saved for backward."""
         self._saved, self._freed = (), True
 
     # -- after forward ---------------------------------------------------------------------------------------------
@@ -249,7 +260,7 @@ def _as_is(tensor: Any) -> Any:
 
 
 class FunctionMeta(type):
-    """Makes the node's class of each Function."""
+    """The metaclass that makes the node class of each Function (``torch.autograd.function.FunctionMeta``)."""
 
     _backward_cls: type[BackwardCFunction]
 
@@ -276,17 +287,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @staticmethod
     def forward(*args: Any, **kwargs: Any) -> Any:
-        """Compute the outputs."""
+        """Compute the outputs (``torch.autograd.Function.forward``)."""
         raise NotImplementedError("You must implement the forward function for custom autograd.Function.")
 
     @staticmethod
     def setup_context(ctx: Any, inputs: tuple[Any, ...], output: Any) -> Any:
-        """Keep what backward needs, where forward takes no ctx."""
+        """Keep what backward needs, where forward takes no ctx (``torch.autograd.Function.setup_context``)."""
         raise NotImplementedError("setup_context is not implemented.")
 
     @staticmethod
     def backward(ctx: Any, *grad_outputs: Any) -> Any:
-        """The gradients of the arguments (None for those that are no tensors) from those of the outputs."""
+        """Return the arguments' gradients (None for those that are no tensors) from those of the outputs
+        (``torch.autograd.Function.backward``).
+        """
         raise NotImplementedError("You must implement either the backward or vjp method for your custom "
                                   "autograd.Function to use it with backward mode AD.")
 
@@ -298,7 +311,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     @classmethod
     def apply(cls, *args: Any, **kwargs: Any) -> Any:
-        """Run forward, and record this Function as the history of its outputs."""
+        """Run forward, and record this Function as the history of its outputs (``torch.autograd.Function.apply``)."""
         has_setup = cls.setup_context is not Function.setup_context
         if has_setup or kwargs:
             args, kwargs = _bound(cls.forward, args, kwargs, has_setup)
@@ -349,7 +362,9 @@ class Error(Node):
 
 
 def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
-    """Decorates a backward that must not be differentiated again: doing so raises an error."""
+    """Decorate a backward whose results raise an error if they are differentiated again
+    (``torch.autograd.function.once_differentiable``).
+    """
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
@@ -370,7 +385,7 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class InplaceFunction(Function):
-    """The old base of Functions that write in place; ``Function`` serves as well."""
+    """The old base of Functions that write in place (``torch.autograd.function.InplaceFunction``)."""
 
     def __init__(self, inplace: bool = False):
         self.inplace = inplace

@@ -30,7 +30,7 @@ def is_grad_enabled() -> bool:
 
 
 def is_inference_mode_enabled() -> bool:
-    """Whether this thread is in inference mode."""
+    """Whether this thread is in inference mode (``torch.is_inference_mode_enabled``)."""
     return local.inference
 
 
@@ -112,7 +112,7 @@ class enable_grad(_SetGrad):
 
 
 class set_grad_enabled(_SetGrad):
-    """Switch recording on or off: at once, and until the end of the block if used as a context manager."""
+    """Switch recording on or off, at once, or for a ``with`` block (``torch.set_grad_enabled``)."""
 
     def __init__(self, mode: bool):
         self.before, self.enabled = local.grad_enabled, bool(mode)
@@ -123,6 +123,7 @@ class set_grad_enabled(_SetGrad):
         return self
 
     def clone(self) -> _Mode:
+        """Return another context manager of the same mode (``torch.set_grad_enabled.clone``)."""
         return type(self)(self.enabled)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
@@ -131,7 +132,9 @@ class set_grad_enabled(_SetGrad):
 
 
 class inference_mode(_Mode):
-    """Neither record derivatives nor count versions: tensors made inside can't take part in autograd later."""
+    """Record no derivatives and count no versions; tensors made inside never take part in autograd
+    (``torch.inference_mode``).
+    """
 
     def __new__(cls, mode: Any = True) -> Any:
         return super().__new__(cls) if isinstance(mode, bool) else super().__new__(cls)(mode)
@@ -150,6 +153,7 @@ class inference_mode(_Mode):
         set_local("grad_enabled", self.before[1])
 
     def clone(self) -> _Mode:
+        """Return another context manager of the same mode (``torch.inference_mode.clone``)."""
         return type(self)(self.mode)
 
 

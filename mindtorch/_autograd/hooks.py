@@ -34,6 +34,7 @@ class RemovableHandle:
         self.extra_dict_ref = tuple(weakref.ref(extra) for extra in extras)
 
     def remove(self) -> None:
+        """Take the hook away (``torch.utils.hooks.RemovableHandle.remove``)."""
         for reference in (self.hooks_dict_ref, *self.extra_dict_ref):
             hooks = reference()
             if hooks is not None:

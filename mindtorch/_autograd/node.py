@@ -71,7 +71,7 @@ class Node:
             self._out_shape, self._out_dtype = outputs[0][:2]
 
     def apply(self, grads: list[Any]) -> list[Any]:
-        """The gradients of the inputs, one an edge, in a new list, from those of the outputs."""
+        """Return the inputs' gradients, one per edge, in a new list, from those of the outputs."""
         raise RuntimeError(f"{self.name()} has no derivative")
 
     def release_variables(self) -> None:
@@ -85,27 +85,30 @@ class Node:
         return outputs[0] if len(outputs) == 1 else tuple(outputs)
 
     def name(self) -> str:
-        """The name, such as 'AddBackward0'."""
+        """The name, such as 'AddBackward0' (``torch.autograd.graph.Node.name``)."""
         return type(self).__name__
 
     def forward_name(self) -> str:
-        """The name of what ran forward, as messages have it: 'Add'."""
+        """The name of the operator that ran forward, as messages have it: 'Add'."""
         return re.sub(r"Backward\d*$", "", self.name())
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes that the gradients of the inputs go to, with the output number there."""
+        """The nodes of the inputs' gradients, each with an output's number
+        (``torch.autograd.graph.Node.next_functions``).
+        """
         return tuple((None, 0) if edge is None else edge for edge in self._edges)
 
     @property
     def metadata(self) -> dict[Any, Any]:
-        """A dictionary for whoever wants to note something."""
+        """A dictionary in which users may keep notes (``torch.autograd.graph.Node.metadata``)."""
         if self._metadata is None:
             self._metadata = {}
         return self._metadata
 
     @property
     def requires_grad(self) -> bool:
+        """Always True, as for PyTorch's nodes."""
         return True
 
     @property
@@ -128,11 +131,15 @@ class Node:
             self._hooks.run_tensor_hooks(grads)
 
     def register_hook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Have ``fn(grad_inputs, grad_outputs)`` called after this node ran; what it returns replaces grad_inputs."""
+        """Have ``fn(grad_inputs, grad_outputs)`` called after this node ran; what it returns replaces grad_inputs
+        (``torch.autograd.graph.Node.register_hook``).
+        """
         return RemovableHandle(self._hooks_here().post, fn)
 
     def register_prehook(self, fn: Callable[..., Any]) -> RemovableHandle:
-        """Have ``fn(grad_outputs)`` called before this node runs; what it returns replaces grad_outputs."""
+        """Have ``fn(grad_outputs)`` called before this node runs; what it returns replaces grad_outputs
+        (``torch.autograd.graph.Node.register_prehook``).
+        """
         return RemovableHandle(self._hooks_here().pre, fn)
 
     def hooks_of_output(self, number: int) -> HookDict:
@@ -144,7 +151,7 @@ class Node:
         self._hooks_here().retained[tensor._output_nr] = weakref.ref(tensor)
 
     def forget_retained(self, number: int) -> bool:
-        """No longer keep the gradient of an output. Returns whether it was kept."""
+        """Stop keeping the gradient of an output, and return whether it was kept."""
         return self._hooks is not None and self._hooks.retained.pop(number, None) is not None
 
     def __reduce__(self) -> Any:
@@ -155,9 +162,7 @@ class Node:
 
 
 class GradientEdge(NamedTuple):
-    """Where the gradient of a tensor is computed: a node and the number of its output
-    (``autograd.graph.GradientEdge``).
-    """
+    """The place of a tensor's gradient: a node and an output's number (``torch.autograd.graph.GradientEdge``)."""
 
     node: Node
     output_nr: int

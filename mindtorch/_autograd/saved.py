@@ -213,11 +213,11 @@ class SavedTensor:
 
 
 def push_hooks(pack_hook: Callable[[Any], Any], unpack_hook: Callable[[Any], Any]) -> None:
-    """From now on, keep what ``pack_hook`` makes of tensors in their place (in this thread).
+    """From now on, keep what ``pack_hook`` makes of a tensor in its place, in this thread.
 
     Raises:
         TypeError: if a hook cannot be called.
-        RuntimeError: if somebody has disabled such hooks; the message is theirs.
+        RuntimeError: if such hooks are disabled; the message is that of ``disable_saved_tensors_hooks``.
     """
     _check_hooks("saved_tensors_hooks", pack_hook, unpack_hook)
     if local.saved_tensor_hooks_disabled is not None:

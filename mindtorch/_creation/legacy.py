@@ -33,7 +33,7 @@ def legacy_constructor(cls: Any, *args: Any, dtype: DType | None = None, device:
 
 
 def as_subclass(self: Tensor, cls: type) -> Any:
-    """This tensor's data as an instance of a subclass."""
+    """This tensor's data as an instance of a subclass (``torch.Tensor.as_subclass``)."""
     out = new(cls)
     out.__dict__.update(self.__dict__)
     out._hooks = out._accumulator = None

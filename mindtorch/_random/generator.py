@@ -68,7 +68,8 @@ class Generator:
         self.manual_seed(DEFAULT_SEED)
 
     def manual_seed(self, seed: int) -> Generator:
-        """Start again from ``seed``, in [-2**63, 2**64); negative seeds wrap. Returns the generator.
+        """Start again from ``seed`` in [-2**63, 2**64), where negative seeds wrap, and return the generator
+        (``torch.Generator.manual_seed``).
 
         Raises:
             RuntimeError: if the seed is not an int.
@@ -86,16 +87,16 @@ class Generator:
         return self
 
     def seed(self) -> int:
-        """Start again from a seed that the operating system gives, and return that seed."""
+        """Start again from a seed of the operating system, and return it (``torch.Generator.seed``)."""
         self.manual_seed(int.from_bytes(os.urandom(8), "little"))
         return self._seed
 
     def initial_seed(self) -> int:
-        """The seed that the generator was started from."""
+        """Return the seed that the generator was started from (``torch.Generator.initial_seed``)."""
         return self._seed
 
     def clone_state(self) -> Generator:
-        """A new generator in the same state."""
+        """Return a new generator in the same state (``torch.Generator.clone_state``)."""
         clone = Generator(self.device)
         clone._set_state_array(self._get_state_array())
         return clone
@@ -171,11 +172,11 @@ class Generator:
     # -- state ----------------------------------------------------------------------------------------------
 
     def get_state(self) -> Tensor:
-        """The state as a new uint8 tensor of shape (5056,), as PyTorch's CPU generator has it."""
+        """Return the state as a uint8 tensor of shape (5056,), as PyTorch has it (``torch.Generator.get_state``)."""
         return from_array(self._get_state_array(), uint8)
 
     def set_state(self, new_state: Tensor) -> Generator:
-        """Continue from a state of :meth:`get_state`, PyTorch's included. Returns the generator.
+        """Continue from a state of ``get_state``, PyTorch's included (``torch.Generator.set_state``).
 
         Raises:
             TypeError: if the state is not a uint8 tensor on the CPU.

@@ -23,7 +23,7 @@ Function = Callable[..., Any]
 
 
 class GradcheckError(RuntimeError):
-    """What ``gradcheck`` and ``gradgradcheck`` raise where derivatives are wrong."""
+    """The error that gradient checks raise (``torch.autograd.gradcheck.GradcheckError``)."""
 
 
 def gradcheck(
@@ -38,7 +38,7 @@ def gradcheck(
     Inputs should be float64 or complex128. ``masked`` concerns sparse tensors and has no effect.
 
     Raises:
-        GradcheckError: if they are not, unless not ``raise_exception``.
+        GradcheckError: if they are not, unless ``raise_exception`` is unset.
         ValueError: if no input requires grad.
         RuntimeError: for an input whose elements share memory, and for forward mode and batched gradients.
     """

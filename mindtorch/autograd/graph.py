@@ -17,10 +17,10 @@ from .._tensor import Tensor
 
 
 def get_gradient_edge(tensor: Tensor) -> GradientEdge:
-    """Where the gradient of a tensor is computed, for ``backward`` and ``grad`` (``get_gradient_edge``).
+    """Return the place where a tensor's gradient is computed (``torch.autograd.graph.get_gradient_edge``).
 
     Raises:
-        RuntimeError: if the tensor requires no grad.
+        RuntimeError: if the tensor does not require grad.
     """
     if not tensor.requires_grad:
         raise RuntimeError("It is not possible to get the gradient edge for a Tensor that does not require gradients")
@@ -29,7 +29,8 @@ def get_gradient_edge(tensor: Tensor) -> GradientEdge:
 
 
 def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
-    """Count a write to a tensor, or to several, that autograd could not see. Tensors made in inference mode count none.
+    """Count a write to a tensor, or to several, that autograd could not see
+    (``torch.autograd.graph.increment_version``). Tensors of inference mode count none.
     """
     for t in (tensor,) if isinstance(tensor, Tensor) else tensor:
         if not t._keys & INFERENCE:
@@ -37,7 +38,9 @@ def increment_version(tensor: Tensor | Sequence[Tensor]) -> None:
 
 
 class saved_tensors_hooks:
-    """A block in which ``pack_hook(tensor)`` is kept for backward in a tensor's place; ``unpack_hook`` gets it back."""
+    """A block in which backward keeps ``pack_hook(tensor)`` in a tensor's place, and ``unpack_hook`` makes it a tensor
+    again (``torch.autograd.graph.saved_tensors_hooks``).
+    """
 
     def __init__(self, pack_hook: Callable[[Tensor], Any], unpack_hook: Callable[[Any], Tensor]):
         self.pack_hook, self.unpack_hook = pack_hook, unpack_hook
@@ -50,7 +53,7 @@ class saved_tensors_hooks:
 
 
 class save_on_cpu(saved_tensors_hooks):
-    """A block in which tensors kept for backward are moved to host memory and back."""
+    """A block in which tensors kept for backward are moved to host memory (``torch.autograd.graph.save_on_cpu``)."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "npu"):
         def pack(tensor: Tensor) -> tuple[Any, Tensor]:
@@ -65,7 +68,12 @@ class save_on_cpu(saved_tensors_hooks):
 
 @contextmanager
 def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
-    """A block in which the use of ``saved_tensors_hooks`` is an error with this message."""
+    """A block in which the use of ``saved_tensors_hooks`` is an error with this message
+    (``torch.autograd.graph.disable_saved_tensors_hooks``).
+
+    Raises:
+        RuntimeError: if such hooks are in use.
+    """
     if local.saved_tensor_hooks:
         raise RuntimeError(error_message)
     before = local.saved_tensor_hooks_disabled
@@ -78,17 +86,20 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 @contextmanager
 def allow_mutation_on_saved_tensors() -> Iterator[None]:
-    """A block in which tensors that are kept for backward may be written in place: copies of them are kept."""
+    """A block in which tensors kept for backward may be written in place, since copies of them are kept
+    (``torch.autograd.graph.allow_mutation_on_saved_tensors``).
+    """
     with saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda tensor: tensor):  # type: ignore[attr-defined]
         yield
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> Any:
     """Have ``fn`` called once a backward pass has computed the gradients of all ``tensors`` that it reaches, with their
-    sequence (None where none came); or, with ``mode='any'``, with the first gradient.
+    sequence (None where none came); or, with ``mode='any'``, with the first gradient
+    (``torch.autograd.graph.register_multi_grad_hook``).
 
     Raises:
-        ValueError: for another mode.
+        ValueError: if the mode is neither 'all' nor 'any'.
     """
     if mode not in ("all", "any"):
         raise ValueError(f"Expects mode to be one of ('all', 'any') but got {mode}")

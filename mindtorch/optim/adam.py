@@ -29,12 +29,12 @@ def _step_dtype(fused: bool | None) -> Any:
 
 
 class Adam(Optimizer):
-    """``param -= lr * average / (sqrt(squares) + eps)``, where both are moving averages, of the gradient and
-    of its square, corrected for starting at zero.
+    """Subtracts lr·average / (sqrt(squares) + eps), where both are moving averages, of the gradient and of its square,
+    corrected for starting at zero (``torch.optim.Adam``).
 
-    ``amsgrad`` takes the largest of the squares so far; ``decoupled_weight_decay`` shrinks the parameters
-    instead of adding weight_decay·param to the gradient. ``foreach`` and ``fused`` are taken for PyTorch's
-    sake: the fused operator does the step in any case, unless ``differentiable`` is set.
+    ``amsgrad`` takes the largest of the squares so far; ``decoupled_weight_decay`` shrinks the parameters instead of
+    adding weight_decay·param to the gradient. ``foreach`` and ``fused`` are taken for PyTorch's sake: the fused
+    operator does the step in any case, unless ``differentiable`` is set.
 
     Raises:
         ValueError: for settings out of range.
@@ -90,7 +90,7 @@ class Adam(Optimizer):
 
     @_in_grad_mode
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; the closure's loss is returned."""
+        """Change the parameters by their gradients, and return the closure's loss (``torch.optim.Adam.step``)."""
         loss = None
         if closure is not None:
             with enable_grad():
@@ -115,13 +115,12 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
          grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False,
          decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: Any, beta2: Any, lr: Any,
          weight_decay: float, eps: float, maximize: bool) -> None:
-    """One step in place.
+    """Take one step in place (``torch.optim.adam.adam``).
 
     In grad mode it is written in operators, so that autograd records it; else the fused operator does it.
 
     Raises:
-        AssertionError: if ``capturable`` is asked for where a step cannot be captured, which is everywhere
-        but on an NPU.
+        AssertionError: if ``capturable`` is set and a tensor is not on an NPU.
     """
     if capturable and any(param.device.type in ("cpu", "meta") for param in params):
         raise AssertionError("If capturable=True, params and state_steps must be on supported devices: "

@@ -8,7 +8,7 @@ from .adam import Adam, adam
 
 
 class AdamW(Adam):
-    """``Adam`` whose weight decay shrinks parameters by ``lr * weight_decay``, not through the gradient."""
+    """Runs ``Adam`` with a weight decay that shrinks parameters by lr·weight_decay (``torch.optim.AdamW``)."""
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 1e-2, amsgrad: bool = False, *, maximize: bool = False,

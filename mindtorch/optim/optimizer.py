@@ -43,12 +43,16 @@ def _register(hooks: Hooks, hook: Callable[..., Any], prepend: bool = False) -> 
 
 
 def register_optimizer_step_pre_hook(hook: Callable[..., Any]) -> RemovableHandle:
-    """Have ``hook(optimizer, args, kwargs)`` called before every step of all optimizers."""
+    """Have ``hook(optimizer, args, kwargs)`` called before every step of all optimizers
+    (``torch.optim.optimizer.register_optimizer_step_pre_hook``).
+    """
     return _register(_global_pre_hooks, hook)
 
 
 def register_optimizer_step_post_hook(hook: Callable[..., None]) -> RemovableHandle:
-    """Have ``hook(optimizer, args, kwargs)`` called after every step of all optimizers."""
+    """Have ``hook(optimizer, args, kwargs)`` called after every step of all optimizers
+    (``torch.optim.optimizer.register_optimizer_step_post_hook``).
+    """
     return _register(_global_post_hooks, hook)
 
 
@@ -93,14 +97,14 @@ def _in_grad_mode(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 class Optimizer:
-    """The base of all optimizers; mirrors ``torch.optim.Optimizer``.
+    """The base of all optimizers (``torch.optim.Optimizer``).
 
-    ``params`` are tensors, pairs of names and tensors, or dictionaries (groups) with either under
-    ``'params'`` and settings of their own; ``defaults`` holds the settings of groups that lack them.
+    ``params`` are tensors, pairs of names and tensors, or dictionaries (groups) with either under ``'params'`` and
+    settings of their own; ``defaults`` holds the settings of groups that lack them.
 
     Raises:
-        TypeError: if ``params`` is a tensor, or holds something else than tensors.
-        ValueError: if it is empty, a tensor is no leaf, or is there twice.
+        TypeError: if ``params`` is a tensor, or contains a value that is not a tensor.
+        ValueError: if ``params`` is empty, or a tensor is no leaf or occurs twice.
     """
 
     state: defaultdict[Any, Any]
@@ -145,7 +149,7 @@ class Optimizer:
     # -- groups ----------------------------------------------------------------------------------------------
 
     def add_param_group(self, param_group: dict[str, Any]) -> None:
-        """Add a group of parameters with its settings.
+        """Add a group of parameters with its settings (``torch.optim.Optimizer.add_param_group``).
 
         Raises:
             TypeError: if it is no dictionary, its parameters are a set, or no tensors.
@@ -199,13 +203,16 @@ class Optimizer:
     # -- stepping --------------------------------------------------------------------------------------------
 
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; ``closure``, if given, computes the loss and the
-        gradients anew.
+        """Change the parameters by their gradients (``torch.optim.Optimizer.step``). ``closure``, if given, computes
+        the loss and the gradients anew.
+
+        Raises:
+            NotImplementedError: if a subclass does not define it.
         """
         raise NotImplementedError
 
     def zero_grad(self, set_to_none: bool = True) -> None:
-        """Forget the parameters' gradients, or set them to zero."""
+        """Forget the parameters' gradients, or set them to zero (``torch.optim.Optimizer.zero_grad``)."""
         for group in self.param_groups:
             for param in group["params"]:
                 gradient = param._grad
@@ -218,7 +225,9 @@ class Optimizer:
     # -- state -----------------------------------------------------------------------------------------------
 
     def state_dict(self) -> dict[str, Any]:
-        """The state of each parameter by its number, and the groups with the numbers of their parameters."""
+        """Return the state of each parameter by its number, and the groups with their parameters' numbers
+        (``torch.optim.Optimizer.state_dict``).
+        """
         for pre_hook in list(self._optimizer_state_dict_pre_hooks.values()):
             pre_hook(self)
         numbers: dict[int, int] = {}
@@ -240,8 +249,8 @@ class Optimizer:
         return result
 
     def load_state_dict(self, state_dict: dict[str, Any]) -> None:
-        """Take the state and the groups' settings from a state dict; tensors are brought to their parameter's
-        device and dtype.
+        """Take the state and the groups' settings from a state dict, and convert tensors to their parameter's device
+        and dtype (``torch.optim.Optimizer.load_state_dict``).
 
         Raises:
             ValueError: if the groups do not have as many parameters.
@@ -277,31 +286,40 @@ class Optimizer:
     # -- hooks -----------------------------------------------------------------------------------------------
 
     def register_step_pre_hook(self, hook: Callable[..., Any]) -> RemovableHandle:
-        """Have ``hook(optimizer, args, kwargs)`` called before every step; it may return other arguments."""
+        """Have ``hook(optimizer, args, kwargs)`` called before every step; it may return other arguments
+        (``torch.optim.Optimizer.register_step_pre_hook``).
+        """
         return _register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Have ``hook(optimizer, args, kwargs)`` called after every step."""
+        """Have ``hook(optimizer, args, kwargs)`` called after steps
+        (``torch.optim.Optimizer.register_step_post_hook``).
+        """
         return _register(self._optimizer_step_post_hooks, hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None],
                                      prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer)`` called before ``state_dict``."""
+        """Have ``hook(optimizer)`` called before saving (``torch.optim.Optimizer.register_state_dict_pre_hook``)."""
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any],
                                       prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer, state_dict)`` called after ``state_dict``; it may return another one."""
+        """Have ``hook(optimizer, state_dict)`` called after ``state_dict``; it may return another dictionary
+        (``torch.optim.Optimizer.register_state_dict_post_hook``).
+        """
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any],
                                           prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another."""
+        """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another dictionary
+        (``torch.optim.Optimizer.register_load_state_dict_pre_hook``).
+        """
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None],
                                            prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer)`` called after ``load_state_dict``."""
+        """Have ``hook(optimizer)`` called after loading (``torch.optim.Optimizer.register_load_state_dict_post_hook``).
+        """
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 

@@ -19,11 +19,11 @@ _LATER = {"nesterov": False, "maximize": False, "foreach": None, "differentiable
 
 
 class SGD(Optimizer):
-    """``param -= lr * (gradient + weight_decay * param)``, or with momentum ``param -= lr * buffer``, where
-    ``buffer = momentum * buffer + (1 - dampening) * gradient``.
+    """Subtracts lr·(gradient + weight_decay·param), or with momentum lr·buffer, where buffer is momentum·buffer + (1 -
+    dampening)·gradient (``torch.optim.SGD``).
 
-    ``foreach`` and ``fused`` are taken for PyTorch's sake: the fused operator does the step in any case,
-    unless ``differentiable`` is set.
+    ``foreach`` and ``fused`` are taken for PyTorch's sake: the fused operator does the step in any case, unless
+    ``differentiable`` is set.
 
     Raises:
         ValueError: for negative settings, and Nesterov's momentum without momentum or with dampening.
@@ -54,7 +54,7 @@ class SGD(Optimizer):
 
     @_in_grad_mode
     def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients; the closure's loss is returned."""
+        """Change the parameters by their gradients, and return the closure's loss (``torch.optim.SGD.step``)."""
         loss = None
         if closure is not None:
             with enable_grad():
