@@ -20,6 +20,7 @@ from ._autograd.node import Node
 from ._layout import (
     Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size,
 )  # fmt: skip
+from ._dispatch import binding
 from ._dispatch.dispatcher import TENSOR_TYPES, wrappers
 from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, PIPELINE, STRIDED
 from ._dispatch.local import local
@@ -676,6 +677,7 @@ class Tensor(metaclass=_TensorType):
 
 
 TENSOR_TYPES.add(Tensor)
+binding.Tensor = Tensor
 
 
 def view_of_bytes(data: np.ndarray, shape: Ints, dtype: DType, offset: int, stride: Ints, size: int) -> np.ndarray:

@@ -9,7 +9,7 @@ from typing import Any
 from .._errors import NAMES, check
 from .._layout import Ints, wrap_dim
 from .._backends.common.matrices import check_floating, check_matrix, check_square
-from .._backends.common.results import pack
+from .._dispatch.return_types import pack
 from .._creation import full, zeros
 from .._dispatch.aten import (
     _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_solve_ex as solve_ex,

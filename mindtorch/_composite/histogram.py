@@ -5,8 +5,8 @@ from collections.abc import Callable
 from typing import Any
 
 from .._errors import check
-from .._backends.common.results import return_type
 from .._dispatch.aten import _histogramdd_bin_edges as bin_edges, _histogramdd_from_bin_tensors as from_bin_tensors
+from .._dispatch.return_types import named_tuple
 
 
 def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
@@ -19,7 +19,7 @@ def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, den
     if not isinstance(bins, list):
         bins = bin_edges(self, bins, range, weight, density)
     hist = from_bin_tensors(self, bins, weight, density)
-    return return_type("histogramdd", ("hist", "bin_edges"))(hist, tuple(bins))
+    return named_tuple("histogramdd", ("hist", "bin_edges"))(hist, tuple(bins))
 
 
 ROWS: dict[str, Callable[..., Any]] = {

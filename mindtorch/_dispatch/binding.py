@@ -6,7 +6,7 @@ remembered, so that a call like ``x.sum(1)`` is bound once a combination of type
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import update_wrapper
+from inspect import Signature
 from typing import Any
 
 import numpy as np
@@ -17,10 +17,13 @@ from .._size import Size
 from .dispatcher import TENSOR_TYPES, registry
 from .registry import Operator
 from .schema import REQUIRED, Parameter
+from . import return_types as return_types
+from .signature import annotations_of, merged, returned
 
 NUMBERS = (bool, int, float, complex)
 ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other",
            "ord": "p", "self": "input"}  # fmt: skip
+Tensor: Any = None  #: the class, for annotations; set where it is defined
 #: Types that settle which overload is meant and how to convert, whatever the value.
 SETTLED: set[type] = {bool, int, float, complex, type(None), DType, str, device}
 
@@ -327,8 +330,55 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
                     alone[kinds[0]] = op.call
         return op.call(*canonical)
 
-    function.__name__ = function.__qualname__ = name
-    function.__doc__ = "\n".join(op.text for op in registry.packets[name])
-    function.packet = name  # type: ignore[attr-defined]
     place = _self_place(name) if method else 0
-    return update_wrapper(_as_method(function, place), function) if place else function
+    made: Any = _as_method(function, place) if place else function
+    made.__name__ = made.__qualname__ = made.packet = name
+    made.__doc__ = document(name, method)
+    made.__signature__ = LazySignature(name, method)
+    made.__annotations__ = annotations_of(registry.packets[name])
+    return made
+
+
+class LazySignature(Signature):
+    """The signature of a packet's function, or method, made when somebody looks into it: hardly anybody does."""
+
+    __slots__ = ("_method", "_packet")
+
+    def __init__(self, packet: str, method: bool):
+        self._packet, self._method = packet, method
+
+    @property
+    def _parameters(self) -> dict[str, Any]:
+        return merged(registry.packets[self._packet], self._method)
+
+    @property
+    def _return_annotation(self) -> Any:
+        return eval(returned(registry.packets[self._packet]), globals())  # words of RETURNS only
+
+    def replace(self, *, parameters: Any = None, return_annotation: Any = Signature.empty) -> Any:
+        """A signature with other parameters, or another return annotation."""
+        return Signature(
+            list(self.parameters.values()) if parameters is None else parameters,
+            return_annotation=self.return_annotation if return_annotation is Signature.empty else return_annotation,
+        )
+
+
+#: Where PyTorch has the functions of packets with these prefixes.
+NAMESPACES = {"linalg": "torch.linalg.", "fft": "torch.fft.", "special": "torch.special."}
+
+
+def torch_name(name: str, method: bool = False) -> str:
+    """The name by which PyTorch's users know a packet."""
+    ops = registry.packets[name]
+    prefix, _, rest = name.partition("_")
+    if method:
+        return f"torch.Tensor.{name}"
+    if rest and prefix in NAMESPACES:
+        return NAMESPACES[prefix] + rest
+    return f"torch.{name}" if any("f" in op.flags for op in ops) else f"torch.nn.functional.{name}"
+
+
+def document(name: str, method: bool) -> str:
+    """The docstring of a packet's function: ``?`` in a notebook has more, for which tables of kernels are read."""
+    rows = "\n    ".join([op.text for op in registry.packets[name]])
+    return f"``{torch_name(name, method)}``.\n\nSchemas:\n    {rows}"

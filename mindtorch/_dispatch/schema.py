@@ -57,6 +57,11 @@ class Schema:
     positions: dict[str, int] = field(default_factory=dict)
 
     @property
+    def is_named_tuple(self) -> bool:
+        """Whether several outputs have names, as those of ``max.dim``: values and indices."""
+        return len(self.returns) > 1 and self.returns[0] not in ("", "result0")
+
+    @property
     def positional(self) -> int:
         """How many parameters may be given by position."""
         return sum(not p.kwarg_only for p in self.parameters)

@@ -18,7 +18,7 @@ from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.forms import writing_kernel
 from ..._layout import Spec, contiguous_strides
 from ..common.pointwise import Extended, Pointwise
-from ..common.results import pack
+from ..._dispatch.return_types import pack
 from . import ops
 
 ndarray = np.ndarray

@@ -14,7 +14,7 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._tensor import empty_tensor
 from ..common.forms import writing_kernel
 from ..._layout import Spec
-from ..common.results import pack
+from ..._dispatch.return_types import pack
 from . import creation, ops
 
 registry.meta_rows.update(ops.ROWS)

@@ -21,7 +21,7 @@ from ..common import forms
 from ..common.forms import check_writable
 from ..._layout import Spec
 from ..common.pointwise import Pointwise
-from ..common.results import pack
+from ..._dispatch.return_types import pack
 from . import ops
 from .aclnn import launch
 from .bindings import binding, dtypes

@@ -1,23 +1,28 @@
-"""Several outputs: the named tuples of ``torch.return_types``."""
+"""Several outputs: the named tuples of ``torch.return_types``, each made when somebody asks for it."""
 from __future__ import annotations
 
 from collections import namedtuple
 from typing import Any
 
-from ..._dispatch.registry import Operator
+from .dispatcher import registry
+from .registry import Operator
 
-TYPES: dict[str, Any] = {}
 
-
-def return_type(name: str, fields: tuple[str, ...]) -> Any:
+def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
     """The named tuple type of an operator's outputs, as ``torch.return_types.max``."""
-    found = TYPES.get(name)
+    found = globals().get(name)
     if found is None:
-        found = namedtuple(name, fields)  # type: ignore[misc]
+        found = globals()[name] = namedtuple(name, fields)  # type: ignore[misc]
         found.__module__ = "torch.return_types"
         found.__repr__ = _repr  # type: ignore[method-assign, assignment]
-        TYPES[name] = found
     return found
+
+
+def __getattr__(name: str) -> Any:
+    for op in registry.packets.get(name, ()):
+        if op.schema.is_named_tuple:
+            return named_tuple(name, op.schema.returns)
+    raise AttributeError(f"module 'torch.return_types' has no attribute '{name}'")
 
 
 def _repr(self: Any) -> str:
@@ -30,6 +35,6 @@ def pack(op: Operator, outputs: list[Any]) -> Any:
     schema = op.schema
     if schema.returns_list:
         return outputs
-    if schema.returns and schema.returns[0] and schema.returns[0] != "result0" and len(outputs) > 1:
-        return return_type(op.packet, schema.returns)(*outputs)
+    if schema.is_named_tuple:
+        return named_tuple(op.packet, schema.returns)(*outputs)
     return tuple(outputs)

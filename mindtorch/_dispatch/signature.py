@@ -1,0 +1,94 @@
+"""How an operator is called and what it returns, as Python says it: read from its schemas when somebody asks."""
+from __future__ import annotations
+
+import re
+from inspect import Parameter
+from keyword import iskeyword
+from typing import Any
+
+from .registry import Operator
+from .schema import REQUIRED, Schema
+
+#: The default of what may be left out because another overload does without it.
+OMITTED: Any = type("Omitted", (), {"__repr__": lambda self: "..."})()
+#: What ATen's return types are in Python; others are ``Any``.
+RETURNS = {"Tensor": "Tensor", "Tensor[]": "tuple[Tensor, ...]", "Scalar": "complex", "ScalarType": "DType",
+           "()": "None", "bool": "bool", "int": "int", "float": "float"}
+_ALIASING = re.compile(r"\(\w(!| -> \*)?\)")
+_annotations: dict[str, dict[str, str]] = {"Tensor": {"return": "Tensor"}}
+
+
+def named(schema: Schema, method: bool) -> dict[str, Any]:
+    """The parameters by the names that Python has for them, the tensor that a method is called on first."""
+    named = {f"{p.name}_" if iskeyword(p.name) else p.name: p for p in schema.parameters}
+    if method:
+        return {"self": named.pop("self"), **named}
+    return {"input" if name == "self" else name: p for name, p in named.items()}
+
+
+def choices(packet: list[Operator], method: bool) -> list[tuple[dict[str, Any], Schema]]:
+    """The overloads that a packet's function, or method, chooses from: their named parameters, and their schemas."""
+    schemas = [op.schema for op in packet if not op.is_out]
+    return [(named(schema, method), schema) for schema in schemas if not method or "self" in schema.positions]
+
+
+def takes_varargs(schema: Schema) -> bool:
+    """Whether the only list of ints that a method takes may be given one by one: ``x.view(2, 3)``."""
+    rest = [p for p in schema.parameters if p.name != "self"]
+    return schema.positional == 2 and rest[0].is_list and rest[0].base == "int" and rest[0].size is None
+
+
+def has_out(packet: list[Operator], method: bool) -> bool:
+    """Whether ``out=`` may be given."""
+    return not method and any("o" in op.flags and not op.is_inplace for op in packet)
+
+
+def merged(packet: list[Operator], method: bool) -> dict[str, Parameter]:
+    """One list of parameters for all overloads: that of the longest, then the others' as keywords. What an overload
+    does without has a default, which is shown as ``...`` where the schema has none.
+    """
+    every = choices(packet, method)
+    longest, schema = max(every, key=lambda choice: choice[1].positional)
+    varargs = method and takes_varargs(schema)
+    found: dict[str, Parameter] = {}
+    is_optional = False
+    for name in dict.fromkeys([*longest, *(name for names, _ in every for name in names)]):
+        owners = [names[name] for names, _ in every if name in names]
+        kind: Any = Parameter.POSITIONAL_OR_KEYWORD
+        if name not in longest or longest[name].kwarg_only:
+            kind = Parameter.KEYWORD_ONLY
+        elif varargs and longest[name].is_list:
+            found[name] = Parameter(name, Parameter.VAR_POSITIONAL)
+            continue
+        default = next((owner.default for owner in owners if owner.default is not REQUIRED), Parameter.empty)
+        if default is Parameter.empty and (is_optional and kind == Parameter.POSITIONAL_OR_KEYWORD
+                                           or len(owners) < len(every)):
+            default = None if owners[0].optional else OMITTED
+        is_optional = is_optional or default is not Parameter.empty
+        found[name] = Parameter(name, kind, default=default)
+    if has_out(packet, method):
+        found["out"] = Parameter("out", Parameter.KEYWORD_ONLY, default=None)
+    return dict(sorted(found.items(), key=lambda item: item[1].kind))
+
+
+def return_type(op: Operator) -> str:
+    """An operator's return type in Python's words."""
+    outputs = _ALIASING.sub("", op.text.rpartition("-> ")[2]).strip()
+    if outputs[0] != "(" or outputs == "()":
+        return RETURNS.get(outputs, "Any")
+    if op.schema.is_named_tuple:
+        return f"return_types.{op.packet}"
+    return f"tuple[{', '.join(RETURNS.get(part.split()[0], 'Any') for part in outputs[1:-1].split(','))}]"
+
+
+def returned(ops: list[Operator]) -> str:
+    """The return type of some overload or other."""
+    if all(op.text.endswith("-> Tensor") for op in ops):
+        return "Tensor"
+    return " | ".join(dict.fromkeys(map(return_type, ops)))
+
+
+def annotations_of(ops: list[Operator]) -> dict[str, str]:
+    """``__annotations__`` of a packet's function: one dictionary for all that return the same."""
+    text = returned(ops)
+    return _annotations.setdefault(text, {"return": text})
