@@ -12,9 +12,10 @@ _SPELLING = re.compile(r"([a-z_]+)(?::(0|[1-9][0-9]*))?\Z")
 
 
 class device:
-    """Where a tensor lives: ``device('npu:1')``, ``device('npu', 1)`` or ``device('cpu')``.
+    """The place where a tensor lives, as ``device('npu:1')``, ``device('npu', 1)`` or ``device('cpu')``
+    (``torch.device``).
 
-    As a context manager it is the default device of the block, per thread. Mirrors ``torch.device``.
+    As a context manager it is this thread's default device in the block.
 
     Raises:
         RuntimeError: for an unknown kind, a malformed string or a negative index.
@@ -98,12 +99,12 @@ def selected(where: device) -> AbstractContextManager[Any]:
 
 
 def get_default_device() -> device:
-    """The device of factory functions called without one (``torch.get_default_device``)."""
+    """The device that factory functions use by default (``torch.get_default_device``)."""
     return _local.stack[-1] if _local.stack else _default
 
 
 def set_default_device(device_: device | str | None) -> None:
-    """Set the device of factory functions called without one (``torch.set_default_device``)."""
+    """Set the device that factory functions use by default (``torch.set_default_device``)."""
     global _default
     _default = CPU if device_ is None else device(device_)
 

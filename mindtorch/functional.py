@@ -21,10 +21,10 @@ from ._tensor import Tensor
 
 
 def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
-    """Tensors given one by one, or in one list.
+    """Tensors given one by one, or in one list, as a list.
 
     Raises:
-        TypeError: if one is none.
+        TypeError: if a value is no tensor.
     """
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
@@ -38,16 +38,16 @@ def broadcast_tensors(*tensors: Any) -> tuple[Tensor, ...]:
     """The tensors expanded to their common shape (``torch.broadcast_tensors``).
 
     Raises:
-        RuntimeError: if they have none.
+        RuntimeError: if they have no common shape.
     """
     return _broadcast_tensors(_listed(tensors))
 
 
 def broadcast_shapes(*shapes: Any) -> Size:
-    """The common shape of shapes, which may be numbers (``torch.broadcast_shapes``).
+    """The common shape of several shapes, each a tuple or a number (``torch.broadcast_shapes``).
 
     Raises:
-        RuntimeError: if they have none.
+        RuntimeError: if they have no common shape.
     """
     sizes = [(shape,) if isinstance(shape, int) else tuple(shape) for shape in shapes]
     result = [1] * max((len(shape) for shape in sizes), default=0)
@@ -65,21 +65,22 @@ def broadcast_shapes(*shapes: Any) -> Size:
 
 
 def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
-    """Each vector expanded over the grid of all (``torch.meshgrid``); ``indexing`` is 'ij' or 'xy'.
+    """Vectors (n1,), (n2,), ... expanded over their grid (n1, n2, ...); ``indexing='xy'`` swaps the first two
+    (``torch.meshgrid``).
 
     Raises:
-        RuntimeError: if one has more than one dimension, or dtypes or devices differ.
+        RuntimeError: if a tensor has more than one dimension, or dtypes or devices differ.
     """
     return _meshgrid_indexing(_listed(tensors), indexing or "ij")
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:
-    """All combinations of one element of each vector, as rows (``torch.cartesian_prod``)."""
+    """All combinations of one element of each vector, as the rows of a matrix (``torch.cartesian_prod``)."""
     return _cartesian_prod(_listed(tensors))
 
 
 def block_diag(*tensors: Any) -> Tensor:
-    """Matrices along the diagonal of a larger one (``torch.block_diag``)."""
+    """Matrices placed along the diagonal of a larger one, which is zero elsewhere (``torch.block_diag``)."""
     return _block_diag(_listed(tensors))
 
 
@@ -106,12 +107,12 @@ def atleast_3d(*tensors: Any) -> Any:
 
 
 def split(tensor: Tensor, split_size_or_sections: int | Ints, dim: int = 0) -> tuple[Tensor, ...]:
-    """A dimension cut into pieces of one size, or of these sizes (``torch.split``)."""
+    """Pieces of a dimension, which have one size or the sizes of a list; they are views (``torch.split``)."""
     return tensor.split(split_size_or_sections, dim)  # type: ignore[attr-defined]
 
 
 def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
-    """Flat positions in a tensor of a shape as one index for each dimension (``torch.unravel_index``).
+    """Flat positions in a tensor of a shape, as one tensor of indices for each dimension (``torch.unravel_index``).
 
     Raises:
         TypeError: unless the positions are integers and the shape is made of ints.
@@ -135,13 +136,13 @@ def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
                  layout: Any = None) -> Tensor:
-    """The places of a matrix on the diagonal ``offset`` and below, in two rows (``torch.tril_indices``)."""
+    """Row and column indices of a matrix on the diagonal ``offset`` and below, (2, n) (``torch.tril_indices``)."""
     return call_on(registry["tril_indices"], resolve_device(device).type, row, col, offset, dtype)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
                  layout: Any = None) -> Tensor:
-    """The places of a matrix on the diagonal ``offset`` and above, in two rows (``torch.triu_indices``)."""
+    """Row and column indices of a matrix on the diagonal ``offset`` and above, (2, n) (``torch.triu_indices``)."""
     return call_on(registry["triu_indices"], resolve_device(device).type, row, col, offset, dtype)
 
 
@@ -151,10 +152,11 @@ LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
 def einsum(*args: Any) -> Tensor:
-    """``einsum("ij,jk->ik", a, b)`` or ``einsum(a, [0, 1], b, [1, 2], [0, 2])`` (``torch.einsum``).
+    """Sum products over labelled dimensions: ``einsum("ij,jk->ik", a, b)`` or ``einsum(a, [0, 1], b, [1, 2], [0, 2])``
+    (``torch.einsum``).
 
     Raises:
-        ValueError: without an operand.
+        ValueError: if there is no operand.
         RuntimeError: if the equation does not fit the operands.
     """
     if len(args) < 2:
@@ -180,8 +182,8 @@ def _subscripts(labels: Any) -> str:
 
 
 def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) -> Tensor:
-    """The sum of products over the last ``dims`` dimensions of ``a`` and the first of ``b``, or over the
-    dimensions in a pair of lists (``torch.tensordot``).
+    """Sum products over the last ``dims`` dimensions of ``a`` and the first of ``b``, or over those in a pair of lists
+    (``torch.tensordot``).
 
     Raises:
         RuntimeError: if the dimensions do not match.
@@ -210,10 +212,10 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
 
 
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
-    """The LU factorization of matrices, its pivots and, with ``get_infos``, LAPACK's status (``torch.lu``).
+    """The LU factorization of matrices (..., m, n), its pivots and, with ``get_infos``, LAPACK's status (``torch.lu``).
 
     Raises:
-        RuntimeError: for a singular matrix, unless ``get_infos``.
+        RuntimeError: if a matrix is singular, unless ``get_infos`` is set.
     """
     result = _lu_with_info(A, pivot, not get_infos)
     result = result if get_infos else tuple(result[:2])

@@ -22,11 +22,12 @@ from ._dispatch.schemas import registry
 def define(schema: str, flags: str = "fm") -> Operator:
     """Define an operator from an ATen schema, ``name.overload(Tensor self, ...) -> Tensor`` (``torch.library.define``).
 
-    ``flags``: ``f`` a function, ``m`` a method, ``i`` also in place, ``o`` also with ``out=``, ``n`` numbers may
-    stand for tensors.
+    ``flags``: ``f`` a function, ``m`` a method, ``i`` also in place, ``o`` also with ``out=``, ``n`` numbers may stand
+    for tensors.
 
     Raises:
         ValueError: if the schema cannot be parsed.
+        RuntimeError: if the operator exists already.
     """
     name = schema.partition("(")[0]
     if name in registry.operators:
@@ -37,8 +38,8 @@ def define(schema: str, flags: str = "fm") -> Operator:
 
 
 def impl(name: str, device: str, function: Callable[..., Any]) -> Operator:
-    """Make ``function`` (tensors in, tensors out) the kernel of an operator on 'cpu', 'meta', 'npu', or 'composite' for
-    all of them (``torch.library.impl``).
+    """Make ``function`` an operator's kernel on 'cpu', 'meta' or 'npu', or 'composite' for all of them
+    (``torch.library.impl``).
 
     Raises:
         AttributeError: if there is no such operator.
@@ -47,7 +48,8 @@ def impl(name: str, device: str, function: Callable[..., Any]) -> Operator:
 
 
 def kernel(schema: str, device: str = "cpu") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """A decorator: define the operator unless it exists, and make the function its kernel on ``device``."""
+    """Decorate an operator's kernel on ``device``; define the operator unless it exists (``torch.library.custom_op``).
+    """
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         name = schema.partition("(")[0].strip()
@@ -60,14 +62,14 @@ def kernel(schema: str, device: str = "cpu") -> Callable[[Callable[..., Any]], C
 
 
 def meta(name: str, function: Callable[..., Any]) -> Operator:
-    """Give an operator its meta kernel: same arguments, an output of the right shape, dtype and strides
-    (``torch.library.register_fake``).
+    """Give an operator a meta kernel, which takes the same arguments and returns an empty output of the right shape,
+    dtype and strides (``torch.library.register_fake``).
     """
     return impl(name, "meta", function)
 
 
 class _Namespace:
-    """``torch.ops.aten.add.Tensor``: every operator by its name."""
+    """Finds every operator by its name, as in ``torch.ops.aten.add.Tensor``."""
 
     def __getattr__(self, name: str) -> Any:
         if name == "aten":
@@ -84,7 +86,7 @@ class _Packet:
         self._name = name
 
     def overloads(self) -> list[str]:
-        """The names of the overloads; the unnamed one is 'default'."""
+        """Return the names of the overloads; the unnamed one is 'default'."""
         return [op.overload or "default" for op in registry.packets[self._name]]
 
     def __getattr__(self, overload: str) -> Operator:

@@ -59,13 +59,15 @@ def _summed(input: Any, dtype: DType | None) -> DType:
 
 def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
         mask: Any = None) -> Any:
-    """The sum; 0 where nothing is let through."""
+    """The sum of the elements that the mask keeps, 0 where it keeps none (``torch.masked.sum``)."""
     return _kept(input, mask, 0).sum(wrap_dims(dim, input.ndim), bool(keepdim), dtype=_summed(input, dtype))
 
 
 def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
          mask: Any = None) -> Any:
-    """The product; 1 where nothing is let through. No dimensions, ``()``, reduce nothing."""
+    """The product of the elements that the mask keeps, 1 where it keeps none; ``()`` reduces nothing
+    (``torch.masked.prod``).
+    """
     result = _kept(input, mask, 1).to(_summed(input, dtype))
     for d in reversed(() if dim == () else wrap_dims(dim, max(input.ndim, dim is not None))):
         result = result.prod(d, bool(keepdim))
@@ -73,55 +75,55 @@ def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
 
 
 def cumsum(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The running sum, to which what is masked out adds nothing."""
+    """The running sum, to which masked elements add nothing (``torch.masked.cumsum``)."""
     return _kept(input, mask, 0).cumsum(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
 
 def cumprod(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The running product, which what is masked out leaves as it is."""
+    """The running product, which masked elements leave as it is (``torch.masked.cumprod``)."""
     return _kept(input, mask, 1).cumprod(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
 
 def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
          mask: Any = None) -> Any:
-    """The maximum; the dtype's lowest value where nothing is let through."""
+    """The maximum, or the dtype's lowest value where the mask keeps nothing (``torch.masked.amax``)."""
     kept = _extreme_of("amax", input, mask, largest=False)
     return kept.amax(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
 
 
 def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
          mask: Any = None) -> Any:
-    """The minimum; the dtype's largest value where nothing is let through."""
+    """The minimum, or the dtype's largest value where the mask keeps nothing (``torch.masked.amin``)."""
     kept = _extreme_of("amin", input, mask, largest=True)
     return kept.amin(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
 
 
 def argmax(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
            mask: Any = None) -> Any:
-    """The index of the maximum, in the input's dtype unless another is given."""
+    """The index of the maximum, in the input's dtype unless another is given (``torch.masked.argmax``)."""
     kept = _extreme_of("argmax", input, mask, largest=False)
     return kept.argmax(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 def argmin(input: Any, dim: int | None = None, *, keepdim: bool = False, dtype: DType | None = None,
            mask: Any = None) -> Any:
-    """The index of the minimum, in the input's dtype unless another is given."""
+    """The index of the minimum, in the input's dtype unless another is given (``torch.masked.argmin``)."""
     kept = _extreme_of("argmin", input, mask, largest=True)
     return kept.argmin(dim, bool(keepdim)).to(dtype or input.dtype)
 
 
 def _count(input: Any, dim: Dims, keepdim: bool, mask: Any) -> Any:
-    """How many elements are let through."""
+    """The number of elements that the mask keeps."""
     passed = input.new_ones(input.shape, dtype=bool_) if mask is None else _canonical(mask, input)
     return passed.sum(wrap_dims(dim, input.ndim), bool(keepdim))
 
 
 def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
          mask: Any = None) -> Any:
-    """The mean; NaN where nothing is let through.
+    """The mean of the elements that the mask keeps, NaN where it keeps none (``torch.masked.mean``).
 
     Raises:
-        ValueError: if the output would be of integers or bools.
+        ValueError: if the output's dtype is neither floating point nor complex.
     """
     out = dtype or input.dtype
     if out.category < FLOATING:
@@ -132,10 +134,10 @@ def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
 
 def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None,
            mask: Any = None) -> Any:
-    """The lower median along one dimension; NaN where nothing is let through.
+    """The lower median along one dimension, NaN where the mask keeps nothing (``torch.masked.median``).
 
     Raises:
-        ValueError: if that is so and the dtype has no NaN.
+        ValueError: if the mask keeps nothing somewhere and the dtype has no NaN.
     """
     floating = input.dtype.category == FLOATING
     kept = _kept(input if floating else input.to(float32), mask, nan)
@@ -149,7 +151,7 @@ def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: DType | N
 
 def logsumexp(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
               mask: Any = None) -> Any:
-    """``log(sum(exp(input)))``; -inf where nothing is let through."""
+    """Compute ``log(sum(exp(input)))``, -inf where the mask keeps nothing (``torch.masked.logsumexp``)."""
     lowest = -inf if input.dtype.category >= FLOATING else iinfo(input.dtype).min if mask is not None else 0
     result = _kept(input, mask, lowest).logsumexp(wrap_dims(dim, input.ndim), bool(keepdim))
     return result.to(dtype or input.dtype)
@@ -157,7 +159,7 @@ def logsumexp(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DTy
 
 def logaddexp(input: Any, other: Any, *, dtype: DType | None = None, input_mask: Any = None,
               other_mask: Any = None) -> Any:
-    """``log(exp(input) + exp(other))``, each with a mask of its own."""
+    """Compute ``log(exp(input) + exp(other))``, each with a mask of its own (``torch.masked.logaddexp``)."""
     first = _extreme_of("logaddexp", input, input_mask, largest=False)
     second = _extreme_of("logaddexp", other, other_mask, largest=False)
     return first.logaddexp(second).to(dtype or input.dtype)
@@ -165,7 +167,7 @@ def logaddexp(input: Any, other: Any, *, dtype: DType | None = None, input_mask:
 
 def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool = False,
          dtype: DType | None = None, mask: Any = None) -> Any:
-    """The vector norm; 0 where nothing is let through (inf for the norm of order -inf)."""
+    """The vector norm, 0 where the mask keeps nothing (inf for the order -inf) (``torch.masked.norm``)."""
     kept = _kept(input, mask, inf if ord == -inf else 0)
     return _linalg_vector_norm(
         kept, 2 if ord is None else ord, wrap_dims(dim, input.ndim), bool(keepdim), dtype or input.dtype)
@@ -173,7 +175,7 @@ def norm(input: Any, ord: float | None = 2.0, dim: Dims = None, *, keepdim: bool
 
 def var(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
         keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The variance; NaN where nothing is let through."""
+    """The variance, NaN where the mask keeps nothing (``torch.masked.var``)."""
     correction = correction if correction is not None else 1 if unbiased is None else int(unbiased)
     out = dtype or (input.dtype if input.dtype.category >= FLOATING else float32)
     compute = out if out.category >= FLOATING else float32
@@ -187,27 +189,27 @@ def var(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correctio
 
 def std(input: Any, dim: Dims = None, unbiased: bool | None = None, *, correction: float | None = None,
         keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The standard deviation; NaN where nothing is let through."""
+    """The standard deviation, NaN where the mask keeps nothing (``torch.masked.std``)."""
     return var(input, dim, unbiased, correction=correction, keepdim=keepdim, dtype=dtype, mask=mask).sqrt()
 
 
 def softmax(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
-    """Softmax, 0 for what is masked out."""
+    """Apply softmax along ``dim``; masked elements become 0 (``torch.masked.softmax``)."""
     return _extreme_of("amax", input, mask, largest=False).softmax(wrap_dim(dim, input.ndim), dtype)
 
 
 def log_softmax(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
-    """The logarithm of softmax, -inf for what is masked out."""
+    """Compute the logarithm of softmax; masked elements become -inf (``torch.masked.log_softmax``)."""
     return _extreme_of("amax", input, mask, largest=False).log_softmax(wrap_dim(dim, input.ndim), dtype)
 
 
 def softmin(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = None) -> Any:
-    """Softmax of -x, 0 for what is masked out."""
+    """Apply softmax to -x; masked elements become 0 (``torch.masked.softmin``)."""
     return (-_extreme_of("amin", input, mask, largest=True)).softmax(wrap_dim(dim, input.ndim), dtype)
 
 
 def normalize(input: Any, ord: float, dim: int, *, eps: float = 1e-12, dtype: DType | None = None,
               mask: Any = None) -> Tensor:
-    """The input over its norm, or over ``eps`` where that is more; 0 for what is masked out."""
+    """Divide the input by its norm, at least by ``eps``; masked elements become 0 (``torch.masked.normalize``)."""
     length = norm(input, ord, dim, keepdim=True, dtype=dtype, mask=mask)
     return _kept(input, mask, 0) / length.maximum(length.new_full((), eps))

@@ -68,7 +68,7 @@ def derivative(
 
 
 def not_differentiable(names: str) -> None:
-    """Say of operators that their outputs never require grad."""
+    """Declare that the outputs of these operators never require grad."""
     for name in names.split():
         registry.register_derivative(name, NOT_DIFFERENTIABLE)
 

@@ -114,11 +114,11 @@ def _to_integer(value: Any, dtype: DType) -> int:
 
 def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,
            pin_memory: bool = False) -> Tensor:
-    """A new tensor from numbers, nested sequences, an array or a tensor: always a copy (``torch.tensor``).
+    """A new tensor from numbers, nested sequences, an array or a tensor, whose data it copies (``torch.tensor``).
 
     Raises:
-        ValueError: for ragged or endlessly nested sequences, and NaN as an integer.
-        RuntimeError: for numbers that do not fit, or what is no number.
+        ValueError: if sequences are ragged or nested without end, or NaN is to become an integer.
+        RuntimeError: if a number does not fit the dtype, or a value is no number.
     """
     if dtype is not None and not isinstance(dtype, DType):
         dtype = {bool: bool_, int: int64, float: get_default_dtype()}.get(dtype)
@@ -155,7 +155,7 @@ def _indices(count: int) -> Any:
 
 def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A 0-d tensor of the default dtype unless given (``torch.scalar_tensor``)."""
+    """A 0-d tensor of a number, of the default dtype unless given (``torch.scalar_tensor``)."""
     return full((), value, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
 
 

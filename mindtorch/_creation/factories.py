@@ -27,7 +27,7 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
     """The size arguments of a factory: ``zeros(2, 3)``, ``zeros((2, 3))`` or ``zeros(size=(2, 3))``.
 
     Raises:
-        TypeError: if there is none, or one is not an integer.
+        TypeError: if there is no size, or one is not an integer.
     """
     if named is not None:
         if size:
@@ -60,7 +60,7 @@ def dtype_for(dtype: DType | None, out: Tensor | None) -> DType | None:
     """The dtype that a factory computes in, given ``dtype=`` and ``out=``.
 
     Raises:
-        RuntimeError: if they say different things.
+        RuntimeError: if the two differ.
     """
     if out is None:
         return dtype
@@ -74,10 +74,10 @@ def dtype_for(dtype: DType | None, out: Tensor | None) -> DType | None:
 def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False,
           memory_format: Any = None) -> Tensor:
-    """An uninitialised tensor of the default dtype unless given (``torch.empty``).
+    """An uninitialised tensor, of the default dtype unless given (``torch.empty``).
 
     Raises:
-        RuntimeError: for a negative size.
+        RuntimeError: if a size is negative.
     """
     where = _device.resolve_device(device)
     shape = sizes_of("empty", sizes, size)
@@ -133,14 +133,14 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
 
 def zeros(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor of zeros (``torch.zeros``)."""
+    """A tensor of zeros, of the default dtype unless given (``torch.zeros``)."""
     result = _full(sizes_of("zeros", sizes, size), 0, dtype_for(dtype, out) or get_default_dtype(), device)
     return finish(result, out, requires_grad, layout)
 
 
 def ones(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """A tensor of ones (``torch.ones``)."""
+    """A tensor of ones, of the default dtype unless given (``torch.ones``)."""
     result = _full(sizes_of("ones", sizes, size), 1, dtype_for(dtype, out) or get_default_dtype(), device)
     return finish(result, out, requires_grad, layout)
 
@@ -169,12 +169,12 @@ def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
 
 
 def zeros_like(input: Tensor, **options: Any) -> Tensor:
-    """Zeros like another tensor (``torch.zeros_like``)."""
+    """A tensor of zeros like another tensor (``torch.zeros_like``)."""
     return full_like(input, 0, **options) if options else _zeros_like(input)
 
 
 def ones_like(input: Tensor, **options: Any) -> Tensor:
-    """Ones like another tensor (``torch.ones_like``)."""
+    """A tensor of ones like another tensor (``torch.ones_like``)."""
     return full_like(input, 1, **options) if options else _ones_like(input)
 
 

@@ -62,7 +62,7 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
 
 def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None,
             requires_grad: bool = False) -> Tensor:
-    """A tensor from anything that holds data, sharing memory if it may (``torch.asarray``).
+    """A tensor from anything that holds data, over the same memory where ``copy`` permits (``torch.asarray``).
 
     Raises:
         ValueError: if ``copy=False`` and a copy is needed.
@@ -88,10 +88,10 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
 
 
 def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, requires_grad: bool = False) -> Tensor:
-    """A 1-d tensor over the memory of a buffer (``torch.frombuffer``).
+    """A 1-d tensor over a buffer's memory; ``count`` is in elements, ``offset`` in bytes (``torch.frombuffer``).
 
     Raises:
-        ValueError: if the buffer is too short, or the length no multiple of the element size.
+        ValueError: if the buffer is too short, or its length is no multiple of the element size.
     """
     length = memoryview(buffer).nbytes
     if length == 0 or count == 0:

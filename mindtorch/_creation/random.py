@@ -62,7 +62,7 @@ def _integer(function: str, name: str, value: Any) -> int:
 def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
          dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
          pin_memory: bool = False) -> Tensor:
-    """Uniform numbers in [0, 1) (``torch.rand``).
+    """Uniform numbers in [0, 1), of the default dtype unless given (``torch.rand``).
 
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
@@ -74,7 +74,7 @@ def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, out:
 def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
           dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
           pin_memory: bool = False) -> Tensor:
-    """Normal numbers of mean 0 and variance 1 (``torch.randn``).
+    """Normal numbers of mean 0 and variance 1, of the default dtype unless given (``torch.randn``).
 
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
@@ -86,7 +86,8 @@ def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, out
 def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
             out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
             requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """``randint(high, size)``, ``randint(low, high, size)``: integers in [low, high) (``torch.randint``).
+    """Integers in [low, high), int64 unless given, by ``randint(high, size)`` or ``randint(low, high, size)``
+    (``torch.randint``).
 
     Raises:
         RuntimeError: if the range is empty, or the dtype does not hold it.
@@ -107,7 +108,7 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None,
              dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
              pin_memory: bool = False) -> Tensor:
-    """The integers from 0 to ``n - 1`` in random order (``torch.randperm``).
+    """The integers from 0 to ``n - 1`` in random order, of dtype int64 unless given (``torch.randperm``).
 
     Raises:
         RuntimeError: if ``n`` is negative, or more than the dtype counts to.

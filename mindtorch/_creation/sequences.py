@@ -21,7 +21,8 @@ def _number(value: Any) -> Any:
 
 def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None, device: Any = None,
            requires_grad: bool = False, pin_memory: bool = False, **named: Any) -> Tensor:
-    """``arange(end)``, ``arange(start, end, step=1)``: the values in ``[start, end)`` (``torch.arange``).
+    """The values in [start, end) in steps of ``step``, int64 if all are ints: ``arange(end)``, ``arange(start, end,
+    step)`` (``torch.arange``).
 
     Raises:
         RuntimeError: if the step is zero or leads away from the end.
@@ -52,7 +53,7 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
 
 
 def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
-    """Deprecated in PyTorch in favour of ``arange``: includes the end, and is floating point (``torch.range``)."""
+    """The values in [start, end] with the end, in floating point; ``arange`` is preferred (``torch.range``)."""
     count = int((end - start) / step) + 1
     options.setdefault("dtype", get_default_dtype())
     return arange(start, start + count * step - step / 2, step, **options)
@@ -72,13 +73,13 @@ def _spaced(name: str, *args: Any, out: Tensor | None, dtype: DType | None, devi
 
 def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: DType | None = None,
              layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """``steps`` values evenly from ``start`` to ``end``, both included (``torch.linspace``)."""
+    """``steps`` evenly spaced values from ``start`` to ``end``, both included (``torch.linspace``)."""
     return _spaced("linspace", start, end, steps, out=out, dtype=dtype, device=device, requires_grad=requires_grad)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None,
              dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
-    """``base`` to the powers of ``linspace`` (``torch.logspace``)."""
+    """Powers of ``base`` whose exponents are those of ``linspace`` (``torch.logspace``)."""
     return _spaced(
         "logspace", start, end, steps, base, out=out, dtype=dtype, device=device, requires_grad=requires_grad
     )
@@ -86,5 +87,5 @@ def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tenso
 
 def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
         device: Any = None, requires_grad: bool = False) -> Tensor:
-    """Ones on the diagonal, zeros elsewhere (``torch.eye``)."""
+    """A matrix of ones on the diagonal and zeros elsewhere (``torch.eye``)."""
     return _spaced("eye", n, n if m is None else m, out=out, dtype=dtype, device=device, requires_grad=requires_grad)

@@ -27,7 +27,7 @@ def manual_seed(seed: Any) -> Generator:
 
 
 def seed() -> int:
-    """Seed the default generator from the operating system; the seed is returned (``torch.seed``)."""
+    """Seed the default generator from the operating system, and return the seed (``torch.seed``)."""
     return default_generator.seed()
 
 
@@ -45,14 +45,15 @@ def set_rng_state(new_state: Tensor) -> None:
     """Continue the default generator from a state (``torch.set_rng_state``).
 
     Raises:
-        TypeError, RuntimeError: as :meth:`Generator.set_state`.
+        TypeError: if the state is not a uint8 tensor on the CPU.
+        RuntimeError: if the state is not contiguous, or not 5056 bytes of a valid state.
     """
     default_generator.set_state(new_state)
 
 
 @contextmanager
 def fork_rng(devices: Iterable[Any] | None = None, enabled: bool = True) -> Iterator[None]:
-    """A block after which the default generator stands where it stood before (``torch.random.fork_rng``).
+    """A block after which the default generator is in the state that it was in before (``torch.random.fork_rng``).
 
     ``devices`` are the accelerators whose generators to fork as well; the CPU has no others.
     """

@@ -17,7 +17,7 @@ _MODEL_DIRS = ("/usr/local/Ascend/ascend-toolkit/latest/opp", "/usr/local/Ascend
 
 
 def is_available() -> bool:
-    """Whether there is an NPU, a real or a simulated one."""
+    """Whether there is an NPU, a real or a simulated one (``torch.cuda.is_available``)."""
     try:
         return device_count() > 0
     except RuntimeError:
@@ -25,7 +25,7 @@ def is_available() -> bool:
 
 
 def unavailable_reason() -> str | None:
-    """Why there is no NPU; None if there is one."""
+    """The reason why there is no NPU, None if there is one."""
     try:
         return None if device_count() else "there is no NPU device"
     except RuntimeError as error:
@@ -33,10 +33,10 @@ def unavailable_reason() -> str | None:
 
 
 def device_count() -> int:
-    """How many NPUs there are.
+    """The number of NPUs (``torch.cuda.device_count``).
 
     Raises:
-        RuntimeError: if the backend cannot be loaded; it says why.
+        RuntimeError: if the backend cannot be loaded, with the reason.
     """
     acl = runtime.module()
     if not runtimes():
@@ -47,12 +47,12 @@ def device_count() -> int:
 
 
 def current_device() -> int:
-    """The index of this thread's current device."""
+    """The index of this thread's current device (``torch.cuda.current_device``)."""
     return thread.device
 
 
 def set_device(device: Any) -> None:
-    """Make a device this thread's current one.
+    """Make a device this thread's current one (``torch.cuda.set_device``).
 
     Raises:
         RuntimeError: if there is no such device.
@@ -79,23 +79,23 @@ class device:
 
 
 def get_device_name(device: Any = None) -> str:
-    """The device's name, which says so if it is simulated."""
+    """The device's name, which says so if it is simulated (``torch.cuda.get_device_name``)."""
     get_runtime(device_index(device))
     name = str(runtime.acl.get_soc_name())
     return name if not provider.load().simulated or "simulat" in name else f"{name} (simulated)"
 
 
 def synchronize(device: Any = None) -> None:
-    """Wait for all streams of a device.
+    """Wait for all streams of a device (``torch.cuda.synchronize``).
 
     Raises:
-        RuntimeError: if something that was pending failed; it names the operator.
+        RuntimeError: if an operator that was pending failed, with its name.
     """
     get_runtime(device_index(device)).synchronize_device()
 
 
 def _probe_model_dirs() -> list[str]:
-    """The folders in which compiled operators may be, that exist."""
+    """The existing folders in which compiled operators may be."""
     named = [str(home / "opp") for home in toolkit_homes()]
     return [
         path for path in (os.environ.get("ASCEND_OPP_PATH", ""), *named, *_MODEL_DIRS) if path and Path(path).is_dir()
@@ -103,7 +103,7 @@ def _probe_model_dirs() -> list[str]:
 
 
 def _model_dir() -> str | None:
-    """The folder of the compiled operators; None where there is none, as with the simulator."""
+    """The folder of the compiled operators, None where there is none, as with the simulator."""
     return next(iter(_probe_model_dirs()), None)
 
 
@@ -111,48 +111,48 @@ def _model_dir() -> str | None:
 
 
 def memory_stats(device: Any = None) -> dict[str, int]:
-    """The caching allocator's counts, in PyTorch's names; bytes and numbers."""
+    """The caching allocator's counts under PyTorch's names, in bytes or blocks (``torch.cuda.memory_stats``)."""
     return allocator_of(get_runtime(device_index(device))).statistics()
 
 
 def memory_allocated(device: Any = None) -> int:
-    """Bytes of blocks in use."""
+    """The bytes in blocks that are in use (``torch.cuda.memory_allocated``)."""
     return memory_stats(device)["allocated_bytes.all.current"]
 
 
 def max_memory_allocated(device: Any = None) -> int:
-    """The most bytes in use at once, since the start or ``reset_peak_memory_stats``."""
+    """The most bytes in use at once, since ``reset_peak_memory_stats`` (``torch.cuda.max_memory_allocated``)."""
     return memory_stats(device)["allocated_bytes.all.peak"]
 
 
 def memory_reserved(device: Any = None) -> int:
-    """Bytes taken from the device, in use or cached."""
+    """The bytes taken from the device, in use or cached (``torch.cuda.memory_reserved``)."""
     return memory_stats(device)["reserved_bytes.all.current"]
 
 
 def max_memory_reserved(device: Any = None) -> int:
-    """The most bytes taken from the device at once."""
+    """The most bytes taken from the device at once (``torch.cuda.max_memory_reserved``)."""
     return memory_stats(device)["reserved_bytes.all.peak"]
 
 
 def reset_peak_memory_stats(device: Any = None) -> None:
-    """Have the peaks start from now."""
+    """Count the peaks anew from now (``torch.cuda.reset_peak_memory_stats``)."""
     allocator_of(get_runtime(device_index(device))).reset_peaks()
 
 
 def empty_cache() -> None:
-    """Wait for every device that was started, and give its cached memory back."""
+    """Wait for every device that was started, and give its cached memory back (``torch.cuda.empty_cache``)."""
     for found in runtimes():
         allocator_of(found).empty_cache()
 
 
 def mem_get_info(device: Any = None) -> tuple[int, int]:
-    """Free and total bytes of the device."""
+    """The free and the total memory of the device in bytes (``torch.cuda.mem_get_info``)."""
     return memory_info(get_runtime(device_index(device)))
 
 
 def get_device_properties(device: Any = None) -> dict[str, Any]:
-    """Name and total memory in bytes of a device."""
+    """The name of a device and its total memory in bytes (``torch.cuda.get_device_properties``)."""
     return {"name": get_device_name(device), "total_memory": mem_get_info(device)[1]}
 
 

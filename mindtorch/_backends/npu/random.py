@@ -30,20 +30,20 @@ class NpuGenerator(Generator):
         return super().manual_seed(seed)
 
     def advance(self, count: int) -> tuple[int, int]:
-        """The seed and offset of the next ``count`` numbers, which are drawn by that."""
+        """Return the seed and the offset of the next ``count`` numbers, and count them as drawn."""
         with self.lock:
             start, self._offset = self._offset, self._offset + -(-count // 4) * 4
             return self._seed, start
 
     def get_state(self) -> Tensor:
-        """Seed and offset, uint8 of shape (16,)."""
+        """The seed and the offset, as uint8 of shape (16,)."""
         return from_array(np.array([self._seed, self._offset], np.uint64).view(np.uint8), uint8)
 
     def set_state(self, new_state: Tensor) -> Generator:  # type: ignore[override]
         """Continue from a state.
 
         Raises:
-            RuntimeError: if it is not one of this kind.
+            RuntimeError: if the state is not one of an NPU.
         """
         state = np.array(new_state.numpy())
         if state.dtype != np.uint8 or state.shape != (16,):
@@ -75,12 +75,12 @@ def generator_of(index: int) -> NpuGenerator:
 
 
 def manual_seed(seed: int) -> None:
-    """Seed the current device's generator."""
+    """Seed the current device's generator (``torch.cuda.manual_seed``)."""
     generator_of(thread.device).manual_seed(int(seed))
 
 
 def manual_seed_all(seed: int) -> None:
-    """Seed the generators of all devices, as ``torch.manual_seed`` does."""
+    """Seed the generators of all devices (``torch.cuda.manual_seed_all``)."""
     global _seed
     _seed = int(seed)
     for found in _defaults.values():
@@ -88,17 +88,21 @@ def manual_seed_all(seed: int) -> None:
 
 
 def initial_seed() -> int:
-    """The seed that the current device's generator was started from."""
+    """The seed that the current device's generator was started from (``torch.cuda.initial_seed``)."""
     return generator_of(thread.device).initial_seed()
 
 
 def get_rng_state(device: Any = "npu") -> Tensor:
-    """The state of a device's generator: seed and offset, uint8 of shape (16,)."""
+    """The state of a device's generator, seed and offset, as uint8 of shape (16,) (``torch.cuda.get_rng_state``)."""
     return generator_of(resolve_device(device).index or 0).get_state()
 
 
 def set_rng_state(new_state: Tensor, device: Any = "npu") -> None:
-    """Continue a device's generator from a state."""
+    """Continue a device's generator from a state of ``get_rng_state`` (``torch.cuda.set_rng_state``).
+
+    Raises:
+        RuntimeError: if the state is not 16 bytes.
+    """
     generator_of(resolve_device(device).index or 0).set_state(new_state)
 
 
@@ -106,7 +110,7 @@ def drawn(count: int, device: Device, generator: Generator | None = None) -> tup
     """The seed and offset of the next numbers on a device, as ACLNN takes them.
 
     Raises:
-        RuntimeError: PyTorch's, if the generator is another device's.
+        RuntimeError: with PyTorch's message, if the generator belongs to another device.
     """
     if generator is None:
         generator = generator_of(device.index or 0)

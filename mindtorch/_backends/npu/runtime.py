@@ -26,8 +26,7 @@ _runtimes: dict[int, _Runtime] = {}
 
 
 class AclError(RuntimeError):
-    """A call into CANN returned another code than 0: ``call``, ``code``, ``name`` of the code, and the device's words.
-    """
+    """The error of a call into CANN that returned a code other than 0, with the device's own words."""
 
     def __init__(self, call: str, code: int, device: str, message: str):
         self.call, self.code, self.name = call, code, ERROR_NAMES.get(code, "unknown error")

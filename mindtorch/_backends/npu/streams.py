@@ -14,10 +14,10 @@ from .runtime import Queue, check, current_queue, get_runtime, thread
 
 
 def device_index(device: Any = None) -> int:
-    """The index that a device argument means: an int, a device or its name, None for the current one.
+    """The index that a device argument means: an int, a device or its name, or None for the current one.
 
     Raises:
-        ValueError: if it is no NPU.
+        ValueError: if the device is no NPU.
     """
     if device is None:
         return thread.device
@@ -43,20 +43,22 @@ class Stream:
 
     @property
     def device(self) -> Device:
+        """The device that runs the stream (``torch.cuda.Stream.device``)."""
         return self.queue.runtime.device
 
     @property
     def device_index(self) -> int:
+        """The index of the device that runs the stream."""
         return self.queue.runtime.device_id
 
     @property
     def stream_id(self) -> int:
-        """The stream's number on its device; 0 is the default stream."""
+        """The stream's number on its device, 0 for the default stream (``torch.cuda.Stream.stream_id``)."""
         return self.queue.number
 
     @property
     def npu_stream(self) -> int:
-        """pyACL's handle."""
+        """The handle of the stream in pyACL (``aclrtStream``)."""
         return self.queue.handle
 
     def __eq__(self, other: object) -> bool:
@@ -74,29 +76,29 @@ class Stream:
             queue.runtime.abandoned.append(queue)  # not here: the collector may run in any thread, and must not wait
 
     def query(self) -> bool:
-        """Whether all that was put into the stream has run. Does not wait."""
+        """Whether all that was put into the stream has run, without waiting (``torch.cuda.Stream.query``)."""
         return self.queue.is_idle()
 
     def synchronize(self) -> None:
-        """Wait until all that was put into the stream has run.
+        """Wait until all that was put into the stream has run (``torch.cuda.Stream.synchronize``).
 
         Raises:
-            RuntimeError: if something in it failed; it names the operator.
+            RuntimeError: if an operator in it failed, with its name.
         """
         self.queue.synchronize()
 
     def record_event(self, event: Event | None = None) -> Event:
-        """Record an event, a new one unless given, after what is in the stream now."""
+        """Record an event, by default a new one, after what is in the stream (``torch.cuda.Stream.record_event``)."""
         event = event or Event()
         event.record(self)
         return event
 
     def wait_event(self, event: Event) -> None:
-        """Have what is put into the stream from now on wait for an event. The host does not wait."""
+        """Let what is put into the stream from now on wait for an event (``torch.cuda.Stream.wait_event``)."""
         event.wait(self)
 
     def wait_stream(self, stream: Stream) -> None:
-        """Have what is put into the stream from now on wait for what is in another one now."""
+        """Let what is put in from now on wait for what is in another stream now (``torch.cuda.Stream.wait_stream``)."""
         self.wait_event(stream.record_event())
 
     def __enter__(self) -> Stream:
@@ -123,17 +125,17 @@ _entered = _Entered()
 
 
 def default_stream(device: Any = None) -> Stream:
-    """The stream that a thread works on unless it chose another one."""
+    """The stream that a thread works on until it chooses another one (``torch.cuda.default_stream``)."""
     return Stream(_queue=get_runtime(device_index(device)).queue)
 
 
 def current_stream(device: Any = None) -> Stream:
-    """The stream that this thread works on."""
+    """The stream that this thread works on (``torch.cuda.current_stream``)."""
     return Stream(_queue=current_queue(device_index(device)))
 
 
 def set_stream(stream: Stream) -> None:
-    """Have this thread work on a stream, and on its device."""
+    """Make a stream the one that this thread works on, and its device the current one (``torch.cuda.set_stream``)."""
     thread.device = stream.device_index
     thread.queues[stream.device_index] = stream.queue
 
@@ -152,7 +154,7 @@ def stream(stream: Stream | None) -> Any:
 
 
 class Event:
-    """A mark in a stream that others can wait for, and that knows when it was passed (``torch.cuda.Event``).
+    """A mark in a stream that other streams and the host can wait for (``torch.cuda.Event``).
 
     Args:
         enable_timing: whether :meth:`elapsed_time` will be asked for.
@@ -175,11 +177,12 @@ class Event:
 
     @property
     def npu_event(self) -> int | None:
-        """pyACL's handle; None before the event is recorded."""
+        """The handle of the event in pyACL (``aclrtEvent``), None before it is recorded."""
         return self._handle
 
     @property
     def device(self) -> Device | None:
+        """The device of the stream that the event was recorded in, None before (``torch.cuda.Event.device``)."""
         return None if self._queue is None else self._queue.runtime.device
 
     def _made_for(self, queue: Queue) -> int:
@@ -195,7 +198,7 @@ class Event:
         return self._handle
 
     def record(self, stream: Stream | None = None) -> None:
-        """Mark what is in the stream now, the current one unless given."""
+        """Mark what is in a stream now, by default in the current one (``torch.cuda.Event.record``)."""
         queue = current_queue(thread.device) if stream is None else stream.queue
         queue.runtime.activate()
         handle = self._made_for(queue)
@@ -203,7 +206,8 @@ class Event:
         check(runtime.acl.rt.record_event(handle, queue.handle), "aclrtRecordEvent", queue.runtime.name)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Have what is put into a stream from now on, the current one unless given, wait for this event."""
+        """Let what is put into a stream, by default the current one, wait for this event (``torch.cuda.Event.wait``).
+        """
         if self._queue is None:
             return  # as in PyTorch: never recorded, nothing to wait for
         queue = current_queue(thread.device) if stream is None else stream.queue
@@ -216,7 +220,7 @@ class Event:
         check(code, "aclrtStreamWaitEvent", queue.runtime.name)
 
     def query(self) -> bool:
-        """Whether the event has been passed. Does not wait."""
+        """Whether the event has been passed, without waiting (``torch.cuda.Event.query``)."""
         if self._queue is None:
             return True
         self._queue.runtime.activate()
@@ -224,10 +228,10 @@ class Event:
         return not code and status == ACL_EVENT_RECORDED_STATUS_COMPLETE
 
     def synchronize(self) -> None:
-        """Wait until the event is passed.
+        """Wait until the event is passed (``torch.cuda.Event.synchronize``).
 
         Raises:
-            RuntimeError: if something before it failed; it names the operator.
+            RuntimeError: if an operator before it failed, with its name.
         """
         if self._queue is None:
             return
@@ -238,10 +242,10 @@ class Event:
         queue.reached(self._number, 0, code, "aclrtSynchronizeEvent")
 
     def elapsed_time(self, end_event: Event) -> float:
-        """Milliseconds between this event and a later one.
+        """The time between this event and a later one in milliseconds (``torch.cuda.Event.elapsed_time``).
 
         Raises:
-            ValueError: if one was not made with ``enable_timing`` or not recorded.
+            ValueError: if one was not made with ``enable_timing``, or not recorded.
             RuntimeError: if one has not been passed yet.
         """
         if not self.enable_timing or not end_event.enable_timing:
