@@ -13,39 +13,60 @@ from ..module import Module
 from ..parameter import Parameter
 
 
-class _Activation(Module):
+class _Function(Module):
     """A module that calls one function with its settings, which ``__constants__`` names in that order."""
 
     function: Callable[..., Tensor]
 
-    def __init__(self, **settings: Any) -> None:
-        super().__init__()
-        self.__dict__.update(settings)
-
     def forward(self, input: Tensor) -> Tensor:
         settings = self.__dict__
         return self.function(input, *[settings[name] for name in self.__constants__])
+
+
+class _Activation(_Function):
+    """An activation with settings, which its repr shows."""
+
+    def __init__(self, **settings: Any) -> None:
+        super().__init__()
+        self.__dict__.update(settings)
 
     def extra_repr(self) -> str:
         shown = [name for name in self.__constants__ if name != "inplace" or self.inplace]
         return ", ".join(f"{name}={getattr(self, name)!r}" for name in shown)
 
 
-class _Silent(_Activation):
-    """An activation whose repr shows no settings."""
+class _InPlace(_Activation):
+    """An activation that may write into its input, and has no other setting."""
+
+    __constants__ = ("inplace",)
+
+    def __init__(self, inplace: bool = False) -> None:
+        super().__init__(inplace=inplace)
+
+
+class _Silent(_InPlace):
+    """An activation whose repr does not show whether it writes into its input."""
 
     def extra_repr(self) -> str:
         return ""
 
 
-class ReLU(_Activation):
+class _Shrink(_Activation):
+    """An activation that is 0 where |x| <= lambd."""
+
+    __constants__ = ("lambd",)
+
+    def __init__(self, lambd: float = 0.5) -> None:
+        super().__init__(lambd=lambd)
+
+    def extra_repr(self) -> str:
+        return str(self.lambd)
+
+
+class ReLU(_InPlace):
     """Replaces each element by max(0, x) (``torch.nn.ReLU``)."""
 
-    __constants__ = ("inplace",)
     function = staticmethod(F.relu)
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
 
     def forward(self, input: Tensor) -> Tensor:
         return F.relu(input, self.inplace)
@@ -107,79 +128,58 @@ class ReLU6(Hardtanh):
         return "inplace=True" if self.inplace else ""
 
 
-class Sigmoid(Module):
+class Sigmoid(_Function):
     """Computes 1 / (1 + exp(-x)) for each element (``torch.nn.Sigmoid``)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.sigmoid(input)
+    function = staticmethod(F.sigmoid)
 
 
-class Tanh(Module):
+class Tanh(_Function):
     """Computes tanh(x) for each element (``torch.nn.Tanh``)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanh(input)
+    function = staticmethod(F.tanh)
 
 
-class LogSigmoid(Module):
+class LogSigmoid(_Function):
     """Computes log(sigmoid(x)) without loss of accuracy (``torch.nn.LogSigmoid``)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.logsigmoid(input)
+    function = staticmethod(F.logsigmoid)
 
 
-class Softsign(Module):
+class Softsign(_Function):
     """Computes x / (1 + |x|) for each element (``torch.nn.Softsign``)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.softsign(input)
+    function = staticmethod(F.softsign)
 
 
-class Tanhshrink(Module):
+class Tanhshrink(_Function):
     """Computes x - tanh(x) for each element (``torch.nn.Tanhshrink``)."""
 
-    def forward(self, input: Tensor) -> Tensor:
-        return F.tanhshrink(input)
+    function = staticmethod(F.tanhshrink)
 
 
 class Hardsigmoid(_Silent):
     """Computes x / 6 + 1/2, limited to [0, 1] (``torch.nn.Hardsigmoid``)."""
 
-    __constants__ = ("inplace",)
     function = staticmethod(F.hardsigmoid)
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
 
 
 class Hardswish(_Silent):
     """Computes x·hardsigmoid(x) for each element (``torch.nn.Hardswish``)."""
 
-    __constants__ = ("inplace",)
     function = staticmethod(F.hardswish)
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
 
-
-class SiLU(_Activation):
+class SiLU(_InPlace):
     """Computes x·sigmoid(x) for each element (``torch.nn.SiLU``)."""
 
-    __constants__ = ("inplace",)
     function = staticmethod(F.silu)
 
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
 
-
-class Mish(_Activation):
+class Mish(_InPlace):
     """Computes x·tanh(softplus(x)) for each element (``torch.nn.Mish``)."""
 
-    __constants__ = ("inplace",)
     function = staticmethod(F.mish)
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
 
 
 class ELU(_Activation):
@@ -202,14 +202,10 @@ class CELU(_Activation):
         super().__init__(alpha=alpha, inplace=inplace)
 
 
-class SELU(_Activation):
+class SELU(_InPlace):
     """Applies the self-normalising ``ELU``, scaled by a constant (``torch.nn.SELU``)."""
 
-    __constants__ = ("inplace",)
     function = staticmethod(F.selu)
-
-    def __init__(self, inplace: bool = False) -> None:
-        super().__init__(inplace=inplace)
 
 
 class GLU(_Activation):
@@ -244,30 +240,16 @@ class LeakyReLU(_Activation):
         super().__init__(negative_slope=negative_slope, inplace=inplace)
 
 
-class Hardshrink(_Activation):
+class Hardshrink(_Shrink):
     """Keeps elements with |x| > lambd, and sets the others to zero (``torch.nn.Hardshrink``)."""
 
-    __constants__ = ("lambd",)
     function = staticmethod(F.hardshrink)
 
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__(lambd=lambd)
 
-    def extra_repr(self) -> str:
-        return str(self.lambd)
-
-
-class Softshrink(_Activation):
+class Softshrink(_Shrink):
     """Moves each element by ``lambd`` towards 0, and sets it to 0 where |x| <= lambd (``torch.nn.Softshrink``)."""
 
-    __constants__ = ("lambd",)
     function = staticmethod(F.softshrink)
-
-    def __init__(self, lambd: float = 0.5) -> None:
-        super().__init__(lambd=lambd)
-
-    def extra_repr(self) -> str:
-        return str(self.lambd)
 
 
 class Softplus(_Activation):

@@ -16,9 +16,10 @@ from .distance import PairwiseDistance
 
 
 class _Loss(Module):
-    """A loss that keeps its reduction."""
+    """A loss that calls its function with its settings, which ``__constants__`` names, by keyword."""
 
     __constants__: tuple[str, ...] = ("reduction",)
+    function: Callable[..., Tensor]
     reduction: str
 
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
@@ -27,8 +28,18 @@ class _Loss(Module):
             reduction = legacy_get_string(size_average, reduce)
         self.reduction = reduction
 
+    def _settings(self) -> dict[str, Any]:
+        return {name: getattr(self, name) for name in self.__constants__}
 
-class _WeightedLoss(_Loss):
+
+class _TargetLoss(_Loss):
+    """A loss of an input and a target."""
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        return self.function(input, target, **self._settings())
+
+
+class _WeightedLoss(_TargetLoss):
     """A loss with a weight, which is a buffer."""
 
     weight: Tensor | None
@@ -37,6 +48,9 @@ class _WeightedLoss(_Loss):
                  reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.register_buffer("weight", weight)
+
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "weight": self.weight}
 
 
 # -- by class ------------------------------------------------------------------------------------------------
@@ -65,15 +79,12 @@ class NLLLoss(_WeightedLoss):
     """
 
     __constants__ = ("ignore_index", "reduction")
+    function = staticmethod(F.nll_loss)
 
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, ignore_index: int = -100,
                  reduce: Any = None, reduction: str = "mean") -> None:
         super().__init__(weight, size_average, reduce, reduction)
         self.ignore_index = ignore_index
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.nll_loss(input, target, self.weight, ignore_index=self.ignore_index,
-                          reduction=self.reduction)
 
 
 class NLLLoss2d(NLLLoss):
@@ -95,6 +106,7 @@ class MultiMarginLoss(_WeightedLoss):
     """
 
     __constants__ = ("p", "margin", "reduction")
+    function = staticmethod(F.multi_margin_loss)
 
     def __init__(self, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
                  size_average: Any = None, reduce: Any = None, reduction: str = "mean") -> None:
@@ -106,105 +118,95 @@ class MultiMarginLoss(_WeightedLoss):
                              "instead")
         self.p, self.margin = p, margin
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multi_margin_loss(input, target, self.p, self.margin, self.weight, reduction=self.reduction)
 
-
-class MultiLabelMarginLoss(_Loss):
+class MultiLabelMarginLoss(_TargetLoss):
     """Penalises scores (N, C) that come within 1 of the scores of the target classes, whose indices (N, C) end at the
     first -1 (``torch.nn.MultiLabelMarginLoss``).
     """
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_margin_loss(input, target, reduction=self.reduction)
+    function = staticmethod(F.multilabel_margin_loss)
 
 
 class MultiLabelSoftMarginLoss(_WeightedLoss):
     """Computes the mean logistic loss of the classes' scores (N, C) (``torch.nn.MultiLabelSoftMarginLoss``)."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.multilabel_soft_margin_loss(input, target, self.weight, reduction=self.reduction)
+    function = staticmethod(F.multilabel_soft_margin_loss)
 
 
 # -- by element ----------------------------------------------------------------------------------------------
 
 
-class MSELoss(_Loss):
+class MSELoss(_TargetLoss):
     """Computes (input - target)² (``torch.nn.MSELoss``)."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.mse_loss(input, target, reduction=self.reduction)
+    function = staticmethod(F.mse_loss)
 
 
-class L1Loss(_Loss):
+class L1Loss(_TargetLoss):
     """Computes |input - target| (``torch.nn.L1Loss``)."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.l1_loss(input, target, reduction=self.reduction)
+    function = staticmethod(F.l1_loss)
 
 
-class SmoothL1Loss(_Loss):
+class SmoothL1Loss(_TargetLoss):
     """Computes ½(input - target)² / beta where input and target differ by less than ``beta``, and |input - target| -
     ½beta elsewhere (``torch.nn.SmoothL1Loss``).
     """
+
+    __constants__ = ("reduction", "beta")
+    function = staticmethod(F.smooth_l1_loss)
 
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
                  beta: float = 1.0) -> None:
         super().__init__(size_average, reduce, reduction)
         self.beta = beta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.smooth_l1_loss(input, target, reduction=self.reduction, beta=self.beta)
 
-
-class HuberLoss(_Loss):
+class HuberLoss(_TargetLoss):
     """Computes ½(input - target)² where input and target differ by at most ``delta``, and delta·(|input - target| -
     ½delta) elsewhere (``torch.nn.HuberLoss``).
     """
 
     __constants__ = ("reduction", "delta")
+    function = staticmethod(F.huber_loss)
 
     def __init__(self, reduction: str = "mean", delta: float = 1.0) -> None:
         super().__init__(reduction=reduction)
         self.delta = delta
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.huber_loss(input, target, self.reduction, self.delta)
-
 
 class BCELoss(_WeightedLoss):
     """Computes the cross entropy between probabilities of one shape (``torch.nn.BCELoss``)."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy(input, target, self.weight, reduction=self.reduction)
+    function = staticmethod(F.binary_cross_entropy)
 
 
-class BCEWithLogitsLoss(_Loss):
+class BCEWithLogitsLoss(_WeightedLoss):
     """Computes the cross entropy between the sigmoid of the input and probabilities of the same shape
     (``torch.nn.BCEWithLogitsLoss``). ``pos_weight`` weighs the positive part.
     """
 
+    function = staticmethod(F.binary_cross_entropy_with_logits)
+
     def __init__(self, weight: Tensor | None = None, size_average: Any = None, reduce: Any = None,
                  reduction: str = "mean", pos_weight: Tensor | None = None) -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.register_buffer("weight", weight)
+        super().__init__(weight, size_average, reduce, reduction)
         self.register_buffer("pos_weight", pos_weight)
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.binary_cross_entropy_with_logits(input, target, self.weight, reduction=self.reduction,
-                                                  pos_weight=self.pos_weight)
+    def _settings(self) -> dict[str, Any]:
+        return {**super()._settings(), "pos_weight": self.pos_weight}
 
 
-class KLDivLoss(_Loss):
+class KLDivLoss(_TargetLoss):
     """Computes the Kullback-Leibler divergence of log probabilities from probabilities (``torch.nn.KLDivLoss``)."""
+
+    __constants__ = ("reduction", "log_target")
+    function = staticmethod(F.kl_div)
 
     def __init__(self, size_average: Any = None, reduce: Any = None, reduction: str = "mean",
                  log_target: bool = False) -> None:
         super().__init__(size_average, reduce, reduction)
         self.log_target = log_target
-
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.kl_div(input, target, reduction=self.reduction, log_target=self.log_target)
 
 
 class PoissonNLLLoss(_Loss):
@@ -220,8 +222,7 @@ class PoissonNLLLoss(_Loss):
         self.log_input, self.full, self.eps = log_input, full, eps
 
     def forward(self, log_input: Tensor, target: Tensor) -> Tensor:
-        return F.poisson_nll_loss(log_input, target, self.log_input, self.full, eps=self.eps,
-                                  reduction=self.reduction)
+        return F.poisson_nll_loss(log_input, target, **self._settings())
 
 
 class GaussianNLLLoss(_Loss):
@@ -236,61 +237,56 @@ class GaussianNLLLoss(_Loss):
         self.full, self.eps = full, eps
 
     def forward(self, input: Tensor, target: Tensor, var: Tensor | float) -> Tensor:
-        return F.gaussian_nll_loss(input, target, var, self.full, self.eps, self.reduction)
+        return F.gaussian_nll_loss(input, target, var, **self._settings())
 
 
-class SoftMarginLoss(_Loss):
+class SoftMarginLoss(_TargetLoss):
     """Computes log(1 + exp(-target·input)) for targets 1 and -1 (``torch.nn.SoftMarginLoss``)."""
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.soft_margin_loss(input, target, reduction=self.reduction)
+    function = staticmethod(F.soft_margin_loss)
 
 
-class HingeEmbeddingLoss(_Loss):
+class HingeEmbeddingLoss(_TargetLoss):
     """Takes x where the target is 1, and max(0, margin - x) where it is -1 (``torch.nn.HingeEmbeddingLoss``)."""
 
     __constants__ = ("margin", "reduction")
+    function = staticmethod(F.hinge_embedding_loss)
 
     def __init__(self, margin: float = 1.0, size_average: Any = None, reduce: Any = None,
                  reduction: str = "mean") -> None:
         super().__init__(size_average, reduce, reduction)
         self.margin = margin
 
-    def forward(self, input: Tensor, target: Tensor) -> Tensor:
-        return F.hinge_embedding_loss(input, target, self.margin, reduction=self.reduction)
-
 
 # -- between embeddings --------------------------------------------------------------------------------------
 
 
-class CosineEmbeddingLoss(_Loss):
+class _PairLoss(_Loss):
+    """A loss of two inputs and a target, with a margin."""
+
+    __constants__ = ("margin", "reduction")
+
+    def __init__(self, margin: float = 0.0, size_average: Any = None, reduce: Any = None,
+                 reduction: str = "mean") -> None:
+        super().__init__(size_average, reduce, reduction)
+        self.margin = margin
+
+    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
+        return self.function(input1, input2, target, **self._settings())
+
+
+class CosineEmbeddingLoss(_PairLoss):
     """Computes 1 - cos(input1, input2) where the target is 1, and max(0, cos(input1, input2) - margin) where it is -1
     (``torch.nn.CosineEmbeddingLoss``).
     """
 
-    __constants__ = ("margin", "reduction")
-
-    def __init__(self, margin: float = 0.0, size_average: Any = None, reduce: Any = None,
-                 reduction: str = "mean") -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.cosine_embedding_loss(input1, input2, target, self.margin, reduction=self.reduction)
+    function = staticmethod(F.cosine_embedding_loss)
 
 
-class MarginRankingLoss(_Loss):
+class MarginRankingLoss(_PairLoss):
     """Computes max(0, -target·(input1 - input2) + margin) for targets 1 and -1 (``torch.nn.MarginRankingLoss``)."""
 
-    __constants__ = ("margin", "reduction")
-
-    def __init__(self, margin: float = 0.0, size_average: Any = None, reduce: Any = None,
-                 reduction: str = "mean") -> None:
-        super().__init__(size_average, reduce, reduction)
-        self.margin = margin
-
-    def forward(self, input1: Tensor, input2: Tensor, target: Tensor) -> Tensor:
-        return F.margin_ranking_loss(input1, input2, target, self.margin, reduction=self.reduction)
+    function = staticmethod(F.margin_ranking_loss)
 
 
 class TripletMarginLoss(_Loss):
@@ -311,8 +307,7 @@ class TripletMarginLoss(_Loss):
         self.margin, self.p, self.eps, self.swap = margin, p, eps, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_loss(anchor, positive, negative, self.margin, self.p, self.eps, self.swap,
-                                     reduction=self.reduction)
+        return F.triplet_margin_loss(anchor, positive, negative, **self._settings())
 
 
 class TripletMarginWithDistanceLoss(_Loss):
@@ -322,7 +317,7 @@ class TripletMarginWithDistanceLoss(_Loss):
         ValueError: if the margin is not positive.
     """
 
-    __constants__ = ("margin", "swap", "reduction")
+    __constants__ = ("distance_function", "margin", "swap", "reduction")
 
     def __init__(self, *, distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
                  margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> None:
@@ -334,6 +329,4 @@ class TripletMarginWithDistanceLoss(_Loss):
         self.margin, self.swap = margin, swap
 
     def forward(self, anchor: Tensor, positive: Tensor, negative: Tensor) -> Tensor:
-        return F.triplet_margin_with_distance_loss(
-            anchor, positive, negative, distance_function=self.distance_function, margin=self.margin,
-            swap=self.swap, reduction=self.reduction)
+        return F.triplet_margin_with_distance_loss(anchor, positive, negative, **self._settings())
