@@ -1,26 +1,82 @@
 """Meta kernels of matrix factorizations and of what is computed by them."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
-from ...._dtype import COMPLEX, INTEGER, DType, int32, int64
+from ...._dtype import COMPLEX, INTEGER, int32, int64
 from ...._errors import NAMES, check
 from ...._layout import Ints, Spec, broadcast_shapes
 from ...common.matrices import (
-    check_floating, check_lapack, check_matrix, check_same_dtype, check_square, column_major, columns,
-    strided,
+    check_floating, check_lapack, check_matrix, check_same_dtype, check_square, column_major, columns, strided,
 )  # fmt: skip
 
 Specs = tuple[Spec, ...]
+
+
+class Factorization:
+    """The meta kernel of an operator that computes something of a matrix, or of each matrix of a batch.
+
+    ``function`` is what PyTorch's errors call it. The matrix has to be square unless ``square`` is False, and floating
+    point or complex unless ``floating`` is False; where ``half`` is False, 16-bit dtypes are refused in the same place.
+    ``outputs(A, *options)`` checks the options and returns the outputs' specifications. ``kernel`` is what PyTorch's
+    error calls the kernel that has no implementation for other dtypes than LAPACK's four.
+    """
+
+    def __init__(self, function: str, outputs: Callable[..., Any], kernel: str = "", *, square: bool = True,
+                 floating: bool = True, half: bool = True):
+        self.function = function
+        self.outputs = self.__wrapped__ = outputs
+        self.kernel = kernel
+        self.check_shape = check_square if square else check_matrix
+        self.floating = floating
+        self.half = half
+
+    def __call__(self, A: Any, *options: Any) -> Any:
+        self.check_shape(self.function, A)
+        if self.floating:
+            check_floating(self.function, A, self.half)
+        outputs = self.outputs(A, *options)
+        if self.kernel:
+            check_lapack(self.kernel, A._dtype)
+        return outputs
 
 
 def batch_of(matrix: Any) -> Ints:
     return tuple(matrix.shape[:-2])
 
 
-def broadcast_batches(a: Any, b: Any) -> Ints:
-    return broadcast_shapes(a.shape[:-2], b.shape[:-2])
+def like(A: Any, *options: Any) -> Spec:
+    """The specification of a factor that has A's shape and dtype."""
+    return column_major(A.shape, A._dtype)
+
+
+def status(A: Any) -> Spec:
+    """The specification of LAPACK's status, one integer for each matrix."""
+    return Spec(batch_of(A), int32)
+
+
+def like_and_status(A: Any, *options: Any) -> Specs:
+    return like(A), status(A)
+
+
+def solution(A: Any, B: Any) -> Spec:
+    """The specification of the solutions of the systems A X = B."""
+    return column_major((*broadcast_shapes(A.shape[:-2], B.shape[:-2]), *B.shape[-2:]), B._dtype)
+
+
+def check_equation(function: str, A: Any, shape: Sequence[int], left: bool) -> None:
+    """Raise PyTorch's error unless a right-hand side of this shape goes with the square matrix A."""
+    n = A.shape[-1]
+    check(n == shape[-2 if left else -1],
+          lambda: f"{function}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
+                  f"({n}x{n} and {shape[-2]}x{shape[-1]})")
+
+
+def check_pivots(function: str, matrix: str, pivots: Any, shape: Sequence[int]) -> None:
+    check(tuple(pivots.shape) == tuple(shape),
+          lambda: f"{function}: Expected {matrix}.shape[:-1] and pivots.shape to be the same, but got pivots with "
+                  f"shape {list(pivots.shape)} instead")
 
 
 # -- LU ------------------------------------------------------------------------------------------------------
@@ -28,17 +84,15 @@ def broadcast_batches(a: Any, b: Any) -> Ints:
 
 def _lu(A: Any) -> Specs:
     """LU and pivots."""
-    (n, m), batch = A.shape[-2:], batch_of(A)
-    return column_major(A.shape, A._dtype), Spec((*batch, min(n, m)), int32)
+    return like(A), Spec((*batch_of(A), min(A.shape[-2:])), int32)
 
 
-def lu_factor_ex(A: Any, pivot: bool = True, check_errors: bool = False,
-                 function: str = "torch.lu_factor") -> Specs:
+def lu_factor_ex(A: Any, pivot: bool = True, check_errors: bool = False, function: str = "torch.lu_factor") -> Specs:
     check(A.ndim >= 2,
           lambda: f"{function}: Expected tensor with 2 or more dimensions. Got size: {list(A.shape)} instead")
     check_lapack("lu_cpu", A._dtype)
     check(pivot or not A.numel(), "linalg.lu_factor: LU without pivoting is not implemented on the CPU")
-    return *_lu(A), Spec(batch_of(A), int32)
+    return *_lu(A), status(A)
 
 
 def linalg_lu(A: Any, pivot: bool = True) -> Specs:
@@ -71,29 +125,15 @@ def lu_solve(LU: Any, pivots: Any, B: Any, left: bool = True, adjoint: bool = Fa
           lambda: f"{function}: pivots should be a Tensor of scalar type torch.int32, got {pivots.dtype}")
     check_square(function, LU)
     check_matrix(function, B, "B")
-    n = B.shape[-2 if left else -1]
-    check(LU.shape[-1] == n,
-          lambda: f"{function}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-                  f"({LU.shape[-2]}x{LU.shape[-1]} and {B.shape[-2]}x{B.shape[-1]})")
-    check(pivots.shape[-1:] == (LU.shape[-1],),
-          lambda: f"{function}: Number of pivots per batch should be same as the dimension of the matrix")
-    check(pivots.shape[:-1] == LU.shape[:-2],
-          lambda: f"{function}: Expected LU.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
-                  f"{list(pivots.shape)} instead")
-    shape = (*broadcast_batches(LU, B), *B.shape[-2:])
-    return column_major(shape, B._dtype) if left else Spec(shape, B._dtype)
+    check_equation(function, LU, B.shape, left)
+    check(pivots.shape[-1:] == LU.shape[-1:],
+          "torch.linalg.lu_solve: Number of pivots per batch should be same as the dimension of the matrix")
+    check_pivots(function, "LU", pivots, LU.shape[:-1])
+    spec = solution(LU, B)
+    return spec if left else Spec(spec.shape, spec.dtype)
 
 
-def linalg_det(A: Any) -> Specs:
-    check_square("linalg.det", A)
-    check_floating("linalg.det", A)
-    check_lapack("lu_cpu", A._dtype)
-    return Spec(batch_of(A), A._dtype), *_lu(A)
-
-
-def linalg_slogdet(A: Any) -> Specs:
-    check_square("linalg.slogdet", A)
-    check_floating("linalg.slogdet", A, low_precision=False)
+def slogdet(A: Any) -> Specs:
     return Spec(batch_of(A), A._dtype), Spec(batch_of(A), A._dtype.to_real()), *_lu(A)
 
 
@@ -102,9 +142,7 @@ def is_vector(A: Any, B: Any) -> bool:
     return B.ndim == 1 or (A.ndim - 1 == B.ndim and B.shape == A.shape[:-1])
 
 
-def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> Specs:
-    check_square("linalg.solve", A)
-    check_floating("linalg.solve", A)
+def solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> Specs:
     check_lapack("lu_cpu", A._dtype)
     check_same_dtype("linalg.solve", A, B)
     vector = is_vector(A, B)
@@ -113,37 +151,24 @@ def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = Fals
     shape = (*B.shape, 1) if vector else tuple(B.shape)
     check(len(shape) >= 2,
           lambda: f"linalg.solve: The input tensor B must have at least 2 dimensions, got shape {list(B.shape)}")
-    n, size = A.shape[-1], shape[-2 if left else -1]
-    check(n == size,
-          lambda: f"linalg.solve: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-                  f"({n}x{n} and {shape[-2]}x{shape[-1]})")
-    batch = broadcast_shapes(A.shape[:-2], shape[:-2])
-    result: Ints = (*batch, *shape[-2:])
-    if vector:
-        result = result[:-1]
-    solution = column_major(result, B._dtype) if left and len(result) > 1 else Spec(result, B._dtype)
-    return solution, column_major((*batch, n, n), A._dtype), Spec((*batch, n), int32), Spec(batch, int32)
-
-
-def linalg_inv_ex(A: Any, check_errors: bool = False) -> Specs:
-    check_square("linalg.inv", A)
-    check_floating("linalg.inv", A, low_precision=False)
-    return column_major(A.shape, A._dtype), Spec(batch_of(A), int32)
+    check_equation("linalg.solve", A, shape, left)
+    n, batch = A.shape[-1], broadcast_shapes(A.shape[:-2], shape[:-2])
+    result: Ints = (*batch, *shape[-2:])[:-1 if vector else None]
+    x = column_major(result, B._dtype) if left and len(result) > 1 else Spec(result, B._dtype)
+    return x, column_major((*batch, n, n), A._dtype), Spec((*batch, n), int32), Spec(batch, int32)
 
 
 # -- triangular systems and Cholesky -------------------------------------------------------------------------
 
 
 def solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Spec:
-    check_square("linalg.solve_triangular", self)
-    check_matrix("linalg.solve_triangular", B, "B")
-    check_same_dtype("linalg.solve_triangular", self, B)
-    n, size = self.shape[-1], B.shape[-2 if left else -1]
-    check(n == size,
-          lambda: "linalg.solve_triangular: Incompatible shapes of A and B for the equation "
-                  f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {B.shape[-2]}x{B.shape[-1]})")
+    function = "linalg.solve_triangular"
+    check_square(function, self)
+    check_matrix(function, B, "B")
+    check_same_dtype(function, self, B)
+    check_equation(function, self, B.shape, left)
     check_lapack("triangular_solve_cpu", self._dtype)
-    return column_major((*broadcast_batches(self, B), *B.shape[-2:]), B._dtype)
+    return solution(self, B)
 
 
 def triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = False,
@@ -154,9 +179,7 @@ def triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = Fa
                                f"{matrix.ndim} dimensions instead")
     _check_system("triangular_solve", self, A)
     check_lapack("triangular_solve_cpu", A._dtype)
-    batch = broadcast_batches(self, A)
-    solution = column_major((*batch, *self.shape[-2:]), self._dtype)
-    return solution, column_major((*batch, *A.shape[-2:]), A._dtype)
+    return solution(A, self), column_major((*broadcast_shapes(self.shape[:-2], A.shape[:-2]), *A.shape[-2:]), A._dtype)
 
 
 def _check_system(function: str, B: Any, A: Any) -> None:
@@ -170,19 +193,11 @@ def _check_system(function: str, B: Any, A: Any) -> None:
                   f"{NAMES[A._dtype.name]} instead in {function}")
 
 
-def cholesky_ex(self: Any, upper: bool = False, check_errors: bool = False) -> Specs:
-    check_square("linalg.cholesky", self)
-    check_floating("linalg.cholesky", self)
-    check_lapack("cholesky_cpu", self._dtype)
-    return column_major(self.shape, self._dtype), Spec(batch_of(self), int32)
+_cholesky = Factorization("cholesky", like, "cholesky_cpu", floating=False)
 
 
 def cholesky(self: Any, upper: bool = False) -> Spec:
-    if not self.numel():
-        return Spec(tuple(self.shape), self._dtype)
-    check_square("cholesky", self)
-    check_lapack("cholesky_cpu", self._dtype)
-    return column_major(self.shape, self._dtype)
+    return _cholesky(self) if self.numel() else Spec(tuple(self.shape), self._dtype)
 
 
 def cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Spec:
@@ -192,50 +207,33 @@ def cholesky_solve(self: Any, input2: Any, upper: bool = False) -> Spec:
                                "dimensions instead")
     _check_system("cholesky_solve", self, input2)
     check_lapack("cholesky_solve_cpu", self._dtype)
-    return column_major((*broadcast_batches(self, input2), *self.shape[-2:]), self._dtype)
-
-
-def cholesky_inverse(self: Any, upper: bool = False) -> Spec:
-    check_square("cholesky_inverse", self)
-    check_lapack("cholesky_inverse_out_cpu", self._dtype)
-    return column_major(self.shape, self._dtype)
+    return solution(input2, self)
 
 
 def ldl_factor_ex(self: Any, hermitian: bool = False, check_errors: bool = False) -> Specs:
-    check_square("torch.linalg.ldl_factor_ex", self)
-    check_floating("torch.linalg.ldl_factor_ex", self)
-    check_lapack("ldl_factor_kernel_cpu", self._dtype)
-    factor, pivots = column_major(self.shape, self._dtype), Spec(tuple(self.shape[:-1]), int32)
-    return factor, pivots, Spec(batch_of(self), int32)
+    return like(self), Spec(tuple(self.shape[:-1]), int32), status(self)
 
 
 def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:
     function = "torch.linalg.ldl_solve"
-    check_square(function, LD)
-    check_floating(function, LD)
     check_matrix(function, B, "B")
     check(LD.shape[-1] == B.shape[-2],
           lambda: f"{function}: Incompatible matrix sizes: each A matrix is {LD.shape[-1]} by {LD.shape[-1]} but each "
                   f"b matrix is {B.shape[-2]} by {B.shape[-1]}")
-    check(pivots.shape == LD.shape[:-1],
-          lambda: f"{function}: Expected LD.shape[:-1] and pivots.shape to be the same, but got pivots with shape "
-                  f"{list(pivots.shape)} instead")
+    check_pivots(function, "LD", pivots, LD.shape[:-1])
     check(pivots._dtype.category == INTEGER,
           lambda: f"{function}: Expected pivots to be integers. Got {NAMES[pivots._dtype.name]}")
     check(LD._dtype is B._dtype,
           lambda: f"{function}: LD and B are expected to have the same dtype, but got {LD.dtype} and {B.dtype}")
-    return column_major((*broadcast_batches(LD, B), *B.shape[-2:]), B._dtype)
+    return solution(LD, B)
 
 
 # -- QR ------------------------------------------------------------------------------------------------------
 
 
-def linalg_qr(A: Any, mode: str = "reduced") -> Specs:
-    check_matrix("linalg.qr", A)
-    check_floating("linalg.qr", A)
+def qr(A: Any, mode: str = "reduced") -> Specs:
     check(mode in ("reduced", "complete", "r"),
           lambda: f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
-    check_lapack("geqrf_cpu", A._dtype)
     (n, m), batch, dtype = A.shape[-2:], batch_of(A), A._dtype
     k = n if mode == "complete" else min(n, m)
     q = Spec((0,), dtype) if mode == "r" else column_major((*batch, n, k), dtype)
@@ -245,16 +243,15 @@ def linalg_qr(A: Any, mode: str = "reduced") -> Specs:
 def geqrf(self: Any) -> Specs:
     check(self.ndim >= 2, "torch.geqrf: input must have at least 2 dimensions.")
     check_lapack("geqrf_cpu", self._dtype)
-    return column_major(self.shape, self._dtype), Spec((*batch_of(self), min(self.shape[-2:])), self._dtype)
+    return like(self), Spec((*batch_of(self), min(self.shape[-2:])), self._dtype)
 
 
 def householder_product(input: Any, tau: Any) -> Spec:
     _check_reflectors("torch.linalg.householder_product", input, tau)
     check(input.shape[-2] >= input.shape[-1],
-          "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to "
-          "input.shape[-1]")
+          "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]")
     check_lapack("orgqr_cpu", input._dtype)
-    return column_major(input.shape, input._dtype)
+    return like(input)
 
 
 def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: bool = False) -> Spec:
@@ -265,8 +262,7 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: boo
     check(size >= tau.shape[-1] and size == self.shape[-2],
           lambda: f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2] and not less than "
                   f"tau.shape[-1], got other {list(other.shape)}, input {list(self.shape)}, tau {list(tau.shape)}")
-    check(tau.shape[-1] <= self.shape[-1], "torch.ormqr: tau.shape[-1] must be less than or equal to "
-                                           "input.shape[-1]")
+    check(tau.shape[-1] <= self.shape[-1], "torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
     check(other.ndim == self.ndim and batch_of(other) == batch_of(self),
           lambda: "torch.ormqr: batch dimensions of other.shape to be equal to input.shape[:-2], but got "
                   f"{list(other.shape)}")
@@ -274,7 +270,7 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: boo
           lambda: "torch.ormqr: Expected input and other to have the same dtype, but input has dtype "
                   f"{NAMES[self._dtype.name]} and other has dtype {NAMES[other._dtype.name]}")
     check_lapack("ormqr_cpu", self._dtype)
-    return column_major(other.shape, other._dtype)
+    return like(other)
 
 
 def _check_reflectors(function: str, matrix: Any, tau: Any) -> None:
@@ -295,13 +291,9 @@ def _check_reflectors(function: str, matrix: Any, tau: Any) -> None:
 # -- singular values and eigenvalues -------------------------------------------------------------------------
 
 
-def linalg_svd(A: Any, full_matrices: bool = False, compute_uv: bool = True,
-               driver: str | None = None) -> Specs:
-    check_matrix("linalg.svd", A)
-    check_floating("linalg.svd", A)
-    check_lapack("linalg_svd_cpu", A._dtype)
-    check(driver is None, "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs "
-                          "with cuSOLVER backend.")
+def svd(A: Any, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> Specs:
+    check(driver is None, "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
+                          "cuSOLVER backend.")
     (n, m), batch, dtype = A.shape[-2:], batch_of(A), A._dtype
     k = min(n, m)
     values, nothing = Spec((*batch, k), dtype.to_real()), Spec((0,), dtype)
@@ -311,27 +303,18 @@ def linalg_svd(A: Any, full_matrices: bool = False, compute_uv: bool = True,
             column_major((*batch, m if full_matrices else k, m), dtype))
 
 
-def linalg_eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> Specs:
-    check_square("linalg.eigh", A)
+def eigh(A: Any, UPLO: str = "L", compute_v: bool = True) -> Specs:
     check(UPLO.upper() in ("L", "U"), lambda: f"Expected UPLO argument to be 'L' or 'U', but got {UPLO}")
-    check_lapack("linalg_eigh_cpu", A._dtype)
-    vectors = column_major(A.shape, A._dtype) if compute_v else Spec((0,), A._dtype)
-    return Spec(tuple(A.shape[:-1]), A._dtype.to_real()), vectors
+    return Spec(tuple(A.shape[:-1]), A._dtype.to_real()), like(A) if compute_v else Spec((0,), A._dtype)
 
 
-def complex_of(dtype: DType) -> DType:
-    check(dtype.category > INTEGER, lambda: f"Unknown Complex ScalarType for {NAMES[dtype.name]}")
-    return dtype if dtype.category == COMPLEX else dtype.to_complex()
+def eig(A: Any) -> Specs:
+    check(A._dtype.category > INTEGER, lambda: f"Unknown Complex ScalarType for {NAMES[A._dtype.name]}")
+    dtype = A._dtype if A._dtype.category == COMPLEX else A._dtype.to_complex()
+    return Spec(tuple(A.shape[:-1]), dtype), column_major(A.shape, dtype)
 
 
-def linalg_eig(self: Any) -> Specs:
-    check_square("linalg.eig", self)
-    dtype = complex_of(self._dtype)
-    check_lapack("linalg_eig_out_cpu", self._dtype)
-    return Spec(tuple(self.shape[:-1]), dtype), column_major(self.shape, dtype)
-
-
-# -- least squares, exponential ------------------------------------------------------------------------------
+# -- least squares -------------------------------------------------------------------------------------------
 
 
 def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = None) -> Specs:
@@ -341,8 +324,7 @@ def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = No
           lambda: "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - "
                   f"other.dim()) <= 1, got {self.ndim} and {b.ndim}")
     check(driver in (None, "gels", "gelsy", "gelsd", "gelss"),
-          lambda: "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got "
-                  f"'{driver}'")
+          lambda: f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got '{driver}'")
     vector = self.ndim - b.ndim == 1 and b.shape == self.shape[:-1]
     right = (*b.shape, 1) if vector else tuple(b.shape)
     rows = right[-2] if len(right) > 1 else right[-1]
@@ -365,36 +347,30 @@ def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = No
             Spec((*batch_of(self), min(n, m)) if driver in ("gelsd", "gelss") else (0,), real))
 
 
-def matrix_exp(self: Any) -> Spec:
-    check_square("linalg.matrix_exp", self)
-    check_floating("linalg.matrix_exp", self)
-    return Spec(tuple(self.shape), self._dtype)
-
-
 ROWS: dict[str, Callable[..., Any]] = {
     "linalg_lu_factor_ex": lu_factor_ex,
     "linalg_lu": linalg_lu,
     "lu_unpack": lu_unpack,
     "linalg_lu_solve": lu_solve,
-    "_linalg_det": linalg_det,
-    "_linalg_slogdet": linalg_slogdet,
-    "_linalg_solve_ex": linalg_solve_ex,
-    "linalg_inv_ex": linalg_inv_ex,
+    "_linalg_det": Factorization("linalg.det", lambda A: (Spec(batch_of(A), A._dtype), *_lu(A)), "lu_cpu"),
+    "_linalg_slogdet": Factorization("linalg.slogdet", slogdet, half=False),
+    "_linalg_solve_ex": Factorization("linalg.solve", solve_ex),
+    "linalg_inv_ex": Factorization("linalg.inv", like_and_status, half=False),
     "linalg_solve_triangular": solve_triangular,
     "triangular_solve": triangular_solve,
-    "linalg_cholesky_ex": cholesky_ex,
+    "linalg_cholesky_ex": Factorization("linalg.cholesky", like_and_status, "cholesky_cpu"),
     "cholesky": cholesky,
     "cholesky_solve": cholesky_solve,
-    "cholesky_inverse": cholesky_inverse,
-    "linalg_ldl_factor_ex": ldl_factor_ex,
-    "linalg_ldl_solve": ldl_solve,
-    "linalg_qr": linalg_qr,
+    "cholesky_inverse": Factorization("cholesky_inverse", like, "cholesky_inverse_out_cpu", floating=False),
+    "linalg_ldl_factor_ex": Factorization("torch.linalg.ldl_factor_ex", ldl_factor_ex, "ldl_factor_kernel_cpu"),
+    "linalg_ldl_solve": Factorization("torch.linalg.ldl_solve", ldl_solve),
+    "linalg_qr": Factorization("linalg.qr", qr, "geqrf_cpu", square=False),
     "geqrf": geqrf,
     "linalg_householder_product": householder_product,
     "ormqr": ormqr,
-    "_linalg_svd": linalg_svd,
-    "_linalg_eigh": linalg_eigh,
-    "linalg_eig": linalg_eig,
+    "_linalg_svd": Factorization("linalg.svd", svd, "linalg_svd_cpu", square=False),
+    "_linalg_eigh": Factorization("linalg.eigh", eigh, "linalg_eigh_cpu", floating=False),
+    "linalg_eig": Factorization("linalg.eig", eig, "linalg_eig_out_cpu", floating=False),
     "linalg_lstsq": lstsq,
-    "linalg_matrix_exp": matrix_exp,
+    "linalg_matrix_exp": Factorization("linalg.matrix_exp", lambda self: Spec(tuple(self.shape), self._dtype)),
 }
