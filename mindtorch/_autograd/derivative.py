@@ -297,6 +297,8 @@ class Derivative:
         start, finish = self.start, self.finish
 
         def record(*args: Any) -> Any:
+            if not local.grad_enabled:
+                return inner(*args)
             node = start(args)
             result = inner(*args)
             return result if node is None else finish(node, result)
@@ -315,7 +317,7 @@ class Derivative:
         node_class.plan = plan
 
         def record_one(self: Any, *args: Any) -> Any:
-            if not self._keys & AUTOGRAD or AnomalyMode.enabled:
+            if not self._keys & AUTOGRAD or not local.grad_enabled or AnomalyMode.enabled:
                 return record(self, *args)
             node = new(node_class)
             node._order = next_sequence_nr()
@@ -345,6 +347,8 @@ class Derivative:
         plans = (None, self.plan(1), self.plan(2), self.plan(3))
 
         def record_two(self: Any, other: Any, *args: Any) -> Any:
+            if not local.grad_enabled:
+                return inner(self, other, *args)
             if AnomalyMode.enabled:
                 return record(self, other, *args)
             mask = 0

@@ -9,9 +9,9 @@ from sys import getrefcount
 from typing import Any
 
 from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, ones_like, real, stack as stack_tensors, zeros_like
-from .._dispatch.dispatcher import TENSOR_TYPES, call_on
+from .._dispatch.dispatcher import TENSOR_TYPES, call_on, set_local
 from .._dispatch.keys import AUTOGRAD
-from .._dispatch.local import local, set_grad_enabled, set_local
+from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .._size import Size
@@ -106,8 +106,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     needed, captures = task.needed, task.captures
     watched = bool(captures) or AnomalyMode.enabled
     outer, before = local.task, local.grad_enabled
-    local.task = task
-    set_grad_enabled(create_graph)
+    local.task, local.grad_enabled = task, create_graph
     try:
         node: Node = task
         results: Any = list(gradients)
@@ -187,8 +186,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
             explain_failure(node)
         raise
     finally:
-        local.task = outer
-        set_grad_enabled(before)
+        local.task, local.grad_enabled = outer, before
 
 
 def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool) -> list[Any] | None:
@@ -216,7 +214,7 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
         check_nan(node, results)
     if not task.keep_graph:
         node.release_variables()
-    set_grad_enabled(create_graph)  # a hook may have changed it
+    local.grad_enabled = create_graph  # a hook may have changed it
     return results
 
 

@@ -9,7 +9,7 @@ from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES, call_on
 from .._dispatch.keys import AUTOGRAD
-from .._dispatch.local import local, set_grad_enabled
+from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from . import views
@@ -121,7 +121,7 @@ class BackwardCFunction(Node, FunctionCtx):
         try:
             results = backward(self, grads) if user.boxed_grads_call else backward(self, *grads)
         finally:
-            set_grad_enabled(mode)
+            local.grad_enabled = mode
         return self._checked(results if isinstance(results, tuple) else (results,))
 
     def _checked(self, results: tuple[Any, ...]) -> list[Any]:
@@ -325,7 +325,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             ctx._edges = tuple([tensor._grad_edge() if tensor._keys & AUTOGRAD else None for tensor in inputs])
             if AnomalyMode.enabled:
                 remember_call(ctx)
-        set_grad_enabled(False)
+        local.grad_enabled = False
         try:
             if has_setup:
                 output = cls.forward(*args, **kwargs)
@@ -334,7 +334,7 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
                 output = cls.forward(ctx, *args, **kwargs)
             return ctx._wrap(output, inputs, records)
         finally:
-            set_grad_enabled(mode)
+            local.grad_enabled = mode
 
 
 def _bound(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -369,11 +369,11 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
         mode = local.grad_enabled
-        set_grad_enabled(False)
+        local.grad_enabled = False
         try:
             results = fn(ctx, *args)
         finally:
-            set_grad_enabled(mode)
+            local.grad_enabled = mode
         if not mode or not any(arg.__class__ in TENSOR_TYPES and arg._keys & AUTOGRAD for arg in args):
             return results
         flat = list(results) if isinstance(results, tuple) else [results]

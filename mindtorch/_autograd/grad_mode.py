@@ -6,9 +6,9 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .._dispatch.dispatcher import TENSOR_TYPES, resolve, wrappers
+from .._dispatch.dispatcher import TENSOR_TYPES, resolve, set_local, wrappers
 from .._dispatch.keys import AUTOGRAD, INFERENCE, LOCAL
-from .._dispatch.local import local, set_local
+from .._dispatch.local import local
 from .._dispatch.registry import Operator
 
 
@@ -21,7 +21,7 @@ class GradMode:
 
     @staticmethod
     def set_enabled(enabled: bool) -> None:
-        set_local("grad_enabled", bool(enabled))
+        local.grad_enabled = bool(enabled)
 
 
 def is_grad_enabled() -> bool:
@@ -83,14 +83,11 @@ class _SetGrad(_Mode):
     enabled: bool
 
     def __enter__(self) -> Any:
-        self.before = local.grad_enabled
-        if self.before != self.enabled:
-            set_local("grad_enabled", self.enabled)
+        self.before, local.grad_enabled = local.grad_enabled, self.enabled
         return self
 
     def __exit__(self, *exc: object) -> None:
-        if local.grad_enabled != self.before:
-            set_local("grad_enabled", self.before)
+        local.grad_enabled = self.before
 
 
 class no_grad(_SetGrad):
@@ -116,10 +113,10 @@ class set_grad_enabled(_SetGrad):
 
     def __init__(self, mode: bool):
         self.before, self.enabled = local.grad_enabled, bool(mode)
-        set_local("grad_enabled", self.enabled)
+        local.grad_enabled = self.enabled
 
     def __enter__(self) -> Any:
-        set_local("grad_enabled", self.enabled)
+        local.grad_enabled = self.enabled
         return self
 
     def clone(self) -> _Mode:
@@ -127,7 +124,7 @@ class set_grad_enabled(_SetGrad):
         return type(self)(self.enabled)
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
-        set_local("grad_enabled", self.before)  # as a decorator it acts in the calls only
+        local.grad_enabled = self.before  # as a decorator it acts in the calls only
         return super().__call__(function)
 
 
@@ -145,12 +142,12 @@ class inference_mode(_Mode):
     def __enter__(self) -> Any:
         self.before = (local.inference, local.grad_enabled)
         set_local("inference", self.mode)
-        set_local("grad_enabled", not self.mode)
+        local.grad_enabled = not self.mode
         return self
 
     def __exit__(self, *exc: object) -> None:
         set_local("inference", self.before[0])
-        set_local("grad_enabled", self.before[1])
+        local.grad_enabled = self.before[1]
 
     def clone(self) -> _Mode:
         """Return another context manager of the same mode (``torch.inference_mode.clone``)."""

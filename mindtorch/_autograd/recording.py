@@ -6,6 +6,7 @@ from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES, wrappers
 from .._dispatch.keys import AUTOGRAD
+from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
@@ -55,7 +56,7 @@ def _inplace_form(op: Operator, found: Derivative | None, inner: Callable[..., A
     give_history = views.set_history if "v" in op.flags else views.rebase
 
     def record(self: Any, *args: Any) -> Any:
-        if self._dtype.category < FLOATING:
+        if self._dtype.category < FLOATING or not local.grad_enabled:
             return inner(self, *args)
         views.check_inplace(self)
         node = None if found is None else found.start((self, *args), inplace=True)
@@ -73,7 +74,7 @@ def _list_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
     """In-place operators of lists of tensors have no derivatives: they write what requires no grad."""
 
     def refuse(*args: Any) -> Any:
-        for tensor in args[0]:
+        for tensor in args[0] if local.grad_enabled else ():
             views.check_inplace(tensor)
             if tensor._keys & AUTOGRAD:
                 raise RuntimeError(f"derivative for aten::{op.name} is not implemented")
@@ -85,7 +86,7 @@ def _list_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
 def _out_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
     def refuse(*args: Any) -> Any:
         flat = [t for a in args for t in (a if isinstance(a, (list, tuple)) else (a,)) if t.__class__ in TENSOR_TYPES]
-        if any(t._keys & AUTOGRAD for t in flat):
+        if local.grad_enabled and any(t._keys & AUTOGRAD for t in flat):
             raise RuntimeError(
                 f"{op.packet}(): functions with out=... arguments don't support automatic differentiation, but one of "
                 "the arguments requires grad."

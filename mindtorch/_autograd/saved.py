@@ -8,7 +8,7 @@ from typing import Any
 from .._errors import type_string
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE
-from .._dispatch.local import local, set_local
+from .._dispatch.local import local
 from .anomaly import AnomalyMode
 
 new: Callable[..., Any] = object.__new__
@@ -57,11 +57,11 @@ class Saved:
         if self.output_nr is not None:
             tensor = attached(tensor, node, self.output_nr)
         version, before = tensor._version, local.grad_enabled
-        set_local("grad_enabled", False)
+        local.grad_enabled = False
         try:
             value = pack(tensor)
         finally:
-            set_local("grad_enabled", before)
+            local.grad_enabled = before
         if tensor._version != version:
             raise RuntimeError(
                 "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "

@@ -5,18 +5,21 @@ to a function. What the table lacks is resolved once for that key set, and remem
 """
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 from .keys import (
     AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, LOCAL, OBSERVED, PIPELINE, STRIDED, DispatchKeySet,
 )  # fmt: skip
-from .local import local, on_change
+from .local import local
 from .registry import Operator, OpRegistry
 
-#: Keys that hold for every call: ``LOCAL`` while some thread has a state to look at, ``OBSERVED`` while
-#: somebody observes. A module global, so that reading it costs next to nothing.
+#: Keys that hold for every call: ``LOCAL`` while some thread has a pipeline or is in inference mode, ``OBSERVED`` while
+#: there is an observer. A module global, so that reading it costs next to nothing.
 mode = 0
+_lock = threading.RLock()  # reentrant, because a signal handler may change the mode while its thread does
+_unusual: set[int] = set()  #: the threads on whose account ``LOCAL`` is set
 #: Tensor and its subclasses. Membership of an argument's class is the cheapest sure test.
 TENSOR_TYPES: set[Any] = set()
 #: What wraps the backend's kernel: filled in by autograd, the pipeline and the observers when they are imported,
@@ -27,16 +30,20 @@ wrappers: dict[int, Callable[[Operator, int], Callable[..., Any]]] = {}
 def set_mode(key: int, on: bool) -> None:
     """Have a key added to, or no longer added to, the key set of every call."""
     global mode
-    mode = mode | key if on else mode & ~key
+    with _lock:
+        mode = mode | key if on else mode & ~key
 
 
-def look_at_threads(unusual: bool) -> None:
-    """The same for ``LOCAL``: every backward pass switches it, so it is written out."""
-    global mode
-    mode = mode | LOCAL if unusual else mode & ~LOCAL
-
-
-on_change(look_at_threads)
+def set_local(name: str, value: Any) -> None:
+    """Set this thread's ``pipeline`` or ``inference``, and have every call look at the thread while it has either."""
+    state = {"pipeline": local.pipeline, "inference": local.inference, name: value}
+    with _lock:
+        if state["pipeline"] is None and not state["inference"]:
+            _unusual.discard(threading.get_ident())
+        else:
+            _unusual.add(threading.get_ident())
+        set_mode(LOCAL, bool(_unusual))
+        setattr(local, name, value)  # last: if anything before it is interrupted, the state is the one from before
 
 
 def keys_of(args: tuple[Any, ...]) -> int:
@@ -124,8 +131,7 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         if local.pipeline is not None or local.inference:
             return wrappers[LOCAL](op, keys)(*args)
-        found = keys if local.grad_enabled else keys & ~AUTOGRAD
-        return (table.get(found) or resolve(op, found))(*args)
+        return (table.get(keys) or resolve(op, keys))(*args)
 
     return call
 
@@ -141,7 +147,10 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
         return kernel.fn
     if keys & AUTOGRAD:
         inner = op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
-        return wrappers[AUTOGRAD](op, 0)(outside_graph(inner) if kernel.composite else inner)
+        if not kernel.composite:
+            return wrappers[AUTOGRAD](op, 0)(inner)
+        recording = wrappers[AUTOGRAD](op, 0)(outside_graph(inner))
+        return lambda *args: (recording if local.grad_enabled else inner)(*args)
     function = kernel.fast if kernel.fast is not None and not keys & STRIDED else kernel.fn
     if not op.is_inplace:
         return function

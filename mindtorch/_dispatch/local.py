@@ -1,8 +1,11 @@
-"""What a thread has set: grad mode, pipeline, hooks. One object a thread, read by the dispatcher."""
+"""What a thread has set: grad mode, pipeline, hooks.
+
+Whoever depends on grad mode reads it here; the functions that record a call do so themselves, so that it costs nothing
+where no input requires grad. ``inference`` and ``pipeline`` concern every call: ``dispatcher.set_local`` sets them.
+"""
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
 from typing import Any
 
 
@@ -19,38 +22,3 @@ class LocalState(threading.local):
 
 
 local = LocalState()
-_lock = threading.Lock()
-_unusual = 0
-_announce: Callable[[bool], None]
-
-
-def on_change(announce: Callable[[bool], None]) -> None:
-    """Have ``announce(unusual)`` called whenever it changes whether any thread has a state to look at."""
-    global _announce
-    _announce = announce
-
-
-def _count(step: int) -> None:
-    global _unusual
-    _lock.acquire()  # half the price of a with block, and nothing here can fail
-    before = _unusual
-    _unusual = after = before + step
-    if not before or not after:
-        _announce(after > 0)
-    _lock.release()
-
-
-def set_grad_enabled(enabled: bool) -> None:
-    """Switch this thread's grad mode."""
-    if local.grad_enabled is not enabled:
-        local.grad_enabled = enabled
-        _count(-1 if enabled else 1)
-
-
-def set_local(name: str, value: Any) -> None:
-    """Set one attribute of this thread's state, and have the dispatcher look at it while it is not the default."""
-    default = getattr(LocalState, name)
-    before, after = getattr(local, name) != default, value != default
-    setattr(local, name, value)
-    if before != after:
-        _count(1 if after else -1)

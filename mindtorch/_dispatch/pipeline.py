@@ -14,9 +14,9 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _device
-from .dispatcher import TENSOR_TYPES, keys_of, registry, resolve, wrappers
+from .dispatcher import TENSOR_TYPES, keys_of, registry, resolve, set_local, wrappers
 from .keys import AUTOGRAD, BACKENDS, META, PIPELINE, STRIDED
-from .local import local, set_local
+from .local import local
 from .registry import Kernel, Operator
 from .sites import call_site
 
@@ -91,14 +91,7 @@ class Pipeline:
             def inner(*args: Any) -> Any:
                 return self._record(op, kernel, backend, args)
 
-        if not keys & AUTOGRAD:
-            return inner
-        recording = wrappers[AUTOGRAD](op, 0)(inner)
-
-        def call(*args: Any) -> Any:
-            return (recording if local.grad_enabled else inner)(*args)
-
-        return call
+        return wrappers[AUTOGRAD](op, 0)(inner) if keys & AUTOGRAD else inner
 
     def _run_now(self, op: Operator, args: tuple[Any, ...]) -> Any:
         """An operator whose output depends on data: run what is pending, then it."""
@@ -168,7 +161,7 @@ class Pipeline:
                 return
             active, grad = local.pipeline, local.grad_enabled
             set_local("pipeline", None)
-            set_local("grad_enabled", False)
+            local.grad_enabled = False
             try:
                 for position, entry in enumerate(queue):
                     try:
@@ -186,7 +179,7 @@ class Pipeline:
                     if tensor is not None and (tensor._pending is None or tensor._pending.error is None):
                         _settle(tensor)
                 self._marked.clear()
-                set_local("grad_enabled", grad)
+                local.grad_enabled = grad
                 set_local("pipeline", active)
 
     def _run(self, entry: Entry) -> None:

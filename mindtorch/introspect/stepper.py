@@ -13,7 +13,8 @@ from typing import Any
 from .._autograd.accumulate import AccumulateGrad
 from .._autograd.engine import Task, _roots, add, fit, run_watched
 from .._autograd.node import Node, new
-from .._dispatch.local import local, set_grad_enabled, set_local
+from .._dispatch.dispatcher import set_local
+from .._dispatch.local import local
 from .graph import GraphFacts, Saved, graph_facts
 from .tensor import Statistics, statistics, values_without_waiting
 
@@ -106,18 +107,16 @@ class BackwardSteps:
     @contextmanager
     def _as_backward(self) -> Iterator[None]:
         """This thread's state while the engine runs, and as it was afterwards."""
-        before = local.task, local.grad_enabled, local.pipeline
-        if local.pipeline is not None:  # backward runs what is pending, and is not recorded itself
-            local.pipeline.flush()
+        task, grad_enabled, pipeline = local.task, local.grad_enabled, local.pipeline
+        if pipeline is not None:  # backward runs what is pending, and is not recorded itself
+            pipeline.flush()
             set_local("pipeline", None)
-        local.task = self._task
-        set_grad_enabled(False)
+        local.task, local.grad_enabled = self._task, False
         try:
             yield
         finally:
-            local.task = before[0]
-            set_grad_enabled(before[1])
-            set_local("pipeline", before[2])
+            local.task, local.grad_enabled = task, grad_enabled
+            set_local("pipeline", pipeline)
 
     def _steps(self, task: Task, results: list[Any]) -> Iterator[StepFacts]:
         """The engine's loop, halted after each node."""

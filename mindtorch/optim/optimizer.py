@@ -10,7 +10,7 @@ from itertools import chain
 from typing import Any
 
 from .._autograd.hooks import RemovableHandle
-from .._dispatch.local import local, set_grad_enabled
+from .._dispatch.local import local
 from .._dtype import float32
 from .._tensor import Tensor
 from ..nn.module import typename
@@ -86,12 +86,11 @@ def _in_grad_mode(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before = local.grad_enabled
-        set_grad_enabled(self.defaults["differentiable"])
+        before, local.grad_enabled = local.grad_enabled, self.defaults["differentiable"]
         try:
             return step(self, *args, **kwargs)
         finally:
-            set_grad_enabled(before)
+            local.grad_enabled = before
 
     return call
 
