@@ -1,4 +1,4 @@
-"""Registers the display formatter, the magics and their completion, and takes every trace of them away."""
+"""Registers the display formatter, the magics, their completion and short tracebacks, and takes every trace of them away."""
 from __future__ import annotations
 
 from typing import Any
@@ -10,6 +10,7 @@ from ..viz import module_page, tensor_card
 from .cell_magics import CellMagics
 from .device_magics import DeviceMagics
 from .magics import MindtorchMagics
+from .tracebacks import fold_tracebacks, unfold_tracebacks
 from .why_magics import WhyMagics
 
 MAGICS = (MindtorchMagics, CellMagics, DeviceMagics, WhyMagics)
@@ -39,11 +40,13 @@ def load(ip: Any) -> None:
         magics = made_of(ip)
         ip.register_magics(magics)
         ip.Completer.custom_matchers.append(magics.complete)
+    fold_tracebacks(ip)
 
 
 def unload(ip: Any) -> None:
     """``%unload_ext mindtorch``."""
     watch_writes(False)
+    unfold_tracebacks(ip)
     ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
     ip.display_formatter.formatters["text/html"].pop(Module, None)
     for made_of in MAGICS:

@@ -130,15 +130,20 @@ def chromium() -> Iterator[Any]:
             browser.close()
 
 
+def open_notebook(page: Any, address: str) -> None:
+    """Open a notebook and wait for its kernel."""
+    page.goto(address)
+    kernel = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
+    page.wait_for_function(f"{kernel}?.connectionStatus === 'connected'")
+
+
 def run_all(page: Any, address: str, failing: int = 0) -> None:
     """Open a notebook and run all its cells.
 
     Raises:
         AssertionError: unless ``failing`` cells fail.
     """
-    page.goto(address)
-    kernel = "window.jupyterapp?.shell.currentWidget?.sessionContext?.session?.kernel"
-    page.wait_for_function(f"{kernel}?.connectionStatus === 'connected'")
+    open_notebook(page, address)
     page.evaluate("() => void jupyterapp.commands.execute('notebook:run-all-cells')")
     page.wait_for_function(
         """([error, failing]) => {

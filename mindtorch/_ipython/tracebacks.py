@@ -1,0 +1,132 @@
+"""Tracebacks on one screen: the library's frames are folded to a line, and an error that ``%why`` explains says so."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterable, Iterator
+from itertools import groupby
+from types import TracebackType
+from typing import Any
+
+from IPython.core.ultratb import AutoFormattedTB, FrameInfo
+
+LIBRARY = __name__.partition(".")[0]
+#: What the library calls: its frames belong to the library's that called them.
+CALLED = {"numpy", "scipy", "ml_dtypes", *sys.stdlib_module_names}
+HINT = "%why explains this error"
+
+
+class Folded(FrameInfo):
+    """Stands among the frames of a traceback for a run of frames inside the library."""
+
+    def __init__(self, run: list[TracebackType]):
+        frame = run[-1].tb_frame
+        super().__init__(None, frame.f_code.co_filename, run[-1].tb_lineno, frame, frame.f_code, sd=run)
+        self.line = _folded_line(len(run))
+
+
+class FoldingTB(AutoFormattedTB):
+    """How IPython writes the traceback of an error that was raised just now. ``%tb`` shows an error that was shown
+    before, which no ``except`` clause handles any more: of that one, everything is written.
+    """
+
+    def structured_traceback(
+        self, etype: Any, evalue: BaseException | None, etb: Any = None, *args: Any, **options: Any
+    ) -> list[str]:  # fmt: skip
+        lines: list[str] = super().structured_traceback(etype, evalue, etb, *args, **options)
+        is_cause = isinstance(etb, tuple)  # in plain mode, IPython calls this method for the cause of an error too
+        if evalue is not None and not is_cause and self.mode != "Doctest" and _is_new() and _is_explained(evalue):
+            lines.append(HINT)
+        return lines
+
+    def get_records(self, etb: TracebackType, context: int, tb_offset: int) -> list[FrameInfo]:
+        """The frames of a traceback with their source: only those outside of the library need it."""
+        if not _is_new():
+            return super().get_records(etb, context, tb_offset)  # type: ignore[no-any-return]
+        records: list[FrameInfo] = []
+        for is_inside, run in _runs(etb):
+            found = [Folded(run)] if is_inside else super().get_records(_chained(run), context, tb_offset)
+            records += found
+            tb_offset = 0  # counts from the beginning of the traceback
+        return records
+
+    def format_record(self, frame_info: FrameInfo) -> str:
+        return frame_info.line if isinstance(frame_info, Folded) else super().format_record(frame_info)
+
+    def _extract_tb(self, tb: TracebackType | None) -> Any:
+        """The frames of a traceback in plain mode: a line of text stands for each run inside the library."""
+        entries = super()._extract_tb(tb)
+        if not entries or not _is_new():
+            return entries
+        rest = iter(entries)
+        parts: list[Any] = []
+        for is_inside, run in _runs(tb):
+            found = [next(rest) for _ in run]
+            parts += [_folded_line(len(run))] if is_inside else found
+        return parts
+
+    def _format_list(self, extracted_list: list[Any]) -> list[str]:
+        written = iter(super()._format_list([entry for entry in extracted_list if not isinstance(entry, str)]))
+        return [entry if isinstance(entry, str) else next(written) for entry in extracted_list]
+
+
+def fold_tracebacks(ip: Any) -> None:
+    """Have a shell's tracebacks folded; the object that writes them stays, with its mode, its colours and its class's
+    own methods.
+    """
+    own = type(ip.InteractiveTB)
+    if issubclass(own, AutoFormattedTB):
+        ip.InteractiveTB.__class__ = type(own.__name__, (FoldingTB, own), {})
+
+
+def unfold_tracebacks(ip: Any) -> None:
+    """Leave a shell's tracebacks to its own class again."""
+    if isinstance(ip.InteractiveTB, FoldingTB):
+        ip.InteractiveTB.__class__ = type(ip.InteractiveTB).__bases__[1]
+
+
+def _folded_line(count: int) -> str:
+    return f"    {count} frame{'' if count == 1 else 's'} inside {LIBRARY}, %tb shows {'it' if count == 1 else 'them'}\n"
+
+
+def _is_new() -> bool:
+    return sys.exc_info()[1] is not None
+
+
+def _is_explained(error: BaseException) -> bool:
+    from ..introspect import explain  # slow to import, and not needed before an error
+
+    is_ours = any(is_inside for part in _causes(error) for is_inside, _ in _runs(part.__traceback__))
+    return is_ours and bool(explain(error).kind)
+
+
+def _causes(error: BaseException | None) -> Iterator[BaseException]:
+    """An error, and those that a traceback shows before it."""
+    seen: set[int] = set()
+    while error is not None and id(error) not in seen:
+        seen.add(id(error))
+        yield error
+        error = error.__cause__ or (None if error.__suppress_context__ else error.__context__)
+
+
+def _runs(trace: TracebackType | None) -> Iterator[tuple[bool, list[TracebackType]]]:
+    """A traceback in runs: whether a run is inside the library, and its links."""
+    for is_inside, pairs in groupby(_links(trace), key=lambda pair: pair[0]):
+        yield is_inside, [link for _, link in pairs]
+
+
+def _links(trace: TracebackType | None) -> Iterator[tuple[bool, TracebackType]]:
+    is_inside = False
+    while trace is not None:
+        package = str(trace.tb_frame.f_globals.get("__name__")).partition(".")[0]
+        is_inside = package == LIBRARY or (is_inside and package in CALLED)
+        yield is_inside, trace
+        trace = trace.tb_next
+
+
+def _chained(links: Iterable[TracebackType]) -> TracebackType:
+    """These links as a traceback of their own."""
+    chain: TracebackType | None = None
+    for link in reversed(list(links)):
+        chain = TracebackType(chain, link.tb_frame, link.tb_lasti, link.tb_lineno)
+    assert chain is not None
+    return chain
