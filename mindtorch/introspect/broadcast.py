@@ -32,10 +32,10 @@ class BroadcastFacts:
 
 
 def broadcast_facts(*shapes: Sequence[int]) -> BroadcastFacts:
-    """How these shapes broadcast.
+    """Describe how these shapes broadcast.
 
     Raises:
-        ValueError: if there are none, or a size is negative.
+        ValueError: if there is no shape, or a size is negative.
     """
     given = tuple(tuple(shape) for shape in shapes)
     if not given:
@@ -62,10 +62,10 @@ def _dimension(number: int, shapes: Sequence[tuple[int, ...]]) -> Dimension:
 
 
 def parse_shape(text: str) -> tuple[int, ...]:
-    """The shape that somebody wrote, such as ``2, 3``, ``(2, 3)``, ``[4]`` or ``()``.
+    """Read a shape as a user types it, such as ``2, 3``, ``(2, 3)``, ``[4]`` or ``()``.
 
     Raises:
-        ValueError: if that is no shape.
+        ValueError: if the text is no shape.
     """
     inner = text.strip().removeprefix("torch.Size").strip().strip("()[]").strip()
     sizes = []

@@ -88,7 +88,7 @@ class Names:
 
 
 def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int = 2000) -> GraphFacts:
-    """The graph behind ``tensor``, ``limit`` nodes at most; ``named`` are tensors by name.
+    """Describe the graph behind ``tensor``, at most ``limit`` nodes of it; ``named`` are tensors by name.
 
     Raises:
         ValueError: if the tensor has no graph.

@@ -5,19 +5,19 @@ import itertools
 import weakref
 from typing import Any
 
-_numbers: dict[int, int] = {}  # by the id of a storage, or of a tensor whose storage nobody has asked for yet
+_numbers: dict[int, int] = {}  # by the id of a storage, or of a tensor whose storage was not asked for yet
 _next = itertools.count().__next__
 
 
 def known_storage(tensor: Any) -> Any:
-    """A tensor's storage if somebody has asked for it; None means that nobody shares the memory."""
+    """Return a tensor's storage object if one has been made; None means that no other tensor shares the memory."""
     if tensor._storage is None and tensor._cell is not None:
         return tensor._cell[1]
     return tensor._storage
 
 
 def storage_number(tensor: Any) -> int:
-    """The number of the memory under a tensor: one for all that share it, and never for other memory."""
+    """Return the number of the memory under a tensor, which all tensors that share it have, and no others."""
     storage = known_storage(tensor)
     owner = tensor if storage is None else storage
     number = _numbers.get(id(owner))

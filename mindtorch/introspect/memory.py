@@ -19,7 +19,7 @@ STATES = ("in use", "workspace", "waiting", "free")  #: of blocks
 
 @dataclass(frozen=True)
 class StorageUse:
-    """A live storage of ``bytes`` bytes, seen by ``tensors`` live tensors, of which those in ``names`` have one.
+    """A live storage of ``bytes`` bytes, seen by ``tensors`` live tensors, of which ``names`` lists the named ones.
 
     ``number`` is that of pictures, None if no tensor that sees it has a name.
     """
@@ -86,24 +86,24 @@ class MemoryFacts:
 
     @property
     def storage_bytes(self) -> int:
-        """Of all live storages."""
+        """The bytes of all live storages."""
         return sum(storage.bytes for storage in self.storages)
 
     @property
     def allocated(self) -> int:
-        """Bytes of blocks in use, ``torch.npu.memory_allocated()``."""
+        """The bytes of blocks in use, as ``torch.npu.memory_allocated()`` counts them."""
         return sum(b.bytes for segment in self.segments for b in segment.blocks if b.state in ("in use", "workspace"))
 
     @property
     def reserved(self) -> int:
-        """Bytes of segments, ``torch.npu.memory_reserved()``."""
+        """The bytes of segments, as ``torch.npu.memory_reserved()`` counts them."""
         return sum(segment.bytes for segment in self.segments)
 
 
 def memory_facts(names: Mapping[int, str] | None = None) -> tuple[MemoryFacts, ...]:
-    """The memory of the CPU and of every NPU that was started. ``names`` are the tensors' names by ``id``.
+    """Describe the memory of the CPU and of every NPU that was started; ``names`` are the tensors' names by ``id``.
 
-    Waits for nothing. Tensors and storages are found through the garbage collector, so none is missed.
+    It waits for nothing. Tensors and storages are found through the garbage collector, so that none is missed.
     """
     uses = _storages(names or {})
     cpu = MemoryFacts("cpu", tuple(use for use in uses if use.device == "cpu"))
@@ -118,7 +118,7 @@ def _storages(names: Mapping[int, str]) -> list[StorageUse]:
     seen: dict[int, list[Any]] = {key: [] for key in owners}
     for tensor in tensors:
         storage = known_storage(tensor)
-        owner = tensor if storage is None else storage  # nobody has asked for the storage of this array yet
+        owner = tensor if storage is None else storage  # the storage of this array was not asked for yet
         owners[id(owner)] = owner
         seen.setdefault(id(owner), []).append(tensor)
     uses = (_use(owner, seen[key], names) for key, owner in owners.items())
@@ -149,7 +149,7 @@ def _of_npu(device: _Runtime, uses: Iterable[StorageUse]) -> MemoryFacts:
 
 
 def _deferred(device: _Runtime, segments: list[list[Block]]) -> tuple[DeferredFree, ...]:
-    """What was given back and not handed out again, while its stream has not got so far."""
+    """The memory that was given back and not handed out again, while its stream has not got so far."""
     spans = [(block.ptr, block.ptr + block.size) for blocks in segments for block in blocks if block.free]
     found = []
     for queue in list(device.queues):

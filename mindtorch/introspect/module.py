@@ -62,7 +62,7 @@ class ModuleFacts:
 
 
 def module_facts(module: Any, name: str = "") -> ModuleFacts:
-    """The facts of a module, called ``name``, and of all below it."""
+    """Describe a module, called ``name``, and all below it."""
     return _Reader().read(module, name, "")
 
 

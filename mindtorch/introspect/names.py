@@ -11,7 +11,7 @@ MAX_KEY = 80  #: characters of a dictionary's key
 
 
 def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
-    """Every tensor that a namespace reaches by a short name, with that name.
+    """Find every tensor that a namespace reaches by a short name, and return it with that name.
 
     Variables come first, then ``model.0.weight`` of modules, ``xs[0]`` and ``d['k']`` of lists, tuples and dicts, also
     of modules in them; then ``Out[3]``, which keeps alive what a cell displayed. IPython's own variables, which begin
@@ -92,7 +92,7 @@ def _of_module(name: str, module: Any) -> Iterator[tuple[str, Any]]:
 
 
 def module_name(module: Any, namespace: Mapping[str, Any]) -> str:
-    """What a module is called: a variable's name, or a path such as ``model.0``; '' if nothing leads to it."""
+    """Return the name of a module: a variable's name, a path such as ``model.0``, or '' if nothing leads to it."""
     visible = _visible(namespace)
     found = next((name for name, value in visible.items() if value is module), "")
     if found:
@@ -107,5 +107,5 @@ def module_name(module: Any, namespace: Mapping[str, Any]) -> str:
 
 
 def names_of(namespace: Mapping[str, Any] | None) -> dict[int, str]:
-    """The first name of every named tensor, by the tensor's ``id``."""
+    """Return the first name of every named tensor, by the tensor's ``id``."""
     return {} if namespace is None else {id(tensor): name for name, tensor in named_tensors(namespace)}

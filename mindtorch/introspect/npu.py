@@ -20,10 +20,10 @@ PARTS, PART = 256, 400  #: of a large tensor that its statistics are made of, an
 
 
 class NpuSource(Source):
-    """How NPU tensors are looked at: their stream is asked, not waited for, and their memory is copied once it is idle.
+    """Looks at NPU tensors: their stream is asked, not waited for, and their memory is copied once it is idle.
 
-    That an operator failed is known to the host only when somebody synchronises: until then, its output shows whatever
-    bytes are in its memory, as it would to a program that copied them.
+    The host knows that an operator failed only when a thread synchronises: until then, its output shows whatever bytes
+    are in its memory, as it would to a program that copied them.
     """
 
     def pending(self, tensor: Any) -> Pending | None:
@@ -113,7 +113,7 @@ def _memory(tensor: Any) -> Memory | None:
 
 
 def stream_name(queue: Queue) -> str:
-    """What a stream is called in pictures: ``npu:0 stream 1``."""
+    """Return the name of a stream in pictures, such as ``npu:0 stream 1``."""
     return f"{queue.runtime.name} stream {queue.number}"
 
 

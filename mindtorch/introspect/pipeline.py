@@ -155,7 +155,7 @@ def _reason(frame: FrameType | None) -> tuple[str, str, int]:
 
 @contextmanager
 def watch_pipeline() -> Iterator[PipelineFacts]:
-    """``torch.pipeline()``, with everything that it does written down in what it yields. No tensor is kept."""
+    """Run ``torch.pipeline()``, and note everything that it does in the facts that it yields. No tensor is kept."""
     pipeline = _Watched()
     with pipeline:
         yield pipeline.facts

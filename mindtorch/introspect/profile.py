@@ -158,7 +158,7 @@ class _Recorder:
 
 @contextmanager
 def profile(namespace: Mapping[str, Any] | None = None) -> Iterator[Profile]:
-    """A block whose time is added up in the profile that it yields, when it ends; ``namespace`` names modules."""
+    """A block whose time is added up, at its end, in the profile that it yields; ``namespace`` names modules."""
     found, recorder = Profile(), _Recorder()
     end = subscribe(recorder.note)
     start = perf_counter_ns()

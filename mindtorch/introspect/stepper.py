@@ -50,7 +50,7 @@ class StepFacts:
 
 
 class BackwardSteps:
-    """``tensor.backward(gradient, retain_graph)``, one node a ``step()``. Nothing runs before the first.
+    """Runs ``tensor.backward(gradient, retain_graph)`` one node per ``step()``. Nothing runs before the first.
 
     ``graph`` are the facts of the graph before, ``taken`` those of the steps so far, of ``total``. It holds the graph
     until the last step, as the tensor does; of gradients it keeps a few values.
@@ -81,10 +81,10 @@ class BackwardSteps:
         return self._run is None
 
     def step(self) -> StepFacts | None:
-        """Run the next node; None if all have run.
+        """Run the next node, and return what it did, or None if all have run.
 
         Raises:
-            RuntimeError: what the node raises; nothing runs after that.
+            RuntimeError: if the node raises one; nothing runs after that.
         """
         if self._run is None:
             return None

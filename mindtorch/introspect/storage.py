@@ -57,7 +57,7 @@ class StorageFacts:
 
 def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments: int = SEGMENTS,
                   limit: int = SHARERS) -> StorageFacts:
-    """The storage under a tensor, and ``limit`` tensors that see it. ``names`` are by the tensors' ``id``."""
+    """Describe the storage under a tensor, and ``limit`` tensors that see it; ``names`` are by the tensors' ``id``."""
     names = names or {}
     storage = known_storage(tensor)
     seen_by = [] if storage is None else [other for other in storage.aliases() if other is not tensor]
@@ -97,11 +97,11 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
 
 
 def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
-    """Which part of each segment of a storage a tensor covers.
+    """Return which part (0 to 1) of each segment of a storage a tensor covers.
 
-    The elements are runs of equal length, one for each sum of multiples of the strides. A stride of one element
-    makes the runs longer. Where there are too many runs still, or where they run into each other, one is what
-    the next stride spans, evenly filled.
+    The elements are runs of equal length, one for each sum of multiples of the strides. A stride of one element makes
+    the runs longer. Where there are too many runs still, or where they run into each other, one is what the next stride
+    spans, evenly filled.
     """
     size = tensor._dtype.itemsize
     edges = np.minimum(np.arange(0, nbytes + segment_bytes, segment_bytes), nbytes)

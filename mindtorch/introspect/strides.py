@@ -59,7 +59,7 @@ class StrideFacts:
 
 
 def stride_facts(tensor: Any, shape: Sequence[int], stride: Sequence[int], offset: int = 0) -> StrideFacts:
-    """What ``tensor.as_strided(shape, stride, offset)`` reads, also where PyTorch refuses it and says why."""
+    """Describe what ``tensor.as_strided(shape, stride, offset)`` reads, also where PyTorch refuses it."""
     shape, stride = tuple(shape), tuple(stride)
     error = ""
     try:

@@ -70,7 +70,8 @@ class Source(Protocol):
         """What the values wait for on a stream; None if they are there."""
 
     def values(self, tensor: Any) -> np.ndarray | None:
-        """The values as an array of the tensor's shape, which nobody keeps; None if they are not there yet."""
+        """The values as an array of the tensor's shape, which nothing else refers to; None if they are not there yet.
+        """
 
     def sample(self, tensor: Any) -> np.ndarray | None:
         """What statistics are made of: all values or, of a large tensor, an even sample of them, in any shape."""
@@ -126,10 +127,10 @@ class TensorFacts:
 
 
 def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bool = True) -> TensorFacts:
-    """Everything that is known of a tensor without waiting: no flush, no synchronisation, no new storage.
+    """Describe a tensor without waiting: no flush, no synchronisation, no new storage.
 
-    ``names`` gives tensors' names by their ``id`` (``names_of(namespace)``); without ``values`` nobody looks at the
-    elements, and there are no statistics.
+    ``names`` gives tensors' names by their ``id`` (``names_of(namespace)``). Without ``values`` the elements are not
+    looked at, and there are no statistics.
     """
     names = names or {}
     shape, stride = tuple(tensor.shape), tensor._strides()
@@ -206,7 +207,7 @@ def _overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
 
 
 def pending_of(tensor: Any) -> Pending | None:
-    """What the tensor's values wait for, or None if they are there or, on the meta device, never will be."""
+    """Return what the tensor's values wait for, or None if they are there or, on the meta device, never will be."""
     entry = tensor._pending
     if not tensor._keys & PIPELINE or entry is None:
         source = sources.get(tensor._device.type)
@@ -218,7 +219,7 @@ def pending_of(tensor: Any) -> Pending | None:
 
 
 def values_without_waiting(tensor: Any) -> np.ndarray | None:
-    """The values, if they can be read now. They may be the tensor's memory: neither to be written nor to be kept."""
+    """Return the values if they can be read now. They may be the tensor's memory, neither to be written nor kept."""
     if tensor._keys & (PIPELINE | META):
         return None
     source = sources.get(tensor._device.type)
@@ -237,7 +238,7 @@ def _sample_or_reason(tensor: Any) -> tuple[np.ndarray | None, str]:
 
 
 def address_of(tensor: Any) -> int:
-    """Where the first element lies; 0 where there is no memory."""
+    """Return the address of the first element, 0 where there is no memory."""
     array, storage = tensor._array, known_storage(tensor)
     if array is not None:
         return array.__array_interface__["data"][0] if array.size else 0
@@ -246,7 +247,7 @@ def address_of(tensor: Any) -> int:
 
 
 def sample(array: np.ndarray) -> np.ndarray:
-    """The array, or at most ``SAMPLE`` of its elements: every so many-th index, fewer of long dimensions.
+    """Return the array, or at most ``SAMPLE`` of its elements: indices in equal steps, fewer of long dimensions.
 
     What repeats every 2, 10 or 16 elements must not look as if all were the same: no step has such a factor.
     """
@@ -261,7 +262,8 @@ def sample(array: np.ndarray) -> np.ndarray:
 
 
 def statistics(array: np.ndarray, dtype: DType, total: int | None = None) -> Statistics:
-    """Statistics of the values, or of an even sample of ``SAMPLE`` of them; ``array`` may be a sample of ``total``."""
+    """Compute statistics of values, or of an even sample of ``SAMPLE`` of them; ``array`` may be a sample of ``total``.
+    """
     values = sample(array).ravel()
     with np.errstate(all="ignore"):
         if dtype.name == "bfloat16":
@@ -296,7 +298,7 @@ def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:
 
 
 def cells(tensor: Any, indices: list[tuple[int, ...]]) -> list[Cell]:
-    """The elements at these indices, with where they lie. Values are None where they cannot be read now."""
+    """Return the elements at these indices with their places. Values are None where they cannot be read now."""
     values, stride, size = _elements_without_waiting(tensor, indices), tensor._strides(), tensor._dtype.itemsize
     start = address_of(tensor)
     found = []

@@ -9,9 +9,9 @@ from .tensor import TensorFacts, tensor_facts
 
 
 def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:
-    """The facts of every tensor that the namespace names, those that share a storage next to each other.
+    """Describe every tensor that the namespace names; those that share a storage stand next to each other.
 
-    Nobody looks at the tensors' elements: there are no statistics.
+    The tensors' elements are not looked at, so there are no statistics.
     """
     found = dict(named_tensors(namespace))
     names = {id(tensor): name for name, tensor in found.items()}

@@ -47,11 +47,11 @@ class Timeline:
         return max((span.end for span in self.spans), default=0)
 
     def at(self, time: int) -> tuple[Span, ...]:
-        """What goes on at a time."""
+        """Return the spans that contain a time."""
         return tuple(span for span in self.spans if span.start <= time <= span.end)
 
     def events(self) -> tuple[int, ...]:
-        """The times at which something begins or ends."""
+        """Return the times at which something begins or ends."""
         return tuple(sorted({time for span in self.spans for time in (span.start, span.end)}))
 
 

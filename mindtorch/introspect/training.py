@@ -52,7 +52,7 @@ class TrainingRecord:
 
         Raises:
             ValueError: if the step is not larger than the one before it.
-            TypeError: if what is recorded is no number.
+            TypeError: if a value is no number.
         """
         if self.step is not None and step <= self.step:
             raise ValueError(
@@ -71,7 +71,7 @@ class TrainingRecord:
                 points.append((step, value))
 
     def facts(self) -> TrainingFacts:
-        """What is known now."""
+        """Return what was recorded so far."""
         series, norms = (
             tuple(Series(name, tuple(points)) for name, points in table.items())
             for table in (self._series, self._norms)
@@ -80,7 +80,7 @@ class TrainingRecord:
 
 
 def gradient_norms(module: Any) -> dict[str, float]:
-    """The 2-norms of the gradients in each child of a module, and of its own parameters. It waits for them."""
+    """Compute the 2-norms of the gradients in each child of a module, and of its own parameters. It waits for them."""
     squares: dict[str, float] = {}
     for path, parameter in module.named_parameters():
         if parameter.grad is not None:

@@ -34,7 +34,7 @@ _end: Callable[[], None] | None = None
 
 
 def watch_writes(on: bool = True) -> None:
-    """Note, from now on, which line makes every write in place; or stop, and forget them.
+    """Note from now on which line makes every write in place, or stop and forget them.
 
     It observes every operator, which takes time, and keeps no tensor.
     """
@@ -72,7 +72,7 @@ def _remember(event: DispatchEvent, counter: int, version: int) -> None:
 
 
 def writes_to(tensor: Any, after: int) -> list[Write]:
-    """The noted writes to a tensor's memory that led to versions above ``after``, one a version."""
+    """Return the noted writes to a tensor's memory that led to versions above ``after``, one per version."""
     found: dict[int, Write] = {}
     below = None
     for write in reversed(_noted):  # a counter that is gone may have had the same identity: its versions are no sequel

@@ -9,7 +9,7 @@ EDGE = 8  #: cells at most in a row or column of a drawn shape
 
 
 def broadcast_page(facts: BroadcastFacts) -> Markup:
-    """Shapes one below the other, dimensions aligned; the common shape, or PyTorch's error."""
+    """Draw shapes one below the other, dimensions aligned, with the common shape or PyTorch's error."""
     wrong = tag("div", f"⚠ RuntimeError: {facts.error}", class_="mt-alert") if facts.error else None
     said = tag("div", broadcast_summary(facts), class_="mt-summary")
     drawn = _drawings(facts) if facts.result is not None else None
@@ -17,7 +17,7 @@ def broadcast_page(facts: BroadcastFacts) -> Markup:
 
 
 def broadcast_summary(facts: BroadcastFacts) -> str:
-    """What comes out, in one line."""
+    """Say in one line what the shapes broadcast to."""
     shapes = " with ".join(map(tuple_text, facts.shapes))
     if facts.result is not None:
         return f"{shapes} broadcasts to {tuple_text(facts.result)}"
@@ -26,12 +26,12 @@ def broadcast_summary(facts: BroadcastFacts) -> str:
 
 
 def shape_name(number: int) -> str:
-    """a, b, c, ...: what PyTorch's messages call tensors."""
+    """Return a, b, c, ...: the names that PyTorch's messages give to tensors."""
     return chr(97 + number) if number < 26 else f"t{number}"
 
 
 def broadcast_text(facts: BroadcastFacts) -> str:
-    """The same for a terminal."""
+    """Draw the page's content for a terminal."""
     rows = [["", *(str(d.number) for d in facts.dimensions)]]
     for i in range(len(facts.shapes)):
         rows.append([shape_name(i), *(_size_text(d, i) for d in facts.dimensions)])

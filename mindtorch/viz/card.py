@@ -21,7 +21,7 @@ REASON = 2000  #: letters of an error that are written
 
 
 def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
-    """The card of a tensor; ``names`` are the tensors' names by ``id`` (``introspect.names_of``)."""
+    """Draw the card of a tensor; ``names`` are the tensors' names by ``id`` (``introspect.names_of``)."""
     facts = tensor_facts(tensor, names)
     sharing = storage_facts(tensor, names)
     values = _waiting(facts) if facts.statistics is None else value_grids(tensor, facts)
@@ -30,7 +30,7 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
 
 
 def tensor_line(facts: TensorFacts) -> str:
-    """A tensor in one line of text: what it is, how much, its range, and what is wrong with its values."""
+    """Describe a tensor in one line of text: type, size, range, and what is wrong with its values."""
     state = " ⚠ not readable" if facts.refused else ""
     if facts.pending is not None:
         state = " ⚠ invalid" if facts.pending.error else " (pending)"

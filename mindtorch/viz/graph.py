@@ -13,7 +13,7 @@ ROWS = 80  #: at most of the table of nodes
 
 
 def graph_page(facts: GraphFacts) -> Markup:
-    """What ``%graph`` shows."""
+    """Draw what ``%graph`` shows."""
     parts = folded(facts)
     picture = Picture(facts)
     said = tag("div", summary(facts), class_="mt-summary")
@@ -23,7 +23,7 @@ def graph_page(facts: GraphFacts) -> Markup:
 
 
 def graph_svg(facts: GraphFacts) -> Markup:
-    """The whole graph as one SVG, nothing folded."""
+    """Draw the whole graph as one SVG, with nothing folded."""
     operators = [node.identity for node in facts.nodes if not node.variable]
     return Picture(facts).draw(operators, f"autograd graph: {summary(facts)}")
 
@@ -95,7 +95,8 @@ def _nodes(facts: GraphFacts) -> Markup:
 
 
 def graph_text(facts: GraphFacts) -> str:
-    """The same for a terminal: an indented tree; what is folded as a list, one of many that are alike."""
+    """Draw the graph for a terminal, as an indented tree; what is folded is a list, one entry for all that are alike.
+    """
     parts = folded(facts)
     is_folded = any(isinstance(part, Fold) for part in parts)
     return "\n".join([summary(facts), *(_fold_lines(parts, Picture(facts), 0) if is_folded else _tree_lines(facts))])

@@ -25,7 +25,7 @@ def shown_indices(size: int, edge: int) -> list[int | None]:
 
 
 def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
-    """The values of a tensor: one grid for up to two dimensions, one a slice for more."""
+    """Draw the values of a tensor: one grid for up to two dimensions, one per slice for more."""
     if not facts.elements:
         return tag("div", "no elements", class_="mt-soft")
     shape = facts.shape

@@ -17,7 +17,7 @@ MARKS = {"in use": "█", "workspace": "▒", "waiting": "…", "free": "·"}
 
 
 def memory_page(devices: Sequence[MemoryFacts]) -> Markup:
-    """What ``%memory`` shows."""
+    """Draw what ``%memory`` shows."""
     return page(*(tag("div", *_device(facts), class_="mt-box") for facts in devices), kind="memory", sheet="memory")
 
 
@@ -168,7 +168,7 @@ def _amount(name: str, number: int) -> str:
 
 
 def memory_text(devices: Sequence[MemoryFacts]) -> str:
-    """The same for a terminal."""
+    """Draw what ``%memory`` shows in a terminal."""
     return "\n".join(line for facts in devices for line in _lines(facts))
 
 

@@ -30,7 +30,7 @@ class Row:
 
 
 def module_page(facts: ModuleFacts) -> Markup:
-    """The tree of a module, as a notebook shows it."""
+    """Draw the tree of a module, as a notebook shows it."""
     tree = _tree(facts)
     depth = _unfolded(tree)
     head = tag(
@@ -48,7 +48,7 @@ def module_page(facts: ModuleFacts) -> Markup:
 
 
 def module_text(facts: ModuleFacts) -> str:
-    """The same for a terminal."""
+    """Draw the tree of a module for a terminal."""
     lines = [f"{facts.name + ': ' if facts.name else ''}{facts.kind}, {_summary(facts, is_text=True)}"]
     cells = [
         (

@@ -15,7 +15,7 @@ LINES = 8  #: in one plot at most: those with the largest last values
 
 
 def monitor_page(facts: TrainingFacts) -> Markup:
-    """The training so far."""
+    """Draw the training so far."""
     plots = [plot(series.name, [series]) for series in facts.series]
     plots += [plot("gradient norm by module", facts.norms)] if facts.norms else []
     body = plots or [tag("div", "nothing recorded yet", class_="mt-soft")]
@@ -24,7 +24,7 @@ def monitor_page(facts: TrainingFacts) -> Markup:
 
 
 def monitor_text(facts: TrainingFacts) -> str:
-    """The same in one line."""
+    """Describe the training so far in one line."""
     numbers = [f"{series.name} {number_text(series.points[-1][1])}" for series in facts.series]
     if facts.norms:
         total = math.hypot(*(series.points[-1][1] for series in facts.norms))
@@ -40,7 +40,7 @@ def _done(facts: TrainingFacts) -> int:
 
 
 def progress_page(done: int, total: int | None, elapsed: float, label: str) -> Markup:
-    """A progress bar on its own."""
+    """Draw a progress bar on its own."""
     return page(progress_bar(done, total, elapsed, label), kind="progress", sheet="widgets")
 
 
@@ -80,7 +80,7 @@ def clock_text(seconds: float) -> str:
 
 
 def plot(title: str, lines: Sequence[Series]) -> Markup:
-    """Numbers by step as lines. What is not finite leaves a gap and is counted."""
+    """Draw numbers by step as lines. A value that is not finite leaves a gap and is counted."""
     largest = sorted(lines, key=_size, reverse=True)[:LINES]
     chosen = [series for series in lines if series in largest]
     finite = [(step, value) for series in chosen for step, value in series.points if math.isfinite(value)]

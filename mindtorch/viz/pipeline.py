@@ -13,7 +13,7 @@ WIDTH = 60  #: pixels of the longest bar
 
 
 def pipeline_page(facts: PipelineFacts) -> Markup:
-    """What ``%%pipeline`` shows."""
+    """Draw what ``%%pipeline`` shows."""
     if not facts.recorded:
         return page(tag("div", "no operator was recorded", class_="mt-soft"), kind="pipeline", sheet="pipeline")
     longest = max(recorded.duration for recorded in facts.recorded) or 1
@@ -62,7 +62,7 @@ def _flush(flush: Flush) -> Markup:
 
 
 def pipeline_text(facts: PipelineFacts) -> str:
-    """The same for a terminal."""
+    """Draw what ``%%pipeline`` shows in a terminal."""
     lines = [_summary(facts)]
     width = max((len(recorded.operator) for recorded in facts.recorded), default=0)
     for number, group in groupby(facts.recorded, key=lambda recorded: recorded.flush):

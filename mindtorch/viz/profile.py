@@ -21,7 +21,7 @@ def time_text(nanoseconds: float) -> str:
 
 
 def profile_page(facts: Profile) -> Markup:
-    """What ``%%profile`` shows."""
+    """Draw what ``%%profile`` shows."""
     calls = sum(share.calls for share in facts.operators)
     counted = f" in all, {count_text(calls, 'call')} of {count_text(len(facts.operators), 'operator')}"
     head = tag("div", tag("b", time_text(facts.wall)), counted)
@@ -93,7 +93,7 @@ def _folded(title: str, inner: Markup) -> Markup:
 
 
 def profile_text(facts: Profile) -> str:
-    """The same for a terminal."""
+    """Draw what ``%%profile`` shows in a terminal."""
     lines = [f"{time_text(facts.wall)} in all: " + ", ".join(
         f"{what} {time_text(time)} ({_percent(time, facts.wall)})" for what, _, time in _parts(facts))]  # fmt: skip
     longest = max((share.self_time for share in facts.operators), default=0) or 1

@@ -81,7 +81,7 @@ def _values(gradient: GradientFacts | None) -> Markup:
 
 
 def stepper_page(facts: GraphFacts, taken: Sequence[StepFacts], total: int, error: str = "") -> Markup:
-    """The graph after the steps ``taken`` of ``total``, and what the last of them did."""
+    """Draw the graph after the steps ``taken`` of ``total``, and what the last of them did."""
     picture = _StepPicture(facts, taken)
     summary = stepper_summary(facts, taken, total)
     drawn = tag("div", picture.draw(picture.shown(), summary), class_="mt-scroll", tabindex="0")
@@ -92,7 +92,7 @@ def stepper_page(facts: GraphFacts, taken: Sequence[StepFacts], total: int, erro
 
 
 def stepper_summary(facts: GraphFacts, taken: Sequence[StepFacts], total: int) -> str:
-    """Where backward is, in one line."""
+    """Say in one line how far backward is."""
     if not taken:
         return f"step 0 of {total}: nothing ran yet; the gradient of the result itself comes first"
     last = taken[-1]
@@ -130,7 +130,7 @@ def _legend() -> Markup:
 
 
 def stepper_text(facts: GraphFacts, taken: Sequence[StepFacts], total: int, error: str = "") -> str:
-    """The same for a terminal."""
+    """Draw the same steps for a terminal."""
     names = {node.identity: node_lines(node)[0] for node in facts.nodes}
     lines = [stepper_summary(facts, taken, total)]
     lines += [f"{step.number:>4}  {names.get(step.node, step.name)}  {_outcome(step)}" for step in taken]

@@ -62,7 +62,7 @@ def _name(sharer: Sharer) -> str:
 
 
 def storage_page(facts: StorageFacts) -> Markup:
-    """What ``%storage`` shows."""
+    """Draw what ``%storage`` shows."""
     head = tag(
         "div", storage_chip(facts.number), mono(size_text(facts.bytes)), device_badge(facts.device),
         chip("shared between processes") if facts.shared_memory else None, class_="mt-head",
@@ -77,7 +77,7 @@ def storage_page(facts: StorageFacts) -> Markup:
 
 
 def storage_text(facts: StorageFacts) -> str:
-    """The same for a terminal."""
+    """Draw what ``%storage`` shows in a terminal."""
     seen = count_text(len(facts.sharers) + facts.others, "tensor")
     lines = [f"storage of {size_text(facts.bytes)} on {facts.device}, seen by {seen}"]
     width = max(len(_name(sharer)) for sharer in facts.sharers)

@@ -15,7 +15,7 @@ LETTERS = "ijklmnpq"
 
 
 def strides_page(facts: StrideFacts, read: int | None = None) -> Markup:
-    """The storage as a row of cells, and the tensor as a grid of positions, after ``read`` elements (None: all)."""
+    """Draw the storage as a row of cells, the tensor as a grid of positions, after ``read`` elements (None: all)."""
     done = len(facts.positions) if read is None else min(read, len(facts.positions))
     refused = tag("div", f"⚠ RuntimeError: {facts.error}", class_="mt-alert") if facts.error else None
     return page(
@@ -44,7 +44,7 @@ def formula(facts: StrideFacts) -> str:
 
 
 def strides_summary(facts: StrideFacts) -> str:
-    """The layout in one line."""
+    """Describe the layout in one line."""
     inside = sum(0 <= position < facts.storage for position in facts.orders)
     parts = [f"{count_text(facts.elements, 'element')} over a storage of {facts.storage:,}", f"{inside:,} of them read"]
     if facts.repeated:
@@ -57,7 +57,7 @@ def strides_summary(facts: StrideFacts) -> str:
 
 
 def strides_text(facts: StrideFacts) -> str:
-    """The same for a terminal: how often each position is read, ! for those outside."""
+    """Draw for a terminal how often each position is read, with ! for those outside."""
     low, high = _window(facts)
     marks = "".join(_mark(facts, position) for position in range(low, high))
     lines = [call_text(facts), f"positions {low} to {high - 1}: {marks}", strides_summary(facts)]

@@ -19,7 +19,7 @@ ADDED_UP = ": %%profile adds them up"
 
 
 def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
-    """What ``%tensors`` shows."""
+    """Draw what ``%tensors`` shows."""
     if not rows:
         return page(tag("div", "no tensors in this notebook yet", class_="mt-soft"), kind="tensors")
     sizes = {facts.storage: facts.storage_bytes for facts in rows}
@@ -46,7 +46,7 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
 
 
 def tensors_text(rows: Sequence[TensorFacts]) -> str:
-    """The same for a terminal."""
+    """Draw what ``%tensors`` shows in a terminal."""
     lines = [("name", "type", "device", "view of", "autograd", "version", "stride", "offset", "bytes")]
     for facts in rows[:ROWS]:
         state = "" if facts.pending is None else " (pending)" if facts.pending.error is None else " (invalid)"
@@ -80,7 +80,7 @@ def _autograd(facts: TensorFacts) -> str:
 
 
 def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:
-    """What ``%%dispatch`` shows."""
+    """Draw what ``%%dispatch`` shows."""
     if not events:
         return page(tag("div", "no operator was dispatched", class_="mt-soft"), kind="dispatch")
     longest = max(event.duration for event in events) or 1
@@ -125,7 +125,7 @@ def _outcome(event: DispatchEvent) -> Markup:
 
 
 def dispatch_text(events: Sequence[DispatchEvent]) -> str:
-    """The same for a terminal."""
+    """Draw what ``%%dispatch`` shows in a terminal."""
     lines = [("operator", "keys", "kernel", "output", "time")]
     lines += [
         (

@@ -19,7 +19,7 @@ UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
 
 def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, int] | None = None) -> Markup:
-    """The lanes between the times of ``window`` (None: all), with a cursor ``at`` a time and what goes on there."""
+    """Draw the lanes between the times of ``window`` (None: all), with a cursor ``at`` a time and what goes on then."""
     if not timeline.spans:
         return page(tag("div", "nothing was recorded", class_="mt-soft"), kind="timeline", sheet="timeline")
     start, end = _window(timeline, window)
@@ -40,7 +40,7 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
 
 
 def timeline_text(timeline: Timeline, at: int | None = None) -> str:
-    """The same for a terminal: what goes on at a time; or the lanes, and the spans in the order of their starts."""
+    """Draw for a terminal what goes on at a time, or the lanes and the spans in the order of their starts."""
     spans = timeline.spans if at is None else timeline.at(at)
     lines = [("" if at is None else f"at {time_text(at - timeline.start)}: ") + count_text(len(spans), "span")]
     if at is None and spans:

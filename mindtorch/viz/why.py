@@ -18,7 +18,7 @@ ENDS = 5  #: numbers drawn at each end of a ruler
 
 
 def why_page(facts: Explanation) -> Markup:
-    """What ``%why`` shows."""
+    """Draw what ``%why`` shows."""
     head = tag("div", tag("span", f"⚠ {facts.error}", class_="mt-chip mt-invalid"), tag("b", facts.title),
                class_="mt-head")
     cures = tag("ul", *map(_cure, facts.cures), class_="mt-cures") if facts.cures else None

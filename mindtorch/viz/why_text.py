@@ -14,7 +14,7 @@ BAR = 40  #: characters of the longest bar
 
 
 def why_text(facts: Explanation) -> str:
-    """What ``%why`` shows where there is no HTML."""
+    """Draw what ``%why`` shows in a terminal."""
     lines = [f"{facts.error}: {facts.title}"]
     if call := facts.call:
         operator = f" in aten::{call.operator}" if call.operator else ""

@@ -34,11 +34,11 @@ class Explorer(VBox):
         self.draw()
 
     def page(self) -> Markup:
-        """The picture of the present state."""
+        """Draw the present state."""
         raise NotImplementedError
 
     def text(self) -> str:
-        """The same for a terminal."""
+        """Draw the present state for a terminal."""
         raise NotImplementedError
 
     def arrange(self) -> None:

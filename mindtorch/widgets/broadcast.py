@@ -17,7 +17,7 @@ MOST = 6  #: shapes
 
 
 class BroadcastExplorer(Explorer):
-    """See ``broadcast_explorer``. ``shapes`` are the text fields, ``more`` and ``fewer`` the buttons."""
+    """The widget of ``broadcast_explorer``. ``shapes`` are the text fields, ``more`` and ``fewer`` the buttons."""
 
     def __init__(self, *shapes: Any):
         given = [tuple(getattr(shape, "shape", shape)) for shape in shapes] or [(3, 1), (4,)]
@@ -49,7 +49,7 @@ class BroadcastExplorer(Explorer):
 
     @property
     def facts(self) -> BroadcastFacts:
-        """How the shapes broadcast.
+        """Describe how the shapes broadcast.
 
         Raises:
             ValueError: if one of the fields holds no shape.

@@ -122,18 +122,18 @@ class TrainingMonitor(_Shown):
 
     @property
     def facts(self) -> TrainingFacts:
-        """What was recorded."""
+        """Return what was recorded."""
         return self._record.facts()
 
     def record(self, step: int, loss: Any = None, lr: Any = None, grad_norms: Mapping[str, Any] | Module | None = None,
                **numbers: Any) -> None:
         """Note numbers, or tensors of one element, which are waited for, at a step; steps grow.
 
-        ``grad_norms`` are norms by name, or a module: of the gradients of each of its children then.
+        ``grad_norms`` are norms by name, or a module whose children's gradients are measured.
 
         Raises:
             ValueError: if the step is not larger than the one before it.
-            TypeError: if something is no number.
+            TypeError: if a value is no number.
         """
         found = {name: value for name, value in {"loss": loss, "lr": lr, **numbers}.items() if value is not None}
         norms = gradient_norms(grad_norms) if isinstance(grad_norms, Module) else dict(grad_norms or {})

@@ -15,8 +15,8 @@ from .base import NAMES, Explorer
 
 
 class BackwardStepper(Explorer):
-    """See ``backward_stepper``. ``forward`` and ``rest`` are the buttons, ``steps`` is what runs, ``shown`` the slider,
-    which runs what it passes for the first time.
+    """The widget of ``backward_stepper``. ``forward`` and ``rest`` are the buttons, ``steps`` is what runs, ``shown``
+    the slider, which runs what it passes for the first time.
     """
 
     def __init__(self, loss: Any, gradient: Any = None, retain_graph: bool = False,
@@ -65,11 +65,11 @@ def _names() -> dict[str, Any]:
 
 def backward_stepper(loss: Any, gradient: Any = None, retain_graph: bool = False,
                      named: Mapping[str, Any] | None = None) -> BackwardStepper:
-    """``loss.backward(gradient, retain_graph)`` one node a click: gradients arrive, saved tensors are let go of.
+    """Run ``loss.backward(gradient, retain_graph)`` one node per click: gradients arrive, saved tensors are let go of.
     The slider goes back to look, and on to run.
 
-    The gradients in the end are those of ``backward``. ``named`` are tensors by name, the notebook's if not given. It
-    keeps the graph alive until the last step, as the loss does.
+    The gradients in the end are those of ``backward``. ``named`` are tensors by name, by default the notebook's. The
+    widget keeps the graph alive until the last step, as the loss does.
 
     Raises:
         ValueError: if the tensor has no graph.

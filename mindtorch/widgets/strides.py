@@ -18,7 +18,8 @@ LARGEST = 4096  #: size that can be typed
 
 
 class StrideExplorer(Explorer):
-    """See ``stride_explorer``. ``sizes``, ``strides``, ``offset``, ``dimensions`` and ``read`` are the controls."""
+    """The widget of ``stride_explorer``; ``sizes``, ``strides``, ``offset``, ``dimensions``, ``read`` are its controls.
+    """
 
     def __init__(self, source: Tensor | int = 12, shape: Sequence[int] | None = None,
                  stride: Sequence[int] | None = None, offset: int | None = None):
@@ -67,12 +68,12 @@ class StrideExplorer(Explorer):
 
     @property
     def shape(self) -> tuple[int, ...]:
-        """The shape that the controls say."""
+        """The shape that the controls are set to."""
         return tuple(slider.value for slider in self.sizes[: self.dimensions.value])
 
     @property
     def stride(self) -> tuple[int, ...]:
-        """The strides that the controls say."""
+        """The strides that the controls are set to."""
         return tuple(slider.value for slider in self.strides[: self.dimensions.value])
 
     @property
@@ -81,7 +82,7 @@ class StrideExplorer(Explorer):
         return stride_facts(self.tensor, self.shape, self.stride, self.offset.value)
 
     def set(self, shape: Sequence[int], stride: Sequence[int], offset: int = 0) -> None:
-        """Another layout, which widens the sliders where it must."""
+        """Set another layout, and widen the sliders where it needs that."""
         with self.one_change():
             self.dimensions.value = len(shape)
             for slider, value in [*zip(self.sizes, shape), *zip(self.strides, stride), (self.offset, offset)]:
@@ -122,14 +123,14 @@ def _tensor(source: Any) -> Tensor:
 
 def stride_explorer(source: Tensor | int = 12, shape: Sequence[int] | None = None, stride: Sequence[int] | None = None,
                     offset: int | None = None) -> StrideExplorer:
-    """Change a layout by sliders, and see which elements of a storage it reads, in which order, which several
-    times, which outside, and PyTorch's error then.
+    """Change a layout by sliders, and see which elements of a storage it reads, in which order, which several times,
+    which outside, and PyTorch's error then.
 
-    ``source`` is a tensor, or a number of elements. Shape and offset are the tensor's if not given, the strides those
-    of the tensor or, of another shape, those of a contiguous tensor; strides and offset count elements.
+    ``source`` is a tensor, or a number of elements. Shape and offset are by default the tensor's, and the strides the
+    tensor's or, for another shape, those of a contiguous tensor. Strides and offset count elements.
 
     Raises:
-        TypeError: if ``source`` is neither.
+        TypeError: if ``source`` is neither a tensor nor a number.
         ValueError: if there are more than 4 dimensions, or not as many strides as sizes.
     """
     return StrideExplorer(source, shape, stride, offset)

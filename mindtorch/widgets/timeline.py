@@ -15,8 +15,8 @@ STEPS = 1000  #: places of a slider, besides the events
 
 
 class TimelineScrubber(Explorer):
-    """See ``timeline_scrubber``. ``at`` is the cursor, ``window`` what is shown, in nanoseconds since the start;
-    ``back`` and ``on`` are the buttons.
+    """The widget of ``timeline_scrubber``. ``at`` is the cursor, ``window`` what is shown, in nanoseconds since the
+    start; ``back`` and ``on`` are the buttons.
     """
 
     def __init__(self, timeline: Timeline):
@@ -67,6 +67,6 @@ def timeline_scrubber(timeline: Timeline) -> TimelineScrubber:
     """Move a cursor through a timeline, and see what the host and every stream did at that time.
 
     Raises:
-        TypeError: if it is no ``introspect.Timeline``.
+        TypeError: if ``timeline`` is no ``introspect.Timeline``.
     """
     return TimelineScrubber(timeline)
