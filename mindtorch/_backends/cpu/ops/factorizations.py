@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -29,13 +30,20 @@ def lapack(routine: str, dtype: np.dtype) -> Callable[..., Any]:
 
 
 def each(outputs: Arrays, function: Callable[..., Any], *inputs: ndarray) -> Arrays:
-    """Put ``function`` of each matrix of batches into the outputs; for empty matrices these stay as they
-    are.
-    """
+    """Put ``function`` of each matrix of batches into the outputs; for empty matrices these stay as they are."""
     if all(batch.size for batch in inputs):
         for index in np.ndindex(inputs[0].shape[:-2]):
             for out, result in zip(outputs, function(*(batch[index] for batch in inputs)), strict=True):
                 out[index] = result
+    return outputs
+
+
+def by_lapack(routine: str, call: Callable[..., Any], outputs: Arrays, *inputs: ndarray) -> Arrays:
+    """Put ``call(routine, *matrices)`` of each matrix of batches into the outputs, the routine being LAPACK's for the
+    dtype of the first.
+    """
+    if all(batch.size for batch in inputs):
+        each(outputs, partial(call, lapack(routine, inputs[0].dtype)), *inputs)
     return outputs
 
 
@@ -75,12 +83,11 @@ def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> 
     batch, k = a.shape[:-2], min(a.shape[-2:])
     outputs = np.empty_like(a), np.zeros((*batch, k), np.int32), np.zeros(batch, np.int32)
     if a.size:
-        getrf = lapack("getrf", a.dtype)
-        each(outputs, getrf, a)
+        each(outputs, lapack("getrf", a.dtype), a)
         outputs[1][...] += 1
     if check_errors:
-        check_info(outputs[2], "torch.linalg.lu_factor_ex", "U[{0},{0}] is zero and using it on lu_solve "
-                                                            "would result in a division by zero.")
+        check_info(outputs[2], "torch.linalg.lu_factor_ex",
+                   "U[{0},{0}] is zero and using it on lu_solve would result in a division by zero.")
     return outputs
 
 
@@ -114,11 +121,8 @@ def solve_factored(lu: ndarray, pivots: ndarray, b: ndarray, adjoint: bool = Fal
     batch = np.broadcast_shapes(lu.shape[:-2], b.shape[:-2])
     lu, b = broadcast(lu, b)
     rows = np.broadcast_to(pivots[..., None] - 1, (*batch, pivots.shape[-1], 1))
-    out = np.empty(b.shape, b.dtype)
-    if b.size:
-        getrs = lapack("getrs", b.dtype)
-        each((out,), lambda lu, rows, b: getrs(lu, rows[:, 0], b, 2 * adjoint)[:1], lu, rows, b)
-    return out
+    return by_lapack("getrs", lambda getrs, lu, rows, b: getrs(lu, rows[:, 0], b, 2 * adjoint)[:1],
+                     (np.empty(b.shape, b.dtype),), lu, rows, b)[0]
 
 
 def lu_solve(lu: ndarray, pivots: ndarray, b: ndarray, left: bool = True, adjoint: bool = False) -> ndarray:
@@ -188,10 +192,8 @@ def triangular_solve(b: ndarray, a: ndarray, upper: bool = True, transpose: bool
 
 def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
                 function: str = "linalg.cholesky") -> Arrays:
-    outputs = np.empty_like(a), np.zeros(a.shape[:-2], np.int32)
-    if a.size:
-        potrf = lapack("potrf", a.dtype)
-        each(outputs, lambda a: potrf(a, not upper), a)
+    outputs = by_lapack("potrf", lambda potrf, a: potrf(a, not upper),
+                        (np.empty_like(a), np.zeros(a.shape[:-2], np.int32)), a)
     if check_errors:
         check_info(outputs[1], function, "The factorization could not be completed because the input is not "
                                          "positive-definite (the leading minor of order {} is not "
@@ -201,11 +203,8 @@ def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
 
 def cholesky_solve(b: ndarray, factor: ndarray, upper: bool = False) -> ndarray:
     b, factor = broadcast(b, factor)
-    out = np.empty(b.shape, b.dtype)
-    if b.size:
-        potrs = lapack("potrs", b.dtype)
-        each((out,), lambda b, factor: potrs(factor, b, not upper)[:1], b, factor)
-    return out
+    return by_lapack("potrs", lambda potrs, b, factor: potrs(factor, b, not upper)[:1],
+                     (np.empty(b.shape, b.dtype),), b, factor)[0]
 
 
 def cholesky_inverse(factor: ndarray, upper: bool = False) -> ndarray:
@@ -215,9 +214,8 @@ def cholesky_inverse(factor: ndarray, upper: bool = False) -> ndarray:
 def ldl_factor_ex(a: ndarray, hermitian: bool = False, check_errors: bool = False) -> Arrays:
     """LD, pivots and status of LAPACK's Bunch-Kaufman factorization of the lower triangle."""
     outputs = np.empty_like(a), np.zeros(a.shape[:-1], np.int32), np.zeros(a.shape[:-2], np.int32)
-    if a.size:
-        factor = lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf", a.dtype)
-        each(outputs, lambda a: (np.tril((result := factor(a, 1))[0]), *result[1:]), a)
+    by_lapack("hetrf" if hermitian and a.dtype.kind == "c" else "sytrf",
+              lambda factor, a: (np.tril((result := factor(a, 1))[0]), *result[1:]), outputs, a)
     if check_errors:
         check_info(outputs[2], "torch.linalg.ldl_factor_ex", "the factorization could not be completed "
                                                              "because D[{0},{0}] is zero.")
@@ -227,11 +225,9 @@ def ldl_factor_ex(a: ndarray, hermitian: bool = False, check_errors: bool = Fals
 def ldl_solve(ld: ndarray, pivots: ndarray, b: ndarray, hermitian: bool = False) -> ndarray:
     ld, b = broadcast(ld, b)
     rows = np.broadcast_to(pivots[..., None], (*ld.shape[:-1], 1))
-    out = np.empty(b.shape, b.dtype)
-    if b.size:
-        solve = lapack("hetrs" if hermitian and b.dtype.kind == "c" else "sytrs", b.dtype)
-        each((out,), lambda ld, rows, b: solve(ld, rows[:, 0], b, 1)[:1], ld, rows, b)
-    return out
+    return by_lapack("hetrs" if hermitian and b.dtype.kind == "c" else "sytrs",
+                     lambda solve, ld, rows, b: solve(ld, rows[:, 0], b, 1)[:1],
+                     (np.empty(b.shape, b.dtype),), ld, rows, b)[0]
 
 
 # -- QR ------------------------------------------------------------------------------------------------------
@@ -245,10 +241,7 @@ def linalg_qr(a: ndarray, mode: str = "reduced") -> Arrays:
 
 def geqrf(a: ndarray) -> Arrays:
     outputs = np.empty_like(a), np.empty((*a.shape[:-2], min(a.shape[-2:])), a.dtype)
-    if a.size:
-        routine = lapack("geqrf", a.dtype)
-        each(outputs, lambda a: routine(a)[:2], a)
-    return outputs
+    return by_lapack("geqrf", lambda geqrf, a: geqrf(a)[:2], outputs, a)
 
 
 def householder_product(a: ndarray, tau: ndarray) -> ndarray:
@@ -258,22 +251,19 @@ def householder_product(a: ndarray, tau: ndarray) -> ndarray:
     if not tau.shape[-1]:
         out[...] = np.eye(*a.shape[-2:], dtype=a.dtype)
         return out
-    routine = lapack("ungqr" if a.dtype.kind == "c" else "orgqr", a.dtype)
-    return each((out,), lambda a, tau: routine(a, tau[:, 0])[:1], a, tau[..., None])[0]
+    return by_lapack("ungqr" if a.dtype.kind == "c" else "orgqr", lambda orgqr, a, tau: orgqr(a, tau[:, 0])[:1],
+                     (out,), a, tau[..., None])[0]
 
 
 def ormqr(a: ndarray, tau: ndarray, other: ndarray, left: bool = True, transpose: bool = False) -> ndarray:
-    out = np.empty(other.shape, other.dtype)
     if not tau.shape[-1]:
         return other.copy()
     is_complex = a.dtype.kind == "c"
     side, trans = b"L" if left else b"R", (b"C" if is_complex else b"T") if transpose else b"N"
     k, work = tau.shape[-1], 64 * max(other.shape[-2:])
-    if other.size:
-        routine = lapack("unmqr" if is_complex else "ormqr", a.dtype)
-        each((out,), lambda a, tau, c: routine(side, trans, a[:, :k], tau[:, 0], c, work)[:1], a,
-             tau[..., None], other)
-    return out
+    return by_lapack("unmqr" if is_complex else "ormqr",
+                     lambda ormqr, a, tau, c: ormqr(side, trans, a[:, :k], tau[:, 0], c, work)[:1],
+                     (np.empty(other.shape, other.dtype),), a, tau[..., None], other)[0]
 
 
 # -- singular values and eigenvalues -------------------------------------------------------------------------
