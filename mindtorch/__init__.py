@@ -79,7 +79,7 @@ globals().update(_DTYPE_ALIASES)
 for _name, _function in _FUNCTIONS.items():
     globals().setdefault(_name, _function)
 for _name, _dtype_of_name in _conversion_methods.LEGACY_TYPES.items():
-    globals()[_name] = _typed_constructor(_dtype_of_name)
+    globals()[_name] = _typed_constructor(_name, _dtype_of_name)
 registry.on_define.append(lambda packet: globals().update({packet: _FUNCTIONS[packet]} if packet in _FUNCTIONS else {}))
 
 

@@ -145,20 +145,24 @@ for _name, _method in METHODS.items():
     setattr(Tensor, f"__{_name}__", _method)
 
 
-def view_property(name: str) -> property:
-    """An attribute that is a view; assigning writes into it."""
-    call = registry[name].call
+def view_property(name: str, operator: str, what: str) -> property:
+    """An attribute that is a view; assigning to the real or imaginary part writes into it."""
+    call = registry[operator].call
 
     def write(self: Any, value: Any) -> None:
         call(self).copy_(value)
 
-    return property(lambda self: call(self), write if name in ("real", "imag") else None, doc=f"``Tensor.{name}``.")
+    doc = f"{what} (``torch.Tensor.{name}``)."
+    return property(lambda self: call(self), write if name in ("real", "imag") else None, doc=doc)
 
 
-for _name, _operator in {
-    "T": "numpy_T", "mT": "mT", "H": "matrix_H", "mH": "mH", "real": "real", "imag": "imag",
-}.items():  # fmt: skip
-    setattr(Tensor, _name, view_property(_operator))
+for _name, _operator, _what in (
+    ("T", "numpy_T", "A view with the dimensions in reverse order"),
+    ("mT", "mT", "A view with the last two dimensions swapped"),
+    ("H", "matrix_H", "The matrix, conjugated and transposed"), ("mH", "mH", "The matrices, conjugated and transposed"),
+    ("real", "real", "A view of the real parts"), ("imag", "imag", "A view of the imaginary parts"),
+):  # fmt: skip
+    setattr(Tensor, _name, view_property(_name, _operator, _what))
 
 
 def result_type(tensor1: Any, tensor2: Any) -> DType:

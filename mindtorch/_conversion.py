@@ -80,14 +80,14 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return to_device(self, self._device if device is None else device, dtype, non_blocking, copy)
 
 
-def _to_dtype(dtype: DType) -> Callable[..., Tensor]:
+def _to_dtype(name: str, dtype: DType) -> Callable[..., Tensor]:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
         if memory_format is not None:
             return to(self, dtype, memory_format=memory_format)
         return self if self._dtype is dtype else _to_copy.call(self, dtype)
 
-    method.__name__ = method.__qualname__ = dtype.name
-    method.__doc__ = f"``self.to(torch.{dtype.name})``."
+    method.__name__ = method.__qualname__ = name
+    method.__doc__ = f"This tensor in the dtype {dtype.name}, or itself if it has it (``torch.Tensor.{name}``)."
     return method
 
 
@@ -123,6 +123,21 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 def npu(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """This tensor on an NPU, by default the current one, as ``torch.Tensor.cuda`` does for a GPU."""
     return to_device(self, "npu" if device is None else device, non_blocking=non_blocking)
+
+
+def type_as(self: Tensor, other: Tensor) -> Tensor:
+    """This tensor in the dtype of another (``torch.Tensor.type_as``)."""
+    return to(self, other._dtype)
+
+
+def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
+    """A copy in page-locked host memory, or the tensor itself if it is there (``torch.Tensor.pin_memory``)."""
+    return pin_memory(self)
+
+
+def _new(self: Any, *args: Any) -> Any:
+    """A tensor of this one's class and dtype, from sizes or from values (``torch.Tensor.new``)."""
+    return type(self)(*args, dtype=self._dtype)
 
 
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
@@ -204,15 +219,13 @@ def install() -> None:
     """Attach the methods to the tensor."""
     methods: dict[str, Any] = {
         "to": to, "type": type_, "cpu": cpu, "npu": npu, "contiguous": contiguous,
-        "pin_memory": lambda self, device=None: pin_memory(self),
+        "pin_memory": _pin_memory, "type_as": type_as, "new": _new,
         "__deepcopy__": deepcopy, "__reduce_ex__": reduce_ex, "__format__": _format,
     }  # fmt: skip
     spelled = {"bool": "bool", "bfloat16": "bfloat16", "byte": "uint8", "char": "int8"}
     for name, dtype in {**DTYPE_ALIASES, **{name: DTYPES[of] for name, of in spelled.items()}}.items():
-        methods[name] = _to_dtype(dtype)
-    methods["type_as"] = lambda self, other: self.to(other.dtype)
+        methods[name] = _to_dtype(name, dtype)
     methods["__repr__"] = lambda self, *, tensor_contents=None: _str(self, tensor_contents=tensor_contents)
-    methods["new"] = lambda self, *args: type(self)(*args, dtype=self.dtype)
     for name, method in methods.items():
         setattr(Tensor, name, method)
     UntypedStorage.__reduce__ = _storage_reduce  # type: ignore[method-assign, assignment]

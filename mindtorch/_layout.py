@@ -79,10 +79,10 @@ def storage_size(shape: Sequence[int], stride: Sequence[int], offset: int = 0) -
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """A dimension as a non-negative index; a 0-d tensor has the dimensions -1 and 0.
+    """Return a dimension as a non-negative index; a 0-d tensor has the dimensions -1 and 0.
 
     Raises:
-        IndexError: if it is out of range.
+        IndexError: if the dimension is out of range.
     """
     span = ndim or 1
     if not -span <= dim < span:
@@ -107,10 +107,10 @@ def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> Ints:
-    """The common shape.
+    """Return the common shape of all.
 
     Raises:
-        RuntimeError: PyTorch's, naming the two sizes and the dimension that do not match.
+        RuntimeError: with PyTorch's message, which names the two sizes and the dimension that do not match.
     """
     ndim = max((len(shape) for shape in shapes), default=0)
     result = [1] * ndim

@@ -59,9 +59,10 @@ NOT_DIFFERENTIABLE = Row({})
 def derivative(
     names: str, node: str | None = None, outputs: tuple[int, ...] | None = None, /, **formulas: Formula
 ) -> None:
-    """Give operators (names separated by spaces) their derivative. ``node`` is the graph node's name; by default
-    ``mul.Tensor`` makes a ``MulBackward0``. ``outputs`` are those that are differentiable; by default, all that
-    are floating point or complex.
+    """Give operators (names separated by spaces) their derivative (``torch.library.register_autograd``).
+
+    ``node`` is the graph node's name; by default ``mul.Tensor`` makes a ``MulBackward0``. ``outputs`` are those that
+    are differentiable, by default all that are floating point or complex.
     """
     for name in names.split():
         registry.register_derivative(name, Row(formulas, node, outputs))

@@ -161,7 +161,7 @@ def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None,
 
 def new_tensor(self: Tensor, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,
                layout: Any = None, pin_memory: bool = False) -> Tensor:
-    """``torch.tensor`` with this tensor's dtype and device."""
+    """``torch.tensor`` with this tensor's dtype and device (``torch.Tensor.new_tensor``)."""
     return tensor(data, dtype=dtype or self._dtype, device=self._device if device is None else device,
                   requires_grad=requires_grad)
 

@@ -185,7 +185,7 @@ def _new(function: Callable[..., Tensor], count: int = 0) -> Callable[..., Tenso
         return function(*args, dtype=dtype or self._dtype, device=self._device if device is None else device, **options)
 
     method.__name__ = method.__qualname__ = f"new_{function.__name__}"
-    method.__doc__ = f"``torch.{function.__name__}`` with this tensor's dtype and device."
+    method.__doc__ = f"``torch.{function.__name__}`` with this tensor's dtype and device (``torch.Tensor.{method.__name__}``)."
     return method
 
 

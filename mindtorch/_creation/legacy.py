@@ -46,10 +46,12 @@ type(Tensor).construct = staticmethod(legacy_constructor)  # type: ignore[attr-d
 Tensor.as_subclass = as_subclass  # type: ignore[attr-defined]
 
 
-def typed_constructor(dtype: DType) -> Callable[..., Tensor]:
+def typed_constructor(name: str, dtype: DType) -> Callable[..., Tensor]:
     """``torch.LongTensor`` and the like."""
 
     def construct(*args: Any, device: Any = None) -> Tensor:
         return legacy_constructor(Tensor, *args, dtype=dtype, device=device)
 
+    construct.__name__ = construct.__qualname__ = name
+    construct.__doc__ = f"An uninitialised {dtype.name} tensor of these sizes, or one of these values (``torch.{name}``)."
     return construct

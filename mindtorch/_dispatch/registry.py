@@ -93,7 +93,7 @@ class Operator:
         return self.functional is not None and not self.is_inplace
 
     def kernel(self, backend: int) -> Kernel | None:
-        """The kernel for a backend's key, adapting its row on first use; None if there is none."""
+        """Return the kernel for a backend's key, adapting its row on first use, or None if there is none."""
         found = self.kernels.get(backend)
         if found is None:
             found = self.registry.find_kernel(self, backend)
