@@ -4,9 +4,8 @@ from __future__ import annotations
 from importlib import import_module as _import_module
 from typing import Any
 
-from . import _composite as _composite, library as library
+from . import _wiring as _wiring, library as library
 from ._api import FUNCTIONS as _FUNCTIONS, result_type as result_type
-from ._autograd import derivatives as _derivatives, recording as _recording
 from ._autograd.anomaly import (
     is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
 )  # fmt: skip
@@ -15,8 +14,6 @@ from ._autograd.grad_mode import (
     enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
 )  # fmt: skip
-from ._backends import cpu as _cpu, meta as _meta, npu as _npu
-from ._backends.common import convert as _convert, forms as _forms, mixed as _mixed, view as _view
 from . import _conversion as _conversion_methods, _indexing as _indexing
 from ._creation import (
     arange as arange, as_tensor as as_tensor, asarray as asarray, empty as empty, empty_like as empty_like,

@@ -8,7 +8,7 @@ import numpy as np
 
 from . import _device
 from ._backends.common.convert import to_device
-from ._backends.npu.memory import pin_memory
+from ._backend import backends
 from ._dispatch.aten import clone
 from ._dispatch.keys import PIPELINE
 from ._dispatch.schemas import registry
@@ -130,9 +130,13 @@ def type_as(self: Tensor, other: Tensor) -> Tensor:
     return to(self, other._dtype)
 
 
-def _pin_memory(self: Tensor, device: Any = None) -> Tensor:
-    """A copy in page-locked host memory, or the tensor itself if it is there (``torch.Tensor.pin_memory``)."""
-    return pin_memory(self)
+def pin_memory(self: Tensor, device: Any = "npu") -> Tensor:
+    """A copy in page-locked host memory, or the tensor itself if it is there (``torch.Tensor.pin_memory``).
+
+    Raises:
+        RuntimeError: if it is not a CPU tensor.
+    """
+    return backends[_device.device(device or "npu").type].pin_memory(self)
 
 
 def _new(self: Any, *args: Any) -> Any:
@@ -184,7 +188,7 @@ def rebuild(cls: type, storage: UntypedStorage, dtype: DType, shape: tuple[int, 
     """A leaf over a storage."""
     out = new(cls)
     out._dtype, out._device = dtype, storage.device
-    out._keys = {"cpu": 1, "meta": 2, "npu": 4}[storage.device.type]
+    out._keys = backends[storage.device.type].key
     out._set_layout(storage, shape, stride, offset)
     return out.requires_grad_() if requires_grad else out
 
@@ -219,7 +223,7 @@ def install() -> None:
     """Attach the methods to the tensor."""
     methods: dict[str, Any] = {
         "to": to, "type": type_, "cpu": cpu, "npu": npu, "contiguous": contiguous,
-        "pin_memory": _pin_memory, "type_as": type_as, "new": _new,
+        "pin_memory": pin_memory, "type_as": type_as, "new": _new,
         "__deepcopy__": deepcopy, "__reduce_ex__": reduce_ex, "__format__": _format,
     }  # fmt: skip
     spelled = {"bool": "bool", "bfloat16": "bfloat16", "byte": "uint8", "char": "int8"}

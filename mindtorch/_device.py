@@ -3,9 +3,10 @@ from __future__ import annotations
 
 import re
 import threading
-from collections.abc import Callable
-from contextlib import AbstractContextManager, nullcontext
+from contextlib import AbstractContextManager
 from typing import Any
+
+from ._backend import backends
 
 KINDS = ("cpu", "meta", "npu")
 _SPELLING = re.compile(r"([a-z_]+)(?::(0|[1-9][0-9]*))?\Z")
@@ -83,10 +84,6 @@ class _LocalStack(threading.local):
 
 
 _local = _LocalStack()
-#: Makes a device the current one of a block, by device type; set by backends of several devices.
-selectors: dict[str, Callable[[device], AbstractContextManager[Any]]] = {}
-#: The index that a device without one means, by device type; set by backends of several devices.
-current_index: dict[str, Callable[[], int]] = {}
 CPU = device("cpu")
 META = device("meta")
 _default: device = CPU
@@ -94,8 +91,7 @@ _default: device = CPU
 
 def selected(where: device) -> AbstractContextManager[Any]:
     """A block in which operators without a tensor, as ``arange``, are done on this device of its kind."""
-    select = selectors.get(where.type)
-    return nullcontext() if select is None else select(where)
+    return backends[where.type].selected(where)
 
 
 def get_default_device() -> device:
@@ -115,6 +111,7 @@ def resolve_device(spec: device | str | int | None) -> device:
         found = _local.stack[-1] if _local.stack else _default
     else:
         found = spec if spec.__class__ is device else device(spec)  # type: ignore[assignment, arg-type]
-    if found.index is None and found.type in current_index:
-        return device(found.type, current_index[found.type]())
-    return found
+    if found is CPU or found.index is not None:
+        return found
+    index = backends[found.type].current_index()
+    return found if index is None else device(found.type, index)

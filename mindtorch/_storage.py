@@ -4,12 +4,12 @@ from __future__ import annotations
 import mmap
 import weakref
 from math import prod
-from collections.abc import Callable
-from typing import TYPE_CHECKING, Any, Protocol
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
 from . import _device
+from ._backend import DeviceMemory, backends
 from ._dtype import DType
 
 if TYPE_CHECKING:
@@ -32,25 +32,6 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 _BYTE = np.dtype(np.uint8)
 
 
-class DeviceMemory(Protocol):
-    """Memory of a device, under a storage; it is given back when nothing refers to it."""
-
-    address: int
-
-    def grown(self, nbytes: int) -> DeviceMemory:
-        """Other memory of this size, with as many of these bytes as fit, the rest zero."""
-
-    def copy_from(self, source: DeviceMemory | np.ndarray, nbytes: int) -> None:
-        """Copy bytes of other memory, or of the host's, to the start of this."""
-
-    def read(self, nbytes: int) -> np.ndarray:
-        """The first bytes as a host array; waits for what is pending."""
-
-
-#: Makes the memory of a storage on devices whose memory is not the host's, by device type; set by their backends.
-device_memory: dict[str, Callable[[int, _device.device], DeviceMemory]] = {}
-
-
 class UntypedStorage:
     """A number of bytes on a device (``torch.UntypedStorage``).
 
@@ -63,6 +44,7 @@ class UntypedStorage:
     resizable = True
     _prune_at = 16
     _memory_map: mmap.mmap | None = None
+    _bytes: np.ndarray | None = None
     _memory: DeviceMemory | None = None
     _pinned: Any = None  #: what owns page-locked host memory
 
@@ -72,10 +54,11 @@ class UntypedStorage:
         if size < 0:
             raise RuntimeError(f"Storage size must not be negative, got {size}")
         self._nbytes = size if data is None else data.nbytes
-        self._bytes = allocate((size,), _BYTE) if data is None and self.device.type == "cpu" else data
-        make = device_memory.get(self.device.type) if device is not None else None
-        if make is not None:
-            self._memory = make(size, self.device)
+        memory = backends[self.device.type].allocate(size, self.device) if data is None else data
+        if memory is None or isinstance(memory, np.ndarray):
+            self._bytes = memory
+        else:
+            self._memory = memory
         self._aliases: list[weakref.ref[Tensor]] = []
         self._typed: dict[DType, TypedStorage] = {}
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from . import _device
+from ._backend import backends
 from ._device import device as Device
 from ._autograd import engine, views
 from ._autograd.accumulate import check_assigned_grad, grad_accumulator
@@ -29,8 +30,6 @@ from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
 
 new: Callable[..., Any] = object.__new__
-#: The values of a tensor on a device as a fresh array, by device type: waits for them. Set by backends.
-host_readers: dict[str, Callable[[Any], np.ndarray]] = {}
 
 
 class _TensorType(type):
@@ -583,13 +582,8 @@ class Tensor(metaclass=_TensorType):
         """The values as an array, for ``operation``, which looks at them. Waits; copies from other devices."""
         if self._keys & PIPELINE:
             self._wait()
-        if self._array is None:
-            if self._keys & META:
-                if operation == "item":
-                    raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-                raise NotImplementedError("Cannot copy out of meta tensor; no data!")
-            return host_readers[self._device.type](self)
-        return self._array
+        array = self._array
+        return backends[self._device.type].read(self, operation) if array is None else array
 
     def item(self) -> Any:
         """The only element as a Python number (``torch.Tensor.item``).

@@ -1,7 +1,6 @@
 """Activation functions that are special cases of others, or choose among them."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .._errors import NAMES, check
@@ -9,6 +8,7 @@ from .._dispatch.aten import (
     _prelu_kernel as prelu_kernel, elu, elu_, hardtanh, log_sigmoid_forward, rrelu_with_noise, rrelu_with_noise_,
     zeros_like,
 )  # fmt: skip
+from . import COMPOSITES
 
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772848170429916717, 1.0507009873554804934193349852946
 
@@ -46,7 +46,7 @@ def rrelu_(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = F
     return rrelu_with_noise_(self, zeros_like(self), lower, upper, training, generator)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "relu6": lambda self: hardtanh(self, 0, 6),
     "selu": lambda self: elu(self, SELU_ALPHA, SELU_SCALE),
     "selu_": lambda self: elu_(self, SELU_ALPHA, SELU_SCALE),
@@ -54,4 +54,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "prelu": prelu,
     "rrelu": rrelu,
     "rrelu_": rrelu_,
-}
+})

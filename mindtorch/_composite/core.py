@@ -1,13 +1,13 @@
 """Memory for composites."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .._layout import Ints
 from .._creation import fresh as fresh
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
+from . import COMPOSITES
 
 
 def new_empty_strided(self: Any, size: Ints, stride: Ints) -> Any:
@@ -15,4 +15,4 @@ def new_empty_strided(self: Any, size: Ints, stride: Ints) -> Any:
     return call_on(registry["empty_strided"], self._device.type, size, stride, self._dtype, None, self._device)
 
 
-ROWS: dict[str, Callable[..., Any]] = {"new_empty_strided": new_empty_strided}
+COMPOSITES.update({"new_empty_strided": new_empty_strided})

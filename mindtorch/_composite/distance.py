@@ -1,7 +1,6 @@
 """Norms and distances as PyTorch's functions give them."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .._autograd.grad_mode import no_grad
@@ -13,6 +12,7 @@ from .._dispatch.aten import (
     linalg_vector_norm as vector_norm, norm_ScalarOpt_dim,
 )  # fmt: skip
 from .._dtype import FLOATING
+from . import COMPOSITES
 
 MODES = {
     "use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
@@ -75,10 +75,10 @@ def pdist(self: Any, p: float = 2.0) -> Any:
     return pdist_forward(self.contiguous(), p)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "norm.python": norm,
     "pairwise_distance": pairwise_distance,
     "cosine_similarity": cosine_similarity,
     "cdist": cdist,
     "pdist": pdist,
-}
+})

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
 from .._errors import check
 from .._dispatch.aten import bmm
+from . import COMPOSITES
 
 ELLIPSIS = "."  #: stands for the dimensions of an ellipsis among labels
 
@@ -192,4 +192,4 @@ def _product(left: Any, right: Any, summed: list[int]) -> Any:
     return bmm(a, c).view(shape).permute(tuple(order.index(d) for d in range(left.ndim)))
 
 
-ROWS: dict[str, Callable[..., Any]] = {"einsum": einsum}
+COMPOSITES.update({"einsum": einsum})

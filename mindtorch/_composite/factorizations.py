@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from math import prod
 from typing import Any
 
@@ -23,6 +22,7 @@ from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, finfo, int64
 from .._linalg_error import LinAlgError, first_failure
+from . import COMPOSITES
 
 inf = math.inf
 
@@ -332,7 +332,7 @@ def rank_with_tol(self: Any, tol: Any, hermitian: bool = False) -> Any:
     return linalg_matrix_rank(self, tol, 0.0, hermitian)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "linalg_det": lambda A: det(A)[0],
     "det": lambda self: det(self)[0],
     "linalg_slogdet": linalg_slogdet,
@@ -373,4 +373,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "linalg_matrix_rank.tol_tensor": rank_with_tol,
     "linalg_matrix_rank": rank_with_tol,
     "matrix_exp": lambda self: matrix_exp(self),
-}
+})

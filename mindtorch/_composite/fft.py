@@ -8,6 +8,7 @@ from .._errors import NAMES, check
 from .._layout import Ints, wrap_dim
 from .._dispatch.aten import _fft_c2c as c2c, _fft_c2r as c2r, _fft_r2c as r2c, constant_pad_nd as pad, roll
 from .._dtype import COMPLEX, FLOATING, get_default_dtype
+from . import COMPOSITES
 
 
 def promoted(self: Any, to_complex: bool = False) -> Any:
@@ -213,7 +214,7 @@ MANY: dict[str, Callable[..., Any]] = {
     "hfft": many_to_real("hfftn", True),
     "ihfft": ihfftn,
 }
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "fft_fft": one_complex(True),
     "fft_ifft": one_complex(False),
     "fft_rfft": one_from_real("rfft", True),
@@ -224,4 +225,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "fft_ifftshift": shift(True),
     **{f"fft_{name}n": transform for name, transform in MANY.items()},
     **{f"fft_{name}2": two(transform) for name, transform in MANY.items()},
-}
+})

@@ -1,12 +1,12 @@
 """Histograms of several dimensions."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .._errors import check
 from .._dispatch.aten import _histogramdd_bin_edges as bin_edges, _histogramdd_from_bin_tensors as from_bin_tensors
 from .._dispatch.return_types import named_tuple
+from . import COMPOSITES
 
 
 def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
@@ -22,8 +22,8 @@ def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, den
     return named_tuple("histogramdd", ("hist", "bin_edges"))(hist, tuple(bins))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "histogramdd": histogramdd,
     "histogramdd.int_bins": histogramdd,
     "histogramdd.TensorList_bins": histogramdd,
-}
+})

@@ -12,6 +12,7 @@ from .._dispatch.aten import (
 )  # fmt: skip
 from .._dispatch.schemas import registry
 from .._dtype import int64
+from . import COMPOSITES
 from .core import fresh
 
 Row = Callable[..., Any]
@@ -139,7 +140,7 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
     return scatter_value_(self.new_zeros((*shape, num_classes)), -1, self.unsqueeze(-1), 1)
 
 
-ROWS: dict[str, Row] = {
+COMPOSITES.update({
     "index_put": written("index_put_", "preserve_format"),
     "put": written("put_", "preserve_format"),
     "fill.Scalar": written("fill_.Scalar", "preserve_format"),
@@ -164,4 +165,4 @@ ROWS: dict[str, Row] = {
     "embedding": embedding,
     "embedding_dense_backward": embedding_dense_backward,
     "one_hot": one_hot,
-}
+})

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
 from itertools import pairwise
 from math import prod
 from typing import Any
@@ -16,6 +15,7 @@ from .._dispatch.aten import (
 )  # fmt: skip
 from .._dispatch.keys import AUTOGRAD, STRIDED
 from .._dtype import FLOATING, bool_, int64, promote_types
+from . import COMPOSITES
 
 Ints = tuple[int, ...]
 
@@ -349,7 +349,7 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return powers if increasing else powers.flip((1,))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "linear": linear,
     "bilinear": bilinear,
     "matmul": matmul,
@@ -367,4 +367,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "linalg_matrix_power": linalg_matrix_power,
     "linalg_vander": linalg_vander,
     "vander": vander,
-}
+})

@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from .._errors import NAMES, check
@@ -11,6 +10,7 @@ from .._dispatch.aten import (
     pairwise_distance,
 )  # fmt: skip
 from .._dtype import FLOATING
+from . import COMPOSITES
 
 NONE, MEAN, SUM = 0, 1, 2
 
@@ -212,9 +212,9 @@ def _smoothed(logs: Any, dim: int, target: Any, weight: Any, reduction: int, ign
     return (1 - label_smoothing) * chosen + uniform * (label_smoothing / logs.shape[dim])
 
 
-ROWS: dict[str, Callable[..., Any]] = {row.__name__: row for row in (
+COMPOSITES.update({row.__name__: row for row in (
     mse_loss_backward, smooth_l1_loss_backward, huber_loss_backward, soft_margin_loss_backward,
     binary_cross_entropy_backward, l1_loss, kl_div, poisson_nll_loss, hinge_embedding_loss,
     margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, multilabel_margin_loss, nll_loss,
     nll_loss2d, nll_loss_nd, cross_entropy_loss,
-)}
+)})

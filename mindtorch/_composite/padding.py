@@ -12,6 +12,7 @@ from .._dispatch.aten import (
     fill__Scalar as fill_, flatten_using_ints as flatten, index_add_, index_select, narrow, slice_Tensor as slice_,
 )  # fmt: skip
 from .._dispatch.schemas import registry
+from . import COMPOSITES
 from .core import fresh, new_empty_strided
 from .shape import arange
 
@@ -331,7 +332,7 @@ def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padd
     return constant_pad_nd(wide, (-padding[1], -padding[1], -padding[0], -padding[0]))
 
 
-ROWS: dict[str, Row] = {
+COMPOSITES.update({
     "constant_pad_nd": constant_pad_nd,
     **{f"reflection_pad{n}d": indexed_pad(reflected, True) for n in (1, 2, 3)},
     **{f"replication_pad{n}d": indexed_pad(replicated, False) for n in (1, 2, 3)},
@@ -344,4 +345,4 @@ ROWS: dict[str, Row] = {
     "channel_shuffle": channel_shuffle,
     "im2col": im2col,
     "col2im": col2im,
-}
+})

@@ -15,6 +15,7 @@ from .._dispatch.aten import (
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, bool_, complex128, float64, get_default_dtype
+from . import COMPOSITES
 
 #: name: the operator that it is another name of, with its in-place form if it has one.
 ALIASES = {
@@ -110,7 +111,7 @@ def polygamma_(self: Any, n: int) -> Any:
     return self.copy_(result)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     **{name: registry[target].call for name, target in ALIASES.items()},
     **{inplace_name(name): registry[inplace_name(target)].call for name, target in ALIASES.items()},
     "positive": positive,
@@ -134,4 +135,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "special_ndtr": special_ndtr,
     "special_round": lambda self, decimals=0: round_decimals(self, decimals),
     "polygamma_": polygamma_,
-}
+})

@@ -8,6 +8,7 @@ from .._errors import check
 from .._backends.common.forms import resize_output
 from .._layout import broadcast_shapes
 from .._creation import empty, empty_like, fresh, zeros
+from . import COMPOSITES
 
 # -- normal and bernoulli ------------------------------------------------------------------------------------
 
@@ -71,7 +72,7 @@ def _one_per_feature(self: Any) -> Any:
     return empty(*self.shape[:2], *(1 for _ in self.shape[2:]), dtype=self.dtype, device=self.device)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "normal.Tensor_Tensor": _normal,
     "normal.Tensor_float": _normal,
     "normal.float_Tensor": _normal,
@@ -88,4 +89,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "alpha_dropout_": dropping(inplace=True, alpha=True),
     "feature_alpha_dropout": dropping(feature=True, alpha=True),
     "feature_alpha_dropout_": dropping(inplace=True, feature=True, alpha=True),
-}
+})

@@ -10,6 +10,7 @@ from .._backends.common.forms import write_out
 from .._dispatch.aten import complex as complex_of
 from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER
+from . import COMPOSITES
 
 
 def unbiased(name: str) -> dict[str, Callable[..., Any]]:
@@ -104,7 +105,7 @@ def corrcoef(self: Any) -> Any:
     return c.clamp(-1, 1)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     **unbiased("var"), **unbiased("std"), **unbiased("var_mean"), **unbiased("std_mean"),
     "nansum.out": nansum_out,
     "nanmean": nanmean,
@@ -114,4 +115,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "min.other": lambda self, other: self.minimum(other),
     "cov": cov,
     "corrcoef": corrcoef,
-}  # fmt: skip
+})  # fmt: skip

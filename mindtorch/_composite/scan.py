@@ -1,13 +1,13 @@
 """Differences of neighbours, and integrals by the trapezoidal rule."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .._errors import check
 from .._layout import wrap_dim, wrap_dims
 from .._dispatch.aten import cat
 from .._dtype import bool_
+from . import COMPOSITES
 
 
 def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
@@ -140,7 +140,7 @@ def weighted(f: Any, dim: int, starts: tuple[int, ...], length: int, weights: tu
     return sum(parts[1:], parts[0])
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "diff": diff,
     "trapezoid.x": trapezoid_x,
     "trapezoid.dx": trapezoid_dx,
@@ -149,4 +149,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "cumulative_trapezoid.x": cumulative_trapezoid_x,
     "cumulative_trapezoid.dx": cumulative_trapezoid_dx,
     "gradient": gradient,
-}
+})

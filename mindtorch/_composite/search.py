@@ -1,12 +1,12 @@
 """Finding as PyTorch's Python functions give it."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from .._dispatch.aten import (
     _unique2 as unique2, nonzero as nonzero_indices, nonzero_out, unique_consecutive as consecutive, unique_dim,
 )  # fmt: skip
+from . import COMPOSITES
 
 
 def asked_for(results: tuple[Any, Any, Any], return_inverse: bool, return_counts: bool) -> Any:
@@ -50,7 +50,7 @@ def equal(self: Any, other: Any) -> bool:
     return self.shape == other.shape and bool((self == other).all())
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "unique": unique,
     "unique_consecutive.python": unique_consecutive,
     "nonzero.python": nonzero,
@@ -58,4 +58,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "argwhere": lambda self: nonzero_indices(self),
     "allclose": allclose,
     "equal": equal,
-}
+})

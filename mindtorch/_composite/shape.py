@@ -17,6 +17,7 @@ from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.schemas import registry
 from .._dtype import bool_, int64
+from . import COMPOSITES
 from .core import fresh
 
 Row = Callable[..., Any]
@@ -323,7 +324,7 @@ def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
     return resize_(self, tuple(the_template.shape), memory_format)
 
 
-ROWS: dict[str, Row] = {
+COMPOSITES.update({
     "concat": lambda tensors, dim=0: cat(tensors, dim),
     "concatenate": lambda tensors, dim=0: cat(tensors, dim),
     "hstack": stack_along("hstack", 1, 1),
@@ -350,4 +351,4 @@ ROWS: dict[str, Row] = {
     "trace": trace,
     "resize_": resize_,
     "resize_as_": resize_as_,
-}
+})

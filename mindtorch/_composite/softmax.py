@@ -1,11 +1,11 @@
 """Softmax with a dtype, and its variants."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 from typing import Any
 
 from .._dispatch.aten import _log_softmax, _softmax
+from . import COMPOSITES
 
 
 def softmax(self: Any, dim: int, dtype: Any = None) -> Any:
@@ -23,8 +23,8 @@ def safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
     return softmax(self, dim, dtype).masked_fill((self == -inf).all(dim, True), 0)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "softmax.int": softmax,
     "log_softmax.int": log_softmax,
     "_safe_softmax": safe_softmax,
-}
+})

@@ -7,6 +7,7 @@ from typing import Any
 from .._errors import check
 from .._layout import wrap_dim
 from .._dtype import float32, float64, int64
+from . import COMPOSITES
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")
 ROUNDING = {"lower": "floor", "higher": "ceil", "nearest": "round"}
@@ -63,7 +64,7 @@ def ranked(self: Any, q: Any, axis: int | None, keepdim: bool, ignore_nan: bool)
     return (q * highest).masked_fill(line.isnan().any(-1, True), highest), line
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+COMPOSITES.update({
     "argsort": lambda self, dim=-1, descending=False: self.sort(dim, descending)[1],
     "argsort.stable": lambda self, stable, dim=-1, descending=False: self.sort(
         stable=stable, dim=dim, descending=descending)[1],
@@ -72,4 +73,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "quantile.scalar": quantile(False),
     "nanquantile": quantile(True),
     "nanquantile.scalar": quantile(True),
-}
+})

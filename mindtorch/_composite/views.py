@@ -17,6 +17,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, STRIDED
 from .._dispatch.schemas import registry
 from .._dispatch.schemas.views import COPIES
+from . import COMPOSITES
 from .core import fresh
 
 Row = Callable[..., Any]
@@ -383,7 +384,7 @@ def _rows(name: str, rows: tuple[Row, ...], overloads: tuple[str, ...]) -> dict[
     return {f"{name}.{overload}": row for overload, row in zip(overloads, rows, strict=True)}
 
 
-ROWS: dict[str, Row] = {
+COMPOSITES.update({
     "reshape": reshape,
     "reshape_as": lambda self, other: reshape(self, other.shape),
     "view_as": lambda self, other: view(self, other.shape),
@@ -438,4 +439,4 @@ ROWS: dict[str, Row] = {
     "narrow_copy": narrow_copy,
     **{name: copy_of(name.replace("_copy", "", 1)) for name in
        (line.split()[1].partition("(")[0] for line in COPIES.splitlines())},
-}
+})

@@ -13,6 +13,7 @@ from dataclasses import dataclass, field
 from time import perf_counter_ns
 from typing import Any
 
+from .._backend import by_key
 from .dispatcher import TENSOR_TYPES, resolve, set_mode, wrappers
 from .keys import AUTOGRAD, BACKENDS, LOCAL, OBSERVED, DispatchKeySet
 from .local import local
@@ -96,8 +97,6 @@ Observer = Callable[[DispatchEvent], None]
 ActivityObserver = Callable[[ActivityEvent], None]
 #: Who is told of activities; devices look here before they take any trouble.
 activity_observers: tuple[ActivityObserver, ...] = ()
-#: What names the calling thread's current stream on a device, by device type; set by backends that have streams.
-current_streams: dict[int, Callable[[tuple[Any, ...]], Any]] = {}
 _observers: tuple[Observer, ...] = ()
 _lock = threading.Lock()
 
@@ -210,8 +209,8 @@ def _observed(op: Operator, keys: int) -> Callable[..., Any]:
             duration = perf_counter_ns() - start
             local.depth = depth
             outputs = describe(result) if result.__class__ in (list, tuple) else (describe(result),)
-            current, stream_of = threading.current_thread(), current_streams.get(effective & BACKENDS)
-            stream = None if stream_of is None else stream_of(outputs or inputs)
+            current, backend = threading.current_thread(), by_key.get(effective & BACKENDS)
+            stream = None if backend is None else backend.stream_name()
             event = DispatchEvent(
                 sequence, op.name, *path, inputs, outputs, called, start, duration, current.ident or 0, current.name,
                 stream, depth, call_site(), error, local.pipeline is not None,

@@ -13,6 +13,7 @@ from typing import Any
 
 from . import schema as _schema
 from .keys import BACKEND_NAMES, BACKEND_OF_DEVICE, BACKENDS
+from .tables import FamilyTable
 
 
 def inplace_name(name: str) -> str:
@@ -28,7 +29,7 @@ class Kernel:
     ``fn`` takes the operator's canonical arguments; ``fast``, where given, does the same for inputs without
     the ``Strided`` key; ``origin`` is the function that a reader wants to see; ``composite`` says that it is
     written in other operators, which record their own derivatives; ``makes_view``, that it only makes a layout;
-    ``fallback``, that another backend's kernel does the work.
+    ``fallback``, that another backend's kernel does the work; ``registered``, that a user put it there.
     """
 
     fn: Callable[..., Any]
@@ -37,6 +38,7 @@ class Kernel:
     composite: bool = False
     makes_view: bool = False
     fallback: bool = False
+    registered: bool = False
 
     @property
     def location(self) -> tuple[str, int]:
@@ -56,8 +58,10 @@ class Operator:
 
     call: Callable[..., Any]
 
-    def __init__(self, registry: OpRegistry, text: str, flags: str = "", functional: Operator | None = None):
+    def __init__(self, registry: OpRegistry, text: str, flags: str = "", functional: Operator | None = None,
+                 family: str = ""):
         self.registry = registry
+        self.family = family  # the table of schemas it stands in; its rows stand in modules of that name
         self.text = text
         self.name = text[: text.index("(")]
         self.packet, _, self.overload = self.name.partition(".")
@@ -113,28 +117,26 @@ class Operator:
         return row(*args)
 
 
-Finder = Callable[[Operator, int], Kernel | None]
-
-
 class OpRegistry:
-    """All operators, and where their kernels are looked for."""
+    """All operators, and the tables of what is known of them."""
+
+    #: The kernel of an operator for a backend's key: looked up in the order that ``_backends`` writes down.
+    find_kernel: Callable[[Operator, int], Kernel | None]
 
     def __init__(self, make_entry: Callable[[Operator], Callable[..., Any]]):
         self.make_entry = make_entry
         self.operators: dict[str, Operator] = {}
         self.packets: dict[str, list[Operator]] = {}
-        self.meta_rows: dict[str, Callable[..., Any]] = {}
-        self.derivatives: dict[str, Any] = {}
-        self._finders: list[Finder] = []
-        self.fallback: Finder | None = None  #: asked when no finder has a kernel
+        self.meta_rows = FamilyTable(self)
+        self.derivatives = FamilyTable(self)
         self.on_define: list[Callable[[str], None]] = []
 
-    def define(self, text: str, flags: str = "f") -> Operator:
+    def define(self, text: str, flags: str = "f", family: str = "") -> Operator:
         """Define an operator from its schema.
 
         ``flags`` are those of the tables in ``schemas``.
         """
-        op = Operator(self, text, flags)
+        op = Operator(self, text, flags, family=family)
         self.operators[op.name] = op
         self.packets.setdefault(op.packet, []).append(op)
         if "i" in flags:
@@ -147,18 +149,18 @@ class OpRegistry:
 
     def _derive(self, op: Operator, packet: str, overload: str) -> None:
         name = f"{packet}.{overload}" if overload else packet
-        form = Operator(self, name + op.text[op.text.index("("):], op.flags, op)
+        form = Operator(self, name + op.text[op.text.index("("):], op.flags, op, op.family)
         op.forms.append(form)
         self.operators[name] = form
         if packet != op.packet:
             self.packets.setdefault(packet, []).append(form)
 
-    def define_table(self, rows: str) -> None:
-        """Define a table of rows, each ``flags schema``; ``-`` stands for no flags."""
+    def define_table(self, rows: str, family: str) -> None:
+        """Define a family's table of rows, each ``flags schema``; ``-`` stands for no flags."""
         for line in rows.strip().splitlines():
             flags, _, text = line.strip().partition(" ")
             if text and flags != "#":
-                self.define(text.lstrip(), flags.replace("-", ""))
+                self.define(text.lstrip(), flags.replace("-", ""), family)
 
     def __getitem__(self, name: str) -> Operator:
         """The operator of that name (``add.Tensor``, or ``add`` for the packet's first overload).
@@ -175,19 +177,6 @@ class OpRegistry:
 
     def __contains__(self, name: str) -> bool:
         return name in self.operators or name in self.packets
-
-    def add_finder(self, finder: Finder, first: bool = False) -> None:
-        """Have kernels that nobody registered by hand looked for by ``finder(op, backend)``, after or before the
-        finders that there are; the first find counts.
-        """
-        self._finders.insert(0 if first else len(self._finders), finder)
-
-    def find_kernel(self, op: Operator, backend: int) -> Kernel | None:
-        for finder in self._finders:
-            kernel = finder(op, backend)
-            if kernel is not None:
-                return kernel
-        return None if self.fallback is None else self.fallback(op, backend)
 
     def register(
         self, name: str, device: str, fn: Callable[..., Any], meta: Callable[..., Any] | None = None
@@ -208,9 +197,9 @@ class OpRegistry:
         op = self[name] if name in self else self.define(_schema_of(name, fn))
         backends = (1, 2, 4) if device == "composite" else (BACKEND_OF_DEVICE[device],)
         for backend in backends:
-            op.kernels[backend] = Kernel(fn, fn, composite=device == "composite")
+            op.kernels[backend] = Kernel(fn, fn, composite=device == "composite", registered=True)
         if meta is not None:
-            op.kernels[BACKEND_OF_DEVICE["meta"]] = Kernel(meta, meta)
+            op.kernels[BACKEND_OF_DEVICE["meta"]] = Kernel(meta, meta, registered=True)
         self.forget_resolved(op)
         return op
 
@@ -227,6 +216,12 @@ class OpRegistry:
             form.derivative = None
             if form is not op:
                 form.kernels.clear()
+
+    def forget_rows(self, name: str) -> None:
+        """The same, and the kernels that were made from the tables' rows of that operator: one of them has changed."""
+        op = self.operators[name]
+        op.kernels = {key: kernel for key, kernel in op.kernels.items() if kernel.registered}
+        self.forget_resolved(op)
 
 
 def _schema_of(name: str, fn: Callable[..., Any]) -> str:

@@ -5,22 +5,14 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from ... import _device
+from ..._backend import backends
 from ..._dispatch.aten import _to_copy as convert_copy
-from ..._dispatch.dispatcher import registry
 from ..._dispatch.keys import PIPELINE, STRIDED
-from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import DType
 from ..._tensor import Tensor, empty_tensor
 from .forms import check_writable
 from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
-
-
-#: Writes a tensor's values into one of the same, or a broadcast, shape on a device whose memory is not the host's, by
-#: the device's type: ``write(target, source, non_blocking)``. Set by backends.
-writers: dict[str, Callable[[Tensor, Tensor, bool], None]] = {}
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
@@ -37,16 +29,7 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     check_writable(self, (src,))
     if src._dtype.is_complex and not self._dtype.is_complex:
         warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
-    write = writers.get(self._device.type)
-    if write is not None:
-        write(self, src, non_blocking)
-    elif self._array is not None:
-        values = src._host("copy")
-        with np.errstate(all="ignore"):
-            np.copyto(self._array, values.real if values.dtype.kind == "c" and not self._dtype.is_complex else values,
-                      casting="unsafe")
-    elif not self.is_meta:
-        raise NotImplementedError(f"copy_: no kernel writes to the device {self.device}")
+    backends[self._device.type].write(self, src, non_blocking)
     return self
 
 
@@ -107,12 +90,5 @@ def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = 
     return convert_copy(self, dtype, target, non_blocking, None)
 
 
-ROWS: dict[str, Any] = {"copy_": copy_, "clone": clone, "_to_copy": _to_copy}
-
-
-def find(op: Operator, backend: int) -> Kernel | None:
-    row = ROWS.get(op.name)
-    return None if row is None else Kernel(row, row)
-
-
-registry.add_finder(find)
+#: Kernels of every backend.
+KERNELS: dict[str, Callable[..., Any]] = {"copy_": copy_, "clone": clone, "_to_copy": _to_copy}

@@ -358,11 +358,8 @@ def writing_kernel(check: Callable[..., None], write: Callable[..., Any] | None 
     return kernel
 
 
-def find(op: Operator, backend: int) -> Kernel | None:
+def kernel_of_form(op: Operator, backend: int) -> Kernel | None:
     """The kernel of a form, from that of the functional operator, unless it has rows of its own."""
     if op.functional is None or op.name in registry.meta_rows:
         return None
     return _inplace(op, backend) if op.is_inplace else _out(op, backend)
-
-
-registry.add_finder(find)

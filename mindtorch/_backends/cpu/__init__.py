@@ -1,17 +1,44 @@
 """The CPU backend: NumPy does the arithmetic.
 
-A row (``ops.ROWS``) is a function of arrays that returns arrays; here it becomes a kernel on tensors. What it has to
-return, the meta kernel says; the adapters see to dtype and layout.
+A row of ``ops.CPU_KERNELS`` is a function of arrays that returns arrays; ``adapt`` makes it a kernel on tensors. What
+the kernel has to return, the meta kernel says; the adapters see to dtype and layout.
 """
 from __future__ import annotations
 
 import warnings
+from typing import Any
 
-from ..._dispatch.dispatcher import registry
-from . import creation, ops
-from .adapt import find
+import numpy as np
 
-registry.add_finder(find)
-# The fast lanes do without np.errstate, which costs more than the arithmetic; PyTorch does not warn of inf and nan.
+from ..._backend import Backend, register
+from ..._dispatch.keys import CPU
+from ..._dispatch.registry import Kernel, Operator
+from ..._storage import allocate
+from ..._tensor import Tensor
+from .adapt import kernel_of
+from .creation import KERNELS
+
+# The fast paths do without np.errstate, which costs more than the arithmetic; PyTorch does not warn of inf and nan.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mindtorch\._backends\.")
-__all__ = ["creation", "ops"]
+
+
+class CPUBackend(Backend):
+    """The host and its memory."""
+
+    name, key = "cpu", CPU
+
+    def kernel(self, op: Operator) -> Kernel | None:
+        own = KERNELS.get(op.name)
+        return kernel_of(op) if own is None else Kernel(own, own)
+
+    def allocate(self, nbytes: int, where: Any) -> np.ndarray:
+        return allocate((nbytes,), np.dtype(np.uint8))
+
+    def write(self, target: Tensor, source: Tensor, non_blocking: bool) -> None:
+        values = source._host("copy")
+        real = values.dtype.kind == "c" and not target._dtype.is_complex
+        with np.errstate(all="ignore"):
+            np.copyto(target._array, values.real if real else values, casting="unsafe")  # type: ignore[arg-type]
+
+
+register(CPUBackend())

@@ -19,15 +19,18 @@ from ..common.forms import writing_kernel
 from ..._layout import Spec, contiguous_strides
 from ..common.pointwise import Extended, Pointwise
 from ..._dispatch.return_types import pack
-from . import ops
+from .ops import CPU_KERNELS, index_lanes, lanes, optim
 
 ndarray = np.ndarray
+#: The fast lanes of operators that are not pointwise: functions that take the general kernel and return a quicker one,
+#: for contiguous tensors, which falls back on it.
+LANES = {**lanes.LANES, **index_lanes.LANES, **optim.LANES}
 Rows = Callable[..., Any]
 
 
-def find(op: Operator, backend: int) -> Kernel | None:
+def kernel_of(op: Operator) -> Kernel | None:
     """The CPU kernel of an operator that has a row."""
-    row = ops.ROWS.get(op.name) if backend == CPU else None
+    row = CPU_KERNELS.get(op.name)
     if row is None:
         return None
     meta = registry.meta_rows.get(op.name)
@@ -37,13 +40,13 @@ def find(op: Operator, backend: int) -> Kernel | None:
         return Kernel(general if lane is None else strided_lane(general, lane), row, fast=lane)
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
-    lane = ops.LANES.get(op.name)
+    lane = LANES.get(op.name)
     if op.is_inplace:
         general = writing_kernel(meta, on_arrays(row))
         return Kernel(general, row, fast=None if lane is None else lane(general))
     general = general_kernel(op, row, meta)
     fast = None if lane is None else lane(general)
-    return Kernel(fast if fast and op.name in ops.STRIDED_LANES else general, row, fast=fast)
+    return Kernel(fast if fast and op.name in lanes.STRIDED_LANES else general, row, fast=fast)
 
 
 def array_of(value: Any) -> Any:

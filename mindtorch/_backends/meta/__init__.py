@@ -7,26 +7,45 @@ from __future__ import annotations
 
 from typing import Any
 
+import numpy as np
+
+from ..._backend import Backend, register
 from ..._device import META
-from ..._dispatch.dispatcher import registry
 from ..._dispatch.keys import META as META_KEY
 from ..._dispatch.registry import Kernel, Operator
-from ..._tensor import empty_tensor
-from ..common.forms import writing_kernel
 from ..._layout import Spec
 from ..._dispatch.return_types import pack
-from . import creation, ops
+from ..._tensor import Tensor, empty_tensor
+from ..common.forms import writing_kernel
+from .creation import KERNELS
+from .ops import META_KERNELS
 
-registry.meta_rows.update(ops.ROWS)
+
+class MetaBackend(Backend):
+    """A device without memory."""
+
+    name, key = "meta", META_KEY
+
+    def kernel(self, op: Operator) -> Kernel | None:
+        own = KERNELS.get(op.name)
+        if own is not None:
+            return Kernel(own, own)
+        row = META_KERNELS.get(op.name)
+        if row is None:
+            return None
+        return Kernel(writing_kernel(row) if op.is_inplace else _describing(op, row), getattr(row, "origin", row))
+
+    def read(self, tensor: Tensor, operation: str) -> np.ndarray:
+        if operation == "item":
+            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
+        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+
+    def write(self, target: Tensor, source: Tensor, non_blocking: bool) -> None:
+        """There is nothing to write to."""
 
 
-def _adapt(op: Operator, backend: int) -> Kernel | None:
-    """A kernel on meta tensors from the operator's row."""
-    row = registry.meta_rows.get(op.name)
-    if backend != META_KEY or row is None:
-        return None
-    if op.is_inplace:
-        return Kernel(writing_kernel(row), row)
+def _describing(op: Operator, row: Any) -> Any:
+    """The kernel on meta tensors that an operator's row makes: tensors of what it says."""
 
     def kernel(*args: Any) -> Any:
         specs = row(*args)
@@ -34,8 +53,7 @@ def _adapt(op: Operator, backend: int) -> Kernel | None:
             return empty_tensor(specs, META)
         return pack(op, [empty_tensor(spec, META) for spec in specs])
 
-    return Kernel(kernel, getattr(row, "origin", row))
+    return kernel
 
 
-registry.add_finder(_adapt)
-__all__ = ["creation", "ops"]
+register(MetaBackend())

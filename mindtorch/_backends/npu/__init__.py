@@ -1,68 +1,78 @@
 """The Ascend NPU backend: CANN through pyACL and the ACLNN operators, or a simulator behind the same interface.
 
-``torch.npu`` shows its public names. Importing it loads nothing of CANN and starts nothing: that is done by the first
-tensor on an NPU.
+``api`` lists its public names, which are this package's, too. Importing it loads nothing of CANN, nor the modules
+here: that is done by the first tensor on an NPU, or the first look at a name.
 """
 from __future__ import annotations
 
-import importlib
-from typing import Any
+from contextlib import AbstractContextManager
+from importlib import import_module
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
 
-from ..._device import current_index, selectors
-from ..._dispatch.dispatcher import registry
+import numpy as np
+
+from ..._backend import Backend, DeviceMemory, register
 from ..._dispatch.keys import NPU
-from ..._dispatch.observers import current_streams
-from ..._dispatch.registry import Kernel, Operator
-from ..._storage import device_memory
-from ..._tensor import host_readers
-from ..common.convert import writers
-from .allocator import OutOfMemoryError
-from .devices import (
-    _model_dir, _probe_model_dirs, current_device, device, device_count, empty_cache, get_device_name,
-    get_device_properties,
-    is_available, max_memory_allocated, max_memory_reserved, mem_get_info, memory_allocated, memory_reserved,
-    memory_stats,
-    reset_peak_memory_stats, set_device, synchronize, unavailable_reason,
-)  # fmt: skip
-from .runtime import AclError, current_queue, finalize, get_runtime, thread
-from .streams import Event, Stream, current_stream, default_stream, set_stream, stream
-from .random import get_rng_state, initial_seed, manual_seed, manual_seed_all, set_rng_state
-from . import memory
+
+if TYPE_CHECKING:
+    from ..._device import device as Device
+    from ..._dispatch.registry import Kernel, Operator
+    from ..._tensor import Tensor
+    from .api import *  # noqa: F403
 
 
-def _find(op: Operator, backend: int) -> Kernel | None:
-    """The tables are read when the first NPU tensor meets an operator."""
-    if backend != NPU:
-        return None
-    from .kernels import find
+class NPUBackend(Backend):
+    """Ascend NPUs: memory of their own, several devices, streams."""
 
-    return find(op, backend)
+    name, key = "npu", NPU
+
+    def kernel(self, op: Operator) -> Kernel | None:
+        return _part("kernels").kernel_of(op)
+
+    def fallback(self, op: Operator) -> Kernel | None:
+        return _part("kernels").fallback_kernel(op)
+
+    def allocate(self, nbytes: int, where: Device) -> DeviceMemory:
+        return _part("memory").Memory(nbytes, where)
+
+    def read(self, tensor: Tensor, operation: str) -> np.ndarray:
+        return _part("memory").read(tensor)
+
+    def write(self, target: Tensor, source: Tensor, non_blocking: bool) -> None:
+        _part("memory").write(target, source, non_blocking)
+
+    def pin_memory(self, tensor: Tensor) -> Tensor:
+        return _part("memory").pin_memory(tensor)
+
+    def current_index(self) -> int:
+        return _part("runtime").thread.device
+
+    def selected(self, where: Device) -> AbstractContextManager[Any]:
+        return _part("devices").device(where)
+
+    def stream_name(self) -> str:
+        runtime = _part("runtime")
+        queue = runtime.current_queue(runtime.thread.device)
+        return f"{queue.runtime.name} stream {queue.number}"
 
 
-def _find_fallback(op: Operator, backend: int) -> Kernel | None:
-    if backend != NPU:
-        return None
-    from .kernels import find_fallback
-
-    return find_fallback(op, backend)
+def _part(module: str) -> Any:
+    """A module of the backend, imported when it is needed first."""
+    return import_module(f"{__name__}.{module}")
 
 
-def _stream_of(values: tuple[Any, ...]) -> str:
-    queue = current_queue(thread.device)
-    return f"{queue.runtime.name} stream {queue.number}"
+if not TYPE_CHECKING:
+
+    def __getattr__(name: str) -> Any:
+        if name == "simulator":
+            return _part(name)
+        # The import system asks for a module's name here before it looks for its file.
+        if not name.startswith("__") and not Path(__file__).with_name(f"{name}.py").exists():
+            api = _part("api")
+            if name in api.__all__:
+                return getattr(api, name)
+        raise AttributeError(f"module 'torch.npu' has no attribute '{name}'")
 
 
-def __getattr__(name: str) -> Any:
-    if name == "simulator":
-        return importlib.import_module(f"{__name__}.simulator")
-    raise AttributeError(f"module 'torch.npu' has no attribute '{name}'")
-
-
-current_index["npu"] = current_device
-selectors["npu"] = device
-device_memory["npu"] = memory.Memory  # type: ignore[assignment]
-host_readers["npu"] = memory.read
-writers["npu"] = memory.write
-current_streams[NPU] = _stream_of
-registry.add_finder(_find, first=True)
-registry.fallback = _find_fallback
+register(NPUBackend())

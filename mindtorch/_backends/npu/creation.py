@@ -1,4 +1,4 @@
-"""Memory on the NPU: the kernels from which every tensor is made."""
+"""Memory on the NPU, filled or copied."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -11,21 +11,9 @@ from ..._dispatch.dispatcher import registry
 from ..._dtype import DType, get_default_dtype
 from ..._tensor import Tensor, empty_tensor
 from ..common import convert
-from ..._layout import Ints, Spec, check_sizes, contiguous_strides
+from ..common.creation import creation_kernels
+from ..._layout import Ints, Spec, check_sizes
 from .memory import read_in_stream
-
-
-def empty(size: Ints, dtype: DType | None = None, device: Device | None = None) -> Tensor:
-    """``torch.empty``."""
-    return empty_tensor(Spec(check_sizes(size), dtype or get_default_dtype()), resolve_device(device))
-
-
-def empty_strided(size: Ints, stride: Ints, dtype: DType | None = None, layout: Any = None,
-                  device: Device | None = None) -> Tensor:
-    """``torch.empty_strided``."""
-    size = check_sizes(size)
-    spec = Spec(size, dtype or get_default_dtype(), None if stride == contiguous_strides(size) else stride)
-    return empty_tensor(spec, resolve_device(device))
 
 
 def full(size: Ints, fill_value: Any, dtype: DType | None = None, device: Device | None = None) -> Tensor:
@@ -60,6 +48,5 @@ def _to_copy(self: Tensor, dtype: DType | None = None, device: Device | None = N
 
 
 KERNELS: dict[str, Callable[..., Any]] = {
-    "empty": empty, "empty_strided": empty_strided, "full": full, "zeros_like": zeros_like, "ones_like": ones_like,
-    "_to_copy": _to_copy,
+    **creation_kernels("npu"), "full": full, "zeros_like": zeros_like, "ones_like": ones_like, "_to_copy": _to_copy,
 }  # fmt: skip

@@ -76,7 +76,7 @@ def device_of(args: Any) -> _device.device:
     return _device.resolve_device("npu")
 
 
-def kernel_of(op: Operator, row: Aclnn, meta: Callable[..., Any]) -> Callable[..., Any]:
+def functional_kernel(op: Operator, row: Aclnn, meta: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel of a functional operator: describe the outputs, make them, have ACLNN fill them."""
     defaults, count = defaults_of(op), len(op.schema.parameters)
     on_cpu = fallback_of(op)
@@ -152,20 +152,18 @@ def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Calla
     return kernel
 
 
-def find(op: Operator, backend: int) -> Kernel | None:
+def kernel_of(op: Operator) -> Kernel | None:
     """The kernel of an operator that has a row."""
-    if backend != NPU:
-        return None
     direct = ops.KERNELS.get(op.name)
     if direct is not None:
         return Kernel(direct, direct)
-    row = ops.ROWS.get(op.name)
+    row = ops.ACLNN_CALLS.get(op.name)
     meta = registry.meta_rows.get(op.name)
     if row is not None and meta is not None:
-        make = writing_kernel if op.is_inplace else kernel_of
+        make = writing_kernel if op.is_inplace else functional_kernel
         return Kernel(make(op, row, meta), row.origin)
     if op.functional is not None and op.is_inplace:
-        row, meta = ops.ROWS.get(op.functional.name), registry.meta_rows.get(op.functional.name)
+        row, meta = ops.ACLNN_CALLS.get(op.functional.name), registry.meta_rows.get(op.functional.name)
         if row is not None and isinstance(meta, Pointwise):
             return Kernel(inplace_kernel(op, row, meta, _general_form(op)), row.origin)
     return None
@@ -173,7 +171,7 @@ def find(op: Operator, backend: int) -> Kernel | None:
 
 def _general_form(op: Operator) -> Callable[..., Any]:
     """The kernel that the functional operator's gives: compute, then copy."""
-    kernel = forms.find(op, NPU)
+    kernel = forms.kernel_of_form(op, NPU)
     assert kernel is not None
     return kernel.fn
 
@@ -237,9 +235,9 @@ def _to_npu(value: Any, device: _device.device) -> Any:
     return value
 
 
-def find_fallback(op: Operator, backend: int) -> Kernel | None:
+def fallback_kernel(op: Operator) -> Kernel | None:
     """The CPU's kernel for an operator without a row."""
-    if backend != NPU or op.kernel(CPU) is None:
+    if op.kernel(CPU) is None:
         return None
     function = fallback_of(op)
     return Kernel(function, function, fallback=True)

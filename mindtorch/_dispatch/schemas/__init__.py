@@ -7,15 +7,15 @@ may stand for tensors (but for the first), ``e`` the tensor given as ``out`` mus
 An ``out`` of another shape takes the result's strides, with ``l`` contiguous ones; of composites it is the other way
 round; with ``z``, one without elements does so even if it has the shape. The forms are derived from the one row.
 """
-from ..dispatcher import registry
-from . import (
-    core, creation, distance, fft, histogram, indexing, linalg, random, reduction, scan, search, softmax, sorting,
-    shape, views, activation, comparison, pointwise, special, nn, optim,
-)  # fmt: skip
+from importlib import import_module
 
-for _family in (
-    core, creation, distance, fft, histogram, indexing, linalg, random, reduction, scan, search, softmax, sorting,
-    shape, views, activation, comparison, pointwise, special, nn, optim,
-):  # fmt: skip
-    registry.define_table(_family.SCHEMAS)
+from ..dispatcher import registry
+
+#: In the order in which the operators are defined.
+FAMILIES = (
+    "core", "creation", "distance", "fft", "histogram", "indexing", "linalg", "random", "reduction", "scan", "search",
+    "softmax", "sorting", "shape", "views", "activation", "comparison", "pointwise", "special", "nn", "optim",
+)  # fmt: skip
+for _family in FAMILIES:
+    registry.define_table(import_module(f".{_family}", __name__).SCHEMAS, _family)
 __all__ = ["registry"]

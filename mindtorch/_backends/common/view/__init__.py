@@ -113,7 +113,7 @@ ROWS: dict[str, Row] = {
 }
 
 
-def find(op: Operator, backend: int) -> Kernel | None:
+def kernel_of_view(op: Operator, backend: int) -> Kernel | None:
     """A view's row serves every backend: it only makes layouts."""
     row = ROWS.get(op.name)
     if row is None:
@@ -121,6 +121,3 @@ def find(op: Operator, backend: int) -> Kernel | None:
     lane = lanes.LANES.get(op.name) if backend == CPU else None
     fast = None if lane is None else lane(row)
     return Kernel(fast if fast and op.name in lanes.STRIDED_LANES else row, row, fast=fast, makes_view=True)
-
-
-registry.add_finder(find)

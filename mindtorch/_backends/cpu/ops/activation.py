@@ -9,6 +9,7 @@ import numpy as np
 
 from ...._random import sampling
 from ...._random.default import default_generator
+from . import CPU_KERNELS
 from .pointwise import in_blocks, sigmoid
 from .special import scipy_function
 
@@ -193,7 +194,7 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
     return grad * noise if training and upper - lower > 1e-6 else leaky(grad, x, (lower + upper) / 2)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "relu": lambda x: np.maximum(x, ZEROS[x.dtype]),
     "hardtanh": lambda x, low=-1, high=1: np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high)),
     "hardtanh_backward": within,
@@ -228,4 +229,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "_prelu_kernel_backward": widened(prelu_backward),
     "rrelu_with_noise": rrelu_with_noise,
     "rrelu_with_noise_backward": rrelu_backward,
-}
+})

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from . import CPU_KERNELS
 
 
 def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
@@ -60,7 +61,7 @@ BITS = {
     for overload in ("Tensor", "Scalar_Tensor")
 }
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "eq.Tensor": np.equal,
     "ne.Tensor": np.not_equal,
     "lt.Tensor": np.less,
@@ -96,4 +97,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "masked_fill.Tensor": masked_fill,
     "masked_fill_.Scalar": masked_fill_,
     "masked_fill_.Tensor": masked_fill_,
-}
+})

@@ -1,13 +1,12 @@
 """CPU kernels of what the library is written in."""
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from . import CPU_KERNELS
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "ones_like": np.ones_like,
     "zeros_like": np.zeros_like,
-}
+})

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...._dtype import COMPLEX, FLOATING, DType, get_default_dtype
+from . import CPU_KERNELS
 
 
 def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> np.ndarray:
@@ -47,9 +47,9 @@ def eye(n: int, m: int, dtype: DType | None = None) -> np.ndarray:
     return np.eye(n, m, dtype=(dtype or get_default_dtype()).np)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "arange.start_step": arange,
     "linspace": linspace,
     "logspace": logspace,
     "eye.m": eye,
-}
+})

@@ -1,13 +1,14 @@
 """CPU kernels of norms and distances."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from math import inf
 from typing import Any
 
 import numpy as np
 
 from ...._layout import wrap_dims
+from . import CPU_KERNELS
 from .reduction import total, vector_norm, widened
 
 #: Elements of the differences that a distance looks at together.
@@ -94,7 +95,7 @@ def renorm(x: np.ndarray, p: Any, dim: int, maxnorm: Any) -> np.ndarray:
     return wide * np.where(norms > maxnorm, maxnorm / (norms + norms.dtype.type(1e-7)), 1).astype(norms.dtype)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "norm.ScalarOpt_dim": norm,
     "dist": dist,
     "_cdist_forward": cdist,
@@ -103,4 +104,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "_pdist_forward": pdist,
     "_pdist_backward": pdist_backward,
     "renorm": renorm,
-}
+})

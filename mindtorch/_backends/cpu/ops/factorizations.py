@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...._linalg_error import LinAlgError, first_failure
+from . import CPU_KERNELS
 
 ndarray = np.ndarray
 Arrays = tuple[ndarray, ...]
@@ -319,7 +320,7 @@ def matrix_exp(a: ndarray) -> ndarray:
     return expm(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "linalg_lu_factor_ex": lu_factor_ex,
     "linalg_lu": linalg_lu,
     "lu_unpack": lu_unpack,
@@ -345,4 +346,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "linalg_eig": linalg_eig,
     "linalg_lstsq": lstsq,
     "linalg_matrix_exp": matrix_exp,
-}
+})

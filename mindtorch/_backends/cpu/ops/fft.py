@@ -1,10 +1,9 @@
 """CPU kernels of Fourier transforms: NumPy's."""
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
 
 import numpy as np
+from . import CPU_KERNELS
 
 ndarray = np.ndarray
 FORWARD = ("backward", "ortho", "forward")  #: NumPy's name for a normalization of a forward transform
@@ -28,4 +27,4 @@ def fft_c2r(x: ndarray, dim: tuple[int, ...], normalization: int, last_dim_size:
     return np.fft.irfftn(x, size, dim, norm=INVERSE[normalization])
 
 
-ROWS: dict[str, Callable[..., Any]] = {"_fft_r2c": fft_r2c, "_fft_c2c": fft_c2c, "_fft_c2r": fft_c2r}
+CPU_KERNELS.update({"_fft_r2c": fft_r2c, "_fft_c2c": fft_c2c, "_fft_c2r": fft_c2r})

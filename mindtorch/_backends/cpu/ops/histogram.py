@@ -1,7 +1,6 @@
 """CPU kernels of counting."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -9,6 +8,7 @@ import numpy as np
 
 from ...._dtype import from_numpy_dtype
 from ...._errors import check
+from . import CPU_KERNELS
 from .creation import linspace
 from .reduction import widened
 
@@ -79,11 +79,11 @@ def from_bin_tensors(x: np.ndarray, bins: list[np.ndarray], weight: Any = None,
     return counts(x.reshape(-1, x.shape[-1]), bins, weight, density)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "bincount": bincount,
     "histc": histc,
     "histogram.bins_tensor": histogram_edges,
     "histogram.bin_ct": histogram_count,
     "_histogramdd_bin_edges": bin_edges,
     "_histogramdd_from_bin_tensors": from_bin_tensors,
-}
+})

@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from . import CPU_KERNELS
 
 Array = np.ndarray
 Key = tuple[Any, ...]
@@ -226,7 +227,7 @@ def zero_(x: Array) -> None:
     x.fill(0)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "index.Tensor": index,
     "index_put_": index_put_,
     "index_select": index_select,
@@ -250,4 +251,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "fill_.Scalar": fill_,
     "fill_.Tensor": fill_,
     "zero_": zero_,
-}
+})

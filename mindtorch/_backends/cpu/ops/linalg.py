@@ -1,10 +1,10 @@
 """CPU kernels of products. NumPy hands matrices of any strides to BLAS."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
+from . import CPU_KERNELS
 
 ndarray = np.ndarray
 
@@ -82,7 +82,7 @@ def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any,
     return np.einsum(a, both, b, third, [d for d in dims if d not in sumdim], optimize=True)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "mm": matmul,
     "bmm": matmul,
     "mv": matmul,
@@ -95,4 +95,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "baddbmm": addmm,
     "linalg_cross": linalg_cross,
     "_trilinear": trilinear,
-}
+})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import CPU_KERNELS
 from .linalg import widened
 
 NONE, MEAN, SUM = 0, 1, 2
@@ -189,7 +190,7 @@ def multilabel_margin_loss_backward(grad_output: array, self: array, target: arr
     return (grad * grad_by_sample(grad_output, samples, reduction)).reshape(self.shape)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "mse_loss": loss(lambda x, y: np.square(x - y)),
     "smooth_l1_loss": loss(smooth_l1),
     "huber_loss": loss(huber),
@@ -204,4 +205,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "multi_margin_loss_backward": multi_margin_loss_backward,
     "multilabel_margin_loss_forward": multilabel_margin_loss_forward,
     "multilabel_margin_loss_backward": multilabel_margin_loss_backward,
-}
+})

@@ -5,6 +5,7 @@ from collections.abc import Callable, Iterable, Sequence
 from typing import Any
 
 import numpy as np
+from . import CPU_KERNELS
 
 array = np.ndarray
 BLOCK = 16384  #: elements; temporaries of this size stay below what malloc maps anew each time
@@ -128,11 +129,11 @@ def lists_lane(row: Callable[..., None], count: int) -> Callable[[Callable[..., 
     return make
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "_foreach_add_.Scalar": foreach_add,
     "_fused_sgd_": fused_sgd,
     "_fused_adam_": fused_adam(decoupled=False),
     "_fused_adamw_": fused_adam(decoupled=True),
-}
-LANES = {name: lists_lane(ROWS[name], count) for name, count in (
+})
+LANES = {name: lists_lane(CPU_KERNELS[name], count) for name, count in (
     ("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6))}

@@ -11,6 +11,7 @@ from typing import Any
 import numpy as np
 
 from ...common.pointwise import Extended
+from . import CPU_KERNELS
 
 
 def _is_integer(x: Any) -> bool:
@@ -170,7 +171,7 @@ def complex_(real: Any, imag: Any) -> Any:
     return out
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "add.Tensor": Extended(np.add, times),
     "sub.Tensor": Extended(np.subtract, times),
     "rsub.Tensor": lambda x, y, alpha=1: y - times(x, alpha),
@@ -247,4 +248,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "angle": angle,
     "polar": lambda length, angle: complex_(length * np.cos(angle), length * np.sin(angle)),
     "complex": complex_,
-}
+})

@@ -11,6 +11,7 @@ from ...._dtype import int64
 from ...._random import integers, rejection, sampling
 from ...._random.default import default_generator
 from ...._random.generator import Generator
+from . import CPU_KERNELS
 
 Sampler = Callable[..., np.ndarray]
 
@@ -72,7 +73,7 @@ def up_to(generator: Generator, n: int, dtype: np.dtype, high: int) -> np.ndarra
     return integers.random_from_to(generator, n, dtype, 0, high)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "uniform_": drawn(sampling.uniform, 0.0, 1.0),
     "normal_": normal_,
     "random_": drawn(integers.random),
@@ -92,4 +93,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "randperm": lambda n, generator=None, dtype=None:
         integers.randperm(generator or default_generator, n, (dtype or int64).np),
     "native_dropout": native_dropout,
-}
+})

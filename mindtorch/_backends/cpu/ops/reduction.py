@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...._layout import Ints, wrap_dims
+from . import CPU_KERNELS
 
 #: Longer runs are added up in blocks, where NumPy would add one number after the other.
 BLOCK = 512
@@ -203,7 +204,7 @@ var, std = moments("var"), moments("std", np.sqrt)
 summed, averaged, multiplied = reduced(total), reduced(mean), reduced(product)
 every, some = reduced(truth(np.logical_and.reduce)), reduced(truth(np.logical_or.reduce))
 largest, smallest = reduced(extremum(maximum)), reduced(extremum(minimum))
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "sum": whole(summed),
     "sum.dim_IntList": summed,
     "nansum": reduced(nansum),
@@ -233,4 +234,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "argmin": argument(np.argmin),
     "logsumexp": reduced(logsumexp),
     "linalg_vector_norm": linalg_vector_norm,
-}
+})

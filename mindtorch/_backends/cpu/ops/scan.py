@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import CPU_KERNELS
 from .reduction import converted, lines, widened
 
 
@@ -70,10 +71,10 @@ def complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
     return np.where(np.isneginf(top.real), top, top + np.log1p(np.exp(low - top)))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "cumsum": accumulated(np.add),
     "cumprod": accumulated(np.multiply),
     "logcumsumexp": scalar_back(logcumsumexp),
     "cummax": extremum(np.maximum),
     "cummin": extremum(np.minimum),
-}
+})

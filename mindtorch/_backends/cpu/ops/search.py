@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from ...._errors import check
+from . import CPU_KERNELS
 from .reduction import widened
 
 # -- unique elements -----------------------------------------------------------------------------------------
@@ -100,7 +101,7 @@ def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert:
     return np.isin(widened(np.asarray(elements)), widened(np.asarray(test_elements)), invert=invert)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "_unique2": lambda x, sorted=True, *flags: sorted_elements(x, *(*flags, False, False)[:2]),
     "unique_dim": lambda x, dim, *flags: sorted_slices(x, dim),
     "unique_consecutive": unique_consecutive,
@@ -113,4 +114,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "isin.Tensor_Tensor": isin,
     "isin.Tensor_Scalar": isin,
     "isin.Scalar_Tensor": isin,
-}
+})

@@ -8,6 +8,7 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import DType, from_numpy_dtype, promote_types
+from . import CPU_KERNELS
 
 Array = np.ndarray
 
@@ -53,7 +54,7 @@ def triangle_inplace(of: Callable[..., Array]) -> Callable[..., None]:
     return row
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "cat": cat,
     "stack": stack,
     "flip": lambda x, dims: np.flip(x, dims) if dims else x,
@@ -64,4 +65,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "tril_indices": triangle_indices(np.tril_indices),
     "triu_indices": triangle_indices(np.triu_indices),
     "repeat_interleave.Tensor": repeat_interleave,
-}
+})

@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from . import CPU_KERNELS
 from .reduction import lines, total, widened
 
 #: Elements of a block: 256 KiB of float32.
@@ -55,9 +56,9 @@ def blocked(compute: Callable[..., None], count: int) -> Callable[..., Any]:
     return row
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "_softmax": blocked(softmax_of, 1),
     "_log_softmax": blocked(log_softmax_of, 1),
     "_softmax_backward_data": blocked(softmax_grad, 2),
     "_log_softmax_backward_data": blocked(log_softmax_grad, 2),
-}
+})

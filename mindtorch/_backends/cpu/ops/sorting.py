@@ -1,11 +1,11 @@
 """CPU kernels of sorting and selection by order. NaN is larger than all numbers; equals keep their order."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
+from . import CPU_KERNELS
 from .reduction import lines, selected, widened
 
 
@@ -93,7 +93,7 @@ def mode(x: np.ndarray, axis: int) -> np.ndarray:
     return np.take_along_axis(index, np.expand_dims(longest, axis), axis).squeeze(axis)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "sort": sort,
     "sort.stable": lambda x, stable, dim=-1, descending=False: sort(x, dim, descending),
     "topk": topk,
@@ -103,4 +103,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "nanmedian": lambda x: median_of_all(x, True),
     "nanmedian.dim": selected(nanmedian),
     "mode": selected(mode),
-}
+})

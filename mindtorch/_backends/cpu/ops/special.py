@@ -9,6 +9,7 @@ from typing import Any
 import numpy as np
 
 from ...._dispatch.schemas.special import POLYNOMIALS
+from . import CPU_KERNELS
 
 
 def scipy_function(name: str) -> Callable[..., Any]:
@@ -111,7 +112,7 @@ POLYNOMIAL_ROWS: dict[str, Callable[..., Any]] = {
         lambda x: x, lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1)),
 }
 
-ROWS: dict[str, Callable[..., Any]] = {
+CPU_KERNELS.update({
     "erf": scipy_function("erf"),
     "erfc": scipy_function("erfc"),
     "erfinv": scipy_function("erfinv"),
@@ -147,4 +148,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "special_spherical_bessel_j0": spherical_bessel_j0,
     **{f"special_{name}{overload}": POLYNOMIAL_ROWS[name]
        for name in POLYNOMIALS for overload in ("", ".n_scalar", ".x_scalar")},
-}
+})

@@ -1,17 +1,8 @@
-"""The meta kernels, a table a family."""
+"""The meta kernels, a module per family."""
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
+from ...._dispatch.schemas import registry
 
-from . import (
-    core, activation, comparison, creation, distance, factorizations, fft, histogram, indexing, linalg, pointwise,
-    random, reduction, scan, search, shape, softmax, sorting, special, nn, optim,
-)  # fmt: skip
-
-ROWS: dict[str, Callable[..., Any]] = {}
-for _family in (
-    core, activation, comparison, creation, distance, factorizations, fft, histogram, indexing, linalg, pointwise,
-    random, reduction, scan, search, shape, softmax, sorting, special, nn, optim,
-):
-    ROWS.update(_family.ROWS)
+#: By operator name: a function of the operator's arguments that checks them and returns a ``Spec`` for each output.
+META_KERNELS = registry.meta_rows
+META_KERNELS.written_in(__name__, __path__)

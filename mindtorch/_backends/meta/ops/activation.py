@@ -8,6 +8,7 @@ from ...._errors import check, check_fits, not_implemented_for
 from ...._layout import Spec, wrap_dim
 from ...common.pointwise import CLASSES, Pointwise
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
+from . import META_KERNELS
 
 
 def activation(name: str, takes: str = "hf", **options: Any) -> Pointwise:
@@ -94,7 +95,7 @@ LOG_SIGMOID = activation("log_sigmoid")
 PRELU_BACKWARD = Pointwise("default", 3, "hf", "prelu_backward_cpu")
 RRELU = activation("leaky_relu")
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "relu": activation("relu", "ihf", check=check_clamped("Boolean inputs not supported for relu")),
     "hardtanh": activation("hardtanh", "ihf", check=check_hardtanh),
     "hardtanh_backward": backward("hardtanh"),
@@ -129,4 +130,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "_prelu_kernel_backward": prelu_backward,
     "rrelu_with_noise": rrelu_with_noise,
     "rrelu_with_noise_backward": Pointwise("default", 3, "hf", "rrelu_with_noise_backward_cpu"),
-}
+})

@@ -1,7 +1,6 @@
 """Meta kernels of comparisons, tests, logic, bits, minimum and maximum, and choices."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...._errors import check, check_fits, check_number, not_implemented_for
@@ -10,6 +9,7 @@ from ...._layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
+from . import META_KERNELS
 from .pointwise import FLOATS, refuse_complex
 
 
@@ -83,7 +83,7 @@ SHIFTS = {f"bitwise_{side}_shift.{overload}": Pointwise("default", 2, "i", f"{si
 BITS = {f"bitwise_{name}.{overload}": Pointwise("default", 2, "bi", f"bitwise_{name}_cpu")
         for name in ("and", "or", "xor") for overload in ("Tensor", "Scalar_Tensor")}
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "eq.Tensor": comparison("eq", "bihfc"),
     "ne.Tensor": comparison("ne", "bihfc"),
     "lt.Tensor": comparison("lt"),
@@ -120,4 +120,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "masked_fill.Tensor": masked_fill,
     "masked_fill_.Scalar": MASKED_FILL_,
     "masked_fill_.Tensor": MASKED_FILL_,
-}
+})

@@ -2,12 +2,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype, int64
 from ...._errors import check
 from ...._layout import Spec
+from . import META_KERNELS
 
 
 def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> Spec:
@@ -45,9 +45,9 @@ def eye(n: int, m: int, dtype: DType | None = None) -> Spec:
     return Spec((n, m), dtype or get_default_dtype())
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "arange.start_step": arange,
     "linspace": linspace,
     "logspace": logspace,
     "eye.m": eye,
-}
+})

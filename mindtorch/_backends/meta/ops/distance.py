@@ -1,7 +1,6 @@
 """Meta kernels of norms and distances."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from math import inf
 from typing import Any
 
@@ -9,6 +8,7 @@ from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Spec, broadcast_shapes, wrap_dims
 from ...common.pointwise import result_type
 from ...._dtype import BOOL, FLOATING, float16, bfloat16
+from . import META_KERNELS
 from .reduction import linalg_vector_norm, reduced_shape
 
 
@@ -62,7 +62,7 @@ def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Spec:
     return Spec(tuple(self.shape), self._dtype)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "norm.ScalarOpt_dim": norm,
     "dist": dist,
     "_cdist_forward": cdist,
@@ -71,4 +71,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "_pdist_forward": pdist,
     "_pdist_backward": like_self,
     "renorm": renorm,
-}
+})

@@ -10,6 +10,7 @@ from ...._layout import Ints, Spec, broadcast_shapes
 from ...common.matrices import (
     check_floating, check_lapack, check_matrix, check_same_dtype, check_square, column_major, columns, strided,
 )  # fmt: skip
+from . import META_KERNELS
 
 Specs = tuple[Spec, ...]
 
@@ -347,7 +348,7 @@ def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = No
             Spec((*batch_of(self), min(n, m)) if driver in ("gelsd", "gelss") else (0,), real))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "linalg_lu_factor_ex": lu_factor_ex,
     "linalg_lu": linalg_lu,
     "lu_unpack": lu_unpack,
@@ -373,4 +374,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "linalg_eig": Factorization("linalg.eig", eig, "linalg_eig_out_cpu", floating=False),
     "linalg_lstsq": lstsq,
     "linalg_matrix_exp": Factorization("linalg.matrix_exp", lambda self: Spec(tuple(self.shape), self._dtype)),
-}
+})

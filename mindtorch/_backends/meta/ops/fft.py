@@ -3,13 +3,14 @@ leave them.
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Sequence
 from typing import Any
 
 from ...._dtype import COMPLEX, FLOATING
 from ...._errors import NAMES, check
 from ...._layout import Ints, Spec
 from ...common.matrices import strided
+from . import META_KERNELS
 
 
 def _dense(shape: Ints, order: Sequence[int]) -> Ints:
@@ -62,4 +63,4 @@ def fft_c2r(self: Any, dim: Ints, normalization: int, last_dim_size: int) -> Spe
     return strided(shape, self._dtype.to_real(), transformed(stride, shape, dim[-1:]))
 
 
-ROWS: dict[str, Callable[..., Any]] = {"_fft_r2c": fft_r2c, "_fft_c2c": fft_c2c, "_fft_c2r": fft_c2r}
+META_KERNELS.update({"_fft_r2c": fft_r2c, "_fft_c2c": fft_c2c, "_fft_c2r": fft_c2r})

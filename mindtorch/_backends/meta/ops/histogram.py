@@ -1,12 +1,12 @@
 """Meta kernels of counting."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...._errors import check, not_implemented_for
 from ...._layout import Spec
 from ...._dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
+from . import META_KERNELS
 
 Specs = tuple[Spec, Spec]
 
@@ -112,11 +112,11 @@ def from_bin_tensors(self: Any, bins: Any, weight: Any = None, density: bool = F
     return Spec(tuple(edges.numel() - 1 for edges in bins), self._dtype)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "bincount": bincount,
     "histc": histc,
     "histogram.bins_tensor": histogram_edges,
     "histogram.bin_ct": histogram_count,
     "_histogramdd_bin_edges": bin_edges,
     "_histogramdd_from_bin_tensors": from_bin_tensors,
-}
+})

@@ -12,6 +12,7 @@ from ...._layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides,
     wrap_dim,
 )  # fmt: skip
+from . import META_KERNELS
 
 Check = Callable[..., None]
 
@@ -362,7 +363,7 @@ def target_only(self: Any, inputs: Any) -> None:
     check_writable(self)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "index.Tensor": index,
     "index_put_": with_overlap(index_put_, index_put_memory),
     "index_select": index_select,
@@ -386,4 +387,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "fill_.Scalar": with_overlap(fill_scalar_, repeats),
     "fill_.Tensor": with_overlap(fill_tensor_, target_only),
     "zero_": with_overlap(zero_, repeats),
-}
+})

@@ -1,13 +1,13 @@
 """Meta kernels of products of vectors and matrices."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import INTEGER, bool_
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Spec, broadcast_shapes, iterator_strides, wrap_dim
 from ...common.pointwise import result_type
+from . import META_KERNELS
 
 
 def _refuse_bool(kernel: str, matrix: Any) -> None:
@@ -175,7 +175,7 @@ def unsqueezed(shape: Any, dims: Any) -> tuple[int, ...]:
     return tuple(1 if d in dims else next(rest) for d in range(len(shape) + len(dims)))
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "mm": mm,
     "bmm": bmm,
     "mv": mv,
@@ -188,4 +188,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "baddbmm": baddbmm,
     "linalg_cross": linalg_cross,
     "_trilinear": trilinear,
-}
+})

@@ -9,6 +9,7 @@ from ...common.forms import check_cast
 from ...._layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
 from ...._dtype import FLOATING, bool_, int64, uint8
+from . import META_KERNELS
 
 NONE, MEAN, SUM = 0, 1, 2
 Meta = Callable[..., Any]
@@ -181,7 +182,7 @@ def multilabel_margin_loss_forward(self: Any, target: Any, reduction: int) -> tu
     return Spec(samples, self._dtype), Spec(tuple(target.shape), self._dtype)
 
 
-ROWS: dict[str, Meta] = {
+META_KERNELS.update({
     "mse_loss": loss(Pointwise("default", 2, "hf", "mse_cpu")),
     "smooth_l1_loss": loss(smooth_l1),
     "huber_loss": loss(huber),
@@ -196,4 +197,4 @@ ROWS: dict[str, Meta] = {
     "multi_margin_loss_backward": like_self,
     "multilabel_margin_loss_forward": multilabel_margin_loss_forward,
     "multilabel_margin_loss_backward": like_self,
-}
+})

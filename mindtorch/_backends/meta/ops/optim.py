@@ -1,10 +1,10 @@
 """Meta kernels of optimizer steps: they have no outputs, and check that the lists go together."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...._errors import check
+from . import META_KERNELS
 
 
 def same_lengths(*lists: list[Any]) -> None:
@@ -23,9 +23,9 @@ def fused_adam(self: Any, grads: Any, exp_avgs: Any, exp_avg_sqs: Any, max_exp_a
     same_lengths(self, grads, exp_avgs, exp_avg_sqs, *maxima, state_steps)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "_foreach_add_.Scalar": lambda self, scalar: None,
     "_fused_sgd_": fused_sgd,
     "_fused_adam_": fused_adam,
     "_fused_adamw_": fused_adam,
-}
+})

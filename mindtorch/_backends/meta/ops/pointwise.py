@@ -9,6 +9,7 @@ from ...._layout import Spec
 from ...common.pointwise import Pointwise
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, float64, int32
+from . import META_KERNELS
 
 FLOATS = "bihf"  # the classes of dtypes that a function of real numbers takes
 MINUS = (
@@ -129,7 +130,7 @@ FREXP = Pointwise()
 POWER = Pointwise("default", 2, "ihfc", "pow", check=check_power)
 DEGREES = "{} is not supported for complex tensors."
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "add.Tensor": Pointwise("default", 2, check=check_add),
     "sub.Tensor": Pointwise("default", 2, check=check_sub),
     "rsub.Tensor": Pointwise("default", 2, check=check_sub),
@@ -208,4 +209,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "angle": Pointwise("float_real", 1),
     "polar": Pointwise("float_to_complex", 2, check=check_parts),
     "complex": Pointwise("float_to_complex", 2, check=check_parts),
-}
+})

@@ -9,6 +9,7 @@ from typing import Any
 from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Ints, Spec, broadcast_shapes, like_strides
+from . import META_KERNELS
 
 Check = Callable[..., None]
 REAL = (BOOL, INTEGER, FLOATING)
@@ -102,7 +103,7 @@ def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec, Spec
     return Spec(shape, input._dtype, stride), Spec(shape, bool_, stride)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "uniform_": filled("check_uniform_bounds", FLOATING, COMPLEX),
     "normal_": filled("normal_kernel_cpu", FLOATING, COMPLEX),
     "random_": filled("random_kernel_cpu", *REAL),
@@ -121,4 +122,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "binomial": binomial,
     "randperm": randperm,
     "native_dropout": native_dropout,
-}
+})

@@ -11,6 +11,7 @@ from typing import Any
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Ints, Spec, wrap_dim, wrap_dims
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, promote_types, uint8
+from . import META_KERNELS
 
 Rule = Callable[..., DType]  # from the input, and the dtype asked for, to the output's dtype
 
@@ -208,7 +209,7 @@ def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
 
 total, averages, truths = reduction(summed), reduction(averaged), reduction(truth)
 variance = deviation(reduction(spread("std and var")))
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "sum": whole(total),
     "sum.dim_IntList": total,
     "nansum": nansum,
@@ -238,4 +239,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "argmin": argument("argmin"),
     "logsumexp": reduction(floated),
     "linalg_vector_norm": linalg_vector_norm,
-}
+})

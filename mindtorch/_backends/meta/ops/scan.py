@@ -7,6 +7,7 @@ from typing import Any
 from ...._errors import not_implemented_for
 from ...._layout import Spec, wrap_dim
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, int64
+from . import META_KERNELS
 from .reduction import only, summed
 
 
@@ -41,10 +42,10 @@ def selection(kernel: str) -> Callable[..., tuple[Spec, Spec]]:
     return meta
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "cumsum": accumulated("cumsum_out_cpu"),
     "cumprod": accumulated("cumprod_out_cpu"),
     "logcumsumexp": logcumsumexp,
     "cummax": selection("cummax_cpu"),
     "cummin": selection("cummin_cpu"),
-}
+})

@@ -1,7 +1,6 @@
 """Meta kernels of finding. Where the data says how many there are, the shape is left open."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...._errors import NAMES, check, not_implemented_for
@@ -9,6 +8,7 @@ from ...._layout import Ints, Spec, contiguous_strides, wrap_dim
 from ...common.pointwise import result_type
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, int32, int64
+from . import META_KERNELS
 
 Specs = tuple[Spec, Spec, Spec]
 
@@ -92,7 +92,7 @@ def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert:
     return Spec(tuple(elements.shape) if elements.__class__ in TENSOR_TYPES else (), bool_)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "_unique2": unique2,
     "unique_dim": unique_dim,
     "unique_consecutive": unique_consecutive,
@@ -105,4 +105,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "isin.Tensor_Tensor": isin,
     "isin.Tensor_Scalar": isin,
     "isin.Scalar_Tensor": isin,
-}
+})

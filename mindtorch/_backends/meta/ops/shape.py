@@ -11,6 +11,7 @@ from ...common.forms import with_overlap
 from ...._layout import (
     Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims,
 )  # fmt: skip
+from . import META_KERNELS
 
 Layout = tuple[Ints, Ints]
 
@@ -114,7 +115,7 @@ def repeat_interleave(repeats: Any, output_size: int | None = None) -> Spec:
     return Spec(None if output_size is None else (output_size,), repeats._dtype)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "cat": cat,
     "stack": stack,
     "flip": flip,
@@ -126,4 +127,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "triu_indices": triangle_indices(
         "triu_indices", lambda row, col, offset: row * col - triangle_size(row, col, offset - 1)),
     "repeat_interleave.Tensor": repeat_interleave,
-}
+})

@@ -7,6 +7,7 @@ from typing import Any
 from ...._errors import check, not_implemented_for
 from ...._layout import Spec, wrap_dim
 from ...._dtype import FLOATING
+from . import META_KERNELS
 
 
 def softmax(name: str) -> Callable[..., Spec]:
@@ -30,9 +31,9 @@ def backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> 
     return Spec(tuple(grad_output.shape), input_dtype)
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "_softmax": softmax("softmax"),
     "_log_softmax": softmax("log_softmax"),
     "_softmax_backward_data": backward_data,
     "_log_softmax_backward_data": backward_data,
-}
+})

@@ -1,12 +1,12 @@
 """Meta kernels of sorting and selection by order."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...._errors import check
 from ...._layout import Spec, like_strides, wrap_dim
 from ...._dtype import BOOL, COMPLEX, int64
+from . import META_KERNELS
 from .reduction import check_elements, only, reduction, selection
 
 
@@ -37,7 +37,7 @@ def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[S
 
 
 ORDERED = range(BOOL + 1, COMPLEX)
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "sort": sort,
     "sort.stable": lambda self, stable, dim=-1, descending=False: sort(self, dim, descending),
     "topk": topk,
@@ -47,4 +47,4 @@ ROWS: dict[str, Callable[..., Any]] = {
     "nanmedian": reduction(only("median_cpu", ORDERED)),
     "nanmedian.dim": selection("median", only("median_out", ORDERED)),
     "mode": selection("mode", only("mode_cpu", range(COMPLEX))),
-}
+})

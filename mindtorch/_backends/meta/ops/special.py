@@ -1,13 +1,13 @@
 """Meta kernels of special functions."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 from ...._errors import check
 from ...common.pointwise import Pointwise
 from ...._dispatch.schemas.special import POLYNOMIALS
 from ...._dtype import DType
+from . import META_KERNELS
 from .pointwise import FLOATS
 
 FULL_FLOATS = "bif"  # without half precision
@@ -25,7 +25,7 @@ def check_mvlgamma(promoted: DType, self: Any, p: int) -> None:
     check(p >= 1, "p has to be greater than or equal to 1")
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+META_KERNELS.update({
     "erf": function("erf_vml_cpu", takes=FLOATS),
     "erfc": function("erfc_vml_cpu", takes=FLOATS),
     "erfinv": function("erfinv_vml_cpu", takes=FLOATS),
@@ -56,4 +56,4 @@ ROWS: dict[str, Callable[..., Any]] = {
                     "scaled_modified_bessel_k1", "spherical_bessel_j0")},
     **{f"special_{name}{overload}": function(f"{name}_cpu", 2)
        for name in POLYNOMIALS for overload in ("", ".n_scalar", ".x_scalar")},
-}
+})

@@ -1,15 +1,15 @@
-"""The rows of the NPU backend: ATen operators by ACLNN operators, one row an operator, by family."""
+"""The NPU kernels: ATen operators by ACLNN operators, a module per family."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
+from ...._dispatch.schemas import registry
+from ...._dispatch.tables import FamilyTable
 from .. import creation
-from . import activation, linalg, nn, pointwise, random, reduction, shape
-from .row import Aclnn
 
-ROWS: dict[str, Aclnn] = {}
+#: By operator name: how ACLNN computes it. Its modules are few, and are loaded together.
+ACLNN_CALLS = FamilyTable(registry)
+ACLNN_CALLS.written_in(__name__, __path__, together=True)
 #: Operators that are more than one call of ACLNN: functions of tensors.
 KERNELS: dict[str, Callable[..., Any]] = {**creation.KERNELS}
-for _family in (activation, linalg, nn, pointwise, random, reduction, shape):
-    ROWS.update(_family.ROWS)

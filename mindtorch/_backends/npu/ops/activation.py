@@ -1,10 +1,11 @@
 """NPU rows of activations, their derivatives, and softmax."""
 from __future__ import annotations
 
+from . import ACLNN_CALLS
 from .pointwise import named
 from .row import Aclnn
 
-ROWS: dict[str, Aclnn] = {
+ACLNN_CALLS.update({
     **named("""
         relu Relu                        selu Selu                         celu Celu
         silu Silu                        silu_backward SiluBackward        mish Mish
@@ -28,4 +29,4 @@ ROWS: dict[str, Aclnn] = {
         "aclnnSoftmaxBackward", lambda grad, output, dim, dtype, out: (grad, output, dim, out)),
     "_log_softmax_backward_data": Aclnn(
         "aclnnLogSoftmaxBackward", lambda grad, output, dim, dtype, out: (grad, output, dim, out)),
-}
+})

@@ -1,6 +1,7 @@
 """NPU rows of products of matrices. ``cubeMathType`` 0 (KEEP_DTYPE) computes in the operands' own precision."""
 from __future__ import annotations
 
+from . import ACLNN_CALLS
 from .row import Aclnn
 
 KEEP_DTYPE = 0
@@ -16,7 +17,7 @@ def sum_of_products(name: str) -> Aclnn:
     )
 
 
-ROWS: dict[str, Aclnn] = {
+ACLNN_CALLS.update({
     "mm": product("aclnnMm"),
     "bmm": product("aclnnBatchMatMul"),
     "mv": product("aclnnMv"),
@@ -28,4 +29,4 @@ ROWS: dict[str, Aclnn] = {
         "aclnnAddmv", lambda self, mat, vec, beta, alpha, out: (self, mat, vec, alpha, beta, out, KEEP_DTYPE)
     ),
     "addr": Aclnn("aclnnAddr"),
-}
+})

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from . import ACLNN_CALLS
 from .pointwise import named
 from .row import Aclnn, Call, Each
 
@@ -81,7 +82,7 @@ def plain(*args: Any) -> bool:
     return args[-1] is None and args[-2] is None
 
 
-ROWS: dict[str, Aclnn] = {
+ACLNN_CALLS.update({
     **named("""
         mse_loss MseLoss                      mse_loss_backward MseLossBackward
         smooth_l1_loss SmoothL1Loss           smooth_l1_loss_backward SmoothL1LossBackward
@@ -102,4 +103,4 @@ ROWS: dict[str, Aclnn] = {
     "_fused_sgd_": Each("", fused_sgd, when=plain),
     "_fused_adam_": Each("", fused_adam(decoupled=False), when=plain),
     "_fused_adamw_": Each("", fused_adam(decoupled=True), when=plain),
-}
+})

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from . import ACLNN_CALLS
 from .row import Aclnn
 
 #: ACLNN's codes of rounding modes (``aclnnDivMod``).
@@ -63,7 +64,7 @@ OF_TENSORS = {name: Aclnn(row.name, when=is_tensor) for name, row in named("""
     polar Polar                sigmoid_backward SigmoidBackward                      tanh_backward TanhBackward
 """).items()}  # fmt: skip
 
-ROWS: dict[str, Aclnn] = {
+ACLNN_CALLS.update({
     **UNARY,
     **BINARY,
     **OF_TENSORS,
@@ -89,4 +90,4 @@ ROWS: dict[str, Aclnn] = {
     "clamp_min.Tensor": Aclnn("aclnnClampMinTensor"),
     "clamp_max": Aclnn("aclnnClampMax"),
     "clamp_max.Tensor": Aclnn("aclnnClampMaxTensor"),
-}
+})

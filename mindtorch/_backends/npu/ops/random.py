@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..random import drawn
+from . import ACLNN_CALLS
 from .row import Aclnn
 
 #: One more than the largest integer that ``random_`` draws without bounds, by dtype.
@@ -24,7 +25,7 @@ def permutation(n: int, generator: Any, dtype: Any, out: Any) -> tuple[Any, ...]
     return n, *draws(out, generator), out
 
 
-ROWS: dict[str, Aclnn] = {
+ACLNN_CALLS.update({
     "normal_": Aclnn(
         "aclnnInplaceNormal",
         lambda self, mean, std, generator: (self, mean, std, *draws(self, generator)),
@@ -58,4 +59,4 @@ ROWS: dict[str, Aclnn] = {
         lambda start, end, steps, dtype, out: (start, end, steps, out),
         when=lambda start, end, steps, dtype: not isinstance(start, complex) and not isinstance(end, complex)),
     "eye.m": Aclnn("aclnnEye", lambda n, m, dtype, out: (n, m, out)),
-}
+})

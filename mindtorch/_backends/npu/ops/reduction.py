@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._layout import Ints, wrap_dims
+from . import ACLNN_CALLS
 from .row import Aclnn, Arguments
 
 
@@ -64,7 +65,7 @@ def searched(
     return sequence, values, out_int32, right or side == "right", sorter, out
 
 
-ROWS: dict[str, Aclnn] = {
+ACLNN_CALLS.update({
     "sum": typed_whole("aclnnReduceSum"),
     "sum.dim_IntList": typed("aclnnReduceSum"),
     "nansum": typed("aclnnReduceNansum"),
@@ -103,4 +104,4 @@ ROWS: dict[str, Aclnn] = {
     "topk": Aclnn("aclnnTopk"),
     "searchsorted.Tensor": Aclnn("aclnnSearchSorted", searched),
     "searchsorted.Scalar": Aclnn("aclnnSearchSorteds", searched),
-}
+})

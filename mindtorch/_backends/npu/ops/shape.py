@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._dtype import int64
+from . import ACLNN_CALLS
 from .pointwise import named
 from .row import Aclnn, OnCopy
 
@@ -27,7 +28,7 @@ def spelled(self: Any, indices: Any) -> list[Any]:
     return [self.new_empty((0,), dtype=int64) if index is None else index.to(self._device) for index in indices]
 
 
-ROWS: dict[str, Aclnn] = {
+ACLNN_CALLS.update({
     **named("""
         cat Cat                      stack Stack                  flip Flip                    tril Tril
         triu Triu                    constant_pad_nd ConstantPadNd                             repeat Repeat
@@ -59,4 +60,4 @@ ROWS: dict[str, Aclnn] = {
     "fill_.Scalar": Aclnn("aclnnInplaceFillScalar"),
     "fill_.Tensor": Aclnn("aclnnInplaceFillTensor", when=lambda self, value: value.device == self.device),
     "zero_": Aclnn("aclnnInplaceZero"),
-}
+})

@@ -13,7 +13,7 @@ from typing import Any
 import numpy as np
 
 from ....._dtype import DType, from_numpy_dtype, promote_types
-from ....cpu.ops import ROWS as CPU
+from ....cpu.ops import CPU_KERNELS as CPU
 
 Array = np.ndarray
 Row = Callable[..., Any]

@@ -1,0 +1,74 @@
+"""Tables of operators that are written family by family: kernels, composites, derivatives.
+
+A family's module puts its rows into the table when it is executed, and is imported when an operator of the family is
+first looked up: what a program does not use is not loaded. Executing it once more, as ``%autoreload`` does, replaces
+its rows, and the next call uses them.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping, MutableMapping
+from importlib import import_module
+from pkgutil import iter_modules
+from typing import TYPE_CHECKING, Any
+
+if TYPE_CHECKING:
+    from .registry import OpRegistry
+
+#: Families whose rows stand in modules of other names, too.
+ALSO_IN = {"linalg": ("factorizations", "einsum"), "shape": ("padding",), "comparison": ("pointwise",),
+           "special": ("pointwise",), "histogram": ("search",)}  # fmt: skip
+
+
+class FamilyTable(MutableMapping[str, Any]):
+    """Rows by operator name. Looking up a name loads its family; going through the table loads them all."""
+
+    def __init__(self, registry: OpRegistry):
+        self.registry = registry
+        self.package, self._together = "", False
+        self._rows: dict[str, Any] = {}
+        self._unloaded: set[str] = set()  # modules that were not imported yet
+
+    def written_in(self, package: str, path: Any, together: bool = False) -> None:
+        """Say which package's modules have the rows; with ``together``, the first look loads them all."""
+        self.package, self._together = package, together
+        self._unloaded = {module.name for module in iter_modules(path)}
+
+    def _load(self, *modules: str) -> None:
+        for module in modules:
+            if module in self._unloaded:
+                self._unloaded.discard(module)
+                import_module(f"{self.package}.{module}")
+
+    def _load_all(self) -> None:
+        self._load(*sorted(self._unloaded))
+
+    def update(self, rows: Mapping[str, Any]) -> None:  # type: ignore[override]
+        """Put a module's rows into the table."""
+        for name, row in rows.items():
+            self[name] = row
+
+    def __getitem__(self, name: str) -> Any:
+        if name not in self._rows:
+            op = self.registry.operators.get(name)
+            if self._together:
+                self._load_all()
+            elif op is not None:
+                self._load(op.family, *ALSO_IN.get(op.family, ()))
+        return self._rows[name]
+
+    def __setitem__(self, name: str, row: Any) -> None:
+        replaced = name in self._rows
+        self._rows[name] = row
+        if replaced:
+            self.registry.forget_rows(name)
+
+    def __delitem__(self, name: str) -> None:
+        del self._rows[name]
+
+    def __iter__(self) -> Iterator[str]:
+        self._load_all()
+        return iter(self._rows)
+
+    def __len__(self) -> int:
+        self._load_all()
+        return len(self._rows)
