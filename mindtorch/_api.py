@@ -6,10 +6,12 @@ from typing import Any
 
 import numpy as np
 
+from . import _functions
 from ._backends.common.pointwise import result_type as common_result_type
 from ._dispatch.binding import make_function
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.registry import inplace_name
+from ._dispatch.signature import attached_names
 from ._dispatch.aten import abs as abs_, bitwise_not, neg, positive, reciprocal
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType
@@ -20,18 +22,14 @@ NUMBERS = {int, float, bool, complex}
 
 
 def attach(packet: str) -> None:
-    """Make a packet's function and method, if its flags ask for them."""
-    flags = "".join(op.flags for op in registry.packets[packet])
-    if "f" in flags:
-        FUNCTIONS[packet] = make_function(packet)
-    if "m" in flags and packet not in Tensor.__dict__:
-        setattr(Tensor, packet, make_function(packet, method=True))
-    inplace = inplace_name(packet)
-    if "i" in flags and inplace in registry.packets:
-        if "f" in flags:
-            FUNCTIONS.setdefault(inplace, make_function(inplace))
-        if "m" in flags and inplace not in Tensor.__dict__:
-            setattr(Tensor, inplace, make_function(inplace, method=True))
+    """Make a packet's functions and methods, if its flags ask for them."""
+    for name in attached_names(registry, packet, "f"):
+        if name == packet or name not in FUNCTIONS:
+            FUNCTIONS[name] = make_function(name)
+            setattr(_functions, name, FUNCTIONS[name])
+    for name in attached_names(registry, packet, "m"):
+        if name not in Tensor.__dict__:
+            setattr(Tensor, name, make_function(name, method=True))
 
 
 for _packet in list(registry.packets):
@@ -156,12 +154,13 @@ def view_property(name: str, operator: str, what: str) -> property:
     return property(lambda self: call(self), write if name in ("real", "imag") else None, doc=doc)
 
 
-for _name, _operator, _what in (
-    ("T", "numpy_T", "A view with the dimensions in reverse order"),
-    ("mT", "mT", "A view with the last two dimensions swapped"),
-    ("H", "matrix_H", "The matrix, conjugated and transposed"), ("mH", "mH", "The matrices, conjugated and transposed"),
-    ("real", "real", "A view of the real parts"), ("imag", "imag", "A view of the imaginary parts"),
-):  # fmt: skip
+VIEWS = {
+    "T": ("numpy_T", "A view with the dimensions in reverse order"),
+    "mT": ("mT", "A view with the last two dimensions swapped"),
+    "H": ("matrix_H", "The matrix, conjugated and transposed"), "mH": ("mH", "The matrices, conjugated and transposed"),
+    "real": ("real", "A view of the real parts"), "imag": ("imag", "A view of the imaginary parts"),
+}  # fmt: skip
+for _name, (_operator, _what) in VIEWS.items():
     setattr(Tensor, _name, view_property(_name, _operator, _what))
 
 

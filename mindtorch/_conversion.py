@@ -1,6 +1,7 @@
 """The tensor's methods that convert, copy and show: ``to`` in all its forms, dtypes, devices, pickling, printing."""
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -12,18 +13,26 @@ from ._backend import backends
 from ._dispatch.aten import clone
 from ._dispatch.keys import PIPELINE
 from ._dispatch.schemas import registry
-from ._dtype import DTYPE_ALIASES, DTYPES, DType
+from ._dtype import DTYPES, DType
 from ._storage import UntypedStorage
-from ._tensor import Tensor, new
+from ._tensor import Tensor, new, tensor_method
 from ._tensor_str import _str
 
 _to_copy = registry["_to_copy"]
-_LEGACY_NAMES = {
+LEGACY_NAMES = {
     "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
     "ByteTensor": "uint8", "CharTensor": "int8", "ShortTensor": "int16", "IntTensor": "int32", "LongTensor": "int64",
     "BoolTensor": "bool", "ComplexFloatTensor": "complex64", "ComplexDoubleTensor": "complex128",
 }  # fmt: skip
-LEGACY_TYPES: dict[str, DType] = {name: DTYPES[dtype] for name, dtype in _LEGACY_NAMES.items()}
+LEGACY_TYPES: dict[str, DType] = {name: DTYPES[dtype] for name, dtype in LEGACY_NAMES.items()}
+
+
+#: Methods that convert, and the dtypes that they convert to.
+CONVERSIONS = {
+    "bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
+    "half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64", "cfloat": "complex64",
+    "cdouble": "complex128",
+}  # fmt: skip
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, Any]:
@@ -63,6 +72,13 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
     return where, dtype, flags["non_blocking"], flags["copy"], memory_format
 
 
+def _as_shown(self: Tensor, device: Any = None, dtype: DType | None = None, non_blocking: bool = False,
+              copy: bool = False, *, other: Tensor | None = None, memory_format: Any = None) -> Tensor:
+    """All that ``to`` takes; a dtype or a tensor may come first, too."""
+    raise NotImplementedError
+
+
+@tensor_method("to")
 def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     """This tensor on another device or in another dtype, or itself if nothing changes (``torch.Tensor.to``).
 
@@ -80,6 +96,9 @@ def to(self: Tensor, *args: Any, **kwargs: Any) -> Tensor:
     return to_device(self, self._device if device is None else device, dtype, non_blocking, copy)
 
 
+to.__signature__ = inspect.signature(_as_shown)  # type: ignore[attr-defined]
+
+
 def _to_dtype(name: str, dtype: DType) -> Callable[..., Tensor]:
     def method(self: Tensor, memory_format: Any = None) -> Tensor:
         if memory_format is not None:
@@ -91,6 +110,7 @@ def _to_dtype(name: str, dtype: DType) -> Callable[..., Tensor]:
     return method
 
 
+@tensor_method("type")
 def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     """The name of the legacy type, or the tensor converted to a dtype or to a type of that name
     (``torch.Tensor.type``).
@@ -115,21 +135,25 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     return self.to(dtype)  # type: ignore[attr-defined]
 
 
+@tensor_method("cpu")
 def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
     """This tensor in host memory, which is itself on the CPU (``torch.Tensor.cpu``)."""
     return to_device(self, "cpu")
 
 
+@tensor_method("npu")
 def npu(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """This tensor on an NPU, by default the current one, as ``torch.Tensor.cuda`` does for a GPU."""
     return to_device(self, "npu" if device is None else device, non_blocking=non_blocking)
 
 
+@tensor_method("type_as")
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the dtype of another (``torch.Tensor.type_as``)."""
     return to(self, other._dtype)
 
 
+@tensor_method("pin_memory")
 def pin_memory(self: Tensor, device: Any = "npu") -> Tensor:
     """A copy in page-locked host memory, or the tensor itself if it is there (``torch.Tensor.pin_memory``).
 
@@ -139,11 +163,13 @@ def pin_memory(self: Tensor, device: Any = "npu") -> Tensor:
     return backends[_device.device(device or "npu").type].pin_memory(self)
 
 
-def _new(self: Any, *args: Any) -> Any:
+@tensor_method("new")
+def _new(self: Any, *sizes: Any) -> Any:
     """A tensor of this one's class and dtype, from sizes or from values (``torch.Tensor.new``)."""
-    return type(self)(*args, dtype=self._dtype)
+    return type(self)(*sizes, dtype=self._dtype)
 
 
+@tensor_method("contiguous")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """This tensor if its elements lie in order, else a copy in which they do (``torch.Tensor.contiguous``)."""
     if getattr(memory_format, "name", "") == "preserve_format":
@@ -153,6 +179,7 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     return clone(self, memory_format or "contiguous_format")
 
 
+@tensor_method("__deepcopy__")
 def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     """A leaf with a storage of its own; tensors that share a storage still do after being copied together.
 
@@ -193,6 +220,7 @@ def rebuild(cls: type, storage: UntypedStorage, dtype: DType, shape: tuple[int, 
     return out.requires_grad_() if requires_grad else out
 
 
+@tensor_method("__reduce_ex__")
 def reduce_ex(self: Tensor, protocol: int) -> Any:
     """Pickling keeps the storage as bytes, once however many tensors share it."""
     if not self.is_leaf:
@@ -213,26 +241,19 @@ def _storage_of(data: bytes | None, size: int, device: str) -> UntypedStorage:
     return storage
 
 
+@tensor_method("__format__")
 def _format(self: Tensor, spec: str) -> str:
     if not self.ndim and not self.is_meta:
         return self.item().__format__(spec)
     return object.__format__(self, spec)
 
 
-def install() -> None:
-    """Attach the methods to the tensor."""
-    methods: dict[str, Any] = {
-        "to": to, "type": type_, "cpu": cpu, "npu": npu, "contiguous": contiguous,
-        "pin_memory": pin_memory, "type_as": type_as, "new": _new,
-        "__deepcopy__": deepcopy, "__reduce_ex__": reduce_ex, "__format__": _format,
-    }  # fmt: skip
-    spelled = {"bool": "bool", "bfloat16": "bfloat16", "byte": "uint8", "char": "int8"}
-    for name, dtype in {**DTYPE_ALIASES, **{name: DTYPES[of] for name, of in spelled.items()}}.items():
-        methods[name] = _to_dtype(name, dtype)
-    methods["__repr__"] = lambda self, *, tensor_contents=None: _str(self, tensor_contents=tensor_contents)
-    for name, method in methods.items():
-        setattr(Tensor, name, method)
-    UntypedStorage.__reduce__ = _storage_reduce  # type: ignore[method-assign, assignment]
+@tensor_method("__repr__")
+def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
+    """PyTorch's text of a tensor."""
+    return _str(self, tensor_contents=tensor_contents)
 
 
-install()
+for _name, _dtype_name in CONVERSIONS.items():
+    setattr(Tensor, _name, _to_dtype(_name, DTYPES[_dtype_name]))
+UntypedStorage.__reduce__ = _storage_reduce  # type: ignore[method-assign, assignment]

@@ -23,7 +23,7 @@ from ._dispatch import dispatcher
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import AUTOGRAD, CPU, STRIDED
 from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
-from ._tensor import Tensor
+from ._tensor import Tensor, tensor_method
 
 PLAIN = CPU | STRIDED
 LONG = range(-(2**63), 2**63)
@@ -31,6 +31,7 @@ LONG = range(-(2**63), 2**63)
 
 # -- the hot paths -----------------------------------------------------------------------------------------------------
 
+@tensor_method("__getitem__")
 def getitem(self: Tensor, index: Any) -> Tensor:
     """``self[index]``: a view for ints, slices, None and ``...``; a copy as soon as a tensor, list or array indexes.
 
@@ -90,6 +91,7 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     return self._lane_view(array, offset, None if canonical else stride)
 
 
+@tensor_method("__setitem__")
 def setitem(self: Tensor, index: Any, value: Any) -> None:
     """``self[index] = value``: write a tensor or a number, broadcast, into what ``index`` chooses.
 
@@ -347,10 +349,7 @@ def slice_end(value: Any) -> int:
         raise TypeError("slice indices must be integers or None or have an __index__ method") from None
 
 
+@tensor_method("__delitem__")
 def delitem(self: Tensor, index: Any) -> None:
     """Elements cannot be deleted."""
     raise TypeError("Tensor does not support deleting items")
-
-
-for _name, _method in (("__getitem__", getitem), ("__setitem__", setitem), ("__delitem__", delitem)):
-    setattr(Tensor, _name, _method)

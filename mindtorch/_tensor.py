@@ -7,7 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from math import prod
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
@@ -30,6 +30,13 @@ from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
 
 new: Callable[..., Any] = object.__new__
+Method = TypeVar("Method", bound=Callable[..., Any])
+
+
+if TYPE_CHECKING:
+    from ._methods import Methods  # a stub, made by the build, of what is attached to tensors
+else:
+    Methods = object
 
 
 class _TensorType(type):
@@ -44,7 +51,7 @@ class _TensorType(type):
         return type.__instancecheck__(cls, instance)
 
 
-class Tensor(metaclass=_TensorType):
+class Tensor(Methods, metaclass=_TensorType):
     """A multi-dimensional array of one dtype on one device (``torch.Tensor``)."""
 
     _array: np.ndarray | None = None  #: the elements, of a CPU tensor; shares memory with the storage
@@ -69,17 +76,6 @@ class Tensor(metaclass=_TensorType):
     _post_accumulate_hooks: HookDict | None = None
     _retains_grad: bool = False
     _pending: Any = None  #: the pipeline entry that will compute this tensor
-    if TYPE_CHECKING:  # what ``_api`` attaches
-
-        def __getattr__(self, name: str) -> Any: ...
-
-        __add__: Any
-        __sub__: Any
-        __mul__: Any
-        __truediv__: Any
-        __matmul__: Any
-        __neg__: Any
-        __getitem__: Any
     __array_priority__ = 1000  # NumPy arrays leave mixed arithmetic to us
     __hash__ = object.__hash__
 
@@ -672,6 +668,16 @@ class Tensor(metaclass=_TensorType):
 
 TENSOR_TYPES.add(Tensor)
 binding.Tensor = Tensor
+
+
+def tensor_method(name: str) -> Callable[[Method], Method]:
+    """A decorator: make a function a method of tensors. The stub has those that are named so."""
+
+    def attach(function: Method) -> Method:
+        setattr(Tensor, name, function)
+        return function
+
+    return attach
 
 
 def view_of_bytes(data: np.ndarray, shape: Ints, dtype: DType, offset: int, stride: Ints, size: int) -> np.ndarray:

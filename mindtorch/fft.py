@@ -5,6 +5,7 @@ import math
 from typing import Any
 
 from ._creation import arange
+from ._creation.factories import options_of
 from ._dispatch.binding import make_function
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType, get_default_dtype
@@ -29,6 +30,7 @@ def _frequencies(function: str, n: int, d: float, positive: bool, dtype: DType |
     return result.mul_(scale)
 
 
+@options_of(arange)
 def fftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: Any) -> Tensor:
     """The frequencies of ``fft`` of ``n`` points that are ``d`` apart (``torch.fft.fftfreq``).
 
@@ -38,6 +40,7 @@ def fftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: An
     return _frequencies("fftfreq", n, d, False, dtype, options)
 
 
+@options_of(arange)
 def rfftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: Any) -> Tensor:
     """The frequencies of ``rfft`` of ``n`` points that are ``d`` apart (``torch.fft.rfftfreq``).
 

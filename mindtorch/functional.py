@@ -17,7 +17,7 @@ from ._dispatch.dispatcher import call_on
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType, bool_, int64
 from ._size import Size
-from ._tensor import Tensor
+from ._tensor import Tensor, tensor_method
 
 
 def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
@@ -151,7 +151,7 @@ def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = N
 LETTERS = "ABCDEFGHIJKLMNOPQRSTUVWXYZabcdefghijklmnopqrstuvwxyz"
 
 
-def einsum(*args: Any) -> Tensor:
+def einsum(equation: Any = "", *operands: Any) -> Tensor:
     """Sum products over labelled dimensions: ``einsum("ij,jk->ik", a, b)`` or ``einsum(a, [0, 1], b, [1, 2], [0, 2])``
     (``torch.einsum``).
 
@@ -159,19 +159,18 @@ def einsum(*args: Any) -> Tensor:
         ValueError: if there is no operand.
         RuntimeError: if the equation does not fit the operands.
     """
-    if len(args) < 2:
+    if not operands:
         raise ValueError("einsum(): must specify the equation string and at least one operand, or at least "
                          "one operand and its subscripts list")
-    if isinstance(args[0], Tensor):
+    args, summed = (equation, *operands), list(operands)
+    if isinstance(equation, Tensor):
         pairs, output = args[: len(args) // 2 * 2], args[len(args) // 2 * 2:]
         equation = ",".join(map(_subscripts, pairs[1::2])) + "".join(f"->{_subscripts(labels)}"
                                                                      for labels in output)
-        operands = list(pairs[::2])
-    else:
-        equation, *operands = args
-    if len(operands) == 1 and isinstance(operands[0], (list, tuple)):
-        operands = list(operands[0])
-    return _einsum(equation, operands)
+        summed = list(pairs[::2])
+    if len(summed) == 1 and isinstance(summed[0], (list, tuple)):
+        summed = list(summed[0])
+    return _einsum(equation, summed)
 
 
 def _subscripts(labels: Any) -> str:
@@ -211,6 +210,7 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     return _chain_matmul_out(tensors, out)
 
 
+@tensor_method("lu")
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
     """The LU factorization of matrices (..., m, n), its pivots and, with ``get_infos``, LAPACK's status (``torch.lu``).
 
@@ -227,6 +227,3 @@ def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) 
         _resize_(target, tuple(part.shape))
         _copy_(target, part)
     return tuple(out)
-
-
-Tensor.lu = lu  # type: ignore[attr-defined]

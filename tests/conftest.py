@@ -7,8 +7,10 @@ from __future__ import annotations
 import importlib.util
 import os
 import random
+import runpy
 import sys
 from collections.abc import Iterator
+from pathlib import Path
 
 import numpy as np
 import pytest
@@ -17,6 +19,16 @@ from hypothesis import settings
 os.environ.setdefault("MINDTORCH_NPU_SANITIZER", "1")  # read when the simulator is loaded
 
 import mindtorch
+
+ROOT = Path(__file__).resolve().parent.parent
+
+
+def pytest_configure() -> None:
+    """Write the stubs anew where the sources have changed since the install wrote them."""
+    sources, stub = [ROOT / "setup.py", *ROOT.glob("mindtorch/**/*.py")], ROOT / "mindtorch/_methods.pyi"
+    if not stub.exists() or max(source.stat().st_mtime for source in sources) > stub.stat().st_mtime:
+        runpy.run_path(str(ROOT / "setup.py"))["write_stubs"](ROOT)
+
 
 settings.register_profile("same every time", derandomize=True, deadline=None)
 settings.load_profile("same every time")

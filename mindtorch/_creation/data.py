@@ -12,7 +12,7 @@ from .._dispatch.aten import _to_copy
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, from_numpy_dtype, get_default_dtype, int64,
 )  # fmt: skip
-from .._tensor import Tensor, from_array
+from .._tensor import Tensor, from_array, tensor_method
 from .factories import full
 
 
@@ -159,11 +159,9 @@ def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None,
     return full((), value, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
 
 
+@tensor_method("new_tensor")
 def new_tensor(self: Tensor, data: Any, *, dtype: DType | None = None, device: Any = None, requires_grad: bool = False,
                layout: Any = None, pin_memory: bool = False) -> Tensor:
     """``torch.tensor`` with this tensor's dtype and device (``torch.Tensor.new_tensor``)."""
     return tensor(data, dtype=dtype or self._dtype, device=self._device if device is None else device,
                   requires_grad=requires_grad)
-
-
-Tensor.new_tensor = new_tensor  # type: ignore[attr-defined]

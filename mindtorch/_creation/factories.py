@@ -1,6 +1,7 @@
 """Tensors from sizes: the factories of the namespace, their ``*_like`` forms and their ``new_*`` methods."""
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable
 from typing import Any
 
@@ -17,7 +18,7 @@ from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
 from .._dtype import DType, dtype_of_number, get_default_dtype
 from .._formats import strided
-from .._tensor import Tensor
+from .._tensor import Method, Tensor
 
 _call_empty, _call_full = registry["empty"], registry["full"]
 _empty_strided, _copy = registry["empty_strided"], registry["copy_"]
@@ -161,6 +162,20 @@ def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None,
     return finish(out, None, requires_grad, layout)
 
 
+def options_of(factory: Callable[..., Any]) -> Callable[[Method], Method]:
+    """A decorator: show a function's ``**options`` as what the factory takes by keyword."""
+
+    def show(function: Method) -> Method:
+        signature, more = inspect.signature(function), inspect.signature(factory).parameters.values()
+        own = {name: p for name, p in signature.parameters.items() if p.kind != p.VAR_KEYWORD}
+        given = [*own.values(), *(p for p in more if p.kind == p.KEYWORD_ONLY and p.name not in own)]
+        function.__signature__ = signature.replace(parameters=given)  # type: ignore[attr-defined]
+        return function
+
+    return show
+
+
+@options_of(empty_like)
 def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
     """A tensor like another one, filled with a number (``torch.full_like``)."""
     requires_grad = options.pop("requires_grad", False)
@@ -168,17 +183,19 @@ def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
     return finish(fresh(_fill(out, fill_value)), None, requires_grad)
 
 
+@options_of(empty_like)
 def zeros_like(input: Tensor, **options: Any) -> Tensor:
     """A tensor of zeros like another tensor (``torch.zeros_like``)."""
     return full_like(input, 0, **options) if options else _zeros_like(input)
 
 
+@options_of(empty_like)
 def ones_like(input: Tensor, **options: Any) -> Tensor:
     """A tensor of ones like another tensor (``torch.ones_like``)."""
     return full_like(input, 1, **options) if options else _ones_like(input)
 
 
-def _new(function: Callable[..., Tensor], count: int = 0) -> Callable[..., Tensor]:
+def _new(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
     """A ``new_*`` method: the factory, with this tensor's dtype and device for defaults."""
 
     def method(self: Tensor, *args: Any, dtype: DType | None = None, device: Any = None, **options: Any) -> Tensor:
@@ -186,8 +203,11 @@ def _new(function: Callable[..., Tensor], count: int = 0) -> Callable[..., Tenso
 
     method.__name__ = method.__qualname__ = f"new_{function.__name__}"
     method.__doc__ = f"``torch.{function.__name__}`` with this tensor's dtype and device (``torch.Tensor.{method.__name__}``)."
+    shown, itself = inspect.signature(function), next(iter(inspect.signature(method).parameters.values()))
+    method.__signature__ = shown.replace(parameters=[itself, *shown.parameters.values()])  # type: ignore[attr-defined]
     return method
 
 
-for _factory in (empty, full, zeros, ones, empty_strided):
-    setattr(Tensor, f"new_{_factory.__name__}", _new(_factory))
+NEW = ("empty", "full", "zeros", "ones", "empty_strided")
+for _name in NEW:
+    setattr(Tensor, f"new_{_name}", _new(globals()[_name]))

@@ -9,7 +9,7 @@ from .. import _device
 from .._backends.common.convert import to_device
 from .._layout import contiguous_strides
 from .._dtype import DType, from_numpy_dtype, get_default_dtype
-from .._tensor import Tensor, from_array
+from .._tensor import Tensor, from_array, tensor_method
 from .data import tensor
 
 
@@ -126,6 +126,7 @@ def to_dlpack(tensor: Tensor) -> Any:
     return _dlpack(tensor)
 
 
+@tensor_method("__dlpack__")
 def _dlpack(self: Tensor, **options: Any) -> Any:
     """The protocol by which other libraries see this tensor's memory.
 
@@ -139,5 +140,7 @@ def _dlpack(self: Tensor, **options: Any) -> Any:
     return self._host("dlpack").__dlpack__(**{k: v for k, v in options.items() if v is not None})
 
 
-Tensor.__dlpack__ = _dlpack  # type: ignore[attr-defined]
-Tensor.__dlpack_device__ = lambda self: (1, 0)  # type: ignore[attr-defined]  # kDLCPU
+@tensor_method("__dlpack_device__")
+def _dlpack_device(self: Tensor) -> tuple[int, int]:
+    """The kind and the number of the device, as DLPack counts: 1 is the CPU."""
+    return 1, 0

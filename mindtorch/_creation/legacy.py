@@ -8,7 +8,7 @@ import numpy as np
 
 from .._dtype import DType, get_default_dtype
 from .._size import Size
-from .._tensor import Tensor, new
+from .._tensor import Tensor, new, tensor_method
 from .data import tensor
 from .factories import empty
 
@@ -32,7 +32,8 @@ def legacy_constructor(cls: Any, *args: Any, dtype: DType | None = None, device:
     return made if cls is Tensor else as_subclass(made, cls)
 
 
-def as_subclass(self: Tensor, cls: type) -> Any:
+@tensor_method("as_subclass")
+def as_subclass(self: Tensor, cls: Any) -> Any:
     """This tensor's data as an instance of a subclass (``torch.Tensor.as_subclass``)."""
     out = new(cls)
     out.__dict__.update(self.__dict__)
@@ -43,7 +44,6 @@ def as_subclass(self: Tensor, cls: type) -> Any:
 
 
 type(Tensor).construct = staticmethod(legacy_constructor)  # type: ignore[attr-defined, misc]
-Tensor.as_subclass = as_subclass  # type: ignore[attr-defined]
 
 
 def typed_constructor(name: str, dtype: DType) -> Callable[..., Tensor]:

@@ -18,7 +18,7 @@ from .._dispatch.keys import AUTOGRAD
 from .._dispatch.schemas import registry
 from .._dtype import DType, int64
 from .._tensor import Tensor
-from .factories import empty, empty_like, finish, fresh, sizes_of
+from .factories import empty, empty_like, finish, fresh, options_of, sizes_of
 from .._random.generator import Generator
 
 _randperm, _normal_of_tensors = registry["randperm"], make_function("normal")
@@ -139,18 +139,21 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 # -- like another tensor -------------------------------------------------------------------------------------
 
 
+@options_of(empty_like)
 def rand_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,
               **options: Any) -> Tensor:
     """``torch.rand`` of a tensor's shape, strides, dtype and device (``torch.rand_like``)."""
     return finish(fresh(_uniform(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
 
 
+@options_of(empty_like)
 def randn_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,
                **options: Any) -> Tensor:
     """``torch.randn`` of a tensor's shape, strides, dtype and device (``torch.randn_like``)."""
     return finish(fresh(_normal(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
 
 
+@options_of(empty_like)
 def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None,
                  requires_grad: bool = False, **options: Any) -> Tensor:
     """``torch.randint`` of a tensor's shape, strides, dtype and device (``torch.randint_like``)."""

@@ -10,7 +10,7 @@ from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
 from .._dtype import DType, get_default_dtype
 from .._tensor import Tensor
-from .factories import dtype_for, finish
+from .factories import dtype_for, finish, options_of
 
 
 def _number(value: Any) -> Any:
@@ -52,6 +52,7 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     return finish(made, out, requires_grad, layout)
 
 
+@options_of(arange)
 def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
     """The values in [start, end] with the end, in floating point; ``arange`` is preferred (``torch.range``)."""
     count = int((end - start) / step) + 1

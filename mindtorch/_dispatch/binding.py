@@ -18,7 +18,7 @@ from .dispatcher import TENSOR_TYPES, registry
 from .registry import Operator
 from .schema import REQUIRED, Parameter
 from . import return_types as return_types
-from .signature import annotations_of, merged, returned
+from .signature import annotations_of, document, merged, returned
 
 NUMBERS = (bool, int, float, complex)
 ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other",
@@ -333,7 +333,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     place = _self_place(name) if method else 0
     made: Any = _as_method(function, place) if place else function
     made.__name__ = made.__qualname__ = made.packet = name
-    made.__doc__ = document(name, method)
+    made.__doc__ = document(name, registry.packets[name], method)
     made.__signature__ = LazySignature(name, method)
     made.__annotations__ = annotations_of(registry.packets[name])
     return made
@@ -361,24 +361,3 @@ class LazySignature(Signature):
             list(self.parameters.values()) if parameters is None else parameters,
             return_annotation=self.return_annotation if return_annotation is Signature.empty else return_annotation,
         )
-
-
-#: Where PyTorch has the functions of packets with these prefixes.
-NAMESPACES = {"linalg": "torch.linalg.", "fft": "torch.fft.", "special": "torch.special."}
-
-
-def torch_name(name: str, method: bool = False) -> str:
-    """The name by which PyTorch's users know a packet."""
-    ops = registry.packets[name]
-    prefix, _, rest = name.partition("_")
-    if method:
-        return f"torch.Tensor.{name}"
-    if rest and prefix in NAMESPACES:
-        return NAMESPACES[prefix] + rest
-    return f"torch.{name}" if any("f" in op.flags for op in ops) else f"torch.nn.functional.{name}"
-
-
-def document(name: str, method: bool) -> str:
-    """The docstring of a packet's function: ``?`` in a notebook has more, for which tables of kernels are read."""
-    rows = "\n    ".join([op.text for op in registry.packets[name]])
-    return f"``{torch_name(name, method)}``.\n\nSchemas:\n    {rows}"

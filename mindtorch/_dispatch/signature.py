@@ -6,7 +6,7 @@ from inspect import Parameter
 from keyword import iskeyword
 from typing import Any
 
-from .registry import Operator
+from .registry import Operator, OpRegistry, inplace_name
 from .schema import REQUIRED, Schema
 
 #: The default of what may be left out because another overload does without it.
@@ -14,13 +14,29 @@ OMITTED: Any = type("Omitted", (), {"__repr__": lambda self: "..."})()
 #: What ATen's return types are in Python; others are ``Any``.
 RETURNS = {"Tensor": "Tensor", "Tensor[]": "tuple[Tensor, ...]", "Scalar": "complex", "ScalarType": "DType",
            "()": "None", "bool": "bool", "int": "int", "float": "float"}
+#: Prefixes of packets that are functions of a namespace of that name.
+NAMESPACES = ("linalg", "fft", "special")
 _ALIASING = re.compile(r"\(\w(!| -> \*)?\)")
 _annotations: dict[str, dict[str, str]] = {"Tensor": {"return": "Tensor"}}
 
 
+def spelled(name: str) -> str:
+    """A parameter's name where it is a word of Python's: ``from`` of ``random_``."""
+    return f"{name}_" if iskeyword(name) else name
+
+
+def attached_names(registry: OpRegistry, packet: str, flag: str) -> list[str]:
+    """Under which names a packet, and what it is in place, become functions (flag ``f``) or methods (``m``)."""
+    flags = "".join(op.flags for op in registry.packets[packet])
+    inplace = inplace_name(packet)
+    if flag not in flags:
+        return []
+    return [packet, inplace] if "i" in flags and inplace in registry.packets else [packet]
+
+
 def named(schema: Schema, method: bool) -> dict[str, Any]:
     """The parameters by the names that Python has for them, the tensor that a method is called on first."""
-    named = {f"{p.name}_" if iskeyword(p.name) else p.name: p for p in schema.parameters}
+    named = {spelled(p.name): p for p in schema.parameters}
     if method:
         return {"self": named.pop("self"), **named}
     return {"input" if name == "self" else name: p for name, p in named.items()}
@@ -92,3 +108,19 @@ def annotations_of(ops: list[Operator]) -> dict[str, str]:
     """``__annotations__`` of a packet's function: one dictionary for all that return the same."""
     text = returned(ops)
     return _annotations.setdefault(text, {"return": text})
+
+
+def torch_name(name: str, packet: list[Operator], method: bool = False) -> str:
+    """The name by which PyTorch's users know a packet."""
+    prefix, _, rest = name.partition("_")
+    if method:
+        return f"torch.Tensor.{name}"
+    if rest and prefix in NAMESPACES:
+        return f"torch.{prefix}.{rest}"
+    return f"torch.{name}" if any("f" in op.flags for op in packet) else f"torch.nn.functional.{name}"
+
+
+def document(name: str, packet: list[Operator], method: bool) -> str:
+    """The docstring of a packet's function: ``?`` in a notebook has more, for which tables of kernels are read."""
+    rows = "\n    ".join([op.text for op in packet if not op.is_out])
+    return f"``{torch_name(name, packet, method)}``.\n\nSchemas:\n    {rows}"

@@ -134,7 +134,7 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
         return
     settings = (float(as_number(lr)), float(as_number(beta1)), float(as_number(beta2)), weight_decay, eps,
                 amsgrad, maximize, grad_scale, found_inf)
-    fused_step = fused_adamw if decoupled_weight_decay else fused_adam
+    fused_step: Any = fused_adamw if decoupled_weight_decay else fused_adam
     for lists in by_device(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps):
         foreach_add(lists[-1], 1)
         fused_step(*lists, *settings)
