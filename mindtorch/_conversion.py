@@ -7,6 +7,7 @@ from typing import Any
 
 import numpy as np
 
+from ._about import about
 from . import _device
 from ._backends.common.convert import to_device
 from ._backend import backends
@@ -48,7 +49,8 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
     if "other" in kwargs:
         rest.insert(0, kwargs.pop("other"))
     if kwargs:
-        raise TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'")
+        raise about(TypeError(f"to() got an unexpected keyword argument '{next(iter(kwargs))}'"),
+                    "unknown argument", function="to", keyword=next(iter(kwargs)))
     if rest and isinstance(rest[0], Tensor):
         other = rest.pop(0)
         device, dtype = other._device, other._dtype
@@ -189,10 +191,9 @@ def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if id(self) in memo:
         return memo[id(self)]
     if not self.is_leaf:
-        raise RuntimeError(
-            "Only Tensors created explicitly by the user (graph leaves) support the deepcopy protocol at the moment.  "
-            "If you were attempting to deepcopy a module, this may be because of a torch.nn.utils.weight_norm usage."
-        )
+        raise about(RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                                 "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+                                 "because of a torch.nn.utils.weight_norm usage."), "deep copy", self=self)
     if self._keys & PIPELINE:
         self._wait()
     storage = self.untyped_storage()

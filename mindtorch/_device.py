@@ -6,6 +6,7 @@ import threading
 from contextlib import AbstractContextManager
 from typing import Any
 
+from ._about import about
 from ._backend import backends
 
 KINDS = ("cpu", "meta", "npu")
@@ -43,9 +44,8 @@ class device:
                 )
             index = int(match.group(2))
         if match.group(1) not in KINDS:
-            raise RuntimeError(
-                f"Expected one of {', '.join(KINDS)} device type at start of device string: {match.group(1)}"
-            )
+            raise about(RuntimeError(f"Expected one of {', '.join(KINDS)} device type at start of device string: "
+                                     f"{match.group(1)}"), "no such device", asked=match.group(1))
         if index is not None and index < 0:
             raise RuntimeError(f"Device index must not be negative, got {index}")
         object.__setattr__(self, "type", match.group(1))

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ._about import about
 from ._dtype import COMPLEX, FLOATING, INTEGER, DType, finfo, iinfo
 
 #: ATen's names of the dtypes, as its error messages spell them.
@@ -31,17 +32,27 @@ def type_string(tensor: Any) -> str:
     return f"{'Meta' if device == 'meta' else device.upper()}{name}Type"
 
 
-def check(condition: Any, message: str | Callable[[], str], error: type[Exception] = RuntimeError) -> None:
-    """Raise ``error(message)`` unless the condition holds. A message that has to be composed is given as a function of
-    no arguments, as PyTorch's ``torch._check`` takes one: it is called only if there is something to say.
+def check(condition: Any, message: str | Callable[[], str | Exception], error: type[Exception] = RuntimeError,
+          kind: str = "") -> None:
+    """Raise ``error(message)`` unless the condition holds.
+
+    A message that has to be composed is given as a function of no arguments, as ``torch._check`` takes one, and called
+    only if there is something to say. It may return the error itself, with its facts; ``kind`` is for an error of which
+    the calls that it went through say all else.
     """
     if not condition:
-        raise error(message if isinstance(message, str) else message())
+        raise _made(message if isinstance(message, str) else message(), error, kind)
+
+
+def _made(said: str | Exception, error: type[Exception], kind: str) -> Exception:
+    found = said if isinstance(said, Exception) else error(said)
+    return about(found, kind) if kind else found
 
 
 def not_implemented_for(kernel: str, dtype: DType) -> NotImplementedError:
     """PyTorch's error for a kernel that does not take a dtype."""
-    return NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[dtype.name]}'")
+    return about(NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[dtype.name]}'"),
+                 "not for this dtype", kernel=kernel, dtype=dtype.name)
 
 
 def check_fits(dtype: DType, *numbers: Any) -> None:

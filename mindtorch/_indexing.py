@@ -12,6 +12,7 @@ from typing import Any
 
 import numpy as np
 
+from ._about import about, note
 from ._errors import check_number
 from ._layout import contiguous_strides
 from ._creation import tensor as make_tensor
@@ -39,23 +40,27 @@ def getitem(self: Tensor, index: Any) -> Tensor:
         IndexError: if an index is out of range, there are too many, or an object cannot index.
         ValueError: for a slice with a negative step.
     """
-    kind = index.__class__
-    if kind is int:
-        if not self._keys & AUTOGRAD:
-            try:
-                return select(self, 0, index)
-            except IndexError:
-                pass  # which is said in other words here
-        return apply_select(self, 0, index, 0)
-    if kind is slice:
-        return apply_slice(self, 0, index)
-    if kind in TENSOR_TYPES and index.ndim:
-        return index_tensor(self, [index])
-    if kind is tuple and not dispatcher.mode and self._keys | STRIDED == PLAIN:
-        part = basic_view(self, index)
-        if part is not None:
-            return part
-    return get_general(self, index)
+    try:
+        kind = index.__class__
+        if kind is int:
+            if not self._keys & AUTOGRAD:
+                try:
+                    return select(self, 0, index)
+                except IndexError:
+                    pass  # which is said in other words here
+            return apply_select(self, 0, index, 0)
+        if kind is slice:
+            return apply_slice(self, 0, index)
+        if kind in TENSOR_TYPES and index.ndim:
+            return index_tensor(self, [index])
+        if kind is tuple and not dispatcher.mode and self._keys | STRIDED == PLAIN:
+            part = basic_view(self, index)
+            if part is not None:
+                return part
+        return get_general(self, index)
+    except Exception as error:
+        note(error, "getitem", (self, index))
+        raise
 
 
 def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
@@ -100,15 +105,19 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
         TypeError: if the value is neither a tensor nor a number.
         RuntimeError: if it does not fit.
     """
-    if not dispatcher.mode and self._keys == CPU and is_basic(index) and is_safe(value, self._dtype):
-        try:
-            self._array[index] = value  # type: ignore[index]
-        except (IndexError, OverflowError):
-            pass  # which the general path explains
-        else:
-            self._bump()
-            return
-    set_general(self, index, value)
+    try:
+        if not dispatcher.mode and self._keys == CPU and is_basic(index) and is_safe(value, self._dtype):
+            try:
+                self._array[index] = value  # type: ignore[index]
+            except (IndexError, OverflowError):
+                pass  # which the general path explains
+            else:
+                self._bump()
+                return
+        set_general(self, index, value)
+    except Exception as error:
+        note(error, "setitem", (self, index, value))
+        raise
 
 
 def is_basic(index: Any) -> bool:
@@ -249,7 +258,8 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
     """The view that ints, slices, None and ``...`` make, and the tensors still to index it, one a dimension."""
     specified = sum(map(dims_of, items))
     if specified > self.ndim:
-        raise IndexError(f"too many indices for tensor of dimension {self.ndim}")
+        raise about(IndexError(f"too many indices for tensor of dimension {self.ndim}"),
+                    "too many indices", given=len(items))
     tensors: list[Any] = []
     part, dim, spoken_of = self, 0, 0
     for position, item in enumerate(items):
@@ -297,10 +307,8 @@ def index_of(self: Tensor, item: Any) -> Tensor:
     try:
         return make_tensor(operator.index(item))
     except TypeError:
-        raise IndexError(
-            "only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are valid indices "
-            f"(got {type_name(item)})"
-        ) from None
+        raise about(IndexError("only integers, slices (`:`), ellipsis (`...`), None and long or byte Variables are "
+                               f"valid indices (got {type_name(item)})"), "index type", index=item) from None
 
 
 def truth(self: Tensor, value: bool) -> Tensor:
@@ -314,13 +322,12 @@ def apply_select(part: Tensor, dim: int, index: int, position: int) -> Tensor:
         raise ValueError("Overflow when unpacking long long")
     shape = part.shape
     if not shape and not index and not dim:
-        raise IndexError(
-            "invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` in C++ to convert a "
-            "0-dim tensor to a number"
-        )
+        raise about(IndexError("invalid index of a 0-dim tensor. Use `tensor.item()` in Python or `tensor.item<T>()` "
+                               "in C++ to convert a 0-dim tensor to a number"), "no dimensions", self=part)
     size = shape[dim] if dim < len(shape) else 0
     if not -size <= index < size:
-        raise IndexError(f"index {index} is out of bounds for dimension {position} with size {size}")
+        raise about(IndexError(f"index {index} is out of bounds for dimension {position} with size {size}"),
+                    "index", index=index, dim=position, size=size)
     return select(part, dim, index)
 
 
@@ -330,7 +337,9 @@ def apply_slice(part: Tensor, dim: int, index: slice, skip_whole: bool = False) 
     if step is None:
         step = 1
     elif (step := operator.index(step)) <= 0:
-        raise ValueError("step must be greater than zero" if step else "slice step cannot be zero")
+        if step:
+            raise about(ValueError("step must be greater than zero"), "negative step", self=part)
+        raise ValueError("slice step cannot be zero")
     if start.__class__ is not int and start is not None:
         start = slice_end(start)
     if stop.__class__ is not int and stop is not None:

@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from math import prod
 from typing import Any, NamedTuple
 
+from ._about import about
 from ._dtype import DType
 
 Ints = tuple[int, ...]
@@ -86,7 +87,8 @@ def wrap_dim(dim: int, ndim: int) -> int:
     """
     span = ndim or 1
     if not -span <= dim < span:
-        raise IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})")
+        raise about(IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got "
+                               f"{dim})"), "dimension", low=-span, high=span - 1, given=dim)
     return dim % span
 
 
@@ -120,10 +122,8 @@ def broadcast_shapes(*shapes: Sequence[int]) -> Ints:
             if have == 1:
                 result[-back] = size
             elif size != 1 and size != have:
-                raise RuntimeError(
-                    f"The size of tensor a ({have}) must match the size of tensor b ({size}) "
-                    f"at non-singleton dimension {ndim - back}"
-                )
+                raise about(RuntimeError(f"The size of tensor a ({have}) must match the size of tensor b ({size}) at "
+                                         f"non-singleton dimension {ndim - back}"), "broadcast")
     return tuple(result)
 
 
@@ -208,7 +208,7 @@ def infer_size(shape: Sequence[int], numel: int) -> Ints:
     for i, size in enumerate(shape):
         if size == -1:
             if unknown is not None:
-                raise RuntimeError("only one dimension can be inferred")
+                raise about(RuntimeError("only one dimension can be inferred"), "view two unknown")
             unknown = i
         elif size < 0:
             raise RuntimeError(f"invalid shape dimension {size} at index {i} of shape {list(shape)}")
@@ -222,7 +222,8 @@ def infer_size(shape: Sequence[int], numel: int) -> Ints:
     if numel == known and unknown is None:
         return tuple(shape)
     if unknown is None or numel % known:
-        raise RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}")
+        raise about(RuntimeError(f"shape '{list(shape)}' is invalid for input of size {numel}"),
+                    "view elements", shape=tuple(shape), numel=numel)
     return (*shape[:unknown], numel // known, *shape[unknown + 1:])
 
 
@@ -257,7 +258,8 @@ def check_sizes(shape: Sequence[int]) -> Ints:
     """
     for size in shape:
         if size < 0:
-            raise RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(shape)}")
+            raise about(RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(shape)}"),
+                        "negative size", shape=tuple(shape))
     if prod(shape) >= 2**63:
         raise RuntimeError(f"Storage size calculation overflowed with sizes={list(shape)}")
     return tuple(shape)

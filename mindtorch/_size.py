@@ -4,6 +4,8 @@ from __future__ import annotations
 from math import prod
 from typing import Any
 
+from ._about import about
+
 
 class Size(tuple[int, ...]):
     """A shape, whose slices, sums and products are shapes, too (``torch.Size``)."""
@@ -53,10 +55,9 @@ class Stride(tuple[int, ...]):
             return tuple(self)
         span = len(self)
         if not -span <= dim < span:
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-max(span, 1)}, {max(span, 1) - 1}], "
-                f"but got {dim})"
-            )
+            raise about(IndexError(f"Dimension out of range (expected to be in range of [{-max(span, 1)}, "
+                                   f"{max(span, 1) - 1}], but got {dim})"),
+                        "dimension", low=-max(span, 1), high=max(span, 1) - 1, given=dim)
         return self[dim]
 
     def __reduce__(self) -> tuple[Any, tuple[tuple[int, ...]]]:

@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._about import about
 from . import _device
 from ._backend import DeviceMemory, backends
 from ._dtype import DType
@@ -26,7 +27,8 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):
         size = prod(shape) * dtype.itemsize
-        raise RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes.") from None
+        raise about(RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."),
+                    "out of memory", asked=size, host=True) from None
 
 
 _BYTE = np.dtype(np.uint8)
@@ -138,7 +140,7 @@ class UntypedStorage:
             NotImplementedError: if one of the two is on the meta device.
         """
         if "meta" in (self.device.type, source.device.type):
-            raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+            raise about(NotImplementedError("Cannot copy out of meta tensor; no data!"), "meta data")
         if source._nbytes != self._nbytes:
             raise RuntimeError(f"size mismatch: this storage has {self._nbytes} bytes, the source {source._nbytes}")
         if self._memory is not None:

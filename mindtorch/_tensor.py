@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
+from ._about import about
 from . import _device
 from ._backend import backends
 from ._device import device as Device
@@ -137,9 +138,8 @@ class Tensor(Methods, metaclass=_TensorType):
         if not -span <= dim < span:
             if not span:
                 raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
-            raise IndexError(
-                f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got {dim})"
-            )
+            raise about(IndexError(f"Dimension out of range (expected to be in range of [{-span}, {span - 1}], but got "
+                                   f"{dim})"), "dimension", self=self, low=-span, high=span - 1, given=dim)
         return shape[dim]
 
     def numel(self) -> int:
@@ -449,14 +449,15 @@ class Tensor(Methods, metaclass=_TensorType):
             RuntimeError: for integers and bools, and for switching it off on a non-leaf.
         """
         if requires_grad and self._dtype.category < FLOATING:
-            raise RuntimeError("only Tensors of floating point and complex dtype can require gradients")
+            raise about(RuntimeError("only Tensors of floating point and complex dtype can require gradients"),
+                        "requires_grad of integers", self=self)
         if not requires_grad and self._grad_fn is not None:
-            raise RuntimeError(
-                "you can only change requires_grad flags of leaf variables. If you want to use a computed variable in "
-                "a subgraph that doesn't require differentiation use var_no_grad = var.detach()."
-            )
+            raise about(RuntimeError("you can only change requires_grad flags of leaf variables. If you want to use a "
+                                     "computed variable in a subgraph that doesn't require differentiation use "
+                                     "var_no_grad = var.detach()."), "requires_grad of a result", self=self)
         if requires_grad and self._keys & INFERENCE and not local.inference:
-            raise RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not allowed.")
+            raise about(RuntimeError("Setting requires_grad=True on inference tensor outside InferenceMode is not "
+                                     "allowed."), "inference tensor", self=self)
         if self._base is not None:
             self._own_grad = requires_grad
             requires_grad = requires_grad or bool(self._base._keys & AUTOGRAD)
@@ -511,7 +512,8 @@ class Tensor(Methods, metaclass=_TensorType):
             RuntimeError: if the tensor does not require grad.
         """
         if not self.requires_grad:
-            raise RuntimeError("can't retain_grad on Tensor that has requires_grad=False")
+            raise about(RuntimeError("can't retain_grad on Tensor that has requires_grad=False"),
+                        "no gradient", self=self, wanted="keep its gradient")
         if self._grad_fn is not None and self.grad_fn is not None:
             self._retains_grad = True
             self._grad_fn.retain_grad_of(self)  # type: ignore[union-attr]
@@ -533,7 +535,8 @@ class Tensor(Methods, metaclass=_TensorType):
             RuntimeError: if the tensor does not require grad.
         """
         if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            raise about(RuntimeError("cannot register a hook on a tensor that doesn't require gradient"),
+                        "no gradient", self=self, wanted="call a hook with its gradient")
         if self.grad_fn is not None:
             return RemovableHandle(self._grad_fn.hooks_of_output(self._output_nr), hook)  # type: ignore[union-attr]
         if self._hooks is None:
@@ -548,7 +551,8 @@ class Tensor(Methods, metaclass=_TensorType):
             RuntimeError: if the tensor does not require grad, or is no leaf.
         """
         if not self.requires_grad:
-            raise RuntimeError("cannot register a hook on a tensor that doesn't require gradient")
+            raise about(RuntimeError("cannot register a hook on a tensor that doesn't require gradient"),
+                        "no gradient", self=self, wanted="call a hook with its gradient")
         if self.grad_fn is not None:
             raise RuntimeError("post accumulate grad hooks cannot be registered on non-leaf tensors")
         if self._post_accumulate_hooks is None:
@@ -589,7 +593,8 @@ class Tensor(Methods, metaclass=_TensorType):
         """
         array = self._host("item")
         if array.size != 1:
-            raise RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar")
+            raise about(RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar"),
+                        "number of many", self=self)
         value = array.item()
         return value if self._dtype.name != "bfloat16" else float(value)
 
@@ -607,12 +612,11 @@ class Tensor(Methods, metaclass=_TensorType):
         """
         if not force:
             if self._keys & AUTOGRAD:
-                raise RuntimeError(
-                    "Can't call numpy() on Tensor that requires grad. Use tensor.detach().numpy() instead."
-                )
+                raise about(RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
+                                         "tensor.detach().numpy() instead."), "numpy of a graph", self=self)
             if self._device.type != "cpu":
-                raise TypeError(f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to copy "
-                                "the tensor to host memory first.")
+                raise about(TypeError(f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to "
+                                      "copy the tensor to host memory first."), "numpy of a device", self=self)
         array = self._host("numpy")
         self.untyped_storage().resizable = False
         return array
@@ -627,8 +631,10 @@ class Tensor(Methods, metaclass=_TensorType):
         array = self._host("bool")
         if array.size != 1:
             if array.size == 0:
-                raise RuntimeError("Boolean value of Tensor with no values is ambiguous")
-            raise RuntimeError("Boolean value of Tensor with more than one value is ambiguous")
+                raise about(RuntimeError("Boolean value of Tensor with no values is ambiguous"),
+                            "truth of many", self=self)
+            raise about(RuntimeError("Boolean value of Tensor with more than one value is ambiguous"),
+                        "truth of many", self=self)
         return bool(array.item())
 
     def __int__(self) -> int:
@@ -642,17 +648,18 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def __index__(self) -> int:
         if self._dtype.category >= FLOATING or self.numel() != 1:
-            raise TypeError("only integer tensors of a single element can be converted to an index")
+            raise about(TypeError("only integer tensors of a single element can be converted to an index"),
+                        "number of many", self=self)
         return int(self.item())
 
     def __len__(self) -> int:
         if not self.ndim:
-            raise TypeError("len() of a 0-d tensor")
+            raise about(TypeError("len() of a 0-d tensor"), "no dimensions", self=self)
         return self.shape[0]
 
     def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:
-            raise TypeError("iteration over a 0-d tensor")
+            raise about(TypeError("iteration over a 0-d tensor"), "no dimensions", self=self)
         return iter(self.unbind(0))  # type: ignore[attr-defined]
 
     def __contains__(self, element: Any) -> bool:

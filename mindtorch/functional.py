@@ -5,6 +5,7 @@ from __future__ import annotations
 
 from typing import Any
 
+from ._about import about
 from ._layout import Ints, contiguous_strides
 from ._device import resolve_device
 from ._dispatch.aten import (
@@ -30,7 +31,8 @@ def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
         tensors = tuple(tensors[0])
     for i, tensor in enumerate(tensors):
         if not isinstance(tensor, Tensor):
-            raise TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}")
+            raise about(TypeError(f"expected Tensor as element {i} in argument 0, but got {type(tensor).__name__}"),
+                        "no tensor in a list", number=i, given=type(tensor).__name__)
     return list(tensors)
 
 

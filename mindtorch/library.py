@@ -13,6 +13,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ._about import about
 from ._autograd.derivative import derivative as derivative
 from ._autograd.derivative import not_differentiable as not_differentiable
 from ._dispatch.registry import Operator
@@ -75,7 +76,8 @@ class _Namespace:
         if name == "aten":
             return self
         if name not in registry.packets:
-            raise AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'")
+            raise about(AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'"),
+                        "unknown operator", name=name)
         return _Packet(name)
 
 

@@ -6,6 +6,7 @@ import weakref
 from sys import getrefcount
 from typing import Any
 
+from .._about import about
 from .._device import CPU
 from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, clone, copy_, new_empty_strided
 from .._dispatch.dispatcher import TENSOR_TYPES
@@ -134,24 +135,22 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
         RuntimeError: if it is the tensor itself, or its shape, dtype or device is not the tensor's.
     """
     if value.__class__ not in TENSOR_TYPES:
-        raise TypeError(f"assigned grad expected to be a Tensor or None but got grad of type {type(value).__name__}")
+        raise about(TypeError("assigned grad expected to be a Tensor or None but got grad of type "
+                              f"{type(value).__name__}"), "assigned gradient", tensor=tensor, value=value)
     if value is tensor:
         raise RuntimeError("can't assign Variable as its own grad")
     if value._dtype is not tensor._dtype:
-        raise RuntimeError(
-            f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with grad_dtype '{tensor.dtype}'. "
-            "The gradient must match the tensor's grad_dtype (defaults to the tensor's dtype)."
-        )
+        raise about(RuntimeError(f"attempting to assign a gradient with dtype '{value.dtype}' to a tensor with "
+                                 f"grad_dtype '{tensor.dtype}'. The gradient must match the tensor's grad_dtype "
+                                 "(defaults to the tensor's dtype)."), "assigned gradient", tensor=tensor, value=value)
     if value._device != tensor._device:
-        raise RuntimeError(
-            f"attempting to assign a gradient with device type '{value.device.type}' to a tensor with device type "
-            f"'{tensor.device.type}'. Please ensure that the gradient and the tensor are on the same device"
-        )
+        raise about(RuntimeError(f"attempting to assign a gradient with device type '{value.device.type}' to a tensor "
+                                 f"with device type '{tensor.device.type}'. Please ensure that the gradient and the "
+                                 "tensor are on the same device"), "assigned gradient", tensor=tensor, value=value)
     if value.shape != tensor.shape:
-        raise RuntimeError(
-            f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
-            f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same size"
-        )
+        raise about(RuntimeError(f"attempting to assign a gradient of size '{list(value.shape)}' to a tensor of size "
+                                 f"'{list(tensor.shape)}'. Please ensure that the gradient and the tensor are the same "
+                                 "size"), "assigned gradient", tensor=tensor, value=value)
 
 
 def may_take_more(gradient: Any) -> bool:

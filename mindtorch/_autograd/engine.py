@@ -8,6 +8,7 @@ from math import prod
 from sys import getrefcount
 from typing import Any
 
+from .._about import about, note
 from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, ones_like, real, stack as stack_tensors, zeros_like
 from .._dispatch.dispatcher import TENSOR_TYPES, call_on, set_local
 from .._dispatch.keys import AUTOGRAD
@@ -261,31 +262,34 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     Raises:
         RuntimeError: if a tensor has no graph, the graph was freed, or a gradient is needed and not given.
     """
-    keep_graph = create_graph if retain_graph is None else retain_graph
-    if (
-        grad_tensors is grad_variables is inputs is None
-        and tensors.__class__ in TENSOR_TYPES
-        and tensors._keys & AUTOGRAD
-    ):
-        gradient, edge = _one(tensors), tensors._grad_edge()
-        if edge is not None:
-            execute((edge,), (gradient,), keep_graph, create_graph)
-            return
-    if grad_variables is not None:
-        warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
-        if grad_tensors is not None:
-            raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
-                               "`backward()`. Please only use `grad_tensors`.")
-        grad_tensors = grad_variables
-    wanted = None
-    if inputs is not None:
-        wanted = _as_tuple(inputs, "backward")
-        if not wanted:
-            raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
-    roots, gradients = _roots(tensors, grad_tensors)
-    execute(
-        roots, gradients, keep_graph, create_graph, None if wanted is None else [_input_edge(t, True) for t in wanted]
-    )
+    try:
+        keep_graph = create_graph if retain_graph is None else retain_graph
+        if (
+            grad_tensors is grad_variables is inputs is None
+            and tensors.__class__ in TENSOR_TYPES
+            and tensors._keys & AUTOGRAD
+        ):
+            gradient, edge = _one(tensors), tensors._grad_edge()
+            if edge is not None:
+                execute((edge,), (gradient,), keep_graph, create_graph)
+                return
+        if grad_variables is not None:
+            warnings.warn("`grad_variables` is deprecated. Use `grad_tensors` instead.", FutureWarning, stacklevel=2)
+            if grad_tensors is not None:
+                raise RuntimeError("`grad_tensors` and `grad_variables` (deprecated) arguments both passed to "
+                                   "`backward()`. Please only use `grad_tensors`.")
+            grad_tensors = grad_variables
+        wanted = None
+        if inputs is not None:
+            wanted = _as_tuple(inputs, "backward")
+            if not wanted:
+                raise RuntimeError("`inputs` argument to `backward()` cannot be empty.")
+        roots, gradients = _roots(tensors, grad_tensors)
+        execute(roots, gradients, keep_graph, create_graph,
+                None if wanted is None else [_input_edge(t, True) for t in wanted])
+    except Exception as error:
+        note(error, "backward", (tensors,))
+        raise
 
 
 def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool | None = None,
@@ -315,15 +319,20 @@ def grad(outputs: Any, inputs: Any, grad_outputs: Any = None, retain_graph: bool
         roots, gradients = _roots(outputs, given)
         return execute(roots, gradients, keep, create_graph, [_input_edge(t, False) for t in wanted], True)
 
-    found = _run_batch(run, grad_outputs, keep_graph) if is_grads_batched else run(grad_outputs, keep_graph)
-    for i, (gradient, tensor) in enumerate(zip(found, wanted, strict=True)):
-        if gradient is None and materialize_grads:
-            if isinstance(tensor, GradientEdge):
-                raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
-            found[i] = zeros_like(tensor).detach().requires_grad_(create_graph)
-        elif gradient is None and not allow_unused:
-            raise RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the graph. "
-                               "Set allow_unused=True if this is the desired behavior.")
+    try:
+        found = _run_batch(run, grad_outputs, keep_graph) if is_grads_batched else run(grad_outputs, keep_graph)
+        for i, (gradient, tensor) in enumerate(zip(found, wanted, strict=True)):
+            if gradient is None and materialize_grads:
+                if isinstance(tensor, GradientEdge):
+                    raise RuntimeError("materialize_grads cannot be used when the given input is a GradientEdge")
+                found[i] = zeros_like(tensor).detach().requires_grad_(create_graph)
+            elif gradient is None and not allow_unused:
+                raise about(RuntimeError(f"The differentiated Tensor at index {i} appears to not have been used in the "
+                                         "graph. Set allow_unused=True if this is the desired behavior."),
+                            "unused input", number=i)
+    except Exception as error:
+        note(error, "grad", (outputs, inputs))
+        raise
     return dict(zip(inputs, found, strict=True)) if isinstance(inputs, dict) else tuple(found)
 
 
@@ -375,7 +384,8 @@ def _roots(outputs: Any, given: Any) -> tuple[list[Edge], list[Any]]:
         if isinstance(output, GradientEdge):
             edges.append((output.node, output.output_nr))
         elif not output._keys & AUTOGRAD or (edge := output._grad_edge()) is None:
-            raise RuntimeError(f"element {len(edges)} of tensors does not require grad and does not have a grad_fn")
+            raise about(RuntimeError(f"element {len(edges)} of tensors does not require grad and does not have a "
+                                     "grad_fn"), "no graph", number=len(edges))
         else:
             edges.append(edge)
     return edges, gradients
@@ -398,7 +408,8 @@ def _one(output: Any) -> Any:
         shape, dtype, device = _facts(output)
         count = prod(shape)
     if count != 1:
-        raise RuntimeError("grad can be implicitly created only for scalar outputs")
+        raise about(RuntimeError("grad can be implicitly created only for scalar outputs"),
+                    "backward of many", output=output)
     if dtype.category != FLOATING:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
     return ones_like(output) if is_tensor else call_on(registry["full"], device.type, shape, 1, dtype, device)
@@ -426,8 +437,8 @@ def _checked(output: Any, gradient: Any, i: int) -> Any:
     if gradient.__class__ not in TENSOR_TYPES:
         raise TypeError(f"gradients can be either Tensors or None, but got {type(gradient).__name__}")
     if gradient.shape != shape:
-        raise RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] has a "
-                           f"shape of {shape}.")
+        raise about(RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] "
+                                 f"has a shape of {shape}."), "gradient shape", given=gradient.shape, wanted=shape)
     if gradient._dtype.is_complex != dtype.is_complex:
         raise RuntimeError(
             "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "

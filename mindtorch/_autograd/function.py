@@ -7,6 +7,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .._about import about
 from .._dispatch.dispatcher import TENSOR_TYPES, call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
@@ -134,8 +135,9 @@ class BackwardCFunction(Node, FunctionCtx):
         if len(results) > count and all(result is None for result in results[count:]):
             results = results[:count]
         if len(results) != count:
-            raise RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected {count}, "
-                               f"got {len(results)})")
+            raise about(RuntimeError(f"function {self.name()} returned an incorrect number of gradients (expected "
+                                     f"{count}, got {len(results)})"),
+                        "gradients returned", function=self.name(), wanted=count, got=len(results))
         gradients = []
         for i, (result, is_input) in enumerate(zip(results, self._is_input, strict=True)):
             if not is_input:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._about import about
 from .._dispatch.dispatcher import TENSOR_TYPES, wrappers
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
@@ -87,10 +88,8 @@ def _out_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
     def refuse(*args: Any) -> Any:
         flat = [t for a in args for t in (a if isinstance(a, (list, tuple)) else (a,)) if t.__class__ in TENSOR_TYPES]
         if local.grad_enabled and any(t._keys & AUTOGRAD for t in flat):
-            raise RuntimeError(
-                f"{op.packet}(): functions with out=... arguments don't support automatic differentiation, but one of "
-                "the arguments requires grad."
-            )
+            raise about(RuntimeError(f"{op.packet}(): functions with out=... arguments don't support automatic "
+                                     "differentiation, but one of the arguments requires grad."), "out of a graph")
         return inner(*args)
 
     return refuse

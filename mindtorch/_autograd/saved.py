@@ -5,6 +5,7 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
+from .._about import about
 from .._errors import type_string
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE
@@ -88,11 +89,10 @@ def modified(tensor: Any, version: int, node: Any, output_nr: int | None = None)
         "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
     )  # fmt: skip
-    return RuntimeError(
-        "one of the variables needed for gradient computation has been modified by an inplace operation: "
-        f"[{type_string(tensor)} {list(tensor.shape)}]{origin} is at version {tensor._version}; expected version "
-        f"{version} instead. Hint: {hint}"
-    )
+    return about(RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
+                              f"operation: [{type_string(tensor)} {list(tensor.shape)}]{origin} is at version "
+                              f"{tensor._version}; expected version {version} instead. Hint: {hint}"),
+                 "modified saved tensor", tensor=tensor, node=node, now=tensor._version, wanted=version)
 
 
 class Packed:
@@ -139,11 +139,10 @@ def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
         RuntimeError: if it was made in inference mode.
     """
     if tensor._keys & INFERENCE:
-        raise RuntimeError(
-            "Inference tensors cannot be saved for backward. Please do not use Tensors created in inference mode in "
-            "computation tracked by autograd. To work around this, you can make a clone to get a normal tensor and use "
-            "it in autograd, or use `torch.no_grad()` instead of `torch.inference_mode()`."
-        )
+        raise about(RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created "
+                                 "in inference mode in computation tracked by autograd. To work around this, you can "
+                                 "make a clone to get a normal tensor and use it in autograd, or use "
+                                 "`torch.no_grad()` instead of `torch.inference_mode()`."), "inference tensor")
     saved = new(Saved)
     saved.tensor = tensor
     cell = tensor._cell

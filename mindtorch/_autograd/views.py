@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .._about import about
 from .._dispatch.aten import as_strided, clone, copy_, new_empty_strided, zero_
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
@@ -106,9 +107,11 @@ def check_inplace(tensor: Any) -> None:
         if tensor._creation is not None:
             raise refusal(tensor, "is being")
         if tensor._keys & AUTOGRAD and base._grad_fn is None:
-            raise RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place operation.")
+            raise about(RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place "
+                                     "operation."), "leaf in place", tensor=tensor)
     if tensor._keys & AUTOGRAD and tensor._grad_fn is None:  # PyTorch does not bring the view up to date here
-        raise RuntimeError("a leaf Variable that requires grad is being used in an in-place operation.")
+        raise about(RuntimeError("a leaf Variable that requires grad is being used in an in-place operation."),
+                    "leaf in place", tensor=tensor)
 
 
 #: Why a view must not be written, by how it was made.

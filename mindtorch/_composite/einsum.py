@@ -5,6 +5,7 @@ from collections import Counter
 from math import prod
 from typing import Any
 
+from .._about import about
 from .._errors import check
 from .._dispatch.aten import bmm
 from . import COMPOSITES
@@ -101,8 +102,8 @@ def _sizes(inputs: list[str], tensors: list[Any], covered: list[int]) -> dict[st
         for label, size in zip(_without_ellipsis(subscript), shape, strict=True):
             have = sizes.get(label, 1)
             if have != 1 and size not in (1, have):
-                raise RuntimeError(f"einsum(): subscript {label} has size {size} for operand {i} which does not "
-                                   f"broadcast with previously seen size {have}")
+                raise about(RuntimeError(f"einsum(): subscript {label} has size {size} for operand {i} which does not "
+                                         f"broadcast with previously seen size {have}"), "einsum", letter=label)
             sizes[label] = have if size == 1 else size
     return sizes
 

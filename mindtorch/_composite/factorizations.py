@@ -5,6 +5,7 @@ import math
 from math import prod
 from typing import Any
 
+from .._about import about
 from .._errors import NAMES, check
 from .._layout import Ints, wrap_dim
 from .._backends.common.matrices import check_floating, check_matrix, check_square
@@ -32,11 +33,14 @@ def records(x: Any) -> bool:
     return bool(x._keys & AUTOGRAD) and local.grad_enabled
 
 
-def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError) -> None:
-    """Raise if LAPACK's status is not 0: ``{0}`` in the message is the batch element, ``{1}`` the status."""
+def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError,
+                  definite: bool = False) -> None:
+    """Raise if LAPACK's status is not 0: ``{0}`` in the message is the batch element, ``{1}`` the status. ``definite``
+    says that the matrix had to be positive definite.
+    """
     failure = None if info.is_meta else first_failure(info._host("check"))
     if failure is not None:
-        raise error(message.format(*failure))
+        raise about(error(message.format(*failure)), "singular matrix", definite=definite)
 
 
 # -- determinants, inverses, systems -------------------------------------------------------------------------
@@ -123,7 +127,8 @@ def linalg_ldl_factor(self: Any, hermitian: bool = False) -> Any:
 def linalg_cholesky(self: Any, upper: bool = False) -> Any:
     factor, info = cholesky_ex(self, upper)
     raise_failure(info, "linalg.cholesky: {0}The factorization could not be completed because the input is "
-                        "not positive-definite (the leading minor of order {1} is not positive-definite).")
+                        "not positive-definite (the leading minor of order {1} is not positive-definite).",
+                  definite=True)
     return factor
 
 

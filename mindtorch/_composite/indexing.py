@@ -101,7 +101,8 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
     check(not sparse, "embedding(): sparse gradients need the sparse layout, which mindtorch does not have")
     check(indices._dtype.name in ("int32", "int64"),
           lambda: "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
-                  f"but got torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding)")
+                  f"but got torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding)",
+          kind="index dtype")
     if indices.dim() == 1:
         return index_select(weight, 0, indices)
     rows = index_select(weight, 0, indices.reshape(-1))
@@ -127,15 +128,16 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
     Raises:
         RuntimeError: unless the tensor is int64, and its values are classes.
     """
-    check(self._dtype is int64, "one_hot is only applicable to index tensor of type LongTensor.")
+    check(self._dtype is int64, "one_hot is only applicable to index tensor of type LongTensor.", kind="index dtype")
     shape = tuple(self.shape)
     if not self.numel():
         check(num_classes > 0, "Can not infer total number of classes from empty tensor.")
         return self.new_zeros((*shape, num_classes))
     if not self.is_meta:
-        check(self.min().item() >= 0, "Class values must be non-negative.")
+        check(self.min().item() >= 0, "Class values must be non-negative.", kind="one_hot classes")
         most = self.max().item()
-        check(num_classes == -1 or num_classes > most, "Class values must be smaller than num_classes.")
+        check(num_classes == -1 or num_classes > most,
+              "Class values must be smaller than num_classes.", kind="one_hot classes")
         num_classes = most + 1 if num_classes == -1 else num_classes
     return scatter_value_(self.new_zeros((*shape, num_classes)), -1, self.unsqueeze(-1), 1)
 

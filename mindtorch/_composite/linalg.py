@@ -70,7 +70,8 @@ def matmul(self: Any, other: Any) -> Any:
     """
     ndim, other_ndim = self.ndim, other.ndim
     check(ndim and other_ndim,
-          lambda: f"both arguments to matmul need to be at least 1D, but they are {ndim}D and {other_ndim}D")
+          lambda: f"both arguments to matmul need to be at least 1D, but they are {ndim}D and {other_ndim}D",
+          kind="no dimensions")
     if ndim == 2 and other_ndim == 2:
         return mm(self, other)
     if ndim == 1 and other_ndim == 1:

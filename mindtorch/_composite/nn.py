@@ -4,6 +4,7 @@ from __future__ import annotations
 import math
 from typing import Any
 
+from .._about import about
 from .._errors import NAMES, check
 from .._dispatch.aten import (
     _log_softmax as log_softmax, multilabel_margin_loss_forward, nll_loss2d_forward, nll_loss_forward,
@@ -94,7 +95,7 @@ def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0,
                           reduction: int = MEAN) -> Any:
     dim = target.dim()
-    check(dim <= 1, "0D or 1D target tensor expected, multi-target not supported")
+    check(dim <= 1, "0D or 1D target tensor expected, multi-target not supported", kind="target shape")
     check(input1.dim() == input2.dim() == dim + 1,
           lambda: f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
                   f"{list(input1.shape)} and {list(input2.shape)}.")
@@ -143,14 +144,15 @@ def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEA
         check(ndim, lambda: f"Expected 1 or more dimensions (got {ndim})", ValueError)
         targets = target.shape[0] if target.ndim else 0
         if shape[0] != targets:
-            raise ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size "
-                             f"({targets}).")
+            raise about(ValueError(f"Expected input batch_size ({shape[0]}) to match target batch_size ({targets})."),
+                        "loss batch")
     if ndim <= 2:
         return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
     if ndim == 4:
         return nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
     out = (shape[0], *shape[2:])
-    check(target.shape[1:] == shape[2:], lambda: f"Expected target size {list(out)}, got {list(target.shape)}")
+    check(target.shape[1:] == shape[2:],
+          lambda: f"Expected target size {list(out)}, got {list(target.shape)}", kind="target shape")
     flat = (1, -1) if self.numel() else (0, 0)
     losses = nll_loss2d(self.reshape((*shape[:2], *flat)), target.reshape((shape[0], *flat)), weight,
                         reduction, ignore_index)
@@ -165,7 +167,7 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: in
     if target.shape == shape:
         check(target._dtype.category == FLOATING,
               lambda: "Expected floating point type for target with class probabilities, got "
-                      f"{NAMES[target._dtype.name]}")
+                      f"{NAMES[target._dtype.name]}", kind="loss dtype")
         check(ignore_index < 0, "ignore_index is not supported for floating point target")
         return _of_probabilities(log_softmax(self, dim, False), dim, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._about import about
 from .._errors import check, not_implemented_for
 from .._layout import (
     Ints, check_sizes, contiguous_strides, ordered_strides, storage_size, suggested_order, wrap_dim,
@@ -149,7 +150,8 @@ def repeat(self: Any, repeats: Ints) -> Any:
         RuntimeError: for fewer repeats than dimensions, or a negative one.
     """
     extra = len(repeats) - self.dim()
-    check(extra >= 0, "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor")
+    check(extra >= 0,
+          "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor", kind="repeat")
     shape = (*(1,) * extra, *self.shape)
     target = check_sizes(tuple(n * times for n, times in zip(shape, repeats, strict=True)))
     pairs = view(self, tuple(n for size in shape for n in (1, size)))
@@ -270,7 +272,9 @@ def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> An
     ndim = self.dim() + 1
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     check(first != second, lambda: f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    check(self.dim(), "Dimension out of range (expected to be in range of [-1, 0], but got -2)", IndexError)
+    check(self.dim(),
+          lambda: about(IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)"),
+                        "dimension", low=-1, high=0, given=-2))
     size = self.shape[-1] + abs(offset)
     rest = iter(self.shape)
     out = self.new_zeros(tuple(size if d in (first, second) else next(rest) for d in range(ndim)))

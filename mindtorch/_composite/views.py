@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterable
 from typing import Any
 
 from .._autograd.views import spread
+from .._about import about
 from .._errors import NAMES, check
 from .._layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
 from .._dispatch.aten import (
@@ -44,7 +45,7 @@ def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
     """
     shape = tuple(self.shape)
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
-    check(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim")
+    check(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim", kind="flatten order")
     if not shape:
         return reshape(self, (1,))
     if start == end:
@@ -67,10 +68,9 @@ def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
     try:
         inner = infer_size(sizes, shape[dim])
     except RuntimeError as error:
-        raise RuntimeError(
-            f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} ({shape[dim]}) in the "
-            "input tensor"
-        ) from error
+        raise about(RuntimeError(f"unflatten: Provided sizes {list(sizes)} don't multiply up to the size of dim {dim} "
+                                 f"({shape[dim]}) in the input tensor"),
+                    "unflatten", sizes=tuple(sizes), dim=dim, size=shape[dim]) from error
     return view(self, (*shape[:dim], *inner, *shape[dim + 1:]))
 
 
@@ -206,7 +206,9 @@ def narrow(self: Any, dim: int, start: int, length: int) -> Any:
     check(-size <= start <= size,
           lambda: f"start out of range (expected to be in range of [{-size}, {size}], but got {start})", IndexError)
     start += size if start < 0 else 0
-    check(start + length <= size, lambda: f"start ({start}) + length ({length}) exceeds dimension size ({size}).")
+    check(start + length <= size,
+          lambda: about(RuntimeError(f"start ({start}) + length ({length}) exceeds dimension size ({size})."),
+                        "narrow", start=start, length=length, size=size))
     return slice_(self, dim, start, start + length, 1)
 
 

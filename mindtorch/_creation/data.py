@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from .._about import about
 from .. import _device
 from .._backends.common.convert import to_device
 from .._dispatch.aten import _to_copy
@@ -35,8 +36,8 @@ def _shape_of(data: Any, depth: int = 0) -> tuple[int, ...]:
     return tuple(shape)
 
 
-def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], dim: int = 0) -> None:
-    """Append the numbers of nested sequences in order.
+def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim: int = 0) -> None:
+    """Append the numbers of nested sequences, which are part of ``whole``, in order.
 
     Raises:
         ValueError: if they are ragged.
@@ -49,18 +50,33 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], dim: int = 0) -
             raise TypeError(f"only length-1 sequences can be converted to a number, got {type(data).__name__}")
         elif not isinstance(data, (int, float, complex, np.number, np.bool_)):
             if isinstance(data, str):
-                raise TypeError("new(): invalid data type 'str'")
-            raise RuntimeError(f"Could not infer dtype of {type(data).__name__}")
+                raise about(TypeError("new(): invalid data type 'str'"), "no number", given="str")
+            raise about(RuntimeError(f"Could not infer dtype of {type(data).__name__}"),
+                        "no number", given=type(data).__name__)
         flat.append(data)
         return
     if isinstance(data, (Tensor, np.ndarray)):
         data = data.tolist()
     if not isinstance(data, (list, tuple)):
-        raise TypeError(f"not a sequence: expected {shape[dim]} elements at dim {dim}, got {type(data).__name__}")
+        raise about(TypeError(f"not a sequence: expected {shape[dim]} elements at dim {dim}, got "
+                              f"{type(data).__name__}"), "ragged list", lengths=_lengths(whole))
     if len(data) != shape[dim]:
-        raise ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})")
+        raise about(ValueError(f"expected sequence of length {shape[dim]} at dim {dim} (got {len(data)})"),
+                    "ragged list", lengths=_lengths(whole))
     for item in data:
-        _flatten(item, shape, flat, dim + 1)
+        _flatten(item, shape, flat, whole, dim + 1)
+
+
+def _lengths(data: Any) -> list[tuple[str, int | None]]:
+    """The lengths of nested sequences, by their places, in the first level in which they differ: a dozen at most."""
+    level = [("data", data)]
+    while True:
+        lengths = [(place, len(item) if isinstance(item, (list, tuple)) else None) for place, item in level]
+        if len({length for _, length in lengths}) > 1:
+            return lengths[:12]
+        if not level or lengths[0][1] is None:
+            return []
+        level = [(f"{place}[{i}]", item) for place, items in level for i, item in enumerate(items)]
 
 
 def _infer_dtype(flat: list[Any], data: Any) -> DType:
@@ -78,7 +94,7 @@ def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
     """Numbers or nested sequences as a fresh array."""
     shape = _shape_of(data)
     flat: list[Any] = []
-    _flatten(data, shape, flat)
+    _flatten(data, shape, flat, data)
     if dtype is None:
         scalar = data if not shape else flat[0] if flat else None
         if isinstance(scalar, np.generic) and all(v.__class__ is scalar.__class__ for v in flat):
@@ -134,7 +150,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         found = from_numpy_dtype(data.dtype)
         array, dtype = data.astype((dtype or found).np, order="C", copy=True), dtype or found
     elif isinstance(data, str):
-        raise TypeError("new(): invalid data type 'str'")
+        raise about(TypeError("new(): invalid data type 'str'"), "no number", given="str")
     elif not isinstance(data, (list, tuple, int, float, complex, np.generic)) and hasattr(data, "__array__"):
         array = np.array(data)
         dtype = dtype or from_numpy_dtype(array.dtype)

@@ -5,6 +5,7 @@ from typing import Any
 
 import numpy as np
 
+from .._about import about
 from .. import _device
 from .._backends.common.convert import to_device
 from .._layout import contiguous_strides
@@ -31,10 +32,10 @@ def from_numpy(array: np.ndarray) -> Tensor:
         out.untyped_storage().resizable = False
         return out
     if any(step < 0 for step in array.strides):
-        raise ValueError(
-            "At least one stride in the given numpy array is negative, and tensors with negative strides are not "
-            "currently supported. (You can probably work around this by making a copy of your array with array.copy().)"
-        )
+        raise about(ValueError("At least one stride in the given numpy array is negative, and tensors with negative "
+                               "strides are not currently supported. (You can probably work around this by making a "
+                               "copy of your array with array.copy().)"),
+                    "negative strides", shape=array.shape, strides=array.strides)
     if any(step % size for step in array.strides):
         raise ValueError("given numpy array strides not a multiple of the element byte size. Copy the numpy array to "
                          "reallocate the memory.")

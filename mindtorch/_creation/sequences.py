@@ -6,6 +6,7 @@ from typing import Any
 import numpy as np
 
 from .. import _device
+from .._about import about
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
 from .._dtype import DType, get_default_dtype
@@ -31,7 +32,8 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     start = named.pop("start", None)
     end, step = named.pop("end", None), named.pop("step", None)
     if named:
-        raise TypeError(f"arange() got an unexpected keyword argument '{next(iter(named))}'")
+        raise about(TypeError(f"arange() got an unexpected keyword argument '{next(iter(named))}'"),
+                    "unknown argument", function="arange", keyword=next(iter(named)))
     if len(values) == 1 and end is None:
         end = values[0] if start is None else end
         start = 0 if start is None else start

@@ -11,6 +11,7 @@ from typing import Any
 
 import numpy as np
 
+from .._about import about
 from .._device import device
 from .._dtype import DType, bool_, get_default_dtype, int64
 from .._size import Size
@@ -29,7 +30,11 @@ SETTLED: set[type] = {bool, int, float, complex, type(None), DType, str, device}
 
 
 class Mismatch(Exception):
-    """The arguments are not those of this overload."""
+    """The arguments are not those of this overload. It has the kind and the facts of the error that may come of it."""
+
+    def __init__(self, message: str = "", kind: str = "", **facts: Any):
+        super().__init__(message)
+        self.kind, self.facts = kind, facts
 
 
 def is_tensor(value: Any) -> bool:
@@ -127,7 +132,8 @@ def _convert_list(parameter: Parameter, value: Any) -> Any:
     if parameter.base == "Tensor":
         for i, item in enumerate(value):
             if item.__class__ not in TENSOR_TYPES and not (item is None and parameter.inner_optional):
-                raise Mismatch(f"expected Tensor as element {i} in argument {{}}, but got {type(item).__name__}")
+                raise Mismatch(f"expected Tensor as element {i} in argument {{}}, but got {type(item).__name__}",
+                               "no tensor in a list", number=i, given=type(item).__name__)
         return list(value)
     return tuple([_convert_one(parameter.base, item, False) for item in value])
 
@@ -173,18 +179,21 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
         try:
             values.append(convert(parameter, value, numbers and i > 0))
         except Mismatch as mismatch:
-            if mismatch.args:
-                raise Mismatch(str(mismatch).format(i - method)) from None
+            if str(mismatch):
+                raise Mismatch(str(mismatch).format(i - method), mismatch.kind, **mismatch.facts) from None
             name = "input" if parameter.name == "self" else parameter.name
             where = f" (position {i + (0 if method else 1)})" if i < len(args) else ""
             raise Mismatch(
                 f"{op.packet}(): argument '{name}'{where} must be {parameter.type_name()}, "
-                f"not {value.__class__.__name__}"
+                f"not {value.__class__.__name__}",
+                "no tensor" if parameter.type_name() == "Tensor" else "",
+                function=op.packet, argument=name, given=value.__class__.__name__,
             ) from None
     if used < len(kwargs):
         known = {p.name for p in parameters} | {a for a, real in ALIASES.items() if real in schema.positions}
         extra = next((k for k in kwargs if k not in known), next(iter(kwargs)))
-        raise Mismatch(f"{op.packet}() got an unexpected keyword argument '{extra}'")
+        raise Mismatch(f"{op.packet}() got an unexpected keyword argument '{extra}'",
+                       "unknown argument", function=op.packet, keyword=extra)
     return tuple(values)
 
 
@@ -198,20 +207,21 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
     """
     overloads = [op for op in registry.packets[name] if not op.is_out and (not out or "o" in op.flags)]
     if not overloads:
-        raise TypeError(f"{name}() got an unexpected keyword argument 'out'")
+        raise about(TypeError(f"{name}() got an unexpected keyword argument 'out'"),
+                    "unknown argument", function=name, keyword="out")
     reasons = []
     for op in overloads:
         try:
             return op, bind(op, args, kwargs, method)
         except Mismatch as reason:
-            reasons.append(str(reason))
+            reasons.append((str(reason), reason.kind, reason.facts))
     if len(overloads) == 1:
-        raise TypeError(reasons[0])
+        message, kind, facts = reasons[0]
+        raise about(TypeError(message), kind, **facts)
     got = ", ".join([a.__class__.__name__ for a in args] + [f"{k}={v.__class__.__name__}" for k, v in kwargs.items()])
     choices = "".join(f"\n * ({', '.join(map(str, op.schema.parameters))})" for op in overloads)
-    raise TypeError(
-        f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:{choices}\n"
-    )
+    raise about(TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:"
+                          f"{choices}\n"), "arguments", function=name, given=got, choices=choices)
 
 
 def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[Any, ...],

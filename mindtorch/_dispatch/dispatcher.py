@@ -9,6 +9,7 @@ import threading
 from collections.abc import Callable
 from typing import Any
 
+from .._about import about, note
 from .keys import (
     AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, LOCAL, OBSERVED, PIPELINE, STRIDED, DispatchKeySet,
 )  # fmt: skip
@@ -61,29 +62,47 @@ def keys_of(args: tuple[Any, ...]) -> int:
 
 
 def make_entry(op: Operator) -> Callable[..., Any]:
-    """The function that dispatches calls of ``op``, for its number of leading Tensor arguments."""
+    """The function that dispatches calls of ``op``, for its number of leading Tensor arguments. An error takes note of
+    the call on its way out; a ``try`` that nothing is raised in costs nothing.
+    """
     table = op.table
     inside = op.text[op.text.index("(") + 1:]
 
     def call_one(self: Any, *args: Any) -> Any:
         keys = self._keys | mode
-        return (table.get(keys) or resolve(op, keys))(self, *args)
+        try:
+            return (table.get(keys) or resolve(op, keys))(self, *args)
+        except Exception as error:
+            note(error, op, (self, *args))
+            raise
 
     def call_two(self: Any, other: Any, *args: Any) -> Any:
         keys = self._keys | mode
         if other.__class__ in TENSOR_TYPES:
             keys |= other._keys
-        return (table.get(keys) or resolve(op, keys))(self, other, *args)
+        try:
+            return (table.get(keys) or resolve(op, keys))(self, other, *args)
+        except Exception as error:
+            note(error, op, (self, other, *args))
+            raise
 
     def call_three(self: Any, second: Any, third: Any = None, *args: Any) -> Any:
         keys = self._keys | second._keys | mode
         if third is not None:
             keys |= third._keys
-        return (table.get(keys) or resolve(op, keys))(self, second, third, *args)
+        try:
+            return (table.get(keys) or resolve(op, keys))(self, second, third, *args)
+        except Exception as error:
+            note(error, op, (self, second, third, *args))
+            raise
 
     def call_any(*args: Any) -> Any:
         keys = keys_of(args) | mode
-        return (table.get(keys) or resolve(op, keys))(*args)
+        try:
+            return (table.get(keys) or resolve(op, keys))(*args)
+        except Exception as error:
+            note(error, op, args)
+            raise
 
     if op.is_out:
         return call_any
@@ -215,16 +234,20 @@ def missing_kernel(op: Operator, keys: int) -> NotImplementedError:
     """PyTorch's error for an operator without a kernel: which operator, which key set, which keys have one."""
     key_set = DispatchKeySet(keys)
     highest = [key.name for key in key_set if key & BACKENDS] or ["(no tensor argument)"]
-    return NotImplementedError(
-        f"Could not run 'aten::{op.name}' with arguments from the '{highest[0]}' backend (key set {key_set}). "
-        f"'aten::{op.name}' is only available for these backends: [{', '.join(op.backends())}]."
-    )
+    return about(NotImplementedError(f"Could not run 'aten::{op.name}' with arguments from the '{highest[0]}' backend "
+                                     f"(key set {key_set}). 'aten::{op.name}' is only available for these backends: "
+                                     f"[{', '.join(op.backends())}]."),
+                 "missing kernel", name=op.name, backend=highest[0], there=op.backends())
 
 
 def call_on(op: Operator, device_type: str, *args: Any) -> Any:
     """Call an operator on a device's backend, as factories do, whose arguments say nothing of it."""
     keys = keys_of(args) | BACKEND_OF_DEVICE[device_type] | mode
-    return (op.table.get(keys) or resolve(op, keys))(*args)
+    try:
+        return (op.table.get(keys) or resolve(op, keys))(*args)
+    except Exception as error:
+        note(error, op, args)
+        raise
 
 
 def dispatch(name: str, device: Any, *args: Any, **kwargs: Any) -> Any:
@@ -240,7 +263,8 @@ def dispatch(name: str, device: Any, *args: Any, **kwargs: Any) -> Any:
         filled = [*args, *(p.default for p in op.schema.parameters[len(args):])]
         for key, value in kwargs.items():
             if key not in known:
-                raise TypeError(f"{op.name}() got an unexpected keyword argument '{key}'")
+                raise about(TypeError(f"{op.name}() got an unexpected keyword argument '{key}'"),
+                            "unknown argument", function=op.name, keyword=key)
             filled[known[key]] = value
         args = tuple(filled)
     if device is None:

@@ -14,6 +14,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _device
+from .._about import about, note
 from .dispatcher import TENSOR_TYPES, keys_of, registry, resolve, set_local, wrappers
 from .keys import AUTOGRAD, BACKENDS, META, PIPELINE, STRIDED
 from .local import local
@@ -171,7 +172,7 @@ class Pipeline:
                         message = (f"pipeline: aten::{entry.op.name}, recorded at {where} in {entry.site[2]}, failed: "
                                    f"{type(error).__name__}: {error}")
                         self._abandon(message, queue[position:])
-                        raise RuntimeError(message) from error
+                        raise about(RuntimeError(message), "pipeline", queue=queue, position=position) from error
                     self.flushed += 1
             finally:
                 for reference in self._marked:
@@ -192,6 +193,9 @@ class Pipeline:
             kernel = op.kernel(entry.backend)
             assert kernel is not None
             result = kernel.fn(*args)
+        except Exception as error:
+            note(error, op, args)
+            raise
         finally:
             for tensor, keys in hidden:
                 tensor._keys = keys
@@ -265,7 +269,8 @@ class _Waiting:
         if entry is not None and entry.error is None:
             entry.pipeline.flush()
         if entry is not None and entry.error is not None:
-            raise RuntimeError(f"this tensor is invalid, it never got its values: {entry.error}")
+            raise about(RuntimeError(f"this tensor is invalid, it never got its values: {entry.error}"),
+                        "invalid tensor", tensor=tensor, reason=entry.error)
 
 
 def pipeline() -> Pipeline:

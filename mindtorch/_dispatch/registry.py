@@ -11,6 +11,7 @@ from dataclasses import dataclass
 from functools import cached_property
 from typing import Any
 
+from .._about import about
 from . import schema as _schema
 from .keys import BACKEND_NAMES, BACKEND_OF_DEVICE, BACKENDS
 from .tables import FamilyTable
@@ -171,7 +172,8 @@ class OpRegistry:
         found = self.operators.get(name)
         if found is None:
             if name not in self.packets:
-                raise AttributeError(f"no operator is registered under the name '{name}'")
+                raise about(AttributeError(f"no operator is registered under the name '{name}'"),
+                            "unknown operator", name=name)
             found = self.packets[name][0]
         return found
 

@@ -6,6 +6,7 @@ from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
 
+from .._about import about
 from .._autograd.grad_mode import no_grad
 from .._autograd.hooks import RemovableHandle
 from .._tensor import Tensor
@@ -113,7 +114,8 @@ class State:
             RuntimeError: if shapes differ, or, if ``strict``, keys are missing or unexpected.
         """
         if not isinstance(state_dict, Mapping):
-            raise TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}.")
+            raise about(TypeError(f"Expected state_dict to be dict-like, got {type(state_dict)}."),
+                        "state dict type", state=state_dict, given=type(state_dict).__name__)
         missing: list[str] = []
         unexpected: list[str] = []
         errors: list[str] = []
@@ -129,7 +131,8 @@ class State:
                     errors.insert(0, f"{what} key(s) in state_dict: {names}. ")
         if errors:
             listed = "\n\t".join(errors)
-            raise RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}")
+            raise about(RuntimeError(f"Error(s) in loading state_dict for {type(self).__name__}:\n\t{listed}"),
+                        "state dict", module=self, state=copied, missing=missing, unexpected=unexpected)
         return _IncompatibleKeys(missing, unexpected)
 
     def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any],

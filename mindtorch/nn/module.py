@@ -6,6 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
+from .._about import about, note
 from .._autograd.grad_mode import no_grad
 from .._backends.common.convert import to_device
 from .._conversion import parse_to
@@ -43,8 +44,9 @@ class Module(HookedCall, State):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         if not self.call_super_init:
             if kwargs:
-                raise TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument "
-                                f"'{next(iter(kwargs))}'")
+                raise about(TypeError(f"{type(self).__name__}.__init__() got an unexpected keyword argument "
+                                      f"'{next(iter(kwargs))}'"), "unknown argument",
+                            function=type(self).__name__, keyword=next(iter(kwargs)))
             if args:
                 raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but "
                                 f"{len(args) + 1} were given")
@@ -69,20 +71,25 @@ class Module(HookedCall, State):
             NotImplementedError: if a subclass does not define it.
         """
         name = type(self).__name__
-        raise NotImplementedError(f'Module [{name}] is missing the required "forward" function')
+        raise about(NotImplementedError(f'Module [{name}] is missing the required "forward" function'),
+                    "no forward", module=self)
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
-                or self._backward_pre_hooks or global_forward_hooks or global_forward_pre_hooks
-                or global_backward_hooks or global_backward_pre_hooks):
-            return self.forward(*args, **kwargs)
-        return self._hooked_call(*args, **kwargs)
+        try:
+            if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
+                    or self._backward_pre_hooks or global_forward_hooks or global_forward_pre_hooks
+                    or global_backward_hooks or global_backward_pre_hooks):
+                return self.forward(*args, **kwargs)
+            return self._hooked_call(*args, **kwargs)
+        except Exception as error:
+            note(error, self, args, kwargs)
+            raise
 
     # -- registering -----------------------------------------------------------------------------------------
 
     def _check_name(self, kind: str, name: Any, taken: dict[str, Any]) -> None:
         if "_modules" not in self.__dict__:
-            raise AttributeError(f"cannot assign {kind} before Module.__init__() call")
+            raise about(AttributeError(f"cannot assign {kind} before Module.__init__() call"), "before init", what=kind)
         if not isinstance(name, str):
             raise TypeError(f"{kind} name should be a string. Got {typename(name)}")
         if "." in name:
@@ -153,23 +160,26 @@ class Module(HookedCall, State):
             found = state.get(table)
             if found is not None and name in found:
                 return found[name]
-        raise AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'")
+        raise about(AttributeError(f"'{type(self).__name__}' object has no attribute '{name}'"),
+                    "no attribute", module=self, name=name)
 
     def __setattr__(self, name: str, value: Any) -> None:
         state = self.__dict__
         if isinstance(value, Parameter):
             if "_parameters" not in state:
-                raise AttributeError("cannot assign parameters before Module.__init__() call")
+                raise about(AttributeError("cannot assign parameters before Module.__init__() call"),
+                            "before init", what="parameter")
             self._forget(name, "_buffers", "_modules")
             self.register_parameter(name, value)
         elif name in state.get("_parameters", ()):
             if value is not None:
-                raise TypeError(f"cannot assign '{typename(value)}' as parameter '{name}' "
-                                "(torch.nn.Parameter or None expected)")
+                raise about(TypeError(f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or "
+                                      "None expected)"), "no parameter", name=name, value=value, given=typename(value))
             self.register_parameter(name, None)
         elif isinstance(value, Module):
             if "_modules" not in state:
-                raise AttributeError("cannot assign module before Module.__init__() call")
+                raise about(AttributeError("cannot assign module before Module.__init__() call"),
+                            "before init", what="module")
             self._forget(name, "_parameters", "_buffers")
             self._modules[name] = registered(_hooks.global_module_registration_hooks, self, name, value)
         elif name in state.get("_modules", ()):

@@ -9,6 +9,7 @@ from copy import deepcopy
 from itertools import chain
 from typing import Any
 
+from .._about import about
 from .._autograd.hooks import RemovableHandle
 from .._dispatch.local import local
 from .._dtype import float32
@@ -119,13 +120,13 @@ class Optimizer:
         for table in _HOOK_TABLES:
             setattr(self, table, OrderedDict())
         if isinstance(params, Tensor):
-            raise TypeError("params argument given to the optimizer should be an iterable of Tensors or "
-                            f"dicts, but got {typename(params)}")
+            raise about(TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, "
+                                  f"but got {typename(params)}"), "one parameter")
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)
         if not groups:
-            raise ValueError("optimizer got an empty parameter list")
+            raise about(ValueError("optimizer got an empty parameter list"), "no parameters")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
 
@@ -173,10 +174,10 @@ class Optimizer:
             param_group["param_names"] = names
         for param in params:
             if not isinstance(param, Tensor):
-                raise TypeError("optimizer can only optimize Tensors, but one of the params is "
-                                f"{typename(param)}")
+                raise about(TypeError("optimizer can only optimize Tensors, but one of the params is "
+                                      f"{typename(param)}"), "not a parameter", given=typename(param))
             if not self.defaults.get("differentiable") and not (param.is_leaf or param.retains_grad):
-                raise ValueError("can't optimize a non-leaf Tensor")
+                raise about(ValueError("can't optimize a non-leaf Tensor"), "optimized result", param=param)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
                 raise ValueError("parameter group didn't specify a value of required optimization parameter "

@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..._about import about
 from ... import _device
 from ..._backend import backends
 from ..._dispatch.aten import _to_copy as convert_copy
@@ -25,7 +26,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     if src is self or same_elements(self, src):
         return self
     if src.shape != self.shape and (common := broadcast_shapes(self.shape, src.shape)) != self.shape:
-        raise RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(common)}")
+        raise about(RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+                                 f"{list(common)}"), "in-place broadcast")
     check_writable(self, (src,))
     if src._dtype.is_complex and not self._dtype.is_complex:
         warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)
@@ -83,10 +85,9 @@ def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = 
     if not copy and dtype is self._dtype and (target == self._device or target.type == self._device.type == "cpu"):
         return self
     if self.is_meta and target.type != "meta":
-        raise NotImplementedError(
-            "Cannot copy out of meta tensor; no data! Please use torch.nn.Module.to_empty() instead of "
-            "torch.nn.Module.to() when moving module from meta to a different device."
-        )
+        raise about(NotImplementedError("Cannot copy out of meta tensor; no data! Please use "
+                                        "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
+                                        "module from meta to a different device."), "meta data")
     return convert_copy(self, dtype, target, non_blocking, None)
 
 

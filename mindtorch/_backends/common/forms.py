@@ -13,6 +13,7 @@ from ..._dispatch.keys import AUTOGRAD, CPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, DType, can_cast
 from ..._tensor import Tensor
+from ..._about import about
 from ..._errors import NAMES as NAMES
 from ..._layout import Ints, overlaps_itself, storage_size
 from .pointwise import Extended, Pointwise
@@ -36,7 +37,7 @@ def check_writable(target: Tensor, inputs: Any = ()) -> None:
     if not target._keys & STRIDED and target._storage is None:
         return
     if target._keys & STRIDED and overlaps_itself(target.shape, target._strides()):
-        raise RuntimeError(OVERLAP)
+        raise about(RuntimeError(OVERLAP), "overlapping write")
     for other in inputs:
         if (other.__class__ in TENSOR_TYPES and other is not target and other._storage is not None
                 and other._storage is target._storage and _overlaps_partly(target, other)):
@@ -85,7 +86,8 @@ def check_cast(result: DType, target: DType, error: type[Exception] = RuntimeErr
         error: PyTorch's.
     """
     if not can_cast(result, target):
-        raise error(f"result type {NAMES[result.name]} can't be cast to the desired output type {NAMES[target.name]}")
+        raise about(error(f"result type {NAMES[result.name]} can't be cast to the desired output type "
+                          f"{NAMES[target.name]}"), "result cast", result=result.name, target=target.name)
 
 
 def _inplace(op: Operator, backend: int) -> Kernel | None:
@@ -103,9 +105,8 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
     def general(self: Any, *args: Any) -> Any:
         result = compute(self, *args) if fill is None else compute(*fill((self, *args), self))
         if result.shape != self.shape:
-            raise RuntimeError(
-                f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(result.shape)}"
-            )
+            raise about(RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+                                     f"{list(result.shape)}"), "in-place broadcast")
         check_writable(self, args)
         if result._dtype is not self._dtype:
             if self._dtype.is_complex and makes_real:

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ..._about import about
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, registry, resolve, wrappers
 from ..._dispatch.keys import BACKENDS, CPU
 from ..._dispatch.registry import Operator
@@ -43,10 +44,8 @@ def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
         names = [str(d) for d in dict.fromkeys(
             t._device for a in args for t in (a if isinstance(a, (list, tuple)) else (a,))
             if t.__class__ in TENSOR_TYPES)]
-        raise RuntimeError(
-            f"Expected all tensors to be on the same device, but found at least two devices, {names[0]} and "
-            f"{names[1]}! (when calling aten::{op.name})"
-        )
+        raise about(RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
+                                 f"{names[0]} and {names[1]}! (when calling aten::{op.name})"), "mixed devices")
 
     return call
 

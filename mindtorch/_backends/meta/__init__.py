@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._about import about
 from ..._backend import Backend, register
 from ..._device import META
 from ..._dispatch.keys import META as META_KEY
@@ -37,8 +38,8 @@ class MetaBackend(Backend):
 
     def read(self, tensor: Tensor, operation: str) -> np.ndarray:
         if operation == "item":
-            raise RuntimeError("Tensor.item() cannot be called on meta tensors")
-        raise NotImplementedError("Cannot copy out of meta tensor; no data!")
+            raise about(RuntimeError("Tensor.item() cannot be called on meta tensors"), "meta data", self=tensor)
+        raise about(NotImplementedError("Cannot copy out of meta tensor; no data!"), "meta data", self=tensor)
 
     def write(self, target: Tensor, source: Tensor, non_blocking: bool) -> None:
         """There is nothing to write to."""

@@ -12,6 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
+from ..._about import about
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM, ACL_MEM_MALLOC_HUGE_FIRST
 from .runtime import Queue, _Runtime
@@ -84,7 +85,7 @@ class Allocator:
                 block = self._cached(size, queue) or self._new_segment(size, queue)
             if block is None:
                 self._count("num_ooms", 1)
-                raise OutOfMemoryError(self._out_of_memory(nbytes))
+                raise self._out_of_memory(nbytes)
             self._split(block, size)
             block.free, block.requested = False, nbytes
             self.live[block.ptr] = block
@@ -312,15 +313,18 @@ class Allocator:
             if now > self._peak.get(name, 0):
                 self._peak[name] = now
 
-    def _out_of_memory(self, nbytes: int) -> str:
+    def _out_of_memory(self, nbytes: int) -> OutOfMemoryError:
         self.device.activate()
         free, total, code = runtime.acl.rt.get_mem_info(ACL_HBM_MEM)
         allocated, reserved = self._now.get("allocated_bytes", 0), self._now.get("reserved_bytes", 0)
         capacity = "" if code else (f"NPU {self.device.device_id} has a total capacity of {readable(total)} of which "
                                     f"{readable(free)} is free. ")
-        return (f"NPU out of memory. Tried to allocate {readable(nbytes)}. {capacity}Of the allocated memory "
-                f"{readable(allocated)} is allocated by mindtorch in {self._now.get('allocation', 0)} blocks, and "
-                f"{readable(reserved - allocated)} is reserved by mindtorch but unallocated.")
+        error = OutOfMemoryError(
+            f"NPU out of memory. Tried to allocate {readable(nbytes)}. {capacity}Of the allocated memory "
+            f"{readable(allocated)} is allocated by mindtorch in {self._now.get('allocation', 0)} blocks, and "
+            f"{readable(reserved - allocated)} is reserved by mindtorch but unallocated.")
+        return about(error, "out of memory", asked=nbytes, host=False, total=None if code else total,
+                     free=None if code else free, allocated=allocated, kept=reserved - allocated)
 
 
 def readable(nbytes: int) -> str:

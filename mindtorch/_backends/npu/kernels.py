@@ -10,6 +10,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..._about import about
 from ... import _device
 from ..._dispatch.dispatcher import TENSOR_TYPES, call_on, registry
 from ..._dispatch.keys import CPU, NPU, STRIDED
@@ -41,8 +42,9 @@ def takes(name: str, values: Any, device: _device.device) -> bool:
         value = values[position]
         for tensor in value if isinstance(value, (list, tuple)) else (value,):
             if tensor is not None and tensor._device is not device and tensor._device != device:
-                raise RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
-                                   f"{device} and {tensor.device}! (when calling {name})")
+                raise about(RuntimeError("Expected all tensors to be on the same device, but found at least two "
+                                         f"devices, {device} and {tensor.device}! (when calling {name})"),
+                            "mixed devices")
             if tensor is not None and (tensor._dtype.name not in allowed or len(tensor.shape) > ACLNN_MAX_SHAPE_RANK):
                 return False
     return True

@@ -13,6 +13,7 @@ from collections.abc import Callable
 from itertools import count
 from typing import Any
 
+from ..._about import about
 from ..._device import device as Device
 from . import activities, provider
 from .constants import (
@@ -144,7 +145,8 @@ class Queue:
         Raises:
             AclError: what the code means if it is not 0.
         """
-        error = AclError(call, code, self.runtime.name, recent_message()) if code else None
+        recent = recent_message() if code else ""
+        error = AclError(call, code, self.runtime.name, recent) if code else None
         if code in (ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT):
             raise error  # type: ignore[misc]  # nothing is known but that it takes long
         if error is not None:
@@ -153,7 +155,7 @@ class Queue:
             self.failures.append((next(named, self.finished + 1), last, str(error)))
         self.settle(last, releases)
         if error is not None:
-            raise error
+            raise about(error, "late error of a device", device=self.runtime.name, message=recent)
 
     def failure(self, number: int) -> str | None:
         """Why an operator has no result, as far as somebody has synchronised; None if it has one."""
@@ -239,7 +241,8 @@ class _Runtime:
             code = rt.set_device(self.device_id)
             if code == ACL_ERROR_RT_INVALID_DEVICEID:
                 devices, _ = rt.get_device_count()
-                raise RuntimeError(f"invalid device ordinal: npu:{self.device_id}, but there are {devices} NPU devices")
+                raise about(RuntimeError(f"invalid device ordinal: npu:{self.device_id}, but there are {devices} NPU "
+                                         "devices"), "no such device", asked=f"npu:{self.device_id}")
             check(code, "aclrtSetDevice", self.name)
             self.context, code = rt.create_context(self.device_id)
             check(code, "aclrtCreateContext", self.name)

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..._about import about
 from ..._autograd.grad_mode import no_grad
 from ..._layout import broadcast_shapes
 from ..._creation import full_like
@@ -189,8 +190,9 @@ def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = 
     """
     number = _number(reduction, size_average, reduce)
     if target.size() != input.size():
-        raise ValueError(f"Using a target size ({target.size()}) that is different to the input size "
-                         f"({input.size()}) is deprecated. Please ensure they have the same size.")
+        raise about(ValueError(f"Using a target size ({target.size()}) that is different to the input size "
+                               f"({input.size()}) is deprecated. Please ensure they have the same size."),
+                    "loss shapes", input=input, target=target)
     if weight is not None:
         weight = weight.expand(broadcast_shapes(target.size(), weight.size()))
     return _binary_cross_entropy(input, target, weight, number)

@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...._tensor import Tensor
+from ...._about import about
 from ...._errors import NAMES, check, type_string
 from ...._layout import Ints, infer_size, storage_size, view_strides, wrap_dim, wrap_dims
 
@@ -23,11 +24,9 @@ def view(self: Tensor, size: Ints) -> Layout:
     """
     shape = infer_size(size, self.numel())
     strides = view_strides(tuple(self.shape), self._strides(), shape)
-    check(
-        strides is not None,
-        "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-        "contiguous subspaces). Use .reshape(...) instead.",
-    )
+    check(strides is not None,
+          "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
+          "contiguous subspaces). Use .reshape(...) instead.", kind="view strides")
     return shape, strides, self._offset  # type: ignore[return-value]
 
 
@@ -67,8 +66,10 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
     shape, stride = tuple(self.shape), self._strides()
     extra = len(size) - len(shape)
     check(extra >= 0,
-          lambda: f"expand({type_string(self)}{{{list(shape)}}}, size={list(size)}): the number of sizes provided "
-                  f"({len(size)}) must be greater or equal to the number of dimensions in the tensor ({len(shape)})")
+          lambda: about(RuntimeError(f"expand({type_string(self)}{{{list(shape)}}}, size={list(size)}): the number of "
+                                     f"sizes provided ({len(size)}) must be greater or equal to the number of "
+                                     f"dimensions in the tensor ({len(shape)})"),
+                        "expand dimensions", size=tuple(size)))
     new_shape, new_stride = list(size), [0] * len(size)
     for d in range(len(size) - 1, -1, -1):
         wanted = size[d]
@@ -83,9 +84,10 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
             new_shape[d] = have
         elif wanted != have:
             if have != 1:
-                raise RuntimeError(f"The expanded size of the tensor ({wanted}) must match the existing size ({have}) "
-                                   f"at non-singleton dimension {d}.  Target sizes: {list(size)}.  Tensor sizes: "
-                                   f"{list(shape)}")
+                raise about(RuntimeError(f"The expanded size of the tensor ({wanted}) must match the existing size "
+                                         f"({have}) at non-singleton dimension {d}.  Target sizes: {list(size)}.  "
+                                         f"Tensor sizes: {list(shape)}"),
+                            "expand", dim=d, size=tuple(size), shape=tuple(shape))
             check(wanted >= 0, lambda: f"Storage size calculation overflowed with sizes={list(size)}")
             step = 0
         new_stride[d] = step if shape else 0
@@ -107,9 +109,9 @@ def permute(self: Tensor, dims: Ints) -> Layout:
     check(len(dims) == len(shape),
           lambda: "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
                   f"desired ordering of dimensions i.e. input.dim() = {len(shape)} is not equal to len(dims) = "
-                  f"{len(dims)}")
+                  f"{len(dims)}", kind="permutation")
     order = [wrap_dim(dim, len(shape)) for dim in dims]
-    check(len(set(order)) == len(order), "permute(): duplicate dims are not allowed.")
+    check(len(set(order)) == len(order), "permute(): duplicate dims are not allowed.", kind="permutation")
     return tuple([shape[d] for d in order]), tuple([stride[d] for d in order]), self._offset
 
 
@@ -130,7 +132,8 @@ def t(self: Tensor) -> Layout:
         RuntimeError: for more than two dimensions.
     """
     shape = tuple(self.shape)
-    check(len(shape) <= 2, lambda: f"t() expects a tensor with <= 2 dimensions, but self is {len(shape)}D")
+    check(len(shape) <= 2,
+          lambda: f"t() expects a tensor with <= 2 dimensions, but self is {len(shape)}D", kind="t of many dimensions")
     return shape[::-1], self._strides()[::-1], self._offset
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 
 from ...._tensor import Tensor
+from ...._about import about
 from ...._errors import check
 from ...._layout import Ints, wrap_dim
 from .layouts import Layout
@@ -25,8 +26,8 @@ def select(self: Tensor, dim: int, index: int) -> Layout:
     dim = wrap_dim(dim, len(shape))
     size = shape[dim]
     check(-size <= index < size,
-          lambda: f"select(): index {index} out of range for tensor of size {list(shape)} at dimension "
-                  f"{dim}", IndexError)
+          lambda: about(IndexError(f"select(): index {index} out of range for tensor of size {list(shape)} at "
+                                   f"dimension {dim}"), "select", index=index, dim=dim, size=size))
     offset = self._offset + index % size * stride[dim]
     return (*shape[:dim], *shape[dim + 1:]), (*stride[:dim], *stride[dim + 1:]), offset
 
@@ -108,7 +109,7 @@ def split_with_sizes(self: Tensor, split_sizes: Ints, dim: int = 0) -> list[Layo
                   f"split_sizes={list(split_sizes)}")
     check(sum(split_sizes) == self.shape[dim],
           lambda: f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
-                  f"dimension {dim}), but got split_sizes={list(split_sizes)}")
+                  f"dimension {dim}), but got split_sizes={list(split_sizes)}", kind="split sizes")
     pieces, start = [], 0
     for size in split_sizes:
         pieces.append(slice_(self, dim, start, start + size))

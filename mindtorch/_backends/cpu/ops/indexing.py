@@ -1,25 +1,31 @@
 """CPU kernels of indexing. Those whose names end in ``_`` write into their first array."""
 from __future__ import annotations
 
+import re
 from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 from . import CPU_KERNELS
 
+from ...._about import about
+
 Array = np.ndarray
 Key = tuple[Any, ...]
+BEYOND = "index out of range in self"
 
 
-def bounded(index: Array, size: int, error: type[Exception], message: str, negative: bool = False) -> Array:
-    """Indices into ``size`` elements; the message may name the first that is none as ``{}``.
+def bounded(index: Array, size: int, error: type[Exception], message: str, negative: bool = False,
+            kind: str = "index", dim: int = 0) -> Array:
+    """Indices into ``size`` elements, of dimension ``dim``; the message may name the first that is none as ``{}``.
 
     Raises:
         error: if one is out of bounds.
     """
     wrong = (index >= size) | (index < (-size if negative else 0))
     if wrong.any():
-        raise error(message.format(index[wrong].flat[0]))
+        first = index[wrong].flat[0]
+        raise about(error(message.format(first)), kind, index=int(first), dim=dim, size=size)
     return index
 
 
@@ -40,7 +46,9 @@ def nothing_chosen(x: Array, key: Key, error: IndexError) -> Array:
     """
     found = x[tuple(part if isinstance(part, slice) or part.dtype == bool else np.zeros_like(part) for part in key)]
     if found.size:
-        raise IndexError(str(error).replace("axis", "dimension")) from None
+        index, dim, size = map(int, re.findall(r"-?\d+", str(error)))  # NumPy's error says no more than its message
+        raise about(IndexError(str(error).replace("axis", "dimension")),
+                    "index", index=index, dim=dim, size=size) from None
     return found
 
 
@@ -73,14 +81,14 @@ def front(x: Array, dim: int) -> Array:
 def index_select(x: Array, dim: int, at: Array) -> Array:
     if not x.ndim:
         return x
-    at = bounded(at.reshape(-1), x.shape[dim], IndexError, "index out of range in self")
+    at = bounded(at.reshape(-1), x.shape[dim], IndexError, BEYOND, kind="index in self", dim=dim)
     return np.take(x, at, axis=dim)
 
 
 def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> None:
     rows = front(x, dim)
     at = bounded(at.reshape(-1), len(rows), RuntimeError,
-                 f"index {{}} is out of bounds for dimension 0 with size {len(rows)}")
+                 f"index {{}} is out of bounds for dimension 0 with size {len(rows)}", dim=dim)
     values = front(source, dim)
     np.add.at(rows, at, values if alpha == 1 else values * np.asarray(alpha).astype(x.dtype))
 
@@ -88,18 +96,19 @@ def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> 
 def index_copy_(x: Array, dim: int, at: Array, source: Array) -> None:
     rows = front(x, dim)
     message = f"index_copy_(): index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
-    rows[bounded(at.reshape(-1), len(rows), IndexError, message)] = front(source, dim)
+    rows[bounded(at.reshape(-1), len(rows), IndexError, message, dim=dim)] = front(source, dim)
 
 
 def index_fill_(x: Array, dim: int, at: Array, value: Any) -> None:
     rows = front(x, dim)
     message = f"index {{}} is out of bounds for dimension {dim} with size {len(rows)}"
-    rows[bounded(at.reshape(-1), len(rows), IndexError, message, negative=True)] = np.asarray(value).astype(x.dtype)
+    at = bounded(at.reshape(-1), len(rows), IndexError, message, negative=True, dim=dim)
+    rows[at] = np.asarray(value).astype(x.dtype)
 
 
 def index_reduce_(x: Array, dim: int, at: Array, source: Array, reduce: str, include_self: bool = True) -> None:
     rows = front(x, dim)
-    at = bounded(at.reshape(-1), len(rows), IndexError, "index out of range in self")
+    at = bounded(at.reshape(-1), len(rows), IndexError, BEYOND, kind="index in self", dim=dim)
     reduce_at(rows, (at,), front(source, dim), reduce, include_self)
 
 
@@ -147,7 +156,7 @@ def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
     x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
     dim %= x.ndim
     size = x.shape[dim]
-    bounded(at, size, RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}")
+    bounded(at, size, RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}", dim=dim)
     key = list(np.ogrid[tuple(slice(n) for n in at.shape)])
     key[dim] = at
     return x, tuple(key)
@@ -183,7 +192,7 @@ def scatter_add_(x: Array, dim: int, at: Array, src: Array) -> None:
 
 def flat_positions(x: Array, at: Array) -> Array:
     message = f"out of range: tried to access index {{}} on a tensor of {x.size} elements."
-    return bounded(at, x.size, IndexError, message, negative=True)
+    return bounded(at, x.size, IndexError, message, negative=True, kind="element index")
 
 
 def take(x: Array, at: Array) -> Array:
@@ -213,7 +222,7 @@ def masked_scatter_(x: Array, mask: Array, source: Array) -> None:
 
 
 def embedding_renorm_(weight: Array, indices: Array, max_norm: float, norm_type: float) -> None:
-    rows = np.unique(bounded(indices.reshape(-1), len(weight), IndexError, "index out of range in self"))
+    rows = np.unique(bounded(indices.reshape(-1), len(weight), IndexError, BEYOND, kind="index in self"))
     norms = np.linalg.norm(weight[rows], norm_type, axis=1)
     long = norms > max_norm
     weight[rows[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(weight.dtype)

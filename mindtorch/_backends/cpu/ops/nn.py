@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._about import about
 from . import CPU_KERNELS
 from .linalg import widened
 
@@ -48,7 +49,7 @@ def huber(self: array, target: array, delta: float = 1.0) -> array:
 def binary_cross_entropy(self: array, target: array, weight: array | None = None) -> array:
     for name, values in (("input", self), ("target", target)):
         if not np.all((values >= 0) & (values <= 1)):
-            raise RuntimeError(f"all elements of {name} should be between 0 and 1")
+            raise about(RuntimeError(f"all elements of {name} should be between 0 and 1"), "probabilities", name=name)
     value = (target - 1) * np.maximum(np.log1p(-self), -100) - target * np.maximum(np.log(self), -100)
     return value if weight is None else value * weight
 
@@ -80,7 +81,8 @@ def classes_of(self: array, target: array, ignore_index: int) -> tuple[array, ar
     chosen = np.where(kept, target, 0).astype(np.int64)
     outside = (chosen < 0) | (chosen >= self.shape[1])
     if outside.any():
-        raise IndexError(f"Target {chosen[outside][0]} is out of bounds.")
+        raise about(IndexError(f"Target {chosen[outside][0]} is out of bounds."),
+                    "target class", target=int(chosen[outside][0]))
     return chosen, kept
 
 

@@ -16,10 +16,10 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> S
         dtype = get_default_dtype() if any(isinstance(v, float) for v in (start, end, step)) else int64
     check(dtype.name != "bool", '"arange_cpu" not implemented for \'Bool\'', NotImplementedError)
     if dtype.category < FLOATING and not isinstance(step, int):
-        check(int(step) != 0, "step must be nonzero", ValueError)
-    check(step != 0, "step must be nonzero")
+        check(int(step) != 0, "step must be nonzero", ValueError, kind="range")
+    check(step != 0, "step must be nonzero", kind="range")
     check(math.isfinite(start) and math.isfinite(end), lambda: f"unsupported range: {start} -> {end}")
-    check((end - start) * step >= 0, "upper bound and lower bound inconsistent with step sign")
+    check((end - start) * step >= 0, "upper bound and lower bound inconsistent with step sign", kind="range")
     if dtype.category < FLOATING:
         start, end, step = int(start), int(end), int(step)
     if all(isinstance(v, int) for v in (start, end, step)):

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import bool_, int32, int64, uint8
+from ...._about import about
 from ...._errors import NAMES, check, check_number, not_implemented_for
 from ...common.forms import check_disjoint, check_separate, check_writable, with_overlap
 from ...._layout import (
@@ -43,12 +44,14 @@ def entries_of(self: Any, indices: Any) -> list[Any]:
         first = len(entries)
         for d, size in enumerate(index.shape):
             if first + d >= self.dim() or self.shape[first + d] != size:
-                raise IndexError(f"The shape of the mask {list(index.shape)} at index {d} does not match the shape of "
-                                 f"the indexed tensor {list(self.shape)} at index {first + d}")
+                raise about(IndexError(f"The shape of the mask {list(index.shape)} at index {d} does not match the "
+                                       f"shape of the indexed tensor {list(self.shape)} at index {first + d}"),
+                            "mask shape", mask=index.shape, at=d, dim=first + d)
         count = int((index._host("index") != 0).sum())
         entries.extend([((count,), (max(index.dim(), 1),))] * index.dim())
     check(len(entries) <= self.dim(),
-          lambda: f"too many indices for tensor of dimension {self.dim()} (got {len(entries)})", IndexError)
+          lambda: about(IndexError(f"too many indices for tensor of dimension {self.dim()} (got {len(entries)})"),
+                        "too many indices", given=len(entries)))
     return entries
 
 
@@ -58,8 +61,9 @@ def common_shape(entries: list[Any]) -> Ints:
     try:
         return broadcast_shapes(*shapes)
     except RuntimeError as error:
-        raise IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
-                         + ", ".join(str(list(shape)) for shape in shapes)) from error
+        raise about(IndexError("shape mismatch: indexing tensors could not be broadcast together with shapes "
+                         + ", ".join(str(list(shape)) for shape in shapes)),
+                    "index shapes", shapes=[tuple(shape) for shape in shapes]) from error
 
 
 def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
@@ -105,7 +109,7 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     if not accumulate and fills_mask(self, indices, values):
         entries_of(self, indices)
         check(all(index is None or index._dtype is bool_ for index in indices),
-              "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char")
+              "masked_fill_ only supports boolean masks, but got mask with dtype unsigned char", kind="mask dtype")
         return
     if any(i is not None and i.is_meta and i._dtype in (uint8, bool_) for i in indices):
         return  # how many elements a mask chooses is not known
@@ -117,7 +121,7 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
                   f"shape {list(shape)}")
     check(self._dtype is values._dtype,
           lambda: f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the "
-                  f"destination and {NAMES[values._dtype.name]} for the source.")
+                  f"destination and {NAMES[values._dtype.name]} for the source.", kind="assigned dtype")
 
 
 # -- one dimension by a vector of indices ------------------------------------------------------------------------------
@@ -127,7 +131,7 @@ def index_select(self: Any, dim: int, index: Any) -> Spec:
     check(self.dim() or index.numel() == 1,
           lambda: f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
     dim = wrap_dim(dim, self.dim())
-    check(index._dtype in (int32, int64), "index_select(): Expected dtype int32 or int64 for index")
+    check(index._dtype in (int32, int64), "index_select(): Expected dtype int32 or int64 for index", kind="index dtype")
     shape = tuple(self.shape)
     return Spec((*shape[:dim], index.numel(), *shape[dim + 1:]) if shape else (), self._dtype)
 
@@ -141,7 +145,8 @@ def index_add_like(name: str) -> Check:
               lambda: f"{name}(): Index is supposed to be a vector, but got dim: {index.dim()} with type: "
                       f"{NAMES[index._dtype.name]} and size: {list(index.shape)}", IndexError)
         check(index._dtype in (int32, int64),
-              lambda: f"{name}(): Expected dtype int32/int64 for index but got: {NAMES[index._dtype.name]}")
+              lambda: f"{name}(): Expected dtype int32/int64 for index but got: {NAMES[index._dtype.name]}",
+              kind="index dtype")
         check(self._dtype is source._dtype,
               lambda: f"{name}(): self ({NAMES[self._dtype.name]}) and source ({NAMES[source._dtype.name]}) must have "
                       "the same scalar type")
@@ -181,7 +186,8 @@ def index_copy_(self: Any, dim: int, index: Any, source: Any) -> None:
           lambda: "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
                   f"Source dimensionality ({source.dim()}), destination dimensionality ({self.dim()})", IndexError)
     check(index._dtype is int64,
-          lambda: f"index_copy_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
+          lambda: f"index_copy_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}",
+          kind="index dtype")
     check(self._dtype is source._dtype,
           lambda: "index_copy_(): self and source expected to have the same dtype, but got (self) "
                   f"{NAMES[self._dtype.name]} and (source) {NAMES[source._dtype.name]}")
@@ -223,9 +229,10 @@ def sizes(tensor: Any) -> Ints:
 def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Spec:
     dim = wrap_dim(dim, self.dim())
     if index.numel():
-        check(index._dtype in (int32, int64), "gather(): Expected dtype int32/int64 for index")
+        check(index._dtype in (int32, int64), "gather(): Expected dtype int32/int64 for index", kind="index dtype")
         have, wanted = sizes(self), sizes(index)
-        check(len(have) == len(wanted), "Index tensor must have the same number of dimensions as input tensor")
+        check(len(have) == len(wanted),
+              "Index tensor must have the same number of dimensions as input tensor", kind="gather dimensions")
         check(all(n <= m for d, (n, m) in enumerate(zip(wanted, have, strict=True)) if d != dim),
               lambda: f"Size does not match at dimension {dim} expected index {list(index.shape)} to be no larger than "
                       f"self {list(self.shape)} apart from dimension {dim}")
@@ -237,10 +244,12 @@ def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
     dim = wrap_dim(dim, self.dim())
     if not index.numel():
         return
-    check(index._dtype in (int32, int64), "scatter(): Expected dtype int32/int64 for index")
-    check(src is None or src._dtype is self._dtype, "scatter(): Expected self.dtype to be equal to src.dtype")
+    check(index._dtype in (int32, int64), "scatter(): Expected dtype int32/int64 for index", kind="index dtype")
+    check(src is None or src._dtype is self._dtype,
+          "scatter(): Expected self.dtype to be equal to src.dtype", kind="assigned dtype")
     have, wanted = sizes(self), sizes(index)
-    check(len(have) == len(wanted), "Index tensor must have the same number of dimensions as self tensor")
+    check(len(have) == len(wanted),
+          "Index tensor must have the same number of dimensions as self tensor", kind="gather dimensions")
     fits = all(n <= m for d, (n, m) in enumerate(zip(wanted, have, strict=True)) if d != dim)
 
     def too_large() -> str:
@@ -251,7 +260,8 @@ def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
         return check(fits, too_large)
     given = sizes(src)
     wrap_dim(len(wanted) - 1, len(given))
-    check(len(given) == len(wanted), "Index tensor must have the same number of dimensions as src tensor")
+    check(len(given) == len(wanted),
+          "Index tensor must have the same number of dimensions as src tensor", kind="gather dimensions")
     check(fits and all(n <= m for n, m in zip(wanted, given, strict=True)),
           lambda: f"{too_large()} and to be no larger size than src {list(src.shape)}")
 
@@ -291,14 +301,14 @@ def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
 
 def take(self: Any, index: Any) -> Spec:
     check(index._dtype is int64,
-          lambda: f"take(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
+          lambda: f"take(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}", kind="index dtype")
     check(self.numel() or not index.numel(), "take(): tried to take from an empty tensor", IndexError)
     return Spec(tuple(index.shape), self._dtype)
 
 
 def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> None:
     check(index._dtype is int64,
-          lambda: f"put_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}")
+          lambda: f"put_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}", kind="index dtype")
     check(self._dtype is source._dtype,
           lambda: "put_(): self and source expected to have the same dtype, but got self.dtype = "
                   f"{NAMES[self._dtype.name]} and source.dtype = {NAMES[source._dtype.name]}")

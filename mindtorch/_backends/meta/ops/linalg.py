@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._dtype import INTEGER, bool_
+from ...._about import about
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Spec, broadcast_shapes, iterator_strides, wrap_dim
 from ...common.pointwise import result_type
@@ -27,23 +28,24 @@ def _check_expands(tensor: Any, shape: tuple[int, ...]) -> None:
 
 
 def mm(self: Any, mat2: Any) -> Spec:
-    check(self.ndim == 2, "self must be a matrix")
-    check(mat2.ndim == 2, "mat2 must be a matrix")
+    check(self.ndim == 2, "self must be a matrix", kind="matrices wanted")
+    check(mat2.ndim == 2, "mat2 must be a matrix", kind="matrices wanted")
     (n, k), (k2, m) = self.shape, mat2.shape
-    check(k == k2, lambda: f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
+    check(k == k2, lambda: f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})", kind="matmul shapes")
     check(self._dtype is mat2._dtype,
-          lambda: f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != {mat2.dtype}")
+          lambda: f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != {mat2.dtype}",
+          kind="matmul dtypes")
     _refuse_bool("addmm_impl_cpu_", self)
     return Spec((n, m), self._dtype)
 
 
 def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
-    check(self.ndim == 3, lambda: f"batch1 must be a 3D tensor, got {self.ndim}D")
-    check(mat2.ndim == 3, lambda: f"batch2 must be a 3D tensor, got {mat2.ndim}D")
+    check(self.ndim == 3, lambda: f"batch1 must be a 3D tensor, got {self.ndim}D", kind="matrices wanted")
+    check(mat2.ndim == 3, lambda: f"batch2 must be a 3D tensor, got {mat2.ndim}D", kind="matrices wanted")
     b, n, k = self.shape
     check(mat2.shape[:2] == (b, k),
           lambda: f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: "
-                  f"{list(mat2.shape[:2])}.")
+                  f"{list(mat2.shape[:2])}.", kind="batched matmul shapes")
     _refuse_bool(kernel, self)
     check(self._dtype is mat2._dtype or not self.numel() or not mat2.numel(),
           lambda: f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[mat2._dtype.name]}")
@@ -51,14 +53,14 @@ def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
 
 
 def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
-    check(mat1.ndim == 2, lambda: f"mat1 must be a matrix, got {mat1.ndim}-D tensor")
-    check(mat2.ndim == 2, lambda: f"mat2 must be a matrix, got {mat2.ndim}-D tensor")
+    check(mat1.ndim == 2, lambda: f"mat1 must be a matrix, got {mat1.ndim}-D tensor", kind="matrices wanted")
+    check(mat2.ndim == 2, lambda: f"mat2 must be a matrix, got {mat2.ndim}-D tensor", kind="matrices wanted")
     (n, k), (k2, m) = mat1.shape, mat2.shape
-    check(k == k2, lambda: f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})")
+    check(k == k2, lambda: f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})", kind="matmul shapes")
     for name, other in (("self", self), ("mat1", mat1)):
         if other._dtype is not mat2._dtype:
-            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} and "
-                               f"{NAMES[mat2._dtype.name]}")
+            raise about(RuntimeError(f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} "
+                                     f"and {NAMES[mat2._dtype.name]}"), "matmul dtypes")
     _check_numbers(mat1._dtype, beta, alpha)
     _check_expands(self, (n, m))
     _refuse_bool("addmm_impl_cpu_", mat1)
@@ -77,7 +79,7 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
           lambda: f"vector + matrix @ vector expected, got {self.ndim}, {mat.ndim}, {vec.ndim}")
     (n, k), (size,) = mat.shape, self.shape or (1,)
     check(k == vec.shape[0] and size in (n, 1),
-          lambda: f"size mismatch, got input ({size}), mat ({n}x{k}), vec ({vec.shape[0]})")
+          lambda: f"size mismatch, got input ({size}), mat ({n}x{k}), vec ({vec.shape[0]})", kind="matmul vectors")
     _check_dtypes(self, mat, vec)
     _check_numbers(mat._dtype, beta, alpha)
     _refuse_bool("addmv_impl_cpu", mat)
@@ -88,7 +90,7 @@ def mv(self: Any, vec: Any) -> Spec:
     check(self.ndim == 2 and vec.ndim == 1,
           lambda: f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     (n, k), (k2,) = self.shape, vec.shape
-    check(k == k2, lambda: f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({k2})")
+    check(k == k2, lambda: f"size mismatch, got input ({n}), mat ({n}x{k}), vec ({k2})", kind="matmul vectors")
     _check_dtypes(vec, self, vec)
     _refuse_bool("addmv_impl_cpu", self)
     return Spec((n,), self._dtype)
@@ -103,7 +105,7 @@ def dot(self: Any, tensor: Any) -> Spec:
     n, m = self.shape[0], tensor.shape[0]
     check(n == m,
           lambda: f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, "
-                  f"but got {n} and {m} elements respectively")
+                  f"but got {n} and {m} elements respectively", kind="matmul vectors")
     if self._dtype is bool_:
         raise not_implemented_for("dot", bool_)
     return Spec((), self._dtype)
@@ -126,14 +128,14 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Spec
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
     for name, batch in (("batch1", batch1), ("batch2", batch2)):
         if batch.ndim != 3:
-            raise RuntimeError(f"{name} must be a 3D tensor, got {batch.ndim}D")
+            raise about(RuntimeError(f"{name} must be a 3D tensor, got {batch.ndim}D"), "matrices wanted")
     (b, n, k), (b2, k2, m) = batch1.shape, batch2.shape
     check(b == b2, lambda: f"batch1 and batch2 must have same number of batches, got {b} and {b2}")
     check(k == k2, lambda: f"Incompatible matrix sizes for bmm ({n}x{k} and {k2}x{m})")
     for name, other in (("self", self), ("mat1", batch1)):
         if other._dtype is not batch2._dtype:
-            raise RuntimeError(f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} and "
-                               f"{NAMES[batch2._dtype.name]}")
+            raise about(RuntimeError(f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} "
+                                     f"and {NAMES[batch2._dtype.name]}"), "matmul dtypes")
     _check_numbers(batch1._dtype, beta, alpha)
     _check_expands(self, (n, m))
     _refuse_bool("addmm_impl_cpu_", batch1)

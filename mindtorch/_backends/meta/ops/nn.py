@@ -47,12 +47,13 @@ def huber(self: Any, target: Any, reduction: int = MEAN, delta: float = 1.0) -> 
 
 
 def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
-    check(target._dtype is not bool_, "Negation, the `-` operator, on a bool tensor is not supported. If you "
-          "are trying to "
-                                      "invert a mask, use the `~` or `logical_not()` operator instead.")
+    check(target._dtype is not bool_,
+          "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
+          "`~` or `logical_not()` operator instead.", kind="minus of bools")
     shape, dtype, stride = Pointwise("float", 2)(self, target)
     check(shape == target.shape or shape == self.shape,
-          lambda: f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}")
+          lambda: f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}",
+          kind="in-place broadcast")
     check_cast(dtype, self._dtype)
     return Spec(shape, self._dtype, stride)
 
@@ -60,7 +61,7 @@ def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
 def binary_cross_entropy(self: Any, target: Any, weight: Any = None, reduction: int = MEAN) -> Spec:
     check_floating("binary_cross_entropy", self)
     check(target._dtype is self._dtype,
-          lambda: f"Found dtype {NAMES[target._dtype.name]} but expected {NAMES[self._dtype.name]}")
+          lambda: f"Found dtype {NAMES[target._dtype.name]} but expected {NAMES[self._dtype.name]}", kind="loss dtype")
     shape, dtype, stride = Pointwise("default", 2)(self, target)
     _check_fits(weight, shape)
     return Spec(shape, dtype, stride)
@@ -72,7 +73,8 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
     shape, dtype, stride = Pointwise("default", 2)(self, target)
     check_cast(dtype, target._dtype)
     check(shape == target.shape,
-          lambda: f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape or ())}")
+          lambda: f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape or ())}",
+          kind="in-place broadcast")
     _check_fits(pos_weight, shape)
     _check_fits(weight, shape)
     return Spec(shape, target._dtype, stride)
@@ -81,7 +83,9 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
 def _check_fits(weight: Any, shape: Any) -> None:
     if weight is not None:
         wide = broadcast_shapes(shape, weight.shape)
-        check(wide == shape, lambda: f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}")
+        check(wide == shape,
+              lambda: f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}",
+              kind="in-place broadcast")
 
 
 # -- negative log likelihood ---------------------------------------------------------------------------------
@@ -97,13 +101,13 @@ def _check_dtypes(kernel: str, self: Any, weight: Any) -> None:
 
 def _check_classes(target: Any) -> None:
     check(target._dtype in (int64, uint8),
-          lambda: f"expected target dtype to be Long or Byte, but got {NAMES[target._dtype.name]}")
+          lambda: f"expected target dtype to be Long or Byte, but got {NAMES[target._dtype.name]}", kind="target dtype")
 
 
 def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int,
                      ignore_index: int) -> tuple[Spec, Spec]:
     check(self.ndim in (1, 2), "input tensor should be 1D or 2D")
-    check(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported")
+    check(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported", kind="target shape")
     if self.ndim == 1:
         check(target.ndim == 0 or target.shape[0] == 1,
               lambda: f"For 1D input, 1D target must have size 1, but got target size: {target.numel()}", ValueError)

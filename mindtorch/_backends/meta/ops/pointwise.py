@@ -36,19 +36,21 @@ def check_add(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
 
 
 def check_sub(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
-    check(not (_is_bool(self) and _is_bool(other)), "Subtraction, the `-` operator, with two bool tensors is not "
-          "supported. Use the `^` or `logical_xor()` operator instead.")
-    check(not (_is_bool(self) or _is_bool(other)), lambda: MINUS.format("Subtraction", "with a bool tensor"))
+    check(not (_is_bool(self) and _is_bool(other)),
+          "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
+          "operator instead.", kind="minus of bools")
+    check(not (_is_bool(self) or _is_bool(other)),
+          lambda: MINUS.format("Subtraction", "with a bool tensor"), kind="minus of bools")
     check_alpha(promoted, alpha)
 
 
 def check_neg(promoted: DType, self: Any) -> None:
-    check(promoted is not bool_, lambda: MINUS.format("Negation", "on a bool tensor"))
+    check(promoted is not bool_, lambda: MINUS.format("Negation", "on a bool tensor"), kind="minus of bools")
 
 
 def check_power(promoted: DType, self: Any, exponent: Any) -> None:
     check(promoted.category != INTEGER or not isinstance(exponent, int) or exponent >= 0,
-          "Integers to negative integer powers are not allowed.")
+          "Integers to negative integer powers are not allowed.", kind="negative power")
     check_fits(promoted, exponent)
 
 

@@ -7,6 +7,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
+from ...._about import about
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Ints, Spec, broadcast_shapes, like_strides
 from . import META_KERNELS
@@ -88,7 +89,9 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
 
 
 def randperm(n: int, generator: Any = None, dtype: DType | None = None) -> Spec:
-    check(n >= 0, lambda: f"Trying to create tensor with negative dimension {n}: [{n}]")
+    check(n >= 0,
+          lambda: about(RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]"),
+                        "negative size", shape=(n,)))
     dtype = dtype or int64
     if dtype.category not in (INTEGER, FLOATING):
         raise not_implemented_for("randperm", dtype)
@@ -99,7 +102,9 @@ def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec, Spec
     shape = tuple(input.shape)
     stride: Ints | None = like_strides(shape, input._strides())
     check(input._dtype.category >= FLOATING,
-          lambda: f"result type Float can't be cast to the desired output type {NAMES[input._dtype.name]}")
+          lambda: about(RuntimeError("result type Float can't be cast to the desired output type "
+                                     f"{NAMES[input._dtype.name]}"),
+                        "result cast", result="float32", target=input._dtype.name))
     return Spec(shape, input._dtype, stride), Spec(shape, bool_, stride)
 
 

@@ -8,6 +8,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
+from ...._about import about
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Ints, Spec, wrap_dim, wrap_dims
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, promote_types, uint8
@@ -61,13 +62,14 @@ def check_elements(name: str, self: Any, dim: Any, error: type[Exception] = Runt
     """
     if dim is None or dim == ():
         check(self.numel(),
-              lambda: f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify the reduction "
-                      "dim with the 'dim' argument.", error)
+              lambda: about(error(f"{name}(): Expected reduction dim to be specified for input.numel() == 0. Specify "
+                                  "the reduction dim with the 'dim' argument."), "nothing to reduce", name=name))
         return
     for d in (dim,) if isinstance(dim, int) else dim:
         wrapped = wrap_dim(d, self.ndim)
         if self.ndim and not self.shape[wrapped]:
-            raise IndexError(f"{name}(): Expected reduction dim {wrapped} to have non-zero size.")
+            raise about(IndexError(f"{name}(): Expected reduction dim {wrapped} to have non-zero size."),
+                        "nothing to reduce", name=name)
 
 
 def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
@@ -94,7 +96,7 @@ def averaged(self: Any, wanted: DType | None = None) -> DType:
     out = wanted or self._dtype
     check(out.category >= FLOATING,
           lambda: f"mean(): could not infer output dtype. {'Optional' if wanted else 'Input'} dtype must be either a "
-                  f"floating point or complex dtype. Got: {NAMES[out.name]}")
+                  f"floating point or complex dtype. Got: {NAMES[out.name]}", kind="mean of integers")
     return out
 
 

@@ -6,6 +6,7 @@ from functools import reduce
 from typing import Any
 
 from ...._dtype import DType, int32, int64, promote_types
+from ...._about import about
 from ...._errors import check, not_implemented_for
 from ...common.forms import with_overlap
 from ...._layout import (
@@ -32,11 +33,13 @@ def joined(layouts: list[Layout], dim: int, dtype: DType) -> Spec:
     dim = wrap_dim(dim, len(first))
     for i, shape in kept:
         if len(shape) != len(first):
-            raise RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}")
+            raise about(RuntimeError(f"Tensors must have same number of dimensions: got {len(first)} and {len(shape)}"),
+                        "cat dimensions")
         for d, (wanted, size) in enumerate(zip(first, shape, strict=True)):
             if d != dim and wanted != size:
-                raise RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size {wanted} but "
-                                   f"got size {size} for tensor number {i} in the list.")
+                raise about(RuntimeError(f"Sizes of tensors must match except in dimension {dim}. Expected size "
+                                         f"{wanted} but got size {size} for tensor number {i} in the list."),
+                            "cat shapes", dim=dim, wanted=wanted, got=size, number=i)
         total += shape[dim]
     out = (*first[:dim], total, *first[dim + 1:])
     orders = {suggested_order(*layout) for layout in layouts}
@@ -48,7 +51,7 @@ def common_dtype(tensors: Any) -> DType:
 
 
 def cat(tensors: Any, dim: int = 0) -> Spec:
-    check(tensors, "torch.cat(): expected a non-empty list of Tensors", ValueError)
+    check(tensors, "torch.cat(): expected a non-empty list of Tensors", ValueError, kind="nothing to join")
     return joined([(tuple(t.shape), t._strides()) for t in tensors], dim, common_dtype(tensors))
 
 
@@ -58,8 +61,8 @@ def stack(tensors: Any, dim: int = 0) -> Spec:
     dim = wrap_dim(dim, len(shape) + 1)
     for i, t in enumerate(tensors):
         if t.shape != shape:
-            raise RuntimeError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 and "
-                               f"{list(t.shape)} at entry {i}")
+            raise about(RuntimeError(f"stack expects each tensor to be equal size, but got {list(shape)} at entry 0 "
+                                     f"and {list(t.shape)} at entry {i}"), "stack shapes", number=i)
 
     dtype = common_dtype(tensors)
     if dim == len(shape):

@@ -21,7 +21,7 @@ def sort(self: Any, dim: int = -1, descending: bool = False) -> tuple[Spec, Spec
 
 def topk(self: Any, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Spec, Spec]:
     axis = wrap_dim(dim, self.ndim)
-    check(0 <= k <= (self.shape[axis] if self.ndim else 1), "selected index k out of range")
+    check(0 <= k <= (self.shape[axis] if self.ndim else 1), "selected index k out of range", kind="top k")
     kind = {BOOL: "bool", COMPLEX: "complex"}.get(self._dtype.category)
     check(kind is None, lambda: f"topk does not support {kind} dtypes on CPU")
     shape = tuple(k if d == axis else n for d, n in enumerate(self.shape))
