@@ -66,7 +66,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
 def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     """The view of several ints and slices at once; None if there is anything else, or it is out of range.
 
-    What it skips are the views in between: without grad and with nobody looking, nobody could see them.
+    What it skips are the views in between: without grad and without observers, nothing could see them.
     """
     shape, steps = self.shape, self._strides()
     if len(index) > len(shape) or 0 in shape:
@@ -228,7 +228,7 @@ def is_int(index: Any) -> bool:
 
 
 def as_tuple(index: Any) -> tuple[Any, ...]:
-    """An index as one item a dimension. A list of tensors, sequences, slices, None or ``...`` counts as a tuple."""
+    """An index as one item per dimension. A list of tensors, sequences, slices, None or ``...`` counts as a tuple."""
     if isinstance(index, tuple):
         return index
     if index.__class__ in TENSOR_TYPES or isinstance(index, np.ndarray) or not isinstance(index, Sequence):
@@ -255,7 +255,7 @@ def dims_of(item: Any) -> int:
 
 
 def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[Any]]:
-    """The view that ints, slices, None and ``...`` make, and the tensors still to index it, one a dimension."""
+    """The view that ints, slices, None and ``...`` make, and the tensors still to index it, one per dimension."""
     specified = sum(map(dims_of, items))
     if specified > self.ndim:
         raise about(IndexError(f"too many indices for tensor of dimension {self.ndim}"),

@@ -15,9 +15,7 @@ LinAlgError.__module__ = "torch._C"
 
 
 def first_failure(info: Any) -> tuple[str, int] | None:
-    """Where LAPACK's status is not 0 first: the batch element in PyTorch's words, and the status; None if
-    nowhere.
-    """
+    """The first batch element whose LAPACK status is not 0, in PyTorch's words, and the status; None if all are 0."""
     bad = np.flatnonzero(info)
     if not bad.size:
         return None

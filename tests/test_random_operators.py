@@ -43,7 +43,7 @@ FLOATS_AND_INTEGERS, NUMBERS = (*FLOATS, *INTEGERS), (*FLOATS, *COMPLEX)
 EXACT, ROUNDED = False, True  # whether a transcendental function is involved
 LARGE, MEDIUM = 100_000, 4097  # the largest size
 
-# One row a call: name, dtypes, how it compares, the largest size, call.
+# One row per call: name, dtypes, how it compares, the largest size, call.
 CALLS: list[tuple[str, tuple[str, ...], bool, int, Call]] = [
     ("rand", NUMBERS, EXACT, LARGE, lambda lib, n, d, g: lib.rand(n, dtype=d, generator=g)),
     ("randn", NUMBERS, ROUNDED, LARGE, lambda lib, n, d, g: lib.randn(n, dtype=d, generator=g)),

@@ -91,7 +91,7 @@ def accumulate(variable: Any, grads: list[Any]) -> None:
 def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
     """The ``.grad`` of a leaf that had none.
 
-    The gradient itself is taken if nobody else refers to it (``alone``) nor to its memory, and its strides are those
+    The gradient itself is taken if nothing else refers to it (``alone``) or to its memory, and its strides are those
     that a gradient should have: the leaf's if that is dense, contiguous otherwise.
     """
     if alone and not local.grad_enabled and (gradient._cell is None or memory_is_own(gradient)) and (
@@ -108,8 +108,8 @@ def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
 
 
 def memory_is_own(tensor: Any) -> bool:
-    """Whether no other tensor shares a tensor's memory, but for a base that only it refers to: all that share memory
-    refer to one ``_cell``.
+    """Whether no other tensor shares a tensor's memory, except for a base that only it refers to. All tensors that
+    share memory refer to one ``_cell``.
     """
     base, cell = tensor._base, tensor._cell
     if base is None:
@@ -154,7 +154,7 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
 
 
 def may_take_more(gradient: Any) -> bool:
-    """Whether another gradient may be added in place to one that nobody else refers to: its memory is its own, and
+    """Whether another gradient may be added in place to one that nothing else refers to: its memory is its own, and
     dense.
     """
     if gradient._base is not None or gradient._keys & STRIDED and not gradient._is_dense():

@@ -1,4 +1,4 @@
-"""Derivatives: a table row an operator, and what makes a graph node of it.
+"""Derivatives: one table row per operator, and what makes a graph node of it.
 
 A row gives a formula for each differentiable input. A formula's own parameter names say what it needs:
 

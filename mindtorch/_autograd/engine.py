@@ -111,8 +111,8 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     try:
         node: Node = task
         results: Any = list(gradients)
-        #: Into which nodes several edges lead, and how many of those gradients have yet to come through. Nobody counts
-        #: before a node turns up to which more than one edge refers.
+        #: Into which nodes several edges lead, and how many of those gradients have yet to come through. They
+        #: are not counted before a node turns up to which more than one edge refers.
         joins = None if len(roots) == 1 else task.count()[1]
         buffers: dict[Node, list[Any]] = {}  # what has arrived at nodes that are not ready
         ready: list[tuple[int, Node, list[Any]]] = []  # a heap, but for the first node that a node makes ready

@@ -129,7 +129,7 @@ class BackwardCFunction(Node, FunctionCtx):
         """The gradients of the arguments that are tensors.
 
         Raises:
-            RuntimeError: PyTorch's, if backward did not return one result an argument, a tensor or None.
+            RuntimeError: with PyTorch's message, if backward did not return one result per argument, a tensor or None.
         """
         count = len(self._is_input)
         if len(results) > count and all(result is None for result in results[count:]):

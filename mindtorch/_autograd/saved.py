@@ -155,7 +155,7 @@ def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
 
 
 def unwritten(tensor: Any) -> Saved:
-    """A tensor that was kept as it is, before anybody wrote to it, as a ``Saved``."""
+    """A tensor that was kept as it is, before it was written to, as a ``Saved``."""
     saved = new(Saved)
     saved.tensor, saved.version, saved.output_nr, saved.packed = tensor, 0, None, None
     return saved

@@ -11,8 +11,8 @@ from .._dispatch.local import local
 
 
 def nobody_sees() -> bool:
-    """Whether it does not show which operators compute a gradient, nor whether it is a view: nobody records or observes
-    them, nor gets the gradient itself.
+    """Whether it does not show which operators compute a gradient, nor whether it is a view, since no call is recorded
+    or observed, and no caller gets the gradient itself.
     """
     task = local.task
     return not local.grad_enabled and not dispatcher.mode & OBSERVED and (task is None or not task.captures)
@@ -37,7 +37,7 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
 
 
 def transposed(matrix: Any) -> Any:
-    """A matrix transposed, for a formula; without a call of the operator where nobody would see it."""
+    """A matrix transposed, for a formula, without a call of the operator where the call would not show."""
     array = matrix._array
     if (not nobody_sees() or array is None or matrix._keys & ~(CPU | AUTOGRAD | STRIDED)
             or array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2):
@@ -46,7 +46,7 @@ def transposed(matrix: Any) -> Any:
 
 
 def repeated(scalar: Any, shape: Any) -> Any:
-    """A gradient expanded, for a formula; likewise, where it is a tensor of no dimensions."""
+    """A gradient expanded, for a formula, without a call of the operator where it is a tensor of no dimensions."""
     array = scalar._array
     if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD)
             or dispatcher.mode & OBSERVED or not shape or min(shape) < 2):

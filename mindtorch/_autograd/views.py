@@ -1,7 +1,7 @@
 """Views and in-place writes in the graph: who is whose base, and how history is rewritten.
 
 An in-place write to a view becomes a ``CopySlices`` node of the base; the views' own nodes are made anew, from the
-base's, when somebody asks for them.
+base's, when they are asked for.
 """
 from __future__ import annotations
 

@@ -94,7 +94,7 @@ def isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal
 
 
 def where(condition: Any) -> Any:
-    """``torch.where`` of a condition alone: the indices at which it holds, one tensor a dimension."""
+    """``torch.where`` of a condition alone: the indices at which it holds, one tensor per dimension."""
     return condition.nonzero(as_tuple=True)
 
 

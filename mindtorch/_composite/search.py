@@ -33,7 +33,7 @@ def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: b
 
 
 def nonzero(self: Any, as_tuple: bool) -> Any:
-    """``torch.nonzero`` with ``as_tuple``: one index tensor a dimension."""
+    """``torch.nonzero`` with ``as_tuple``: one index tensor per dimension."""
     if not as_tuple:
         return nonzero_indices(self)
     return tuple((self if self.ndim else self.unsqueeze(0)).nonzero().unbind(1))

@@ -300,7 +300,7 @@ def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
     """``Tensor.resize_``: another shape, contiguous, in the same storage, which grows if it has to.
 
     Raises:
-        RuntimeError: for a tensor that requires grad, or a storage that belongs to somebody else.
+        RuntimeError: for a tensor that requires grad, or a storage whose memory belongs to another library.
     """
     check(not self._keys & AUTOGRAD, "cannot resize variables that require grad")
     size = check_sizes(size)

@@ -350,7 +350,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
 
 
 class LazySignature(Signature):
-    """The signature of a packet's function, or method, made when somebody looks into it: hardly anybody does."""
+    """The signature of a packet's function, or method, made when it is looked into, which is rare."""
 
     __slots__ = ("_method", "_packet")
 

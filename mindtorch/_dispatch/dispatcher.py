@@ -241,7 +241,7 @@ def missing_kernel(op: Operator, keys: int) -> NotImplementedError:
 
 
 def call_on(op: Operator, device_type: str, *args: Any) -> Any:
-    """Call an operator on a device's backend, as factories do, whose arguments say nothing of it."""
+    """Call an operator on a device's backend, as factories do, since no argument is a tensor."""
     keys = keys_of(args) | BACKEND_OF_DEVICE[device_type] | mode
     try:
         return (op.table.get(keys) or resolve(op, keys))(*args)

@@ -20,7 +20,7 @@ class DispatchKey(IntFlag):
     Inference = 32  #: some input was made in inference mode
     Pipeline = 64  #: some input is pending in a pipeline
     Local = 128  #: some thread's state (grad mode, pipeline, hooks) is not the default: look at it
-    Observed = 256  #: somebody subscribed to what the dispatcher does
+    Observed = 256  #: an observer is subscribed to what the dispatcher does
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)

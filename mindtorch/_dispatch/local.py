@@ -1,6 +1,6 @@
 """What a thread has set: grad mode, pipeline, hooks.
 
-Whoever depends on grad mode reads it here; the functions that record a call do so themselves, so that it costs nothing
+Grad mode is read here where it matters; the functions that record a call do so themselves, so that it costs nothing
 where no input requires grad. ``inference`` and ``pipeline`` concern every call: ``dispatcher.set_local`` sets them.
 """
 from __future__ import annotations
@@ -18,7 +18,7 @@ class LocalState(threading.local):
     saved_tensor_hooks: tuple[Any, ...] = ()
     saved_tensor_hooks_disabled: str | None = None  #: the error's message
     task: Any = None  #: the backward pass that runs
-    depth: int = 0  #: of dispatched calls, counted only while somebody observes
+    depth: int = 0  #: of dispatched calls, counted only while there is an observer
 
 
 local = LocalState()

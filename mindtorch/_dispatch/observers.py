@@ -1,6 +1,6 @@
-"""Observers: whoever wants to see what the dispatcher does subscribes here.
+"""Observers: functions that are told of what the dispatcher does.
 
-While somebody is subscribed, every call has the ``Observed`` key and goes through ``_observed``; with nobody, the
+While one is subscribed, every call has the ``Observed`` key and goes through ``_observed``; without one, the
 dispatcher never gets here. Traces, the profiler and the timeline are built on this and on nothing else.
 """
 from __future__ import annotations

@@ -40,7 +40,7 @@ class Entry:
 
 
 class Pipeline:
-    """What ``torch.pipeline()`` returns: the queue of a block. Per thread; blocks may be nested."""
+    """The queue of a block, which ``torch.pipeline()`` returns. Each thread has its own; blocks may be nested."""
 
     def __init__(self) -> None:
         self.pending: list[Entry] = []

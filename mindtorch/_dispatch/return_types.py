@@ -1,4 +1,4 @@
-"""Several outputs: the named tuples of ``torch.return_types``, each made when somebody asks for it."""
+"""Several outputs: the named tuples of ``torch.return_types``, each made when it is asked for."""
 from __future__ import annotations
 
 from collections import namedtuple

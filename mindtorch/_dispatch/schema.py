@@ -1,6 +1,6 @@
 """ATen's schema language: ``add.Tensor(Tensor self, Tensor other, *, Scalar alpha=1) -> Tensor``.
 
-Schemas are rows of text; they are parsed when somebody binds arguments or asks, never on the hot path.
+Schemas are rows of text; they are parsed when arguments are bound or a signature is asked for, never on the hot path.
 """
 from __future__ import annotations
 

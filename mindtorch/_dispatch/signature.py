@@ -1,4 +1,4 @@
-"""How an operator is called and what it returns, as Python says it: read from its schemas when somebody asks."""
+"""How an operator is called and what it returns, as Python says it: read from its schemas when it is asked for."""
 from __future__ import annotations
 
 import re

@@ -175,7 +175,7 @@ def bernoulli(generator: Generator, n: int, p: float = 0.5) -> np.ndarray:
 
 
 def bernoulli_tensor(generator: Generator, p: np.ndarray) -> np.ndarray:
-    """Booleans, one an element of a floating point array of probabilities (``bernoulli_(Tensor p)``).
+    """Booleans, one per element of a floating point array of probabilities (``bernoulli_(Tensor p)``).
 
     Raises:
         RuntimeError: if a probability is not in [0, 1].

@@ -10,7 +10,7 @@ from .timeline import Timeline
 
 
 def to_chrome_trace(timeline: Timeline) -> dict[str, Any]:
-    """The timeline in the Trace Event Format: the host and every device a process, every lane a thread of it.
+    """Return the timeline in the Trace Event Format: the host and every device are processes, their lanes are threads.
 
     Times are in microseconds since the timeline's start. Spans are complete events (``"X"``), those without a duration
     instant ones (``"i"``); metadata events (``"M"``) name processes and threads, in the order of the lanes.

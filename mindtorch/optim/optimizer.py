@@ -392,7 +392,7 @@ def check_fused(param: Tensor) -> None:
 
 
 def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:
-    """Lists of one tensor a parameter (or empty ones), in parts of one device each."""
+    """Lists with one tensor per parameter (or empty lists), in parts of one device each."""
     devices = [param._device for param in params]
     if devices and devices.count(devices[0]) == len(devices):
         yield [params, *lists]

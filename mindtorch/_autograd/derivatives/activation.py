@@ -18,7 +18,7 @@ TANH_SCALE, TANH_CUBIC = math.sqrt(2 / math.pi), 0.044715  # of gelu's approxima
 
 
 def flat(grad: Any) -> Any:
-    """Of what is linear between its kinks."""
+    """The derivative of a function that is linear between its kinks."""
     return zeros_like(grad)
 
 

@@ -69,7 +69,7 @@ def sign_of(pivots: Any) -> Any:
 
 
 def singular_det_grad(grad: Any, A: Any) -> Any:
-    """By singular values, of which one or more are 0: the cofactors are products of the others."""
+    """The gradient by singular values, of which one or more are 0: the cofactors are products of the others."""
     U, S, Vh = svd(A, True)
     n = S.shape[-1]
     itself = diagonal_matrix(S.detach() * 0 + 1) != 0
@@ -258,7 +258,7 @@ def _qr_grad(gQ: Any, gR: Any, Q: Any, R: Any) -> Any:
 
 
 def householder_product_grad(grad: Any, input: Any, tau: Any) -> Pair:
-    """Of Q = H1 H2 ... Hk, with reflections H = I - tau v v^H: from the right, the partial products; from
+    """The gradient of Q = H1 H2 ... Hk, with reflections H = I - tau v v^H: from the right, the partial products; from
     the left, what arrives at each of them.
     """
     k = tau.shape[-1]

@@ -63,7 +63,7 @@ def power_in_exponent(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
 
 
 def by_tensor(grad: Any, self: Any, other: Any) -> Any:
-    """Of a quotient in its divisor."""
+    """The derivative of a quotient in its divisor."""
     return -grad * conj((self / other) / other)
 
 

@@ -55,14 +55,14 @@ def exclusive_cumprod(x: Any, dim: int) -> Any:
 
 
 def prod_grad(grad: Any, self: Any, dim: int) -> Any:
-    """The product of all others: of those before times those behind, which zeros do not disturb."""
+    """The gradient times the product of all others: of those before times those behind, which zeros do not disturb."""
     if not self.ndim:
         return grad.clone()
     return grad * (exclusive_cumprod(self, dim) * exclusive_cumprod(self.flip(dim), dim).flip(dim)).conj()
 
 
 def extremum_grad(grad: Any, self: Any, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Spread evenly over all elements that are equal to the extremum."""
+    """The gradient, spread evenly over all elements that are equal to the extremum."""
     result = restored(result, self.shape, dim, keepdim)
     equal = (self == result) | (self.isnan() & result.isnan()) if dim is None else self == result
     return equal * (restored(grad, self.shape, dim, keepdim) / equal.sum(dim or None, True))
@@ -83,7 +83,7 @@ def selection_grad(grad: Any, shape: Any, dim: int, indices: Any, keepdim: bool 
 
 
 def norm_grad(grad: Any, self: Any, p: Any, norm: Any, dim: Any = None, keepdim: bool = False) -> Any:
-    """Of the p-norm; where it is not differentiable, the subgradient that PyTorch takes."""
+    """The gradient of the p-norm; where that is not differentiable, the subgradient that PyTorch takes."""
     grad, norm = (restored(x, self.shape, dim, keepdim) for x in (grad, norm))
     if p == 0:
         return self * 0

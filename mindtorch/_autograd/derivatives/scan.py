@@ -40,7 +40,7 @@ def cumprod_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
 
 
 def logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
-    """In logarithms, of the positive and the negative gradients apart."""
+    """The gradient in logarithms, computed apart for the positive and the negative incoming gradients."""
     if not self.ndim or not self.numel():
         return grad
     if grad.is_complex():

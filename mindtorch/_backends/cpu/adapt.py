@@ -143,7 +143,7 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
 
 
 def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
-    """Any operands: promotion, broadcasting and strides as the plan says."""
+    """The kernel for any operands: promotion, broadcasting and strides are those of the plan."""
     plan, count, untyped, wide_numbers = meta.plan, meta.count, meta.untyped, meta.wide_numbers
     opmath = {float16: float32, bfloat16: float32} if meta.opmath else {}
     ufunc = row.ufunc if isinstance(row, Extended) else row
@@ -180,7 +180,7 @@ def strided_lane(general: Callable[..., Any], lane: Callable[..., Any]) -> Calla
     return kernel
 
 
-#: What NumPy raises for what it cannot do, or for warnings where somebody wants them raised.
+#: What NumPy raises for what it cannot do, or for warnings where a user has them raised.
 REFUSALS = (ValueError, TypeError, OverflowError, Warning, FloatingPointError)
 
 

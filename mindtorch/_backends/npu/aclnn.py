@@ -2,7 +2,7 @@
 
 ``launch(name, values, queue)`` is the whole of it. The first phase plans and says how much workspace it needs, the
 second puts the operator into the stream. Handles live from just before the first phase until just after the second;
-device memory that the operator needs is kept by whoever owns it, in the order of the stream.
+device memory that the operator needs is kept by its owner, in the order of the stream.
 """
 from __future__ import annotations
 

@@ -1,8 +1,8 @@
-"""What streams do, told to whoever observes: runs and copies with the device's own times, waits, synchronisations,
+"""What streams do, told to observers: runs and copies with the device's own times, waits, synchronisations,
 frees.
 
-A device knows when an operator ran only by events around it. They are recorded while somebody observes, and read when
-the stream is synchronised; with nobody observing, nothing of this is paid.
+A device knows when an operator ran only by events around it. With an observer they are recorded, and read when
+the stream is synchronised; without an observer, nothing of this is paid.
 """
 from __future__ import annotations
 
@@ -39,7 +39,7 @@ def publish(event: ActivityEvent) -> None:
 
 
 def note(kind: str, name: str, queue: Queue) -> None:
-    """Something that takes no time."""
+    """Note an activity that takes no time."""
     if observers.activity_observers:
         publish(
             ActivityEvent(kind, name, queue.runtime.name, queue.number, perf_counter_ns(), 0, threading.get_ident())

@@ -2,7 +2,7 @@
 
 The meta kernel says what the outputs are; a row (``ops``) says which ACLNN operator computes them and with which
 values. What ACLNN does not take, a dtype or a number of dimensions, goes to the CPU and back, visibly: with a warning,
-once an operator, and in every trace.
+once per operator, and in every trace.
 """
 from __future__ import annotations
 

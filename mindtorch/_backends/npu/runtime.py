@@ -84,7 +84,7 @@ class Queue:
         self.deferred: deque[Callable[[], Any]] = deque()
         self.freed: dict[int, tuple[int, int]] = {}  #: cached memory that pending work may still use: number, bytes
         self.failures: deque[tuple[int, int, str]] = deque(maxlen=64)  #: first and last operator without a result; why
-        self.marks: deque[Any] = deque()  #: events around operators, while somebody observes
+        self.marks: deque[Any] = deque()  #: events around operators, while there is an observer
         self._next = count(1).__next__
 
     def __repr__(self) -> str:
@@ -124,7 +124,7 @@ class Queue:
         self.freed[ptr] = self.enqueued, nbytes
 
     def deferred_frees(self) -> int:
-        """How many pieces of memory wait for the stream before anybody else may have them."""
+        """How many pieces of memory wait for the stream before other streams may have them."""
         return len(self.deferred) + len(self.freed)
 
     def synchronize(self) -> None:
@@ -158,7 +158,7 @@ class Queue:
             raise about(error, "late error of a device", device=self.runtime.name, message=recent)
 
     def failure(self, number: int) -> str | None:
-        """Why an operator has no result, as far as somebody has synchronised; None if it has one."""
+        """Why an operator has no result, as far as a synchronisation has told; None if it has one."""
         return next((why for first, last, why in self.failures if first <= number <= last), None)
 
     def settle(self, last: int, releases: int) -> None:
@@ -204,7 +204,7 @@ class _Runtime:
         self.initialized = False
         self.context: int | None = None
         self.queues: list[Queue] = []
-        self.abandoned: deque[Queue] = deque()  #: streams that nobody refers to any more
+        self.abandoned: deque[Queue] = deque()  #: streams that nothing refers to any more
         self.blocking = False  #: ``ACL_LAUNCH_BLOCKING=1``: wait after every operator
         self.at_finalize: list[Callable[[], None]] = []
         self._peers: set[int] = set()
@@ -226,7 +226,7 @@ class _Runtime:
         self.queues[:1] = [Queue(self, handle, self._numbers())]
 
     def init(self) -> _Runtime:
-        """Start ACL if nobody did, and make the device's context and default stream.
+        """Start ACL unless it runs, and make the device's context and default stream.
 
         Raises:
             RuntimeError: if there is no NPU, or no such device.
@@ -263,7 +263,7 @@ class _Runtime:
         return queue
 
     def _drop_abandoned(self) -> None:
-        """Destroy the streams that nobody refers to, if what was in them has run (``aclrtDestroyStream``)."""
+        """Destroy the streams that nothing refers to, if what was in them has run (``aclrtDestroyStream``)."""
         for _ in range(len(self.abandoned)):
             queue = self.abandoned.popleft()
             if not queue.is_idle():
@@ -328,7 +328,7 @@ class _Runtime:
                 return
             self.activate()
             for queue in self.queues:
-                acl.rt.synchronize_stream(queue.handle)  # what failed was, or will never be, reported to somebody else
+                acl.rt.synchronize_stream(queue.handle)  # what failed was, or will never be, reported to another thread
                 queue.settle(queue.enqueued, len(queue.deferred))
             for release in self.at_finalize:
                 release()

@@ -270,7 +270,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
 
 
 def _fitting(var: Any, input: Any) -> Any:
-    """The variance in a shape that broadcasts with the input's: one an element, or one a vector."""
+    """The variance in a shape that broadcasts with the input's: one per element, or one per vector."""
     if var.size() == input.size():
         return var
     if input.size()[:-1] == var.size():

@@ -67,7 +67,7 @@ def view_as_complex(self: Tensor) -> Tensor:
 
 
 def _unsafe_view(self: Tensor, size: Any) -> Tensor:
-    """A view of a temporary, which nobody else will see: no view to autograd."""
+    """A view of a temporary, to which nothing else will refer: it is no view to autograd."""
     return self._alias(*layouts.view(self, size))
 
 

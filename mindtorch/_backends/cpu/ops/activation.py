@@ -72,7 +72,7 @@ def horner(u: Any, coefficients: tuple[float, ...]) -> Any:
 
 
 def normal_cdf(x: Any) -> Any:
-    """The area under the normal density left of x. Of float32 as exp(-z²) P(z) / Q(z), a fit to 2e-7 on [0, 8],
+    """The area under the normal density left of x. For float32 it is exp(-z²) P(z) / Q(z), a fit to 2e-7 on [0, 8],
     which takes a tenth of SciPy's time.
     """
     if x.dtype != np.float32:
@@ -168,7 +168,7 @@ def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
 
 
 def leaky(grad: Any, x: Any, slope: Any) -> Any:
-    """Times the slope where x is not positive."""
+    """Multiply elements that are not positive by the slope."""
     return np.where(np.greater(x, 0), grad, grad * slope)
 
 

@@ -9,7 +9,7 @@ from . import CPU_KERNELS
 
 
 def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
-    """By fewer than no or by all bits, nothing is left but, to the right, the sign."""
+    """Shift by bits; by a negative number, or by all bits, nothing is left but, to the right, the sign."""
     bits = x.dtype.itemsize * 8
     out_of_range = np.less(count, 0) | np.greater_equal(count, bits)
     rest = np.where(np.less(x, 0), -1, 0).astype(x.dtype) if side is np.right_shift else x.dtype.type(0)

@@ -19,7 +19,7 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> n
 
 
 def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> np.ndarray:
-    """From both ends towards the middle, as ATen does, so that the last element is exactly ``end``."""
+    """Count from both ends towards the middle, as ATen does, so that the last element is exactly ``end``."""
     if dtype is not None and dtype.category < FLOATING:
         dtype, start, end = dtype, math.trunc(start), math.trunc(end)
         work: Any = np.float32 if dtype.itemsize < 8 else np.float64

@@ -66,7 +66,7 @@ def cdist_backward(grad: np.ndarray, x1: np.ndarray, x2: np.ndarray, p: float,
 
 
 def euclidean_dist(x1: np.ndarray, x2: np.ndarray) -> np.ndarray:
-    """By one matrix product: fast, less accurate for rows that are close."""
+    """Compute by one matrix product, which is fast and less accurate for rows that are close."""
     first, second = (total(np.square(x), (x.ndim - 1,)) for x in (x1, x2))
     out = x1 @ np.swapaxes(-2 * x2, -1, -2)
     out += first[..., :, None]

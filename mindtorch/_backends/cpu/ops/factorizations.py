@@ -312,7 +312,7 @@ def lstsq(a: ndarray, b: ndarray, rcond: float | None = None, driver: str | None
 
 
 def matrix_exp(a: ndarray) -> ndarray:
-    """In double precision: ``scipy.linalg.expm``."""
+    """Compute ``scipy.linalg.expm`` in double precision."""
     if not a.size:
         return a.copy()
     from scipy.linalg import expm

@@ -42,7 +42,7 @@ def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any
 
 
 def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
-    """One matrix after the other, each sum rounded to the dtype, as ATen does."""
+    """Add one matrix after the other, each sum rounded to the dtype, as ATen does."""
     for mat1, mat2 in zip(batch1, batch2, strict=True):
         self, beta = addmm(self, mat1, mat2, beta, alpha).astype(self.dtype), 1
     shape = batch1.shape[1], batch2.shape[2]

@@ -19,7 +19,7 @@ def _is_integer(x: Any) -> bool:
 
 
 def _divisor(x: Any, y: Any) -> Any:
-    """The divisor, of which integers must not be zero."""
+    """Return the divisor; an integer must not be zero."""
     if _is_integer(x) and _is_integer(y) and np.size(x) and not np.all(y):
         raise RuntimeError("ZeroDivisionError")
     return y
@@ -38,7 +38,7 @@ def plus_scaled(x: Any, fresh: Any, factor: Any) -> Any:
 
 
 def floor_divide(x: Any, y: Any) -> Any:
-    """As Python's."""
+    """Round the quotient down, as Python does."""
     return np.floor_divide(x, _divisor(x, y))
 
 
@@ -65,7 +65,7 @@ def fmod(x: Any, y: Any) -> Any:
 
 
 def power(x: Any, y: Any) -> Any:
-    """Integers to negative powers are 0, but for those of 1 and -1."""
+    """Negative powers of integers are 0, except for those of 1 and -1."""
     if not _is_integer(x) or np.all(np.greater_equal(y, 0)):
         return np.power(x, y)
     of_unit = np.where(x == 1, 1, np.where(x == -1, 1 - 2 * (y & 1), 0))
@@ -85,7 +85,7 @@ def power_of_number(x: Any, y: Any) -> Any:
 
 
 def sign(x: Any) -> Any:
-    """Of nan it is 0."""
+    """The sign of NaN is 0."""
     if x.dtype.kind == "f":
         return np.greater(x, 0) - np.less(x, 0).astype(x.dtype)
     return x.copy() if x.dtype.kind == "b" else np.sign(x)
@@ -145,7 +145,7 @@ def round_to(x: Any, decimals: int) -> Any:
 
 
 def lerp(start: Any, end: Any, weight: Any) -> Any:
-    """From the nearer end, so that both are reached exactly."""
+    """Start from the nearer end, so that both are reached exactly."""
     near, difference = np.abs(weight) < 0.5, end - start
     if np.ndim(weight):
         return np.where(near, start + weight * difference, end - difference * (1 - weight))

@@ -127,7 +127,7 @@ def truth(reduce: Any) -> Reduce:
 
 
 def extremum(reduce: Any) -> Reduce:
-    """Of all elements; NaN wins."""
+    """The extremum of all elements, where NaN wins."""
     return lambda x, axis, keepdims: reduce(x, axis, keepdims=keepdims)
 
 
@@ -146,7 +146,7 @@ def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., A
 
 
 def at(x: np.ndarray, dim: int, index: np.ndarray, keepdim: bool) -> tuple[Any, Any]:
-    """The values at one index a line, and the index, with or without that dimension."""
+    """The values at one index per line, and the index, with or without that dimension."""
     along, axis = lines(x, dim)
     index = np.expand_dims(index, axis)
     shape = along.shape[:axis] + (1,) * keepdim + along.shape[axis + 1:] if x.ndim else ()
@@ -154,7 +154,7 @@ def at(x: np.ndarray, dim: int, index: np.ndarray, keepdim: bool) -> tuple[Any, 
 
 
 def argument(find: Callable[..., Any]) -> Callable[..., Any]:
-    """``argmax`` and ``argmin``: the first of equals; NaN wins."""
+    """The kernel of ``argmax`` and ``argmin``: the first of equal elements is found, and NaN wins."""
 
     def row(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Any:
         if dim is None or not x.ndim:
@@ -173,7 +173,7 @@ def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tup
 
 
 def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
-    """Shifted by the largest element, so that nothing overflows."""
+    """Compute the sum after a shift by the largest element, so that nothing overflows."""
     if x.dtype.kind in "biu":
         x = x.astype(np.float64)
     top = maximum(x.real, axis, keepdims=True, initial=-inf)

@@ -38,7 +38,7 @@ def scalar_back(row: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def extremum(ufunc: np.ufunc) -> Callable[..., Any]:
-    """``cummax`` and ``cummin``: the last of equals; NaN, once met, stays."""
+    """The kernel of ``cummax`` and ``cummin``: the last of equal elements is found, and NaN, once met, stays."""
 
     def row(x: np.ndarray, dim: int) -> tuple[Any, Any]:
         if not x.size:

@@ -14,7 +14,7 @@ BLOCK = 1 << 16
 
 
 def softmax_of(x: np.ndarray, out: np.ndarray, axis: int) -> None:
-    """Shifted by the largest element, so that nothing overflows."""
+    """Compute softmax after a shift by the largest element, so that nothing overflows."""
     np.subtract(x, np.maximum.reduce(x, axis, keepdims=True), out=out)
     np.exp(out, out=out)
     out /= total(out, (axis,), True)

@@ -50,7 +50,7 @@ def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:
 
 
 def at_rank(x: np.ndarray, axis: int, rank: Any) -> np.ndarray:
-    """For each line, the index of the element of a rank (one for all lines, or one a line)."""
+    """For each line, the index of the element of a rank (one rank for all lines, or one per line)."""
     ranks = np.expand_dims(np.broadcast_to(rank, x.shape[:axis] + x.shape[axis + 1:]), axis)
     return np.take_along_axis(order(x, axis), ranks, axis).squeeze(axis)
 

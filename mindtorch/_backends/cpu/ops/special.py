@@ -37,12 +37,12 @@ def logit(x: Any, eps: float | None = None) -> Any:
 
 
 def digamma(x: Any) -> Any:
-    """At zero, infinite with the sign against zero's."""
+    """The function is infinite at zero, with the sign opposite to zero's."""
     return np.where(np.equal(x, 0), np.copysign(np.inf, -np.asarray(x)), psi(x))
 
 
 def trigamma(x: Any) -> Any:
-    """By reflection and a series in the given precision, whose errors near the poles are PyTorch's."""
+    """Compute by reflection and a series in the given precision, whose errors near the poles are PyTorch's."""
     pi_ = x.dtype.type(pi)
     reflected = x < 0.5
     y = np.where(reflected, 1 - x, x)

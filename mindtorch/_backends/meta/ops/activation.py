@@ -12,12 +12,12 @@ from . import META_KERNELS
 
 
 def activation(name: str, takes: str = "hf", **options: Any) -> Pointwise:
-    """Of one operand."""
+    """The meta kernel of an activation of one operand."""
     return Pointwise("default", 1, takes, f"{name}_cpu", **options)
 
 
 def backward(name: str, takes: str = "hf") -> Pointwise:
-    """Of a gradient and an input or output."""
+    """The meta kernel of a derivative, of a gradient and an input or output."""
     return Pointwise("default", 2, takes, f"{name}_backward_cpu")
 
 

@@ -18,7 +18,7 @@ def comparison(name: str, takes: str = "bihf") -> Pointwise:
 
 
 def extremum(name: str) -> Pointwise:
-    """Of two operands."""
+    """The meta kernel of an extremum of two operands."""
     refuse = refuse_complex(f"{name} not implemented for complex tensors.", RuntimeError)
     return Pointwise("default", 2, FLOATS, check=refuse)
 

@@ -354,11 +354,11 @@ def fill_tensor_(self: Any, value: Any) -> None:
 
 
 def zero_(self: Any) -> None:
-    """Nothing can be wrong."""
+    """Every tensor can be set to zero."""
 
 
 def repeats(self: Any, inputs: Any) -> None:
-    """The policy on shared memory of what may write the same element several times, as it is the same each time."""
+    """The policy on shared memory of an operator that may write the same element several times, the same each time."""
 
 
 def index_put_memory(self: Any, inputs: Any) -> None:

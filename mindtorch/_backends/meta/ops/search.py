@@ -80,7 +80,7 @@ def bucketize(self: Any, boundaries: Any, out_int32: bool = False, right: bool =
 
 
 def nonzero(self: Any) -> Spec:
-    """One row an element, laid out column by column."""
+    """One row per element, laid out column by column."""
     return Spec(None, int64, lambda shape: (1, shape[0]))
 
 

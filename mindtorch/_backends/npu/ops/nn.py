@@ -16,7 +16,7 @@ def weights(self: Any, weight: Any) -> Any:
 
 def fused_sgd(params: Any, grads: Any, buffers: Any, weight_decay: float, momentum: float, lr: float, dampening: float,
               nesterov: bool, maximize: bool, is_first_step: bool, grad_scale: Any, found_inf: Any) -> Iterator[Call]:
-    """``_fused_sgd_`` in ACLNN's arithmetic, a parameter after the other."""
+    """Run ``_fused_sgd_`` in ACLNN's arithmetic, one parameter after the other."""
     for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
         step = grad
         if maximize:
@@ -78,7 +78,7 @@ def fused_adam(decoupled: bool) -> Callable[..., Iterator[Call]]:
 
 
 def plain(*args: Any) -> bool:
-    """Without gradient scaling, which looks at data before it decides."""
+    """Whether there is no gradient scaling, which looks at data before it decides."""
     return args[-1] is None and args[-2] is None
 
 

@@ -1,6 +1,6 @@
-"""An NPU that everybody has: an Ascend 910B behind CANN's own interface, and nowhere else.
+"""An NPU for every machine: an Ascend 910B behind CANN's own interface, and nowhere else.
 
-``acl`` is pyACL's module, ``find(name)`` gives the address of an ACLNN function; who calls them cannot tell that there
+``acl`` is pyACL's module, ``find(name)`` gives the address of an ACLNN function; their callers cannot tell that there
 is no device. The rest are controls, public as ``torch.npu.simulator``: the sanitizer, faults, slow motion, limits.
 """
 from __future__ import annotations
@@ -29,7 +29,7 @@ __all__ = [
 
 
 def sanitizer(on: bool | None = None) -> bool:
-    """Switch the sanitizer on or off, or leave it as it is. Returns whether it is on.
+    """Switch the sanitizer on or off, or leave it as it is, and return whether it is on.
 
     It is on from the start if ``MINDTORCH_NPU_SANITIZER=1``. Switching it off forgets its reports; memory that is
     allocated when it is switched on is taken to be written.
@@ -51,8 +51,7 @@ def clear_reports() -> None:
 
 
 def check() -> list[Report]:
-    """Look for descriptors and executors that are left now, which is a moment when there should be none. Returns
-    ``reports()``.
+    """Look for descriptors and executors that are left now, when there should be none, and return ``reports()``.
 
     ``acl.finalize`` looks for all kinds of handles.
     """
@@ -72,10 +71,10 @@ def live_bytes() -> dict[str, int]:
 
 
 def memory_limit(nbytes: int | None = None) -> int:
-    """Give every device this much memory, or leave it. Returns how much a device has.
+    """Give every device this much memory in bytes, or leave it, and return how much a device has.
 
     Raises:
-        ValueError: if it is not positive.
+        ValueError: if the limit is not positive.
         RuntimeError: if memory of a device is in use.
     """
     if nbytes is not None:
@@ -84,10 +83,11 @@ def memory_limit(nbytes: int | None = None) -> int:
 
 
 def device_count(number: int | None = None) -> int:
-    """Have this many devices, or leave them. Returns how many there are. At first ``MINDTORCH_NPU_SIM_DEVICES``, or 2.
+    """Have this many devices, or leave them, and return how many there are. At first there are
+    ``MINDTORCH_NPU_SIM_DEVICES``, or 2.
 
     Raises:
-        ValueError: if it is not positive.
+        ValueError: if the count is not positive.
         RuntimeError: if a device that would go is in use.
     """
     if number is not None:
@@ -145,7 +145,7 @@ def paused(stream: Any = None) -> Iterator[None]:
 
 
 def reset() -> None:
-    """Start anew: no fault, no report, nothing allocated, nothing initialised, 1 GiB a device."""
+    """Start anew: no fault, no report, nothing allocated, nothing initialised, 1 GiB per device."""
     faults.clear()
     runtime.finalize()
     if machine.is_initialized:

@@ -46,6 +46,6 @@ def _returning_codes(function: Callable[..., Any], name: str, results: int) -> C
 
 
 def raise_fault(fault: Fault | None) -> None:
-    """Report what had gone wrong on a stream to whoever waited for it."""
+    """Report what had gone wrong on a stream to the caller that waited for it."""
     if fault is not None:
         raise Fault(fault.code, fault.message)

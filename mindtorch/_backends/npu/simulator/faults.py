@@ -67,7 +67,7 @@ def fail_next(call: str, times: int = 1, code: int | None = None) -> None:
 
 
 def out_of_memory(times: int = 1) -> None:
-    """Have the next ``acl.rt.malloc`` find no memory."""
+    """Let the next ``acl.rt.malloc`` find no memory."""
     fail_next("malloc", times)
 
 
@@ -91,12 +91,12 @@ def fail(op: str = "*", phase: Phase = "async", times: int | None = None, probab
 
 
 def lose_device(device: int = 0) -> None:
-    """Lose a device: all that is asked of it, and all that is queued on it, fails (507010) until ``clear``."""
+    """Lose a device: all calls to it, and all that is queued on it, fail (507010) until ``clear``."""
     lost.add(device)
 
 
 def slow(seconds: float) -> None:
-    """Slow motion: every operator and every asynchronous copy takes this long at least; 0 switches it off."""
+    """Make every operator and every asynchronous copy take at least this long, in seconds; 0 ends the slow motion."""
     global pace
     if seconds < 0:
         raise ValueError(f"seconds must not be negative, got {seconds}")

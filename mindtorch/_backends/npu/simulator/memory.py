@@ -10,7 +10,7 @@ from typing import Any
 from ..constants import ACL_ERROR_RT_MEMORY_ALLOCATION, ACL_ERROR_RT_PARAM_INVALID
 from .errors import Fault
 
-#: Bytes: what addresses are aligned to, what is left free between two blocks so that running over an end hits nobody.
+#: Bytes: what addresses are aligned to, what is left free between blocks, so that running over an end hits nothing.
 ALIGNMENT, GUARD = 64, 512
 
 

@@ -19,7 +19,7 @@ def split_evenly(self: Array, size: int, dim: int, outs: list[Array]) -> None:
 
 
 def padded(x: Array, padding: Any, **how: Any) -> Array:
-    """Padding as PyTorch gives it: two numbers a dimension, the last dimension first; negative ones crop."""
+    """Padding as PyTorch gives it: two numbers per dimension, the last dimension first; negative ones crop."""
     low, high = [0] * x.ndim, [0] * x.ndim
     for i in range(len(padding) // 2):
         low[-1 - i], high[-1 - i] = padding[2 * i], padding[2 * i + 1]

@@ -15,7 +15,7 @@ Ints = tuple[int, ...]
 
 
 def full(values: Any, count: int) -> Ints:
-    """A number a dimension, from one for all."""
+    """One number per dimension, from one number for all."""
     return tuple(values) * count if len(values) == 1 else tuple(values)
 
 
