@@ -7,10 +7,7 @@ from IPython.core.magic import line_cell_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments
 from IPython.display import display
 
-from ..introspect import PipelineFacts, Profile, Trace, observe, profile, watch_pipeline
-from ..viz import (
-    dispatch_page, dispatch_text, pipeline_page, pipeline_text, profile_page, profile_text,
-)  # fmt: skip
+from .. import introspect, viz
 from .base import MagicGroup, Picture, with_help
 
 
@@ -26,13 +23,13 @@ class CellMagics(MagicGroup):
     def dispatch(self, line: str, cell: str | None = None) -> Any:
         """Run a cell or statement, and show each operator: keys, kernel with file and line, output, time."""
         options, code = self._code(self.dispatch, line, cell)
-        trace = Trace()
+        trace = introspect.Trace()
         try:
-            with observe() as trace:
+            with introspect.observe() as trace:
                 return self._run(code)
         finally:
             events = [event for event in trace.events if not (options.top and event.depth)]
-            display(Picture(dispatch_page(events), dispatch_text(events)))
+            display(Picture(viz.dispatch_page(events), viz.dispatch_text(events)))
 
     @with_help
     @line_cell_magic
@@ -42,12 +39,12 @@ class CellMagics(MagicGroup):
         """Run a cell or statement, and show where its time went: operators, lines, modules, kernels, and Python outside
         of them."""
         _, code = self._code(self.profile, line, cell)
-        found = Profile()
+        found = introspect.Profile()
         try:
-            with profile(self.shell.user_ns) as found:
+            with introspect.profile(self.shell.user_ns) as found:
                 return self._run(code)
         finally:
-            display(Picture(profile_page(found), profile_text(found)))
+            display(Picture(viz.profile_page(found), viz.profile_text(found)))
 
     @with_help
     @line_cell_magic
@@ -56,9 +53,9 @@ class CellMagics(MagicGroup):
     def pipeline(self, line: str, cell: str | None = None) -> Any:
         """Run a cell or statement inside torch.pipeline(), and show what was recorded, when the queue ran and why."""
         _, code = self._code(self.pipeline, line, cell)
-        facts = PipelineFacts()
+        facts = introspect.PipelineFacts()
         try:
-            with watch_pipeline() as facts:
+            with introspect.watch_pipeline() as facts:
                 return self._run(code)
         finally:
-            display(Picture(pipeline_page(facts), pipeline_text(facts)))
+            display(Picture(viz.pipeline_page(facts), viz.pipeline_text(facts)))

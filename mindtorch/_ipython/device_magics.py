@@ -10,8 +10,7 @@ from IPython.core.magic_arguments import argument, magic_arguments, parse_argstr
 from IPython.display import display
 
 from .._device import device as Device
-from ..introspect import Timeline, memory_facts, names_of, save_chrome_trace, timeline
-from ..viz import memory_page, memory_text, timeline_page, timeline_text
+from .. import introspect, viz
 from .base import MagicGroup, Picture, with_help
 
 
@@ -35,14 +34,14 @@ class DeviceMagics(MagicGroup):
         target = None if save is None else Path(save.strip("'\"")).expanduser()  # IPython leaves quotes where they are
         if target is not None and not target.parent.is_dir():
             raise UsageError(f"%%timeline: there is no folder {str(target.parent)!r} to save {target.name!r} in")
-        found = Timeline()
+        found = introspect.Timeline()
         try:
-            with timeline() as found:
+            with introspect.timeline() as found:
                 return self._run(code)
         finally:
-            display(Picture(timeline_page(found), timeline_text(found)))
+            display(Picture(viz.timeline_page(found), viz.timeline_text(found)))
             if target is not None:
-                print(f"Chrome trace: {save_chrome_trace(found, target)}")
+                print(f"Chrome trace: {introspect.save_chrome_trace(found, target)}")
 
     @with_help
     @line_magic
@@ -51,7 +50,7 @@ class DeviceMagics(MagicGroup):
     def memory(self, line: str) -> Picture:
         """The memory of every device: live storages, the allocator's blocks, deferred frees."""
         wanted = parse_argstring(self.memory, line).device
-        devices = memory_facts(names_of(self.shell.user_ns))
+        devices = introspect.memory_facts(introspect.names_of(self.shell.user_ns))
         if wanted is not None:
             try:
                 Device(wanted)
@@ -61,4 +60,4 @@ class DeviceMagics(MagicGroup):
             devices = tuple(facts for facts in devices if wanted in (facts.device, facts.device.partition(":")[0]))
             if not devices:
                 raise UsageError(f"%memory: nothing is known of the memory of {wanted}: in use are {known}")
-        return Picture(memory_page(devices), memory_text(devices))
+        return Picture(viz.memory_page(devices), viz.memory_text(devices))

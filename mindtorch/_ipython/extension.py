@@ -3,10 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..introspect import module_facts, module_name, names_of, watch_writes
+from .. import introspect, viz
 from .._tensor import Tensor
 from ..nn import Module
-from ..viz import module_page, tensor_card
 from .cell_magics import CellMagics
 from .device_magics import DeviceMagics
 from .magics import MindtorchMagics
@@ -20,7 +19,7 @@ def load(ip: Any) -> None:
     """``%load_ext mindtorch``."""
 
     def card(tensor: Tensor) -> str:
-        return str(tensor_card(tensor, names_of(ip.user_ns)))
+        return str(viz.tensor_card(tensor, introspect.names_of(ip.user_ns)))
 
     def both(tensor: Tensor) -> dict[str, str]:
         # The card first: it never waits, and shows what is pending. The text waits, as PyTorch's does.
@@ -31,7 +30,7 @@ def load(ip: Any) -> None:
             return {"text/html": card(tensor), "text/plain": f"<no values: {error}>"}
 
     def tree(module: Module) -> str:
-        return str(module_page(module_facts(module, module_name(module, ip.user_ns))))
+        return str(viz.module_page(introspect.module_facts(module, introspect.module_name(module, ip.user_ns))))
 
     unload(ip)
     ip.display_formatter.mimebundle_formatter.for_type(Tensor, both)
@@ -45,7 +44,7 @@ def load(ip: Any) -> None:
 
 def unload(ip: Any) -> None:
     """``%unload_ext mindtorch``."""
-    watch_writes(False)
+    introspect.watch_writes(False)
     unfold_tracebacks(ip)
     ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
     ip.display_formatter.formatters["text/html"].pop(Module, None)

@@ -8,8 +8,7 @@ from IPython.core.magic import line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
 from .._device import get_default_device, set_default_device
-from ..introspect import graph_facts, named_tensors, names_of, storage_facts, tensors_facts
-from ..viz import graph_page, graph_text, storage_page, storage_text, tensors_page, tensors_text
+from .. import introspect, viz
 from .base import MagicGroup, Picture, with_help
 
 
@@ -24,9 +23,9 @@ class MindtorchMagics(MagicGroup):
     def tensors(self, line: str) -> Picture:
         """All tensors in the notebook: storages by colour, views, versions, gradients, what is pending."""
         wanted = parse_argstring(self.tensors, line).device
-        rows = tensors_facts(self.shell.user_ns)
+        rows = introspect.tensors_facts(self.shell.user_ns)
         rows = [row for row in rows if wanted in (None, row.device, row.device.partition(":")[0])]
-        return Picture(tensors_page(rows), tensors_text(rows))
+        return Picture(viz.tensors_page(rows), viz.tensors_text(rows))
 
     @with_help
     @line_magic
@@ -34,8 +33,8 @@ class MindtorchMagics(MagicGroup):
     @argument("tensor", nargs="*", help="the tensor: a name or an expression")
     def storage(self, line: str) -> Picture:
         """Who shares this tensor's storage, and which elements each covers."""
-        facts = storage_facts(self._tensor(line.strip(), "storage"), names_of(self.shell.user_ns))
-        return Picture(storage_page(facts), storage_text(facts))
+        facts = introspect.storage_facts(self._tensor(line.strip(), "storage"), introspect.names_of(self.shell.user_ns))
+        return Picture(viz.storage_page(facts), viz.storage_text(facts))
 
     @with_help
     @line_magic
@@ -45,10 +44,10 @@ class MindtorchMagics(MagicGroup):
         """The autograd graph behind a tensor: operators, shapes, saved tensors, hooks, named leaves."""
         tensor = self._tensor(line.strip(), "graph")
         try:
-            facts = graph_facts(tensor, dict(named_tensors(self.shell.user_ns)))
+            facts = introspect.graph_facts(tensor, dict(introspect.named_tensors(self.shell.user_ns)))
         except ValueError as error:
             raise UsageError(f"%graph: {error}") from None
-        return Picture(graph_page(facts), graph_text(facts))
+        return Picture(viz.graph_page(facts), viz.graph_text(facts))
 
     @with_help
     @line_magic

@@ -9,6 +9,8 @@ from typing import Any
 
 from IPython.core.ultratb import AutoFormattedTB, FrameInfo
 
+from .. import introspect
+
 LIBRARY = __name__.partition(".")[0]
 #: What the library calls: its frames belong to the library's that called them.
 CALLED = {"numpy", "scipy", "ml_dtypes", *sys.stdlib_module_names}
@@ -93,10 +95,8 @@ def _is_new() -> bool:
 
 
 def _is_explained(error: BaseException) -> bool:
-    from ..introspect import explain  # slow to import, and not needed before an error
-
     is_ours = any(is_inside for part in _causes(error) for is_inside, _ in _runs(part.__traceback__))
-    return is_ours and bool(explain(error).kind)
+    return is_ours and bool(introspect.explain(error).kind)
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

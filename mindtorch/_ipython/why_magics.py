@@ -5,8 +5,7 @@ from IPython.core.error import UsageError
 from IPython.core.magic import line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from ..introspect import explain, last_error, watch_writes
-from ..viz import why_page, why_text
+from .. import introspect, viz
 from .base import MagicGroup, Picture, with_help
 
 
@@ -28,11 +27,11 @@ class WhyMagics(MagicGroup):
         if options.watch and options.no_watch:
             raise UsageError("%why: either --watch or --no-watch")
         if options.watch or options.no_watch:
-            watch_writes(options.watch)
+            introspect.watch_writes(options.watch)
             said = "noting which lines write to tensors in place"
             print(said if options.watch else "writes in place are no longer noted")
             return None
-        error = self._value(options.error, "why") if options.error else last_error()
+        error = self._value(options.error, "why") if options.error else introspect.last_error()
         if error is None:
             print("there was no error yet")
             return None
@@ -41,5 +40,5 @@ class WhyMagics(MagicGroup):
         if isinstance(error, UsageError):
             print(f"the last error was in the use of a magic: {error}")
             return None
-        facts = explain(error, self.shell.user_ns)
-        return Picture(why_page(facts), why_text(facts))
+        facts = introspect.explain(error, self.shell.user_ns)
+        return Picture(viz.why_page(facts), viz.why_text(facts))

@@ -6,7 +6,7 @@ from os import PathLike
 from pathlib import Path
 from typing import Any
 
-from .timeline import Timeline
+from .spans import Timeline
 
 
 def to_chrome_trace(timeline: Timeline) -> dict[str, Any]:

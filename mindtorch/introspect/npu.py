@@ -12,7 +12,7 @@ from .._backends.npu.constants import ACL_MEMCPY_DEVICE_TO_HOST
 from .._backends.npu.memory import Memory
 from .._backends.npu.runtime import AclError, Queue, check, runtimes
 from .identity import known_storage
-from .tensor import Pending, Source, sources
+from .off_host import Pending, Source
 
 
 WHOLE = 1 << 20  #: bytes that are copied at once; of larger tensors only parts are
@@ -134,6 +134,3 @@ def settle() -> AclError | None:
                     failed = failed or error
         allocator_of(device).statistics()  # which looks for memory that several streams have done with
     return failed
-
-
-sources["npu"] = NpuSource()

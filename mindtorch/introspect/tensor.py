@@ -4,7 +4,7 @@ from __future__ import annotations
 import math
 from collections.abc import Mapping
 from dataclasses import dataclass
-from typing import Any, Protocol
+from typing import Any
 
 import numpy as np
 
@@ -13,6 +13,7 @@ from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE
 from .._dtype import COMPLEX, FLOATING, DType
 from .._formats import channels_last, channels_last_3d
 from .identity import known_storage, storage_number
+from .off_host import Pending, Source, sources
 
 SAMPLE = 100_000  #: elements at most that statistics look at
 PERIODS = 2 * 3 * 5 * 7 * 11 * 13  #: what often divides the length of something that repeats
@@ -45,45 +46,6 @@ class Cell:
     position: int
     address: int
     value: Any
-
-
-@dataclass(frozen=True)
-class Pending:
-    """What a tensor without values waits for: an operator, and those ``before`` it in its queue.
-
-    ``queue`` says where they are: "in the pipeline", or on a stream: "on npu:0 stream 3". ``file`` and ``line``
-    recorded it ('' and 0 if that is not known); ``error`` says why the values will never come.
-    """
-
-    operator: str
-    file: str
-    line: int
-    before: tuple[str, ...]
-    error: str | None = None
-    queue: str = "in the pipeline"
-
-
-class Source(Protocol):
-    """How tensors of a device that keeps their values off the host are looked at, without waiting for the device."""
-
-    def pending(self, tensor: Any) -> Pending | None:
-        """What the values wait for on a stream; None if they are there."""
-
-    def values(self, tensor: Any) -> np.ndarray | None:
-        """The values as an array of the tensor's shape, which nothing else refers to; None if they are not there yet.
-        """
-
-    def sample(self, tensor: Any) -> np.ndarray | None:
-        """What statistics are made of: all values or, of a large tensor, an even sample of them, in any shape."""
-        return self.values(tensor)
-
-    def elements(self, tensor: Any, indices: list[tuple[int, ...]]) -> list[Any] | None:
-        """The values at some indices, as Python numbers."""
-        values = self.values(tensor)
-        return None if values is None else [values[index].item() for index in indices]
-
-
-sources: dict[str, Source] = {}  #: by device type; a device whose values NumPy can read needs none
 
 
 @dataclass(frozen=True)
@@ -206,11 +168,21 @@ def _overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     return len(np.unique(places)) < elements
 
 
+def _source(tensor: Any) -> Source | None:
+    """How to look at a tensor's values; None if NumPy can read them where they are."""
+    kind = tensor._device.type
+    if kind == "npu" and kind not in sources:
+        from .npu import NpuSource  # loads the device's runtime, which a program on the CPU does without
+
+        sources[kind] = NpuSource()
+    return sources.get(kind)
+
+
 def pending_of(tensor: Any) -> Pending | None:
     """Return what the tensor's values wait for, or None if they are there or, on the meta device, never will be."""
     entry = tensor._pending
     if not tensor._keys & PIPELINE or entry is None:
-        source = sources.get(tensor._device.type)
+        source = _source(tensor)
         return None if source is None else source.pending(tensor)
     queue = entry.pipeline.pending
     before = queue[: queue.index(entry)] if entry in queue else ()
@@ -222,13 +194,13 @@ def values_without_waiting(tensor: Any) -> np.ndarray | None:
     """Return the values if they can be read now. They may be the tensor's memory, neither to be written nor kept."""
     if tensor._keys & (PIPELINE | META):
         return None
-    source = sources.get(tensor._device.type)
+    source = _source(tensor)
     return tensor._array if source is None else source.values(tensor)
 
 
 def _sample_or_reason(tensor: Any) -> tuple[np.ndarray | None, str]:
     """What statistics are made of, if it can be read now, or why the device refuses it."""
-    source = None if tensor._keys & (PIPELINE | META) else sources.get(tensor._device.type)
+    source = None if tensor._keys & (PIPELINE | META) else _source(tensor)
     if source is None:
         return values_without_waiting(tensor), ""
     try:
@@ -311,7 +283,7 @@ def cells(tensor: Any, indices: list[tuple[int, ...]]) -> list[Cell]:
 
 
 def _elements_without_waiting(tensor: Any, indices: list[tuple[int, ...]]) -> list[Any] | None:
-    source = None if tensor._keys & (PIPELINE | META) else sources.get(tensor._device.type)
+    source = None if tensor._keys & (PIPELINE | META) else _source(tensor)
     if source is not None:
         return source.elements(tensor, indices)
     values = values_without_waiting(tensor)

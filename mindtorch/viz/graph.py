@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 
 from ..introspect import Fold, GraphFacts, NodeFacts, folded, unfolded
-from .graph_svg import Picture, fold_title, kept_lines, node_lines
+from .graph_picture import Picture, fold_title, kept_lines, node_lines
 from .html import Markup, join, page, row, table, tag
 from .palette import count_text, mono, soft, type_text
 

@@ -5,7 +5,8 @@ from collections import Counter
 from collections.abc import Iterator
 from dataclasses import dataclass, replace
 
-from ..introspect import MemberFacts, ModuleFacts, span
+from ..introspect import MemberFacts, ModuleFacts
+from ..introspect.repeats import span
 from .html import Markup, join, page, tag
 from .palette import chip, count_text, device_badge, size_text, tensor_name, type_text
 

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
-from ..introspect.pipeline import Flush, PipelineFacts, Recorded
+from ..introspect import Flush, PipelineFacts, Recorded
 from .html import Markup, join, page, row, table, tag
 from .palette import HOURGLASS, count_text, mono, place_text, soft
 from .profile import time_text

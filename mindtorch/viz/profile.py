@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
-from ..introspect.profile import Profile, Share
+from ..introspect import Profile, Share
 from .html import Markup, join, page, row, table, tag
 from .palette import count_text, mono, place_text, soft
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..introspect import GradientFacts, GraphFacts, NodeFacts, StepFacts
-from .graph_svg import Box, Picture, node_lines
+from .graph_picture import Box, Picture, node_lines
 from .html import Markup, join, page, row, table, tag
 from .palette import mono, number_text, soft, type_text
 

@@ -8,7 +8,7 @@ import pytest
 import mindtorch as torch
 from mindtorch import introspect, nn, viz
 from mindtorch._dispatch.observers import DispatchEvent
-from mindtorch.introspect.profile import _Recorder
+from mindtorch.introspect.profiler import _Recorder
 
 from .test_pictures import Checker
 

@@ -1,0 +1,30 @@
+"""Packages with many names, of which a program uses few: a module is loaded when one of its names is first used."""
+from __future__ import annotations
+
+import ast
+import sys
+from collections.abc import Callable
+from importlib import import_module
+from pathlib import Path
+from typing import Any
+
+
+def lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package whose imports stand under ``if TYPE_CHECKING``.
+
+    There readers and type checkers find them, and so does this function: no second list of names is kept.
+    """
+    source = ast.walk(ast.parse(Path(file).read_text("utf-8")))
+    imports = [statement for statement in source if isinstance(statement, ast.ImportFrom) and statement.level]
+    module_of = {
+        alias.name: "." * statement.level + (statement.module or "") for statement in imports for alias in statement.names
+    }  # fmt: skip
+
+    def load(name: str) -> Any:
+        if name not in module_of:
+            raise AttributeError(f"module {package!r} has no attribute {name!r}")
+        value = getattr(import_module(module_of[name], package), name)
+        setattr(sys.modules[package], name, value)  # from now on, the name is found without this function
+        return value
+
+    return load, lambda: sorted({*vars(sys.modules[package]), *module_of})

@@ -1,0 +1,46 @@
+"""How tensors of devices that keep their values off the host are looked at."""
+from __future__ import annotations
+
+from dataclasses import dataclass
+from typing import Any, Protocol
+
+import numpy as np
+
+
+@dataclass(frozen=True)
+class Pending:
+    """What a tensor without values waits for: an operator, and those ``before`` it in its queue.
+
+    ``queue`` says where they are: "in the pipeline", or on a stream: "on npu:0 stream 3". ``file`` and ``line``
+    recorded it ('' and 0 if that is not known); ``error`` says why the values will never come.
+    """
+
+    operator: str
+    file: str
+    line: int
+    before: tuple[str, ...]
+    error: str | None = None
+    queue: str = "in the pipeline"
+
+
+class Source(Protocol):
+    """How tensors of a device that keeps their values off the host are looked at, without waiting for the device."""
+
+    def pending(self, tensor: Any) -> Pending | None:
+        """What the values wait for on a stream; None if they are there."""
+
+    def values(self, tensor: Any) -> np.ndarray | None:
+        """The values as an array of the tensor's shape, which nothing else refers to; None if they are not there yet.
+        """
+
+    def sample(self, tensor: Any) -> np.ndarray | None:
+        """What statistics are made of: all values or, of a large tensor, an even sample of them, in any shape."""
+        return self.values(tensor)
+
+    def elements(self, tensor: Any, indices: list[tuple[int, ...]]) -> list[Any] | None:
+        """The values at some indices, as Python numbers."""
+        values = self.values(tensor)
+        return None if values is None else [values[index].item() for index in indices]
+
+
+sources: dict[str, Source] = {}  #: by device type; a device whose values NumPy can read needs none
