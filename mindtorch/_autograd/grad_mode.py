@@ -6,7 +6,7 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .._dispatch.dispatcher import TENSOR_TYPES, resolve, set_local, wrappers
+from .._dispatch.dispatcher import resolve, set_local, tensors_of, wrappers
 from .._dispatch.keys import AUTOGRAD, INFERENCE, LOCAL
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
@@ -154,23 +154,14 @@ class inference_mode(_Mode):
         return type(self)(self.mode)
 
 
-def _tensors(args: tuple[Any, ...]) -> list[Any]:
-    flat: list[Any] = []
-    for arg in args:
-        flat.extend(
-            item for item in (arg if isinstance(arg, (list, tuple)) else (arg,)) if item.__class__ in TENSOR_TYPES
-        )
-    return flat
-
-
 def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
     """Inside inference mode: nothing is recorded, and what is made is marked, but for views of normal tensors."""
 
     def call(*args: Any) -> Any:
         found = keys & ~(AUTOGRAD | INFERENCE)
         result = (op.table.get(found) or resolve(op, found))(*args)
-        inputs = _tensors(args)
-        for tensor in _tensors((result,)):
+        inputs = tensors_of(args)
+        for tensor in tensors_of((result,)):
             if not any(tensor is given for given in inputs) and tensor._base is None:
                 tensor._keys |= INFERENCE
             elif tensor._base is not None and tensor._base._keys & INFERENCE:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._about import about
-from .._dispatch.dispatcher import TENSOR_TYPES, wrappers
+from .._dispatch.dispatcher import keys_of, wrappers
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
@@ -86,8 +86,7 @@ def _list_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
 
 def _out_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
     def refuse(*args: Any) -> Any:
-        flat = [t for a in args for t in (a if isinstance(a, (list, tuple)) else (a,)) if t.__class__ in TENSOR_TYPES]
-        if local.grad_enabled and any(t._keys & AUTOGRAD for t in flat):
+        if local.grad_enabled and keys_of(args) & AUTOGRAD:
             raise about(RuntimeError(f"{op.packet}(): functions with out=... arguments don't support automatic "
                                      "differentiation, but one of the arguments requires grad."), "out of a graph")
         return inner(*args)

@@ -6,7 +6,7 @@ to a function. What the table lacks is resolved once for that key set, and remem
 from __future__ import annotations
 
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .._about import about, note
@@ -45,6 +45,20 @@ def set_local(name: str, value: Any) -> None:
             _unusual.add(threading.get_ident())
         set_mode(LOCAL, bool(_unusual))
         setattr(local, name, value)  # last: if anything before it is interrupted, the state is the one from before
+
+
+def flattened(values: Iterable[Any]) -> Iterator[Any]:
+    """Yield the values, and in the place of a list or a tuple what it holds."""
+    for value in values:
+        if isinstance(value, (list, tuple)):
+            yield from value
+        else:
+            yield value
+
+
+def tensors_of(values: Iterable[Any]) -> list[Any]:
+    """The tensors among values and in lists among them."""
+    return [value for value in flattened(values) if value.__class__ in TENSOR_TYPES]
 
 
 def keys_of(args: tuple[Any, ...]) -> int:

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import _device
 from .._about import about, note
-from .dispatcher import TENSOR_TYPES, keys_of, registry, resolve, set_local, wrappers
+from .dispatcher import TENSOR_TYPES, keys_of, registry, resolve, set_local, tensors_of, wrappers
 from .keys import AUTOGRAD, BACKENDS, META, PIPELINE, STRIDED
 from .local import local
 from .registry import Kernel, Operator
@@ -104,7 +104,7 @@ class Pipeline:
             set_local("pipeline", self)
 
     def _record(self, op: Operator, kernel: Kernel, backend: int, args: tuple[Any, ...]) -> Any:
-        for tensor in _tensors(args):
+        for tensor in tensors_of(args):
             if tensor._keys & PIPELINE and tensor._pending.error is not None:
                 tensor._wait()
         meta = op.kernel(META)
@@ -118,16 +118,16 @@ class Pipeline:
         finally:
             local.pipeline = self
         named = next((a for a in args if a.__class__ is _device.device), None)
-        device = named or next((t._device for t in _tensors(args)), _device.CPU)
+        device = named or next((t._device for t in tensors_of(args)), _device.CPU)
         entry = Entry(op, args, backend, [], call_site(), self)
         if op.is_inplace or op.is_out:
             result = args[0] if op.is_inplace else args[-1]
-            for tensor in _tensors((result,)):
+            for tensor in tensors_of((result,)):
                 self._mark_written(tensor, entry)
                 if op.is_inplace:
                     tensor._bump()
         else:
-            for tensor in _tensors((result,)):
+            for tensor in tensors_of((result,)):
                 storage = tensor.untyped_storage()
                 storage.device = tensor._device = device
                 tensor._keys = backend | PIPELINE | tensor._keys & STRIDED
@@ -185,7 +185,7 @@ class Pipeline:
 
     def _run(self, entry: Entry) -> None:
         op, args = entry.op, entry.args
-        inputs = _tensors(args)
+        inputs = tensors_of(args)
         hidden = [(t, t._keys) for t in inputs]
         for tensor in inputs:
             tensor._keys &= ~(PIPELINE | AUTOGRAD)
@@ -200,7 +200,7 @@ class Pipeline:
             for tensor, keys in hidden:
                 tensor._keys = keys
         entry.args = ()
-        for storage, value in zip(entry.storages, _tensors((result,)), strict=bool(entry.storages)):
+        for storage, value in zip(entry.storages, tensors_of((result,)), strict=bool(entry.storages)):
             storage._take_over(value.untyped_storage())
             for tensor in storage.aliases():
                 _settle(tensor)
@@ -216,16 +216,6 @@ def _settle(tensor: Any) -> None:
     """A tensor has its values."""
     tensor._keys &= ~PIPELINE
     tensor._pending = None
-
-
-def _tensors(args: Any) -> list[Any]:
-    flat: list[Any] = []
-    for arg in args:
-        if arg.__class__ in TENSOR_TYPES:
-            flat.append(arg)
-        elif isinstance(arg, (list, tuple)):
-            flat.extend(item for item in arg if item.__class__ in TENSOR_TYPES)
-    return flat
 
 
 def _as_meta(value: Any) -> Any:
@@ -250,7 +240,7 @@ class _Waiting:
 
     def __call__(self, op: Operator, keys: int) -> Callable[..., Any]:
         def call(*args: Any) -> Any:
-            for tensor in _tensors(args):
+            for tensor in tensors_of(args):
                 if tensor._keys & PIPELINE:
                     tensor._wait()
             found = keys_of(args)

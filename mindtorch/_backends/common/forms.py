@@ -8,7 +8,7 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.aten import copy_, resize_
-from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph, registry, resolve
+from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph, registry, resolve, tensors_of
 from ..._dispatch.keys import AUTOGRAD, CPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, DType, can_cast
@@ -55,11 +55,6 @@ def check_disjoint(target: Tensor, inputs: Any) -> None:
             (start, end), (first, last) = _range(target), _range(other)
             if start < last and first < end:
                 raise RuntimeError(PARTIAL_OVERLAP)
-
-
-def _tensors(args: Any) -> list[Tensor]:
-    flat: Any = (item for arg in args for item in (arg if isinstance(arg, (list, tuple)) else (arg,)))
-    return [item for item in flat if item.__class__ in TENSOR_TYPES]
 
 
 def _range(tensor: Tensor) -> tuple[int, int]:
@@ -249,7 +244,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
             raise TypeError(f"{op.packet}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
         if fill is not None:
             inputs = fill(inputs, out)
-        reads = _tensors(inputs["i" in op.flags:]) if disjoint else ()
+        reads = tensors_of(inputs["i" in op.flags:]) if disjoint else ()
         for target in (out,) if single else out:
             check_disjoint(target, reads)
         keys = backend | STRIDED
@@ -325,7 +320,7 @@ def check_separate(target: Tensor, inputs: Any = ()) -> None:
     ``assert_no_overlap``).
     """
     check_writable(target)
-    check_disjoint(target, _tensors(inputs))
+    check_disjoint(target, tensors_of(inputs))
 
 
 def with_overlap(check: Callable[..., None], policy: Callable[..., None]) -> Callable[..., None]:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._about import about
-from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, registry, resolve, wrappers
+from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, registry, resolve, tensors_of, wrappers
 from ..._dispatch.keys import BACKENDS, CPU
 from ..._dispatch.registry import Operator
 from .pointwise import Pointwise
@@ -16,10 +16,7 @@ FIRST_DECIDES = {"copy_", "_to_copy", "to.device", "index.Tensor", "index_put", 
 
 
 def _devices(args: tuple[Any, ...]) -> list[Any]:
-    flat = [
-        t for arg in args for t in (arg if isinstance(arg, (list, tuple)) else (arg,)) if t.__class__ in TENSOR_TYPES
-    ]
-    return list(dict.fromkeys(t._device for t in flat if t.ndim or t._device.type != "cpu"))
+    return list(dict.fromkeys(t._device for t in tensors_of(args) if t.ndim or t._device.type != "cpu"))
 
 
 def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
@@ -41,9 +38,7 @@ def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
                 for arg in args
             ]
             return (op.table.get(found) or resolve(op, found))(*moved)
-        names = [str(d) for d in dict.fromkeys(
-            t._device for a in args for t in (a if isinstance(a, (list, tuple)) else (a,))
-            if t.__class__ in TENSOR_TYPES)]
+        names = [str(device) for device in dict.fromkeys(t._device for t in tensors_of(args))]
         raise about(RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                                  f"{names[0]} and {names[1]}! (when calling aten::{op.name})"), "mixed devices")
 

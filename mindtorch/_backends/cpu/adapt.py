@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ..._dispatch.dispatcher import TENSOR_TYPES, registry
+from ..._dispatch.dispatcher import TENSOR_TYPES, flattened, registry
 from ..._dispatch.keys import CPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
@@ -113,8 +113,7 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
 
 def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
     """Whether an array may lie in the memory of an input."""
-    flat = (item for given in inputs for item in (given if isinstance(given, (list, tuple)) else (given,)))
-    return any(isinstance(item, ndarray) and np.may_share_memory(array, item) for item in flat)
+    return any(isinstance(item, ndarray) and np.may_share_memory(array, item) for item in flattened(inputs))
 
 
 def operand_array(operand: Any, dtype: DType, wide: DType, wide_numbers: bool) -> Any:

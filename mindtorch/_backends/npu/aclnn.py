@@ -13,6 +13,7 @@ from functools import lru_cache
 from typing import Any
 
 from ..._dispatch import observers
+from ..._dispatch.dispatcher import flattened
 from ..._dtype import DTYPES, DType
 from ..._tensor import Tensor
 from . import activities, provider, runtime
@@ -265,11 +266,9 @@ def launch(name: str, values: Any, queue: Queue) -> None:
     finally:
         destroy(handles)
     number = queue.note(name)
-    for position in call.writes:
-        written = values[position]
-        for tensor in written if isinstance(written, (list, tuple)) else (written,):
-            if tensor is not None:
-                tensor._storage._memory.written(queue, number)
+    for tensor in flattened([values[position] for position in call.writes]):
+        if tensor is not None:
+            tensor._storage._memory.written(queue, number)
     if queue.runtime.blocking:
         queue.synchronize()
 

@@ -12,7 +12,7 @@ from typing import Any
 
 from ..._about import about
 from ... import _device
-from ..._dispatch.dispatcher import TENSOR_TYPES, call_on, registry
+from ..._dispatch.dispatcher import TENSOR_TYPES, call_on, flattened, registry
 from ..._dispatch.keys import CPU, NPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.schema import REQUIRED
@@ -39,8 +39,7 @@ def takes(name: str, values: Any, device: _device.device) -> bool:
         RuntimeError: PyTorch's, if a tensor is on another device.
     """
     for position, allowed in _tensor_dtypes(name):
-        value = values[position]
-        for tensor in value if isinstance(value, (list, tuple)) else (value,):
+        for tensor in flattened((values[position],)):
             if tensor is not None and tensor._device is not device and tensor._device != device:
                 raise about(RuntimeError("Expected all tensors to be on the same device, but found at least two "
                                          f"devices, {device} and {tensor.device}! (when calling {name})"),
@@ -69,12 +68,11 @@ def defaults_of(op: Operator) -> tuple[Any, ...]:
 
 def device_of(args: Any) -> _device.device:
     """The device that canonical arguments name, or that their first NPU tensor is on."""
-    for arg in args:
-        for item in arg if isinstance(arg, (list, tuple)) else (arg,):
-            if item.__class__ in TENSOR_TYPES and item._keys & NPU:
-                return item._device
-            if item.__class__ is _device.device and item.type == "npu":
-                return _device.resolve_device(item)
+    for arg in flattened(args):
+        if arg.__class__ in TENSOR_TYPES and arg._keys & NPU:
+            return arg._device
+        if arg.__class__ is _device.device and arg.type == "npu":
+            return _device.resolve_device(arg)
     return _device.resolve_device("npu")
 
 
@@ -219,7 +217,7 @@ def _to_host(value: Any, moved: dict[int, Tensor]) -> Any:
 
 
 def _write_back(value: Any, moved: dict[int, Tensor]) -> None:
-    for tensor in value if isinstance(value, (list, tuple)) else (value,):
+    for tensor in flattened((value,)):
         host = moved.get(id(tensor))
         if host is not None:
             write(tensor, host, False)  # which does not count in the version: the dispatcher does
