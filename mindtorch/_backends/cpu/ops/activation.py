@@ -11,6 +11,7 @@ from ...._random import sampling
 from ...._random.default import default_generator
 from . import CPU_KERNELS
 from .pointwise import in_blocks, sigmoid
+from .reduction import to_opmath
 from .special import scipy_function
 
 ndtr = scipy_function("ndtr")
@@ -137,14 +138,9 @@ def log_sigmoid_backward(grad: Any, x: Any, buffer: Any) -> Any:
     return grad * np.where(below, 1 - buffer / (1 + buffer), buffer / (1 + buffer))
 
 
-def widened(row: Callable[..., Any]) -> Callable[..., Any]:
+def in_opmath(row: Callable[..., Any]) -> Callable[..., Any]:
     """A row that computes what is of half precision in float32."""
-
-    def call(*args: Any) -> Any:
-        halves = [isinstance(a, np.ndarray) and a.dtype.itemsize == 2 for a in args]
-        return row(*(a.astype(np.float32) if half else a for a, half in zip(args, halves, strict=True)))
-
-    return call
+    return lambda *args: row(*(to_opmath(arg) if isinstance(arg, np.ndarray) else arg for arg in args))
 
 
 def glu(x: Any, dim: int = -1) -> Any:
@@ -221,12 +217,12 @@ CPU_KERNELS.update({
     "hardshrink_backward": lambda grad, x, lambd: zeroed(grad, np.abs(x) <= lambd),
     "threshold": lambda x, threshold, value: np.where(x <= x.dtype.type(threshold), x.dtype.type(value), x),
     "threshold_backward": lambda grad, x, threshold: zeroed(grad, np.less_equal(x, threshold or ZEROS[x.dtype])),
-    "log_sigmoid_forward": widened(log_sigmoid_forward),
+    "log_sigmoid_forward": in_opmath(log_sigmoid_forward),
     "log_sigmoid_backward": log_sigmoid_backward,
-    "glu": widened(glu),
-    "glu_backward": widened(glu_backward),
+    "glu": in_opmath(glu),
+    "glu_backward": in_opmath(glu_backward),
     "_prelu_kernel": lambda x, weight: np.where(np.greater(x, 0), x, x * weight),
-    "_prelu_kernel_backward": widened(prelu_backward),
+    "_prelu_kernel_backward": in_opmath(prelu_backward),
     "rrelu_with_noise": rrelu_with_noise,
     "rrelu_with_noise_backward": rrelu_backward,
 })

@@ -9,18 +9,18 @@ import numpy as np
 
 from ...._layout import wrap_dims
 from . import CPU_KERNELS
-from .reduction import total, vector_norm, widened
+from .reduction import total, vector_norm, to_opmath
 
 #: Elements of the differences that a distance looks at together.
 BLOCK = 1 << 20
 
 
 def norm(x: np.ndarray, p: Any, dim: Any, keepdim: bool = False) -> Any:
-    return vector_norm(widened(x), 2 if p is None else p, wrap_dims(dim, x.ndim), keepdim)
+    return vector_norm(to_opmath(x), 2 if p is None else p, wrap_dims(dim, x.ndim), keepdim)
 
 
 def dist(x: np.ndarray, y: np.ndarray, p: Any = 2) -> Any:
-    away = widened(np.asarray(x - y))
+    away = to_opmath(np.asarray(x - y))
     return vector_norm(away, p, tuple(range(away.ndim)))
 
 
@@ -90,7 +90,7 @@ def pdist_backward(grad: np.ndarray, x: np.ndarray, p: float, pdist: np.ndarray)
 
 
 def renorm(x: np.ndarray, p: Any, dim: int, maxnorm: Any) -> np.ndarray:
-    wide, axis = widened(x), dim % x.ndim
+    wide, axis = to_opmath(x), dim % x.ndim
     norms = np.asarray(vector_norm(wide, p, tuple(d for d in range(x.ndim) if d != axis), True))
     return wide * np.where(norms > maxnorm, maxnorm / (norms + norms.dtype.type(1e-7)), 1).astype(norms.dtype)
 

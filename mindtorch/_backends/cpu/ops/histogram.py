@@ -10,7 +10,7 @@ from ...._dtype import from_numpy_dtype
 from ...._errors import check
 from . import CPU_KERNELS
 from .creation import linspace
-from .reduction import widened
+from .reduction import to_opmath
 
 
 def bincount(x: np.ndarray, weights: np.ndarray | None = None, minlength: int = 0) -> np.ndarray:
@@ -24,7 +24,7 @@ def check_finite(name: str, low: Any, high: Any) -> None:
 
 def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndarray:
     """Bins of equal width; their places are computed, not searched for."""
-    x = widened(x)
+    x = to_opmath(x)
     low, high = (x.min(), x.max()) if min == max and x.size else (min, max)
     check_finite("torch.histc:", low, high)
     low, high = (x.dtype.type(v) for v in ((low - 1, high + 1) if low == high else (low, high)))
@@ -35,7 +35,7 @@ def histc(x: np.ndarray, bins: int = 100, min: Any = 0, max: Any = 0) -> np.ndar
 
 def equal_width(x: np.ndarray, bins: int, bounds: Any, dimension: int = 0) -> np.ndarray:
     """The edges of bins of equal width over a range, by default that of the data."""
-    x = widened(x)
+    x = to_opmath(x)
     low, high = bounds if bounds is not None else (x.min(), x.max()) if x.size else (0, 1)
     check_finite(f"torch.histogramdd: dimension {dimension}'s", low, high)
     if low == high:
@@ -45,7 +45,7 @@ def equal_width(x: np.ndarray, bins: int, bounds: Any, dimension: int = 0) -> np
 
 def counts(points: np.ndarray, bins: list[np.ndarray], weight: Any, density: bool) -> np.ndarray:
     """How many points (rows) lie in each bin of a grid. A bin holds its left edge, the last one both."""
-    columns, bins = list(widened(points).T), [widened(edges) for edges in bins]
+    columns, bins = list(to_opmath(points).T), [to_opmath(edges) for edges in bins]
     inside = reduce(np.logical_and, [
         (x >= edges[0]) & (x <= edges[-1]) for x, edges in zip(columns, bins, strict=True)])
     places = tuple(np.minimum(np.searchsorted(edges, x[inside], "right") - 1, len(edges) - 2)

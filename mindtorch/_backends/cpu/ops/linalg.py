@@ -6,18 +6,13 @@ from typing import Any
 import numpy as np
 from . import CPU_KERNELS
 
+from .reduction import to_opmath
+
 ndarray = np.ndarray
 
 
-def widened(*arrays: ndarray) -> tuple[ndarray, ...]:
-    """Arrays as products of them are computed: half-precision ones in float32, as ATen accumulates."""
-    if arrays[0].dtype.itemsize == 2 and arrays[0].dtype.kind not in "iu":
-        return tuple(array.astype(np.float32) for array in arrays)
-    return arrays
-
-
 def matmul(self: ndarray, mat2: ndarray) -> ndarray:
-    return np.matmul(*widened(self, mat2))
+    return np.matmul(to_opmath(self), to_opmath(mat2))
 
 
 def added(self: ndarray, product: ndarray, beta: Any, alpha: Any) -> ndarray:
@@ -37,7 +32,7 @@ def _scalar(value: Any, array: ndarray) -> Any:
 
 def addmm(self: ndarray, mat1: ndarray, mat2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
     """``self`` plus a product of matrices, of batches of them, or of a matrix and a vector."""
-    self, mat1, mat2 = widened(self, mat1, mat2)
+    self, mat1, mat2 = map(to_opmath, (self, mat1, mat2))
     return added(self, np.matmul(mat1, mat2), beta, alpha)
 
 
@@ -57,11 +52,11 @@ def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any 
 
 
 def dot(self: ndarray, tensor: ndarray) -> ndarray:
-    return np.dot(*widened(self, tensor))
+    return np.dot(to_opmath(self), to_opmath(tensor))
 
 
 def vdot(self: ndarray, other: ndarray) -> ndarray:
-    return np.vdot(*widened(self, other))
+    return np.vdot(to_opmath(self), to_opmath(other))
 
 
 def linalg_cross(self: ndarray, other: ndarray, dim: int = -1) -> ndarray:
@@ -77,9 +72,9 @@ def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any,
     dims = range(i1.ndim + len(expand1))
     first, second, third = ([d for d in dims if d not in expand] for expand in (expand1, expand2, expand3))
     both = [d for d in dims if (d in first or d in second) and not (d in sumdim and d in expand3)]
-    a, b = widened(i1, i2)
-    a, b = widened(np.einsum(a, first, b, second, both, optimize=True).astype(i1.dtype), i3)
-    return np.einsum(a, both, b, third, [d for d in dims if d not in sumdim], optimize=True)
+    product = np.einsum(to_opmath(i1), first, to_opmath(i2), second, both, optimize=True).astype(i1.dtype)
+    rest = [d for d in dims if d not in sumdim]
+    return np.einsum(to_opmath(product), both, to_opmath(i3), third, rest, optimize=True)
 
 
 CPU_KERNELS.update({

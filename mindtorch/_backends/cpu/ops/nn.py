@@ -8,7 +8,7 @@ import numpy as np
 
 from ...._about import about
 from . import CPU_KERNELS
-from .linalg import widened
+from .reduction import to_opmath
 
 NONE, MEAN, SUM = 0, 1, 2
 array = np.ndarray
@@ -18,7 +18,7 @@ def reduced(values: array, reduction: int) -> Any:
     """What a loss makes of its values by element."""
     if reduction == NONE:
         return values
-    total = np.add.reduce(*widened(values), axis=None)
+    total = np.add.reduce(to_opmath(values), axis=None)
     return total if reduction == SUM else total / np.float64(values.size)
 
 
@@ -29,7 +29,7 @@ def loss(by_element: Callable[..., array], at: int = 0, widen: bool = True) -> C
     """
 
     def kernel(self: array, target: array, *rest: Any) -> Any:
-        tensors = widened(self, target) if widen else (self, target)
+        tensors = map(to_opmath, (self, target)) if widen else (self, target)
         values = by_element(*tensors, *rest[:at], *rest[at + 1:])
         return reduced(values, rest[at] if at < len(rest) else MEAN)
 
@@ -55,7 +55,7 @@ def binary_cross_entropy(self: array, target: array, weight: array | None = None
 
 
 def log_sigmoid(x: array) -> array:
-    (wide,) = widened(x)
+    wide = to_opmath(x)
     return (np.minimum(wide, 0) - np.log1p(np.exp(-np.abs(wide)))).astype(x.dtype, copy=False)
 
 
@@ -98,7 +98,7 @@ def nll_loss_forward(self: array, target: array, weight: array | None, reduction
     losses = np.where(kept, picked * weights, 0)
     if reduction == NONE:
         return (losses[0] if scalar else losses), 0
-    total, total_weight = (np.add.reduce(*widened(values), axis=None) for values in (losses, weights))
+    total, total_weight = (np.add.reduce(to_opmath(values), axis=None) for values in (losses, weights))
     return (total if reduction == SUM else np.divide(total, total_weight)), total_weight
 
 

@@ -24,9 +24,9 @@ maximum: Any = np.maximum.reduce
 minimum: Any = np.minimum.reduce
 
 
-def widened(x: np.ndarray) -> np.ndarray:
-    """The array in the dtype that PyTorch accumulates in: float32 for the 16-bit dtypes."""
-    return x.astype(np.float32) if x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
+def to_opmath(x: Any) -> Any:
+    """The array, or None, in the dtype that PyTorch computes in (ATen's ``opmath_t``): float32 for half precision."""
+    return x.astype(np.float32) if x is not None and x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
 
 
 def converted(x: np.ndarray, dtype: Any) -> np.ndarray:
@@ -40,7 +40,7 @@ def reduced(function: Reduce) -> Callable[..., Any]:
     """A row for ``op(self, dim, keepdim, dtype)``."""
 
     def row(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
-        return function(widened(converted(x, dtype)), wrap_dims(dim, x.ndim), keepdim)
+        return function(to_opmath(converted(x, dtype)), wrap_dims(dim, x.ndim), keepdim)
 
     return row
 
@@ -110,7 +110,7 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Callable[..
     def row(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
-        spread, middle = variance(widened(x), axis, max(freedom, 0), keepdim)
+        spread, middle = variance(to_opmath(x), axis, max(freedom, 0), keepdim)
         if freedom <= 0 and np.size(spread):
             warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
                           "the reduction factor (input numel divided by output numel).", stacklevel=6)
@@ -140,7 +140,7 @@ def selected(choose: Callable[[np.ndarray, int], np.ndarray]) -> Callable[..., A
     """A row for ``op(self, dim, keepdim)`` from a function that gives an index for each line."""
 
     def row(x: np.ndarray, dim: int = -1, keepdim: bool = False) -> Any:
-        return at(x, dim, choose(*lines(widened(x), dim)), keepdim)
+        return at(x, dim, choose(*lines(to_opmath(x), dim)), keepdim)
 
     return row
 
@@ -158,14 +158,14 @@ def argument(find: Callable[..., Any]) -> Callable[..., Any]:
 
     def row(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> Any:
         if dim is None or not x.ndim:
-            return np.reshape(find(widened(x)), (1,) * x.ndim if keepdim else ())
-        return find(widened(x), axis=dim, keepdims=keepdim)
+            return np.reshape(find(to_opmath(x)), (1,) * x.ndim if keepdim else ())
+        return find(to_opmath(x), axis=dim, keepdims=keepdim)
 
     return row
 
 
 def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tuple[Any, Any]:
-    x, axis = widened(x), wrap_dims(dim, x.ndim)
+    x, axis = to_opmath(x), wrap_dims(dim, x.ndim)
     return minimum(x, axis, keepdims=keepdim), maximum(x, axis, keepdims=keepdim)
 
 
@@ -197,7 +197,7 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
 
 def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False,
                        dtype: Any = None) -> Any:
-    return vector_norm(widened(converted(x, dtype)), ord, wrap_dims(dim, x.ndim), keepdim)
+    return vector_norm(to_opmath(converted(x, dtype)), ord, wrap_dims(dim, x.ndim), keepdim)
 
 
 var, std = moments("var"), moments("std", np.sqrt)

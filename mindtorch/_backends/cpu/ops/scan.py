@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import CPU_KERNELS
-from .reduction import converted, lines, widened
+from .reduction import converted, lines, to_opmath
 
 
 def running(x: np.ndarray) -> np.dtype:
@@ -19,7 +19,7 @@ def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
     """A row for ``op(self, dim, dtype)``."""
 
     def row(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
-        x, axis = lines(widened(converted(x, dtype)), dim)
+        x, axis = lines(to_opmath(converted(x, dtype)), dim)
         return ufunc.accumulate(x, axis, running(x))
 
     return scalar_back(row)
@@ -43,7 +43,7 @@ def extremum(ufunc: np.ufunc) -> Callable[..., Any]:
     def row(x: np.ndarray, dim: int) -> tuple[Any, Any]:
         if not x.size:
             return x, np.zeros(x.shape, np.int64)
-        wide, axis = lines(widened(x), dim)
+        wide, axis = lines(to_opmath(x), dim)
         values = ufunc.accumulate(wide, axis)
         reached = wide == values
         if wide.dtype.kind == "f":
@@ -55,7 +55,7 @@ def extremum(ufunc: np.ufunc) -> Callable[..., Any]:
 
 
 def logcumsumexp(x: np.ndarray, dim: int) -> Any:
-    x, axis = lines(widened(x), dim)
+    x, axis = lines(to_opmath(x), dim)
     if x.dtype.kind == "f":
         return np.logaddexp.accumulate(x, axis, np.float64)
     out = np.moveaxis(x.astype(np.complex128), axis, 0)

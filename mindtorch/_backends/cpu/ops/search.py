@@ -8,7 +8,7 @@ import numpy as np
 
 from ...._errors import check
 from . import CPU_KERNELS
-from .reduction import widened
+from .reduction import to_opmath
 
 # -- unique elements -----------------------------------------------------------------------------------------
 
@@ -49,8 +49,8 @@ def of_slices(order: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
     return row
 
 
-sorted_elements = of_elements(lambda flat: np.argsort(widened(flat), kind="stable"))
-sorted_slices = of_slices(lambda rows: np.lexsort(widened(rows).T[::-1]))
+sorted_elements = of_elements(lambda flat: np.argsort(to_opmath(flat), kind="stable"))
+sorted_slices = of_slices(lambda rows: np.lexsort(to_opmath(rows).T[::-1]))
 consecutive_elements, consecutive_slices = of_elements(lambda flat: None), of_slices(lambda rows: None)
 
 
@@ -98,7 +98,7 @@ def nonzero_static(x: np.ndarray, size: int, fill_value: int = -1) -> np.ndarray
 
 
 def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Any:
-    return np.isin(widened(np.asarray(elements)), widened(np.asarray(test_elements)), invert=invert)
+    return np.isin(to_opmath(np.asarray(elements)), to_opmath(np.asarray(test_elements)), invert=invert)
 
 
 CPU_KERNELS.update({

@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import CPU_KERNELS
-from .reduction import lines, total, widened
+from .reduction import lines, total, to_opmath
 
 #: Elements of a block: 256 KiB of float32.
 BLOCK = 1 << 16
@@ -43,7 +43,7 @@ def blocked(compute: Callable[..., None], count: int) -> Callable[..., Any]:
     """
 
     def row(*args: Any) -> np.ndarray:
-        arrays = [lines(widened(array), args[count])[0] for array in args[:count]]
+        arrays = [lines(to_opmath(array), args[count])[0] for array in args[:count]]
         axis = lines(arrays[0], args[count])[1]
         out = np.empty(arrays[0].shape, arrays[0].dtype)
         if out.size:

@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from . import CPU_KERNELS
-from .reduction import lines, selected, widened
+from .reduction import lines, selected, to_opmath
 
 
 def order(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
@@ -18,13 +18,13 @@ def order(x: np.ndarray, axis: int, descending: bool = False) -> np.ndarray:
 
 def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[Any, Any]:
     along, axis = lines(x, dim)
-    index = order(widened(along), axis, descending)
+    index = order(to_opmath(along), axis, descending)
     return np.take_along_axis(along, index, axis).reshape(x.shape), index.reshape(x.shape)
 
 
 def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
     along, axis = lines(x, dim)
-    wide = np.moveaxis(widened(along), axis, -1)
+    wide = np.moveaxis(to_opmath(along), axis, -1)
     if 0 < k < wide.shape[-1]:
         index = extreme(wide, k, largest)
         index = np.take_along_axis(index, order(np.take_along_axis(wide, index, -1), -1, largest), -1)
@@ -74,7 +74,7 @@ def nanmedian(x: np.ndarray, axis: int) -> np.ndarray:
 
 def median_of_all(x: np.ndarray, ignore_nan: bool = False) -> Any:
     """NaN, or what C makes of it, where there is nothing."""
-    flat = widened(x).reshape(-1)
+    flat = to_opmath(x).reshape(-1)
     numbers = flat[~np.isnan(flat)] if flat.dtype.kind == "f" else flat
     if not numbers.size or (numbers.size < flat.size and not ignore_nan):
         return np.array(np.nan).astype(x.dtype)

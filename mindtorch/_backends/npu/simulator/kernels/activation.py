@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .forms import CPU, Array, Kernel, pointwise, store, whole, widened
+from ....cpu.ops.reduction import to_opmath
+from .forms import CPU, Array, Kernel, pointwise, store, whole
 
 #: selu is elu with these.
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -28,7 +29,7 @@ def mish_backward(grad: Any, x: Any) -> Any:
 
 def log_sigmoid_forward(self: Array, out: Array, buffer: Array) -> None:
     """A buffer without elements is not written."""
-    (wide,) = widened(self)
+    wide = to_opmath(self)
     result, values = CPU["log_sigmoid_forward"](wide)
     store(out, result)
     if buffer.size:
@@ -37,7 +38,7 @@ def log_sigmoid_forward(self: Array, out: Array, buffer: Array) -> None:
 
 def log_sigmoid_backward(grad: Array, self: Array, buffer: Array, out: Array) -> None:
     """Without what the forward pass left in the buffer, which may have no elements."""
-    grad, wide = widened(grad, self)
+    grad, wide = map(to_opmath, (grad, self))
     store(out, CPU["log_sigmoid_backward"](grad, wide, np.exp(-np.abs(wide))))
 
 
@@ -48,7 +49,7 @@ def channels(weight: Array, self: Array) -> Array:
 
 def prelu_backward(grad: Array, self: Array, weight: Array, out: Array, weight_out: Array) -> None:
     """The weight's gradient is the sum over all that the weight was applied to."""
-    grad, wide, slope = widened(grad, self, channels(weight, self))
+    grad, wide, slope = map(to_opmath, (grad, self, channels(weight, self)))
     grads, of_slope = CPU["_prelu_kernel_backward"](grad, wide, slope)
     store(out, grads)
     axes = tuple(range(self.ndim)) if weight.size == 1 else tuple(a for a in range(self.ndim) if a != 1)
@@ -56,8 +57,8 @@ def prelu_backward(grad: Array, self: Array, weight: Array, out: Array, weight_o
 
 
 def of_halves(row: str) -> Kernel:
-    """Softmax's rows, of which half precision is widened."""
-    return whole(lambda *args: CPU[row](*widened(*[a for a in args if isinstance(a, Array)]),
+    """Softmax's rows, of which half precision is computed in float32."""
+    return whole(lambda *args: CPU[row](*[to_opmath(a) for a in args if isinstance(a, Array)],
                                         *[a for a in args if not isinstance(a, Array)]))  # fmt: skip
 
 

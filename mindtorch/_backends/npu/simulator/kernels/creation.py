@@ -10,7 +10,8 @@ import numpy as np
 
 from ....._dtype import from_numpy_dtype, int64
 from ....._random.generator import Generator
-from .forms import CPU, Array, Kernel, number, scalar_of, store, widened
+from ....cpu.ops.reduction import to_opmath
+from .forms import CPU, Array, Kernel, number, scalar_of, store
 
 #: Spreads offsets over all seeds: 2**64 divided by the golden ratio.
 SPREAD = 0x9E3779B97F4A7C15
@@ -66,7 +67,7 @@ def randperm(n: int, seed: int, offset: int, out: Array) -> None:
 
 
 def multinomial(self: Array, samples: int, replacement: bool, seed: int, offset: int, out: Array) -> None:
-    (wide,) = widened(self)
+    wide = to_opmath(self)
     store(out, CPU["multinomial"](wide, samples, replacement, seeded(seed, offset)))
 
 
@@ -80,7 +81,7 @@ def dropout_mask(shape: Any, p: float, seed: int, offset: int, out: Array) -> No
 def drop_out(self: Array, mask: Array, p: float, out: Array) -> None:
     """What is kept is scaled by ``1 / (1 - p)``."""
     kept = np.unpackbits(mask.reshape(-1), count=self.size, bitorder="little").reshape(self.shape).astype(bool)
-    (wide,) = widened(self)
+    wide = to_opmath(self)
     store(out, np.where(kept, wide * (0 if p == 1 else 1 / (1 - p)), 0))
 
 

@@ -57,12 +57,6 @@ def converted(value: Any, dtype: np.dtype) -> Any:
     return np.asarray(value).astype(dtype) if isinstance(value, np.generic) else value
 
 
-def widened(*arrays: Any) -> list[Any]:
-    """Arrays, some of them perhaps None, of half precision in float32."""
-    return [a.astype(np.float32) if a is not None and a.dtype.itemsize == 2 and a.dtype.kind not in "iu" else a
-            for a in arrays]  # fmt: skip
-
-
 def pointwise(row: Row | str, outs: int = 1) -> Kernel:
     """An operator by element: operands and outputs say together what it is computed in."""
     row = row_of(row)

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .forms import CPU, Array, Kernel, inplace, onto_copy, store, whole, widened
+from ....cpu.ops.reduction import to_opmath
+from .forms import CPU, Array, Kernel, inplace, onto_copy, store, whole
 
 #: Scatter's reductions.
 REDUCTIONS = {0: None, 1: "add", 2: "multiply"}
@@ -44,7 +45,7 @@ def embedding_backward(grad: Array, at: Array, rows: int, padding: int, scale: b
     """``padding`` is unsigned: -1, for no such row, is the largest number."""
     flat = at.reshape(-1)
     kept = flat != np.int64(padding - (1 << 64) if padding >= 1 << 63 else padding)
-    (wide,) = widened(grad)
+    wide = to_opmath(grad)
     each, flat = wide.reshape(len(kept), -1)[kept], flat[kept]
     if scale:
         each = each / np.bincount(flat, minlength=rows)[flat][:, None].astype(each.dtype)
@@ -54,7 +55,7 @@ def embedding_backward(grad: Array, at: Array, rows: int, padding: int, scale: b
 
 
 def embedding_renorm(self: Array, at: Array, max_norm: float, norm_type: float) -> None:
-    (wide,) = widened(self)
+    wide = to_opmath(self)
     CPU["embedding_renorm_"](wide, at, max_norm, norm_type)
     store(self, wide)
 

@@ -8,14 +8,15 @@ from typing import Any
 import numpy as np
 
 from ....cpu.ops.nn import MEAN, reduced
-from .forms import CPU, Array, Kernel, pointwise, store, whole, widened
+from ....cpu.ops.reduction import to_opmath
+from .forms import CPU, Array, Kernel, pointwise, store, whole
 
 BATCH_MEAN = 3
 
 
 def loss(row: str) -> Kernel:
     """A loss of the CPU, whose parameters are the same in the same order."""
-    return whole(lambda *args: CPU[row](*[widened(a)[0] if isinstance(a, Array) else a for a in args]))
+    return whole(lambda *args: CPU[row](*[to_opmath(a) if isinstance(a, Array) else a for a in args]))
 
 
 def gradient(slope: Callable[..., Any], at: int = 0) -> Kernel:
@@ -52,12 +53,12 @@ def bce_with_logits_slope(x: Any, y: Any, weight: Any, pos_weight: Any) -> Any:
 
 
 def l1_loss(self: Array, target: Array, reduction: int) -> Any:
-    return reduced(np.abs(np.subtract(*widened(self, target))), reduction)
+    return reduced(np.abs(np.subtract(*map(to_opmath, (self, target)))), reduction)
 
 
 def kl_div(self: Array, target: Array, reduction: int, log_target: bool) -> Any:
     """A target that is not positive gives NaN, unlike ATen's."""
-    x, y = widened(self, target)
+    x, y = map(to_opmath, (self, target))
     values = np.exp(y) * (y - x) if log_target else np.where(y > 0, y * (np.log(y) - x), np.nan)
     return values.sum() / len(values) if reduction == BATCH_MEAN else reduced(values, reduction)
 
@@ -68,7 +69,7 @@ def kl_div_backward(grad: Any, x: Any, y: Any, reduction: int, log_target: bool)
 
 
 def nll_loss(self: Array, target: Array, weight: Array, reduction: int, ignore: int, out: Array, total: Array) -> None:
-    x, weights = widened(self, weight)
+    x, weights = map(to_opmath, (self, weight))
     value, sum_of_weights = CPU["nll_loss_forward"](x, target.astype(np.int64), weights, reduction, ignore)
     store(out, value)
     store(total, sum_of_weights)
@@ -76,7 +77,7 @@ def nll_loss(self: Array, target: Array, weight: Array, reduction: int, ignore: 
 
 def nll_loss_backward(grad: Array, self: Array, target: Array, weight: Array, reduction: int, ignore: int, total: Array,
                       out: Array) -> None:
-    grad, x, weights, total = widened(grad, self, weight, total)
+    grad, x, weights, total = map(to_opmath, (grad, self, weight, total))
     shared = grad if reduction == 0 else grad.reshape(())
     store(
         out, CPU["nll_loss_backward"](shared, x, target.astype(np.int64), weights, reduction, ignore, total.reshape(()))
@@ -103,6 +104,6 @@ ROWS: dict[str, Kernel] = {
     "aclnnNLLLoss2d": nll_loss,
     "aclnnNLLLoss2dBackward": nll_loss_backward,
     "aclnnMultilabelMarginLoss": whole(
-        lambda *args: CPU["multilabel_margin_loss_forward"](*widened(args[0]), *args[1:]), 2
+        lambda *args: CPU["multilabel_margin_loss_forward"](to_opmath(args[0]), *args[1:]), 2
     ),
 }

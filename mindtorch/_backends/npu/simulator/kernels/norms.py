@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .forms import CPU, Array, Kernel, store, widened
+from ....cpu.ops.reduction import to_opmath
+from .forms import CPU, Array, Kernel, store
 
 Axes = tuple[int, ...]
 
@@ -39,14 +40,14 @@ def put(*pairs: tuple[Array | None, Any]) -> None:
 
 def layer_norm(self: Array, shape: Any, weight: Any, bias: Any, eps: float, out: Array, mean_out: Any,
                rstd_out: Any) -> None:
-    x, weight, bias = widened(self, weight, bias)
+    x, weight, bias = map(to_opmath, (self, weight, bias))
     mean, _, rstd = moments(x, tuple(range(x.ndim - len(shape), x.ndim)), eps)
     put((out, affine((x - mean) * rstd, weight, bias)), (mean_out, mean), (rstd_out, rstd))
 
 
 def layer_norm_backward(grad: Array, self: Array, shape: Any, mean: Array, rstd: Array, weight: Any, bias: Any,
                         mask: Any, grad_input: Any, grad_weight: Any, grad_bias: Any) -> None:
-    grad, x, mean, rstd, weight = widened(grad, self, mean, rstd, weight)
+    grad, x, mean, rstd, weight = map(to_opmath, (grad, self, mean, rstd, weight))
     outer, inner = tuple(range(x.ndim - len(shape))), tuple(range(x.ndim - len(shape), x.ndim))
     each = (*x.shape[: len(outer)], *(1,) * len(inner))
     mean, rstd = mean.reshape(each), rstd.reshape(each)
@@ -57,13 +58,13 @@ def layer_norm_backward(grad: Array, self: Array, shape: Any, mean: Array, rstd:
 
 
 def rms_norm(x: Array, gamma: Array, eps: float, out: Array, rstd_out: Array) -> None:
-    wide, weight = widened(x, gamma)
+    wide, weight = map(to_opmath, (x, gamma))
     rstd = 1 / np.sqrt(np.square(wide).mean(tuple(range(x.ndim - gamma.ndim, x.ndim)), keepdims=True) + eps)
     put((out, wide * rstd * weight), (rstd_out, rstd))
 
 
 def rms_norm_grad(grad: Array, x: Array, rstd: Array, gamma: Array, dx: Array, dgamma: Array) -> None:
-    grad, wide, weight = widened(grad, x, gamma)
+    grad, wide, weight = map(to_opmath, (grad, x, gamma))
     outer, inner = tuple(range(x.ndim - gamma.ndim)), tuple(range(x.ndim - gamma.ndim, x.ndim))
     rstd = rstd.reshape(*x.shape[: len(outer)], *(1,) * len(inner))
     normal = wide * rstd
@@ -76,7 +77,7 @@ def rms_norm_grad(grad: Array, x: Array, rstd: Array, gamma: Array, dx: Array, d
 
 
 def by_channel(values: Any, x: Array) -> Any:
-    return None if values is None else widened(values)[0].reshape(1, -1, *(1,) * (x.ndim - 2))
+    return None if values is None else to_opmath(values).reshape(1, -1, *(1,) * (x.ndim - 2))
 
 
 def others(x: Array) -> Axes:
@@ -86,14 +87,14 @@ def others(x: Array) -> Axes:
 def batch_norm(self: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                momentum: float, eps: float, out: Array, save_mean: Array, save_invstd: Array) -> None:
     """In training the running statistics are updated, and what the backward needs is saved."""
-    (x,) = widened(self)
+    x = to_opmath(self)
     if training:
         mean, var, invstd = moments(x, others(x), eps)
         put((save_mean, mean), (save_invstd, invstd))
         unbiased = var * (x.size // x.shape[1] / max(x.size // x.shape[1] - 1, 1))
         for running, batch in ((running_mean, mean), (running_var, unbiased)):
             if running is not None:
-                store(running, widened(running)[0] * (1 - momentum) + batch.reshape(-1) * momentum)
+                store(running, to_opmath(running) * (1 - momentum) + batch.reshape(-1) * momentum)
     else:
         mean, invstd = by_channel(running_mean, x), 1 / np.sqrt(by_channel(running_var, x) + eps)
     put((out, affine((x - mean) * invstd, by_channel(weight, x), by_channel(bias, x))))
@@ -102,7 +103,7 @@ def batch_norm(self: Array, weight: Any, bias: Any, running_mean: Any, running_v
 def batch_norm_backward(grad: Array, self: Array, weight: Any, running_mean: Any, running_var: Any, save_mean: Any,
                         save_invstd: Any, training: bool, eps: float, mask: Any, grad_input: Any, grad_weight: Any,
                         grad_bias: Any) -> None:
-    grad, x = widened(grad, self)
+    grad, x = map(to_opmath, (grad, self))
     if training:
         mean, invstd = by_channel(save_mean, x), by_channel(save_invstd, x)
     else:
@@ -119,7 +120,7 @@ def batch_norm_backward(grad: Array, self: Array, weight: Any, running_mean: Any
 
 def group_norm(self: Array, gamma: Any, beta: Any, n: int, c: int, hxw: int, group: int, eps: float, out: Array,
                mean_out: Array, rstd_out: Array) -> None:
-    (wide,) = widened(self)
+    wide = to_opmath(self)
     x = wide.reshape(n, group, -1)
     mean, _, rstd = moments(x, (2,), eps)
     normal = ((x - mean) * rstd).reshape(n, c, hxw)
@@ -128,7 +129,7 @@ def group_norm(self: Array, gamma: Any, beta: Any, n: int, c: int, hxw: int, gro
 
 def group_norm_backward(grad: Array, self: Array, mean: Array, rstd: Array, gamma: Any, n: int, c: int, hxw: int,
                         group: int, mask: Any, grad_input: Any, grad_gamma: Any, grad_beta: Any) -> None:
-    grad, x, mean, rstd = widened(grad, self, mean, rstd)
+    grad, x, mean, rstd = map(to_opmath, (grad, self, mean, rstd))
     grad, rstd = grad.reshape(n, c, hxw), rstd.reshape(n, group, 1)
     normal = (x.reshape(n, group, -1) - mean.reshape(n, group, 1)) * rstd
     through = affine(grad, by_channel(gamma, grad), None).reshape(normal.shape)
@@ -145,7 +146,7 @@ def adam_w(var: Array, m: Array, v: Array, peak: Array | None, grad: Array, step
     """``step`` counts the steps before this one."""
     states = [part for part in (var, m, v, peak) if part is not None]
     wide = [part.astype(np.float32) for part in states]
-    CPU["_fused_adamw_"]([wide[0]], widened(grad), [wide[1]], [wide[2]], wide[3:], [np.array(step.item() + 1.0)],
+    CPU["_fused_adamw_"]([wide[0]], [to_opmath(grad)], [wide[1]], [wide[2]], wide[3:], [np.array(step.item() + 1.0)],
                          lr, beta1, beta2, weight_decay, eps, amsgrad, maximize)  # fmt: skip
     put(*zip(states, wide, strict=True))
 

@@ -6,14 +6,14 @@ from typing import Any
 import numpy as np
 
 from ....._layout import wrap_dims
-from ....cpu.ops.reduction import count, variance, widened
+from ....cpu.ops.reduction import count, to_opmath, variance
 from .forms import Array, Kernel, whole
 
 
 def moments(self: Array, dim: Any, correction: int, keepdim: bool) -> tuple[Any, Any]:
     """Variance and mean."""
     axis = wrap_dims(dim, self.ndim)
-    return variance(widened(self), axis, max(count(self, axis) - correction, 0), keepdim)
+    return variance(to_opmath(self), axis, max(count(self, axis) - correction, 0), keepdim)
 
 
 def deviations(*args: Any) -> tuple[Any, Any]:

@@ -6,7 +6,8 @@ from typing import Any
 
 import numpy as np
 
-from .forms import Array, Kernel, scalar_of, store, whole, widened
+from ....cpu.ops.reduction import to_opmath
+from .forms import Array, Kernel, scalar_of, store, whole
 
 
 def split(self: Array, sizes: Any, dim: int, outs: list[Array]) -> None:
@@ -36,7 +37,7 @@ def padding(name: str, how: str, dims: int) -> dict[str, Kernel]:
 
     def backward(grad: Array, self: Array, padding: Any, out: Array) -> None:
         came_from = padded(np.arange(self.size).reshape(self.shape), padding, mode=how)
-        (wide,) = widened(grad)
+        wide = to_opmath(grad)
         total = np.zeros(self.size, wide.dtype)
         np.add.at(total, came_from.reshape(-1), wide.reshape(-1))
         store(out, total.reshape(self.shape))

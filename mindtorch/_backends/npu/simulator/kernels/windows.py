@@ -9,7 +9,8 @@ from typing import Any
 import numpy as np
 
 from ....cpu.ops.indexing import lowest
-from .forms import Array, Kernel, store, widened
+from ....cpu.ops.reduction import to_opmath
+from .forms import Array, Kernel, store
 
 Ints = tuple[int, ...]
 
@@ -83,7 +84,7 @@ def inside(x: Array, size: Ints, low: Ints) -> Array:
 def convolution(self: Array, weight: Array, bias: Array | None, stride: Any, padding: Any, dilation: Any,
                 transposed: bool, output_padding: Any, groups: int, out: Array, cube_math_type: int) -> None:
     stride, padding, dilation = geometry(weight, stride, padding, dilation)
-    x, w, b = widened(self, weight, bias)
+    x, w, b = map(to_opmath, (self, weight, bias))
     small, large = (x.shape[2:], out.shape[2:]) if transposed else (out.shape[2:], x.shape[2:])
     low, high = room(large, small, w.shape[2:], stride, padding, dilation)
     result = np.zeros(out.shape, x.dtype)
@@ -104,7 +105,7 @@ def convolution_backward(grad: Array, self: Array, weight: Array, bias_sizes: An
                          cube_math_type: int, grad_input: Array | None, grad_weight: Array | None,
                          grad_bias: Array | None) -> None:
     stride, padding, dilation = geometry(weight, stride, padding, dilation)
-    g, x, w = widened(grad, self, weight)
+    g, x, w = map(to_opmath, (grad, self, weight))
     if mask[2] and grad_bias is not None:
         store(grad_bias, g.sum((0, *range(2, g.ndim))))
     small, large = (x, g) if transposed else (g, x)
@@ -149,7 +150,7 @@ def divisors(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, i
 def avg_pool(self: Array, kernel: Any, stride: Any, padding: Any, ceil_mode: bool, include_pad: bool, override: int,
              cube_math_type: int, out: Array) -> None:
     kernel, stride, padding = window(kernel, stride, padding)
-    (x,) = widened(self)
+    x = to_opmath(self)
     size, places_ = x.shape[-2:], out.shape[-2:]
     x = padded(x, *room(size, places_, kernel, stride, padding, (1, 1)))
     total = sum(x[key] for _, key in places(places_, kernel, stride, (1, 1)))
@@ -159,7 +160,7 @@ def avg_pool(self: Array, kernel: Any, stride: Any, padding: Any, ceil_mode: boo
 def avg_pool_backward(grad: Array, self: Array, kernel: Any, stride: Any, padding: Any, ceil_mode: bool,
                       include_pad: bool, override: int, cube_math_type: int, grad_input: Array) -> None:
     kernel, stride, padding = window(kernel, stride, padding)
-    (g,) = widened(grad)
+    g = to_opmath(grad)
     size, places_ = self.shape[-2:], g.shape[-2:]
     low, high = room(size, places_, kernel, stride, padding, (1, 1))
     target = padded(np.zeros(self.shape, g.dtype), low, high)
@@ -176,7 +177,7 @@ def max_pool(self: Array, kernel: Any, stride: Any, padding: Any, dilation: Any,
     dilation = full(dilation, 2)
     size = self.shape[-2:]
     around = room(size, out.shape[-2:], kernel, stride, padding, dilation)
-    (x,) = widened(self)
+    x = to_opmath(self)
     x = padded(x, *around, lowest(x.dtype))
     numbers = padded(np.arange(size[0] * size[1]).reshape(size), *around, -1)
     keys = [key for _, key in places(out.shape[-2:], kernel, stride, dilation)]
@@ -191,7 +192,7 @@ def max_pool(self: Array, kernel: Any, stride: Any, padding: Any, dilation: Any,
 
 def max_pool_backward(grad: Array, self: Array, indices: Array, kernel: Any, stride: Any, padding: Any, dilation: Any,
                       ceil_mode: bool, grad_input: Array) -> None:
-    (g,) = widened(grad)
+    g = to_opmath(grad)
     planes = int(np.prod(self.shape[:-2]))
     total = np.zeros((planes, self.shape[-2] * self.shape[-1]), g.dtype)
     np.add.at(total, (np.arange(planes)[:, None], indices.reshape(planes, -1)), g.reshape(planes, -1))
@@ -207,13 +208,13 @@ def adaptive_regions(size: Ints, out: Ints) -> Iterator[tuple[Any, Any]]:
 
 
 def adaptive_avg_pool(self: Array, output_size: Any, out: Array) -> None:
-    (x,) = widened(self)
+    x = to_opmath(self)
     for place, region in adaptive_regions(x.shape[-2:], out.shape[-2:]):
         out[place] = x[region].mean((-2, -1))
 
 
 def adaptive_avg_pool_backward(grad: Array, self: Array, out: Array) -> None:
-    (g,) = widened(grad)
+    g = to_opmath(grad)
     total = np.zeros(self.shape, g.dtype)
     for place, region in adaptive_regions(self.shape[-2:], g.shape[-2:]):
         part = total[region]
