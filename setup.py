@@ -70,7 +70,7 @@ def definitions(name: str, packet: list[Any], method: bool, spelling: str = "") 
     texts = []
     ops = [op for op in packet if not op.is_out and (not method or "self" in op.schema.positions)]
     for (names, schema), op in zip(signature.choices(packet, method), ops, strict=True):
-        parts, later, numbers = [], False, "n" in op.flags
+        parts, later, numbers = [], False, "wrapped numbers" in op.flags
         for i, (given, parameter) in enumerate(names.items()):
             if parameter.kwarg_only and "*" not in parts:
                 parts.append("*")
@@ -204,7 +204,7 @@ def methods(registry: Any) -> str:
             "    def __init__(self, *data: Any, dtype: DType | None = ..., device: Any = ...) -> None: ...\n")
     others = attached()
     own |= set(re.findall(r"^    def (\w+)", others, re.M))
-    for name in attached_names(registry, "m"):
+    for name in attached_names(registry, "method"):
         made += definitions(name, registry.packets[name], method=True) if name not in own else ""
     for name in keys("_api.py", "OPERATORS"):
         forms = ["", "r" * (name in keys("_api.py", "COMMUTATIVE") or name in keys("_api.py", "REFLECTED"))]
@@ -228,7 +228,7 @@ def methods(registry: Any) -> str:
 
 
 def attached_names(registry: Any, flag: str) -> list[str]:
-    """The packets that are functions (flag ``f``) or methods (``m``)."""
+    """The packets that are functions, or methods, by this flag."""
     names = load("signature").attached_names
     return [*dict.fromkeys(name for packet in registry.packets for name in names(registry, packet, flag))]
 
@@ -262,7 +262,7 @@ def torch(registry: Any) -> str:
                      for name in keys("_conversion.py", "LEGACY_NAMES"))
     shown = reexported("__init__.py")
     own = {name.asname for node in ast.parse(shown).body for name in node.names}  # type: ignore[attr-defined]
-    made = [f"{name} as {name}" for name in attached_names(registry, "f") if name not in own]
+    made = [f"{name} as {name}" for name in attached_names(registry, "function") if name not in own]
     return (shown + f"from . import widgets as widgets\nfrom ._functions import {', '.join(made)}\n" + legacy
             + "".join(f"{name}: dtype\n" for name in dtypes) + defined("__init__.py"))
 

@@ -23,11 +23,11 @@ NUMBERS = {int, float, bool, complex}
 
 def attach(packet: str) -> None:
     """Make a packet's functions and methods, if its flags ask for them."""
-    for name in attached_names(registry, packet, "f"):
+    for name in attached_names(registry, packet, "function"):
         if name == packet or name not in FUNCTIONS:
             FUNCTIONS[name] = make_function(name)
             setattr(_functions, name, FUNCTIONS[name])
-    for name in attached_names(registry, packet, "m"):
+    for name in attached_names(registry, packet, "method"):
         if name not in Tensor.__dict__:
             setattr(Tensor, name, make_function(name, method=True))
 

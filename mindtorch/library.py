@@ -16,24 +16,24 @@ from typing import Any
 from ._about import about
 from ._autograd.derivative import derivative as derivative
 from ._autograd.derivative import not_differentiable as not_differentiable
-from ._dispatch.registry import Operator
+from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
 
 
-def define(schema: str, flags: str = "fm") -> Operator:
+def define(schema: str, flags: str = "function, method") -> Operator:
     """Define an operator from an ATen schema, ``name.overload(Tensor self, ...) -> Tensor`` (``torch.library.define``).
 
-    ``flags``: ``f`` a function, ``m`` a method, ``i`` also in place, ``o`` also with ``out=``, ``n`` numbers may stand
-    for tensors.
+    ``flags`` are those of PyTorch's ``variants``, 'function' and 'method', and 'in-place' and 'out' for forms that write
+    into ``self`` and into ``out=``. What follows the schema after ``  # `` says what the operator computes.
 
     Raises:
-        ValueError: if the schema cannot be parsed.
+        ValueError: if the schema cannot be parsed, or a flag means nothing.
         RuntimeError: if the operator exists already.
     """
     name = schema.partition("(")[0]
     if name in registry.operators:
         raise RuntimeError(f"define(): aten::{name} exists already; impl() replaces a kernel of it")
-    op = registry.define(schema, flags)
+    op = registry.define(schema, flags_of(flags))
     _ = op.schema  # parse it now: an error belongs to the cell that made it
     return op
 

@@ -54,7 +54,7 @@ def _autograd(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callab
 
 
 def _inplace_form(op: Operator, found: Derivative | None, inner: Callable[..., Any]) -> Callable[..., Any]:
-    give_history = views.set_history if "v" in op.flags else views.rebase
+    give_history = views.set_history if "inplace_view" in op.flags else views.rebase
 
     def record(self: Any, *args: Any) -> Any:
         if self._dtype.category < FLOATING or not local.grad_enabled:

@@ -439,6 +439,5 @@ COMPOSITES.update({
     "diagonal_scatter": scatter("diagonal"),
     "as_strided_scatter": scatter("as_strided"),
     "narrow_copy": narrow_copy,
-    **{name: copy_of(name.replace("_copy", "", 1)) for name in
-       (line.split()[1].partition("(")[0] for line in COPIES.splitlines())},
+    **{name: copy_of(name.replace("_copy", "", 1)) for name in COPIES},
 })

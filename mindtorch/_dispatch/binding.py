@@ -146,7 +146,7 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
     """
     schema = op.schema
     parameters = schema.parameters
-    numbers = "n" in op.flags
+    numbers = "wrapped numbers" in op.flags
     positional = schema.positional
     varargs = 1 if parameters and parameters[0].name == "self" else 0
     if (len(args) > varargs and positional > varargs
@@ -205,7 +205,7 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
     Raises:
         TypeError: PyTorch's, if they fit none.
     """
-    overloads = [op for op in registry.packets[name] if not op.is_out and (not out or "o" in op.flags)]
+    overloads = [op for op in registry.packets[name] if not op.is_out and (not out or "out" in op.flags)]
     if not overloads:
         raise about(TypeError(f"{name}() got an unexpected keyword argument 'out'"),
                     "unknown argument", function=name, keyword="out")

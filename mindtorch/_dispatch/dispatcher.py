@@ -131,7 +131,7 @@ def make_entry(op: Operator) -> Callable[..., Any]:
     kinds = [part.split()[0] for part in written.split(", ")[:3]]
     if (
         written.count("Tensor") == 3
-        and "n" not in op.flags
+        and "wrapped numbers" not in op.flags
         and kinds in (["Tensor"] * 3, ["Tensor", "Tensor", "Tensor?"])
     ):
         return call_three

@@ -16,6 +16,24 @@ from . import schema as _schema
 from .keys import BACKEND_NAMES, BACKEND_OF_DEVICE, BACKENDS
 from .tables import FamilyTable
 
+#: What a heading may say of the operators below it; ``schemas`` has the meanings.
+WORDS = frozenset({
+    "function", "method", "in-place", "out", "operator only", "wrapped numbers", "exact dtype", "no overlap", "TypeError",
+    "dtype of out", "inplace_view", "contiguous out", "strided out", "empty out resized",
+})  # fmt: skip
+
+
+def flags_of(heading: str) -> frozenset[str]:
+    """The words of a heading such as ``function, method, in-place, out``.
+
+    Raises:
+        ValueError: if one of them means nothing.
+    """
+    flags = frozenset(heading.split(", "))
+    if not flags <= WORDS:
+        raise ValueError(f"unknown flags {sorted(flags - WORDS)}, expected some of {sorted(WORDS)}")
+    return flags
+
 
 def inplace_name(name: str) -> str:
     """``add.Tensor`` -> ``add_.Tensor``."""
@@ -59,14 +77,15 @@ class Operator:
 
     call: Callable[..., Any]
 
-    def __init__(self, registry: OpRegistry, text: str, flags: str = "", functional: Operator | None = None,
-                 family: str = ""):
+    def __init__(self, registry: OpRegistry, text: str, flags: frozenset[str] = frozenset(),
+                 functional: Operator | None = None, sentence: str = "", family: str = ""):
         self.registry = registry
         self.family = family  # the table of schemas it stands in; its rows stand in modules of that name
         self.text = text
         self.name = text[: text.index("(")]
         self.packet, _, self.overload = self.name.partition(".")
         self.flags = flags
+        self._sentence = sentence
         self.functional = functional  # of an in-place or out= form
         self.forms: list[Operator] = []  # the in-place and out= forms made from this one
         self.kernels: dict[int, Kernel] = {}
@@ -83,6 +102,14 @@ class Operator:
     @cached_property
     def schema(self) -> _schema.Schema:
         return _schema.parse(self.text)
+
+    @property
+    def sentence(self) -> str:
+        """What the operator computes; overloads share what their packet's first one says."""
+        if self.functional is None:
+            return self._sentence or self.registry.packets[self.packet][0]._sentence
+        said = self.functional.sentence
+        return said and f"{said} The result is written into `{'self' if self.is_inplace else 'out'}`."
 
     @property
     def is_inplace(self) -> bool:
@@ -132,17 +159,15 @@ class OpRegistry:
         self.derivatives = FamilyTable(self)
         self.on_define: list[Callable[[str], None]] = []
 
-    def define(self, text: str, flags: str = "f", family: str = "") -> Operator:
-        """Define an operator from its schema.
-
-        ``flags`` are those of the tables in ``schemas``.
-        """
-        op = Operator(self, text, flags, family=family)
+    def define(self, row: str, flags: frozenset[str] = frozenset({"function"}), family: str = "") -> Operator:
+        """Define an operator by a row of the tables in ``schemas``: its schema, and after ``  # `` what it computes."""
+        text, _, sentence = row.partition("  # ")
+        op = Operator(self, text, flags, sentence=sentence, family=family)
         self.operators[op.name] = op
         self.packets.setdefault(op.packet, []).append(op)
-        if "i" in flags:
+        if "in-place" in flags:
             self._derive(op, f"{op.packet}_", op.overload)
-        if "o" in flags:
+        if "out" in flags:
             self._derive(op, op.packet, f"{op.overload}_out" if op.overload else "out")
         for hook in self.on_define:
             hook(op.packet)
@@ -150,18 +175,20 @@ class OpRegistry:
 
     def _derive(self, op: Operator, packet: str, overload: str) -> None:
         name = f"{packet}.{overload}" if overload else packet
-        form = Operator(self, name + op.text[op.text.index("("):], op.flags, op, op.family)
+        form = Operator(self, name + op.text[op.text.index("("):], op.flags, op, family=op.family)
         op.forms.append(form)
         self.operators[name] = form
         if packet != op.packet:
             self.packets.setdefault(packet, []).append(form)
 
-    def define_table(self, rows: str, family: str) -> None:
-        """Define a family's table of rows, each ``flags schema``; ``-`` stands for no flags."""
-        for line in rows.strip().splitlines():
-            flags, _, text = line.strip().partition(" ")
-            if text and flags != "#":
-                self.define(text.lstrip(), flags.replace("-", ""), family)
+    def define_table(self, table: str, family: str) -> None:
+        """Define a family's operators: rows below headings such as ``function, method:`` that hold their flags."""
+        flags: frozenset[str] = frozenset()
+        for line in table.splitlines():
+            if line.startswith(" "):
+                self.define(line.strip(), flags, family)
+            elif line:
+                flags = flags_of(line.removesuffix(":"))
 
     def __getitem__(self, name: str) -> Operator:
         """The operator of that name (``add.Tensor``, or ``add`` for the packet's first overload).

@@ -26,12 +26,12 @@ def spelled(name: str) -> str:
 
 
 def attached_names(registry: OpRegistry, packet: str, flag: str) -> list[str]:
-    """Under which names a packet, and what it is in place, become functions (flag ``f``) or methods (``m``)."""
-    flags = "".join(op.flags for op in registry.packets[packet])
+    """Under which names a packet, and what it is in place, become a ``function`` or a ``method``, by this flag."""
+    flags = frozenset().union(*(op.flags for op in registry.packets[packet]))
     inplace = inplace_name(packet)
     if flag not in flags:
         return []
-    return [packet, inplace] if "i" in flags and inplace in registry.packets else [packet]
+    return [packet, inplace] if "in-place" in flags and inplace in registry.packets else [packet]
 
 
 def named(schema: Schema, method: bool) -> dict[str, Any]:
@@ -56,7 +56,7 @@ def takes_varargs(schema: Schema) -> bool:
 
 def has_out(packet: list[Operator], method: bool) -> bool:
     """Whether ``out=`` may be given."""
-    return not method and any("o" in op.flags and not op.is_inplace for op in packet)
+    return not method and any("out" in op.flags and not op.is_inplace for op in packet)
 
 
 def merged(packet: list[Operator], method: bool) -> dict[str, Parameter]:
@@ -117,10 +117,11 @@ def torch_name(name: str, packet: list[Operator], method: bool = False) -> str:
         return f"torch.Tensor.{name}"
     if rest and prefix in NAMESPACES:
         return f"torch.{prefix}.{rest}"
-    return f"torch.{name}" if any("f" in op.flags for op in packet) else f"torch.nn.functional.{name}"
+    return f"torch.{name}" if any("function" in op.flags for op in packet) else f"torch.nn.functional.{name}"
 
 
 def document(name: str, packet: list[Operator], method: bool) -> str:
     """The docstring of a packet's function: ``?`` in a notebook has more, for which tables of kernels are read."""
     rows = "\n    ".join([op.text for op in packet if not op.is_out])
-    return f"``{torch_name(name, packet, method)}``.\n\nSchemas:\n    {rows}"
+    said = packet[0].sentence if method else packet[0].sentence.replace("`self`", "`input`")
+    return f"``{torch_name(name, packet, method)}``. {said}\n\nSchemas:\n    {rows}"

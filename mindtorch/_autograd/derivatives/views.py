@@ -175,8 +175,7 @@ derivative("as_strided_scatter",
 derivative("narrow_copy", self=lambda grad, self_shape, dim, start, length:
            slice_grad(grad, self_shape, dim, start, start + length, 1))
 
-for line in COPIES.splitlines():
-    name = line.split()[1].partition("(")[0]
+for name in COPIES:
     viewed = registry[name.replace("_copy", "", 1)]
     row = registry.derivatives[viewed.name]
     if row.formulas:

@@ -208,10 +208,10 @@ def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Cal
 
 
 def dtype_of_target(functional: Operator) -> Callable[..., list[Any]] | None:
-    """For operators whose forms compute in the dtype of what they write to (flag ``d``): their canonical arguments with
-    that dtype, if none is given.
+    """For operators whose forms compute in the dtype of what they write to (the flag ``dtype of out``): their canonical
+    arguments with that dtype, if none is given.
     """
-    if "d" not in functional.flags:
+    if "dtype of out" not in functional.flags:
         return None
     position = functional.schema.positions["dtype"]
 
@@ -233,8 +233,8 @@ def _out(op: Operator, backend: int) -> Kernel | None:
         dtype_of_target(functional),
         len(functional.schema.returns) == 1 and not functional.schema.returns_list,
     )
-    disjoint = "x" in op.flags or "t" in op.flags
-    keep_strides = kernel.composite == ("l" in op.flags)
+    disjoint = "no overlap" in op.flags
+    keep_strides = "strided out" in op.flags if kernel.composite else "contiguous out" not in op.flags
 
     def call(*args: Any) -> Any:
         *inputs, out = args
@@ -244,7 +244,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
             raise TypeError(f"{op.packet}(): argument 'out' must be tuple of Tensors, not {type(out).__name__}")
         if fill is not None:
             inputs = fill(inputs, out)
-        reads = tensors_of(inputs["i" in op.flags:]) if disjoint else ()
+        reads = tensors_of(inputs["in-place" in op.flags:]) if disjoint else ()
         for target in (out,) if single else out:
             check_disjoint(target, reads)
         keys = backend | STRIDED
@@ -273,13 +273,13 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     """
     if out._device != result._device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
-    if "x" not in op.flags and "e" not in op.flags:
-        check_cast(result._dtype, out._dtype, TypeError if "t" in op.flags else RuntimeError)
+    if "exact dtype" not in op.flags:
+        check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError)
     elif out._dtype is not result._dtype:
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     else:
         check_writable(out)
-    if out.shape != result.shape or "z" in op.flags and not out.numel():
+    if out.shape != result.shape or "empty out resized" in op.flags and not out.numel():
         resize_output(out, tuple(result.shape))
         if keep_strides:
             _take_strides(out, result)

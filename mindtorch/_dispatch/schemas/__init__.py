@@ -1,11 +1,16 @@
-"""The schemas: a table a family, one row an operator, ``flags schema``.
+"""The schemas: a table a family, one row an operator, ``schema  # what it computes``, below headings of words.
 
-Flags: ``f`` a function of torch, ``m`` a method, ``i`` has an in-place form, ``o`` an ``out=`` form, ``n`` numbers
-may stand for tensors (but for the first), ``e`` the tensor given as ``out`` must have exactly the result's dtype,
-``x`` it must share no memory with what is read, ``t`` one that the result's dtype cannot be cast to is a TypeError,
-``d`` the forms compute in the dtype of what they write to, ``v`` it changes a tensor's layout in place, not its values.
-An ``out`` of another shape takes the result's strides, with ``l`` contiguous ones; of composites it is the other way
-round; with ``z``, one without elements does so even if it has the shape. The forms are derived from the one row.
+A heading says what there is of the operators below it. ``function``, ``method``: one of torch, and of tensors (as in
+PyTorch's ``variants``). ``in-place``, ``out``: a form that writes into ``self``, or into ``out=``; the forms are made
+from the one row. ``operator only``: none of these. Of the rarer words, these are about arguments and memory:
+
+``wrapped numbers``: numbers may stand for tensors, but for the first (PyTorch's term). ``dtype of out``: the forms
+compute in the dtype of what they write to. ``exact dtype``: ``out`` must have the result's dtype, not only one that it
+can be cast to; where it cannot, ``TypeError`` is raised in place of RuntimeError. ``no overlap``: ``out`` must share no
+memory with what is read. ``contiguous out``: an ``out`` of another shape becomes contiguous, and does not take the
+result's strides; of composite operators it becomes so, unless there is ``strided out``. ``empty out resized``: this also
+happens to an ``out`` without elements that has the right shape. ``inplace_view`` (PyTorch's tag): the operator changes
+a tensor's layout in place, not its values.
 """
 from importlib import import_module
 

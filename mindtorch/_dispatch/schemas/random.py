@@ -1,33 +1,40 @@
 """Random numbers: what a tensor is filled with in place, what is drawn for the elements of another, and dropout."""
 
 SCHEMAS = """
-m   uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)
-m   normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)
-m   random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)
-m   random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
-m   random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
-m   bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)
-m   bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
-m   exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)
-m   geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)
-m   cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)
-m   log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)
-fmo bernoulli(Tensor self, *, Generator? generator=None) -> Tensor
-fm  bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
-fmox multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor
-fo  normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor
-fo  normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
-fo  normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
-f   poisson(Tensor self, Generator? generator=None) -> Tensor
-f   binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor
--   randperm(int n, *, Generator? generator=None, ScalarType? dtype=None) -> Tensor
-f   native_dropout(Tensor input, float p, bool? train) -> (Tensor result0, Tensor result1)
-f   dropout(Tensor input, float p, bool train) -> Tensor
-f   dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-f   feature_dropout(Tensor input, float p, bool train) -> Tensor
-f   feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-f   alpha_dropout(Tensor input, float p, bool train) -> Tensor
-f   alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
-f   feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor
-f   feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)
+method:
+    uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers drawn uniformly from `from` up to, but without, `to`.
+    normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers drawn from the normal distribution of mean `mean` and standard deviation `std`.
+    random_.from(Tensor(a!) self, int from, int? to, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with integers drawn uniformly from `from` up to, but without, `to`.
+    random_.to(Tensor(a!) self, int to, *, Generator? generator=None) -> Tensor(a!)
+    random_(Tensor(a!) self, *, Generator? generator=None) -> Tensor(a!)
+    bernoulli_.Tensor(Tensor(a!) self, Tensor p, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with ones, drawn with probability `p`, and zeros.
+    bernoulli_.float(Tensor(a!) self, float p=0.5, *, Generator? generator=None) -> Tensor(a!)
+    exponential_(Tensor(a!) self, float lambd=1, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers drawn from the exponential distribution of rate `lambd`.
+    geometric_(Tensor(a!) self, float p, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with how many trials, each of success probability `p`, it takes to the first success.
+    cauchy_(Tensor(a!) self, float median=0, float sigma=1, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers drawn from the Cauchy distribution of median `median` and half-width `sigma`.
+    log_normal_(Tensor(a!) self, float mean=1, float std=2, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers whose logarithms are drawn from the normal distribution of mean `mean` and standard deviation `std`.
+function, method, out:
+    bernoulli(Tensor self, *, Generator? generator=None) -> Tensor  # Ones, each drawn with the probability that `self` has there, and zeros.
+function, method:
+    bernoulli.p(Tensor self, float p, *, Generator? generator=None) -> Tensor
+function, method, out, exact dtype, no overlap:
+    multinomial(Tensor self, int num_samples, bool replacement=False, *, Generator? generator=None) -> Tensor  # `num_samples` positions in each row of `self`, drawn with probabilities in proportion to its elements, more than once only with `replacement`.
+function, out:
+    normal.Tensor_Tensor(Tensor mean, Tensor std, *, Generator? generator=None) -> Tensor  # Numbers drawn from the normal distributions of means `mean` and standard deviations `std`.
+    normal.Tensor_float(Tensor mean, float std=1, *, Generator? generator=None) -> Tensor
+    normal.float_Tensor(float mean, Tensor std, *, Generator? generator=None) -> Tensor
+function:
+    poisson(Tensor self, Generator? generator=None) -> Tensor  # Numbers drawn from the Poisson distributions whose rates are the elements of `self`.
+    binomial(Tensor count, Tensor prob, Generator? generator=None) -> Tensor  # How many of `count` trials, each of success probability `prob`, succeed.
+    native_dropout(Tensor input, float p, bool? train) -> (Tensor result0, Tensor result1)  # `input` with elements zeroed with probability `p` and the others divided by 1 - `p`, unless `train` is False, and the mask of those kept.
+    dropout(Tensor input, float p, bool train) -> Tensor  # `input` with elements zeroed with probability `p` and the others divided by 1 - `p`, if `train`.
+    dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Zeroes elements of `self` with probability `p` and divides the others by 1 - `p`, if `train`.
+    feature_dropout(Tensor input, float p, bool train) -> Tensor  # `input` with whole channels zeroed with probability `p` and the others divided by 1 - `p`, if `train`.
+    feature_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Zeroes whole channels of `self` with probability `p` and divides the others by 1 - `p`, if `train`.
+    alpha_dropout(Tensor input, float p, bool train) -> Tensor  # `input` with elements set to the negative limit of `selu` with probability `p`, then scaled and shifted to keep mean and variance, if `train`.
+    alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Sets elements of `self` to the negative limit of `selu` with probability `p`, then scales and shifts it to keep mean and variance, if `train`.
+    feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor  # `input` with whole channels set to the negative limit of `selu` with probability `p`, then scaled and shifted to keep mean and variance, if `train`.
+    feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Sets whole channels of `self` to the negative limit of `selu` with probability `p`, then scales and shifts it to keep mean and variance, if `train`.
+operator only:
+    randperm(int n, *, Generator? generator=None, ScalarType? dtype=None) -> Tensor  # The integers from 0 up to, but without, `n` in random order.
 """
