@@ -23,9 +23,10 @@ from ._layout import (
     Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size,
 )  # fmt: skip
 from ._dispatch import binding
-from ._dispatch.dispatcher import TENSOR_TYPES, wrappers
+from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, PIPELINE, STRIDED
 from ._dispatch.local import local
+from ._dispatch.pipeline import flush_for
 from ._dtype import FLOATING, DType
 from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
@@ -576,7 +577,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _wait(self) -> None:
         """Have the values computed: run the pipeline that this tensor is pending in."""
-        wrappers[PIPELINE].flush_for(self)  # type: ignore[attr-defined]
+        flush_for(self)
 
     def _host(self, operation: str) -> np.ndarray:
         """The values as an array, for ``operation``, which looks at them. Waits; copies from other devices."""

@@ -1,13 +1,29 @@
-"""Where the kernel of an operator comes from: the one place that says in which order it is looked for."""
+"""Where the dispatcher, which stands below them, learns of kernels, derivatives and the meanings of its keys.
+
+What is said here is said nowhere else: in which order the kernel of an operator is looked for, and what each dispatch
+key wraps around it.
+"""
 from __future__ import annotations
 
-from ._autograd import derivatives, recording  # noqa: F401
+from ._autograd import derivatives, grad_mode, recording, views  # noqa: F401  (derivatives say where their rows are)
 from ._backend import by_key
-from ._backends import cpu, meta, npu  # noqa: F401  (which enter their backends)
-from ._backends.common import convert, forms, mixed, view  # noqa: F401
+from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
+from ._backends.common import convert, forms, mixed, view
 from ._composite import COMPOSITES
+from ._dispatch import observers, pipeline
+from ._dispatch.dispatcher import key_handlers, registry
+from ._dispatch.keys import AUTOGRAD, BACKENDS, INFERENCE, LOCAL, OBSERVED, PIPELINE
 from ._dispatch.registry import Kernel, Operator
-from ._dispatch.schemas import registry
+
+key_handlers.update({
+    OBSERVED: observers.observed,
+    LOCAL: grad_mode.with_local_state,
+    PIPELINE: pipeline.wait_for_inputs,
+    INFERENCE: grad_mode.on_inference_tensors,
+    AUTOGRAD: recording.record_in_graph,
+    BACKENDS: mixed.on_several_devices,
+})
+views.start_node = recording.start_node
 
 
 def find_kernel(op: Operator, key: int) -> Kernel | None:

@@ -6,8 +6,8 @@ import inspect
 from collections.abc import Callable
 from typing import Any
 
-from .._dispatch.dispatcher import resolve, set_local, tensors_of, wrappers
-from .._dispatch.keys import AUTOGRAD, INFERENCE, LOCAL
+from .._dispatch.dispatcher import resolve, set_local, tensors_of
+from .._dispatch.keys import AUTOGRAD, INFERENCE
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 
@@ -171,7 +171,7 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
     return call
 
 
-def _on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
+def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
     """Outside inference mode, with tensors made inside: they can be read, but not written."""
 
     def call(*args: Any) -> Any:
@@ -185,15 +185,13 @@ def _on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
     return call
 
 
-def _with_local_state(op: Operator, keys: int) -> Callable[..., Any]:
+def with_local_state(op: Operator, keys: int) -> Callable[..., Any]:
     """What the dispatcher asks when a thread has a pipeline or is in inference mode."""
     if local.pipeline is not None:
         return local.pipeline.recorder(op, keys)
     return _in_inference_mode(op, keys)
 
 
-wrappers[INFERENCE] = _on_inference_tensors
-wrappers[LOCAL] = _with_local_state
 __all__ = [
     "GradMode", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
     "set_grad_enabled",

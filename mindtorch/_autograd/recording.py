@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._about import about
-from .._dispatch.dispatcher import keys_of, wrappers
+from .._dispatch.dispatcher import keys_of
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
@@ -33,7 +33,7 @@ STAYS_OUT: dict[str, Callable[[tuple[Any, ...]], bool]] = {
 }
 
 
-def _autograd(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+def record_in_graph(op: Operator, _keys: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
     """The Autograd key: run the backend's function and record a node for it."""
     if op.is_out:
         return lambda inner: _out_form(op, inner)
@@ -94,7 +94,7 @@ def _out_form(op: Operator, inner: Callable[..., Any]) -> Callable[..., Any]:
     return refuse
 
 
-def _start_node(name: str, args: tuple[Any, ...]) -> Node:
+def start_node(name: str, args: tuple[Any, ...]) -> Node:
     found = derivative_of(registry[name])
     node = found.start(args, always=True) if found is not None else None
     if node is None:
@@ -102,5 +102,3 @@ def _start_node(name: str, args: tuple[Any, ...]) -> Node:
     return node
 
 
-views.start_node = _start_node
-wrappers[AUTOGRAD] = _autograd  # type: ignore[assignment]

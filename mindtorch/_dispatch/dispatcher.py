@@ -23,9 +23,8 @@ _lock = threading.RLock()  # reentrant, because a signal handler may change the 
 _unusual: set[int] = set()  #: the threads on whose account ``LOCAL`` is set
 #: Tensor and its subclasses. Membership of an argument's class is the cheapest sure test.
 TENSOR_TYPES: set[Any] = set()
-#: What wraps the backend's kernel: filled in by autograd, the pipeline and the observers when they are imported,
-#: so that the dispatcher need not know them.
-wrappers: dict[int, Callable[[Operator, int], Callable[..., Any]]] = {}
+#: What each key wraps around the backend's kernel; ``_wiring`` fills it in, so that the dispatcher need not know them.
+key_handlers: dict[int, Callable[[Operator, int], Callable[..., Any]]] = {}
 
 
 def set_mode(key: int, on: bool) -> None:
@@ -144,13 +143,13 @@ registry = OpRegistry(make_entry)
 def resolve(op: Operator, keys: int) -> Callable[..., Any]:
     """The function for a key set, outermost wrapper first, remembered in the operator's table."""
     if keys & OBSERVED:
-        function = wrappers[OBSERVED](op, keys)
+        function = key_handlers[OBSERVED](op, keys)
     elif keys & LOCAL:
         function = _look_at_thread(op, keys & ~LOCAL)
     elif keys & PIPELINE:
-        function = wrappers[PIPELINE](op, keys & ~PIPELINE)
+        function = key_handlers[PIPELINE](op, keys & ~PIPELINE)
     elif keys & INFERENCE:
-        function = wrappers[INFERENCE](op, keys & ~INFERENCE)
+        function = key_handlers[INFERENCE](op, keys & ~INFERENCE)
     else:
         function = _resolve_backend(op, keys)
     op.table[keys] = function
@@ -163,7 +162,7 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
 
     def call(*args: Any) -> Any:
         if local.pipeline is not None or local.inference:
-            return wrappers[LOCAL](op, keys)(*args)
+            return key_handlers[LOCAL](op, keys)(*args)
         return (table.get(keys) or resolve(op, keys))(*args)
 
     return call
@@ -172,7 +171,7 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
 def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
     backend = keys & BACKENDS or CPU  # a call without tensors, such as ``cat([])``
     if backend & (backend - 1):
-        return wrappers[BACKENDS](op, keys)
+        return key_handlers[BACKENDS](op, keys)
     kernel = op.kernel(backend)
     if kernel is None:
         raise missing_kernel(op, keys)
@@ -181,8 +180,8 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
     if keys & AUTOGRAD:
         inner = op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
         if not kernel.composite:
-            return wrappers[AUTOGRAD](op, 0)(inner)
-        recording = wrappers[AUTOGRAD](op, 0)(outside_graph(inner))
+            return key_handlers[AUTOGRAD](op, 0)(inner)
+        recording = key_handlers[AUTOGRAD](op, 0)(outside_graph(inner))
         return lambda *args: (recording if local.grad_enabled else inner)(*args)
     function = kernel.fast if kernel.fast is not None and not keys & STRIDED else kernel.fn
     if not op.is_inplace:

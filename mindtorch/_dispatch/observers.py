@@ -1,6 +1,6 @@
 """Observers: functions that are told of what the dispatcher does.
 
-While one is subscribed, every call has the ``Observed`` key and goes through ``_observed``; without one, the
+While one is subscribed, every call has the ``Observed`` key and goes through ``observed``; without one, the
 dispatcher never gets here. Traces, the profiler and the timeline are built on this and on nothing else.
 """
 from __future__ import annotations
@@ -14,7 +14,7 @@ from time import perf_counter_ns
 from typing import Any
 
 from .._backend import by_key
-from .dispatcher import TENSOR_TYPES, resolve, set_mode, wrappers
+from .dispatcher import TENSOR_TYPES, resolve, set_mode
 from .keys import AUTOGRAD, BACKENDS, LOCAL, OBSERVED, DispatchKeySet
 from .local import local
 from .registry import Operator
@@ -183,7 +183,7 @@ def describe(value: Any) -> Any:
     return value
 
 
-def _observed(op: Operator, keys: int) -> Callable[..., Any]:
+def observed(op: Operator, keys: int) -> Callable[..., Any]:
     inner_keys = keys & ~OBSERVED
     shown = inner_keys & ~LOCAL
     paths: dict[int, Path] = {}  # a table with another kernel gets another function
@@ -233,5 +233,3 @@ def _path(op: Operator, keys: int) -> Path:
     path = tuple(str(key.name) for key in key_set if not composite or key & BACKENDS)
     return key_set, path, name, file, line, composite
 
-
-wrappers[OBSERVED] = _observed

@@ -15,7 +15,7 @@ from typing import Any
 
 from .. import _device
 from .._about import about, note
-from .dispatcher import TENSOR_TYPES, keys_of, registry, resolve, set_local, tensors_of, wrappers
+from .dispatcher import TENSOR_TYPES, keys_of, registry, resolve, set_local, tensors_of, key_handlers
 from .keys import AUTOGRAD, BACKENDS, META, PIPELINE, STRIDED
 from .local import local
 from .registry import Kernel, Operator
@@ -92,7 +92,7 @@ class Pipeline:
             def inner(*args: Any) -> Any:
                 return self._record(op, kernel, backend, args)
 
-        return wrappers[AUTOGRAD](op, 0)(inner) if keys & AUTOGRAD else inner
+        return key_handlers[AUTOGRAD](op, 0)(inner) if keys & AUTOGRAD else inner
 
     def _run_now(self, op: Operator, args: tuple[Any, ...]) -> Any:
         """An operator whose output depends on data: run what is pending, then it."""
@@ -235,37 +235,33 @@ def _as_meta(value: Any) -> Any:
     return value
 
 
-class _Waiting:
+def wait_for_inputs(op: Operator, keys: int) -> Callable[..., Any]:
     """What the ``Pipeline`` key leads to outside a pipeline: wait for the inputs, then call again."""
 
-    def __call__(self, op: Operator, keys: int) -> Callable[..., Any]:
-        def call(*args: Any) -> Any:
-            for tensor in tensors_of(args):
-                if tensor._keys & PIPELINE:
-                    tensor._wait()
-            found = keys_of(args)
-            return (op.table.get(found) or resolve(op, found))(*args)
+    def call(*args: Any) -> Any:
+        for tensor in tensors_of(args):
+            if tensor._keys & PIPELINE:
+                flush_for(tensor)
+        found = keys_of(args)
+        return (op.table.get(found) or resolve(op, found))(*args)
 
-        return call
+    return call
 
-    @staticmethod
-    def flush_for(tensor: Any) -> None:
-        """Run the pipeline that a tensor is pending in.
 
-        Raises:
-            RuntimeError: if it failed: the tensor has no values.
-        """
-        entry = tensor._pending
-        if entry is not None and entry.error is None:
-            entry.pipeline.flush()
-        if entry is not None and entry.error is not None:
-            raise about(RuntimeError(f"this tensor is invalid, it never got its values: {entry.error}"),
-                        "invalid tensor", tensor=tensor, reason=entry.error)
+def flush_for(tensor: Any) -> None:
+    """Run the pipeline that a tensor is pending in.
+
+    Raises:
+        RuntimeError: if it failed: the tensor has no values.
+    """
+    entry = tensor._pending
+    if entry is not None and entry.error is None:
+        entry.pipeline.flush()
+    if entry is not None and entry.error is not None:
+        raise about(RuntimeError(f"this tensor is invalid, it never got its values: {entry.error}"),
+                    "invalid tensor", tensor=tensor, reason=entry.error)
 
 
 def pipeline() -> Pipeline:
     """A block in which operators are recorded and run later: ``with torch.pipeline() as p:``."""
     return Pipeline()
-
-
-wrappers[PIPELINE] = _Waiting()

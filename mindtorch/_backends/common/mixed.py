@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._about import about
-from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, registry, resolve, tensors_of, wrappers
+from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, keys_of, registry, resolve, tensors_of
 from ..._dispatch.keys import BACKENDS, CPU
 from ..._dispatch.registry import Operator
 from .pointwise import Pointwise
@@ -19,7 +19,7 @@ def _devices(args: tuple[Any, ...]) -> list[Any]:
     return list(dict.fromkeys(t._device for t in tensors_of(args) if t.ndim or t._device.type != "cpu"))
 
 
-def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
+def on_several_devices(op: Operator, keys: int) -> Callable[..., Any]:
     """The function for a key set with several backends."""
     functional = op.functional or op
     kernel = op.kernel(BACKENDS & -BACKENDS)
@@ -44,5 +44,3 @@ def _mixed(op: Operator, keys: int) -> Callable[..., Any]:
 
     return call
 
-
-wrappers[BACKENDS] = _mixed

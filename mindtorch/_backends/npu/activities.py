@@ -15,7 +15,6 @@ from weakref import WeakKeyDictionary
 
 from ..._dispatch import observers
 from ..._dispatch.observers import ActivityEvent
-from . import runtime
 from .constants import ACL_STREAM_STATUS_COMPLETE
 
 if TYPE_CHECKING:
@@ -60,9 +59,10 @@ def host(kind: str, name: str, queue: Queue) -> Iterator[None]:
 
 def event_in(queue: Queue) -> int:
     """A new event, recorded in a stream."""
-    event, code = runtime.acl.rt.create_event()
-    runtime.check(code, "aclrtCreateEvent", queue.runtime.name)
-    runtime.check(runtime.acl.rt.record_event(event, queue.handle), "aclrtRecordEvent", queue.runtime.name)
+    runtime = queue.runtime
+    event, code = runtime.rt.create_event()
+    runtime.check(code, "aclrtCreateEvent")
+    runtime.check(runtime.rt.record_event(event, queue.handle), "aclrtRecordEvent")
     return event
 
 
@@ -81,7 +81,7 @@ def resolve(queue: Queue) -> None:
 
     Where only an event was waited for, what is behind it still runs, and all is read at the next synchronisation.
     """
-    rt = runtime.acl.rt
+    rt = queue.runtime.rt
     status, code = rt.stream_query(queue.handle)
     if not code and status != ACL_STREAM_STATUS_COMPLETE:
         return
@@ -115,8 +115,9 @@ def _device_clock(queue: Queue) -> int:
 
 def _clock_sample(queue: Queue) -> int:
     event = event_in(queue)
-    runtime.acl.rt.synchronize_event(event)
+    rt = queue.runtime.rt
+    rt.synchronize_event(event)
     now = perf_counter_ns()
-    stamp, failed = runtime.acl.rt.event_get_timestamp(event)
-    runtime.acl.rt.destroy_event(event)
+    stamp, failed = rt.event_get_timestamp(event)
+    rt.destroy_event(event)
     return 0 if failed else now - stamp * 1000

@@ -22,12 +22,14 @@ MODES = ("auto", "sim", "cann", "off")
 @dataclass(frozen=True)
 class Provider:
     """Where the two halves of CANN's interface come from: ``acl``, pyACL's module, and ``find(name)``, the address of a
-    C function of the operator libraries.
+    C function of the operator libraries. ``before_reset`` takes a function that lets go of all devices: the simulator
+    calls it before it starts anew.
     """
 
     acl: Any
     find: Callable[[str], int | None]
     simulated: bool
+    before_reset: Callable[[Callable[[], None]], None]
 
 
 _lock = threading.Lock()
@@ -80,7 +82,7 @@ def _choose(chosen: str) -> Provider:
             warnings.warn(f"CANN seems to be installed, but does not load; the NPU is simulated: {error}", stacklevel=4)
     from . import simulator  # not paid for where there is CANN
 
-    return Provider(simulator.acl, simulator.find, True)
+    return Provider(simulator.acl, simulator.find, True, simulator.before_reset)
 
 
 def cann() -> Provider:
@@ -91,4 +93,4 @@ def cann() -> Provider:
         OSError: if the operator libraries do not.
     """
     acl = acl_loader.ensure_acl()
-    return Provider(acl, Libraries().find, False)
+    return Provider(acl, Libraries().find, False, lambda finalize: None)

@@ -45,7 +45,9 @@ def module() -> Any:
     if acl is None:
         with _lock:
             if acl is None:
-                acl = provider.load().acl
+                loaded = provider.load()
+                loaded.before_reset(finalize)
+                acl = loaded.acl
     return acl
 
 
@@ -210,6 +212,15 @@ class _Runtime:
         self._peers: set[int] = set()
         self._lock = threading.RLock()
         self._numbers = count().__next__
+
+    @property
+    def rt(self) -> Any:
+        """pyACL's runtime calls."""
+        return acl.rt
+
+    def check(self, code: int, call: str) -> None:
+        """Raise what a return code other than 0 of a call on this device means."""
+        check(code, call, self.name)
 
     @property
     def queue(self) -> Queue:

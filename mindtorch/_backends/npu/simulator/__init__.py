@@ -7,11 +7,10 @@ from __future__ import annotations
 
 import os
 import threading
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .. import runtime
 from . import faults, handles, watch
 from . import sanitizer as _sanitizer
 from .acl import acl
@@ -144,10 +143,20 @@ def paused(stream: Any = None) -> Iterator[None]:
             held.release()
 
 
+_users: list[Callable[[], None]] = []
+
+
+def before_reset(finalize: Callable[[], None]) -> None:
+    """Have ``finalize()`` called before ``reset`` takes the devices away."""
+    if finalize not in _users:
+        _users.append(finalize)
+
+
 def reset() -> None:
     """Start anew: no fault, no report, nothing allocated, nothing initialised, 1 GiB per device."""
     faults.clear()
-    runtime.finalize()
+    for finalize in _users:
+        finalize()
     if machine.is_initialized:
         machine.shut_down()
     clear_reports()

@@ -1,0 +1,191 @@
+"""The map of the house: what each room of the library is for, and in which order the rooms stand on each other.
+
+A module imports from its own room and from those above it in ``HOUSE``, never the other way round.
+``python -m tests.house`` writes the map into the README.
+"""
+from __future__ import annotations
+
+import ast
+from collections.abc import Iterator, Mapping
+from pathlib import Path
+from typing import NamedTuple
+
+TOP = Path(__file__).parents[1]
+PACKAGE = "mindtorch"
+
+
+class Room(NamedTuple):
+    """Modules and packages that stand at one height, by their names below ``mindtorch``; what is there, and what goes
+    there.
+    """
+
+    parts: str
+    holds: str
+    changes: str
+
+
+HOUSE = (
+    Room("_version _lazy _about _backend _dtype _size _formats _errors _linalg_error _device _layout",
+         "what tensors are described by: dtypes, devices, sizes, strides; errors and the facts that they carry; "
+         "`Backend`, what a kind of device provides", "a dtype, a rule of strides, a check that many operators make"),
+    Room("_storage", "the memory under tensors", "a kind of storage"),
+    Room("_dispatch", "operators and their schemas, dispatch keys, the dispatcher, binding of arguments, observers, "
+         "pipeline mode", "an operator's schema: `schemas/<family>.py`; a dispatch key: `keys.py`"),
+    Room("_autograd", "graph, engine, grad modes, views in the graph", "a derivative: `derivatives/<family>.py`"),
+    Room("_tensor _tensor_str", "the tensor and its printing", "what every tensor knows of itself"),
+    Room("_random", "generators and the samplers that draw PyTorch's numbers from them", "a distribution"),
+    Room("_backends.common", "promotion, copies, views, in-place and `out=` forms: the same on every device",
+         "a view: `view/`"),
+    Room("_backends.meta", "shapes, dtypes, strides and checks: the truth about every operator's outputs",
+         "a meta kernel: `ops/<family>.py`"),
+    Room("_backends.cpu", "kernels as functions of NumPy arrays", "a kernel: `ops/<family>.py`"),
+    Room("_backends.npu _backends.ascend", "Ascend NPUs through CANN: `rows` are the C signatures, `ops` the kernels, "
+         "`simulator` the device", "a row in `rows/`, a row in `ops/`"),
+    Room("_creation", "tensors from sizes, numbers, sequences, arrays, random numbers", "a factory"),
+    Room("_composite _indexing _conversion", "operators written in other operators; `x[...]`; `to` and its like",
+         "a composite: `_composite/<family>.py`"),
+    Room("_wiring", "in which order kernels are looked for, and what each dispatch key does", "a new key, a new device"),
+    Room("_api _functions functional library linalg fft special masked random _lowrank npu _C",
+         "the functions and methods that users call", "a function that is more than an operator"),
+    Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
+    Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
+    Room("optim", "optimizers", "an optimizer"),
+    Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses", "what a picture says"),
+    Room("viz", "HTML, SVG and text of facts", "how a picture looks"),
+    Room("widgets", "pictures that move", "a widget"),
+    Room("_ipython", "the extension: magics, formatters, tracebacks", "a magic"),
+    Room("_install __main__", "PyTorch's programs run on mindtorch; the command line", "a command"),
+)  # fmt: skip
+
+
+def modules(top: Path = TOP) -> dict[str, Path]:
+    """Every module of the library by its name."""
+    found = {}
+    for path in sorted((top / PACKAGE).rglob("*.py")):
+        parts = path.relative_to(top).with_suffix("").parts
+        found[".".join(parts[:-1] if parts[-1] == "__init__" else parts)] = path
+    return found
+
+
+def imports(name: str, path: Path, known: Mapping[str, Path]) -> Iterator[tuple[str, int]]:
+    """The modules of the library that a module imports, in functions too, with the line; not what only a type checker
+    does.
+    """
+    tree = ast.parse(path.read_text())
+    skipped = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+               and not isinstance(node.test, ast.UnaryOp) for part in node.body for inner in ast.walk(part)}
+    package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
+    for node in ast.walk(tree):
+        if id(node) in skipped:
+            continue
+        if isinstance(node, ast.Import):
+            targets = [alias.name for alias in node.names]
+        elif isinstance(node, ast.ImportFrom):
+            base = package[: len(package) - node.level + 1] if node.level else []
+            source = ".".join([*base, *([node.module] if node.module else [])])
+            targets = [f"{source}.{alias.name}" for alias in node.names]
+        else:
+            continue
+        for target in targets:
+            found = target if target in known else target.rpartition(".")[0]
+            if found in known and found != name:
+                yield found, node.lineno
+
+
+def graph(top: Path = TOP) -> dict[str, dict[str, int]]:
+    """For each module, the modules that it imports, with the line of the first import."""
+    known = modules(top)
+    edges: dict[str, dict[str, int]] = {}
+    for name, path in known.items():
+        edges[name] = {}
+        for target, line in imports(name, path, known):
+            edges[name].setdefault(target, line)
+    return edges
+
+
+def height(module: str) -> int | None:
+    """The room that a module belongs to, counted from the top of the map; None if it has none."""
+    for number, room in enumerate(HOUSE):
+        for part in room.parts.split():
+            if f"{module}.".startswith(f"{PACKAGE}.{part}."):
+                return number
+    return None
+
+
+def upward(edges: Mapping[str, Mapping[str, int]]) -> list[str]:
+    """The imports that go to a room further down the map than the importing module's."""
+    found = []
+    for source, targets in edges.items():
+        here = height(source)
+        for target, line in targets.items():
+            there = height(target)
+            if here is not None and (target == PACKAGE or there is not None and there > here):
+                found.append(f"{source}, line {line}, imports {target}")
+    return found
+
+
+def cycles(edges: Mapping[str, Mapping[str, int]]) -> list[list[str]]:
+    """The groups of nodes that import each other, directly or by way of others (Tarjan's algorithm)."""
+    number: dict[str, int] = {}
+    low: dict[str, int] = {}
+    stack: list[str] = []
+    groups = []
+
+    def visit(node: str) -> None:
+        number[node] = low[node] = len(number)
+        stack.append(node)
+        for target in edges.get(node, ()):
+            if target not in number:
+                visit(target)
+            if target in stack:
+                low[node] = min(low[node], low[target])
+        if low[node] == number[node]:
+            group = [stack.pop()]
+            while group[-1] != node:
+                group.append(stack.pop())
+            if len(group) > 1:
+                groups.append(sorted(group))
+
+    for node in edges:
+        if node not in number:
+            visit(node)
+    return groups
+
+
+def between_packages(edges: Mapping[str, Mapping[str, int]]) -> dict[str, dict[str, int]]:
+    """The same graph with a node for each top-level part of the library and for each backend."""
+
+    def part(module: str) -> str:
+        names = module.split(".")
+        return ".".join(names[:3] if names[1:2] == ["_backends"] else names[:2])
+
+    merged: dict[str, dict[str, int]] = {}
+    for source, targets in edges.items():
+        if source != PACKAGE:
+            for target, line in targets.items():
+                if part(source) != part(target):
+                    merged.setdefault(part(source), {}).setdefault(part(target), line)
+    return merged
+
+
+def table() -> str:
+    """The map as the README shows it."""
+    rows = ["| room | what it holds | where a change goes |", "|---|---|---|"]
+    for room in HOUSE:
+        parts = " ".join(f"`{part.replace('.', '/')}`" for part in room.parts.split())
+        rows.append(f"| {parts} | {room.holds} | {room.changes} |")
+    return "\n".join(rows) + "\n"
+
+
+BEGIN, END = "<!-- map: python -m tests.house -->\n", "<!-- end of map -->\n"
+
+
+def readme(text: str) -> str:
+    """The README's text with the map of today."""
+    before, _, rest = text.partition(BEGIN)
+    return f"{before}{BEGIN}{table()}{END}{rest.partition(END)[2]}"
+
+
+if __name__ == "__main__":
+    path = TOP / "README.md"
+    path.write_text(readme(path.read_text()))
