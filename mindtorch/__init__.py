@@ -77,7 +77,17 @@ for _name, _function in _FUNCTIONS.items():
     globals().setdefault(_name, _function)
 for _name, _dtype_of_name in _conversion_methods.LEGACY_TYPES.items():
     globals()[_name] = _typed_constructor(_name, _dtype_of_name)
-registry.on_define.append(lambda packet: globals().update({packet: _FUNCTIONS[packet]} if packet in _FUNCTIONS else {}))
+
+
+def _show(packet: str) -> None:
+    """Have an operator that a user defines among the names of the package."""
+    if packet in _FUNCTIONS:
+        globals()[packet] = _FUNCTIONS[packet]
+        if packet not in __all__:
+            __all__.append(packet)
+
+
+registry.on_define.append(_show)
 
 
 def load_ipython_extension(ip: Any) -> None:
@@ -98,3 +108,7 @@ def __getattr__(name: str) -> Any:
     if name == "widgets":
         return _import_module(".widgets", __name__)
     raise AttributeError(f"module 'mindtorch' has no attribute '{name}': mindtorch does not have this name of PyTorch")
+
+
+__all__ = ["widgets", *(_name for _name in globals() if _name[0] != "_" and _name not in ("Any", "annotations"))]
+__dir__ = __all__.copy

@@ -1,7 +1,7 @@
 """Data types: ``torch.dtype``, promotion, ``finfo``/``iinfo`` and the default dtype."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
@@ -27,15 +27,17 @@ class DType:
             self.np = np.dtype(numpy_name)
             _FROM_NUMPY[self.np] = self
 
-    def __getattr__(self, attribute: str) -> Any:
-        # bfloat16's NumPy dtype comes from ml_dtypes, which is imported on first use only.
-        if attribute == "np" and self.name == "bfloat16":
-            import ml_dtypes
+    if not TYPE_CHECKING:
 
-            self.np = np.dtype(ml_dtypes.bfloat16)
-            _FROM_NUMPY[self.np] = self
-            return self.np
-        raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
+        def __getattr__(self, attribute: str) -> Any:
+            # bfloat16's NumPy dtype comes from ml_dtypes, which is imported on first use only.
+            if attribute == "np" and self.name == "bfloat16":
+                import ml_dtypes
+
+                self.np = np.dtype(ml_dtypes.bfloat16)
+                _FROM_NUMPY[self.np] = self
+                return self.np
+            raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
 
     def __repr__(self) -> str:
         return f"torch.{self.name}"

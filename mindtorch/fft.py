@@ -51,3 +51,4 @@ def rfftfreq(n: int, d: float = 1.0, *, dtype: DType | None = None, **options: A
 
 
 __all__ = sorted([*_functions, "fftfreq", "rfftfreq"])
+__dir__ = __all__.copy

@@ -20,6 +20,13 @@ from ._dtype import FLOATING, DType, bool_, int64
 from ._size import Size
 from ._tensor import Tensor, tensor_method
 
+__all__ = [
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
+    "cartesian_prod", "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "tril_indices",
+    "triu_indices", "unravel_index",
+]  # fmt: skip
+__dir__ = __all__.copy
+
 
 def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
     """Tensors given one by one, or in one list, as a list.

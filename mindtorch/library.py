@@ -19,6 +19,9 @@ from ._autograd.derivative import not_differentiable as not_differentiable
 from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
 
+__all__ = ["define", "derivative", "impl", "kernel", "meta", "not_differentiable", "ops"]
+__dir__ = __all__.copy
+
 
 def define(schema: str, flags: str = "function, method") -> Operator:
     """Define an operator from an ATen schema, ``name.overload(Tensor self, ...) -> Tensor`` (``torch.library.define``).

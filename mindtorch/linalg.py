@@ -10,3 +10,4 @@ _functions = {packet.removeprefix(PREFIX): make_function(packet) for packet in r
               if packet.startswith(PREFIX)}
 globals().update(_functions)
 __all__ = [*sorted(_functions), "LinAlgError"]
+__dir__ = __all__.copy

@@ -1,7 +1,7 @@
 """``torch.npu``: devices, streams, events and memory of Ascend NPUs, and the simulator's controls."""
 from __future__ import annotations
 
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from ._backends import npu as _backend
 from ._backends.npu import (
@@ -19,6 +19,19 @@ from ._backends.npu import (
     synchronize as synchronize,
 )  # fmt: skip
 
+__all__ = [
+    "AclError", "Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "default_stream",
+    "device", "device_count", "empty_cache", "get_device_name", "get_device_properties", "get_rng_state",
+    "initial_seed", "is_available", "manual_seed", "manual_seed_all", "max_memory_allocated",
+    "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats",
+    "reset_peak_memory_stats", "set_device", "set_rng_state", "set_stream", "simulator", "stream", "synchronize",
+]  # fmt: skip
+__dir__ = __all__.copy
 
-def __getattr__(name: str) -> Any:
-    return getattr(_backend, name)  # the simulator is loaded when it is asked for
+
+if TYPE_CHECKING:
+    from ._backends.npu import simulator as simulator
+else:
+
+    def __getattr__(name: str) -> Any:
+        return getattr(_backend, name)  # the simulator is loaded when it is asked for

@@ -7,3 +7,4 @@ from ._random import (
 
 __all__ = ["default_generator", "fork_rng", "get_rng_state", "initial_seed", "manual_seed", "seed",
            "set_rng_state"]
+__dir__ = __all__.copy

@@ -16,3 +16,4 @@ _packets = {packet.removeprefix(PREFIX): packet for packet in registry.packets i
 _functions = {name: make_function(packet) for name, packet in {**_packets, **ALIASES}.items()}
 globals().update(_functions)
 __all__ = sorted(_functions)
+__dir__ = __all__.copy

@@ -15,3 +15,10 @@ from . import graph as graph
 from .gradcheck import GradcheckError as GradcheckError
 from .gradcheck import gradcheck as gradcheck
 from .gradcheck import gradgradcheck as gradgradcheck
+
+__all__ = [
+    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "function",
+    "functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
+    "set_detect_anomaly", "set_grad_enabled",
+]  # fmt: skip
+__dir__ = __all__.copy

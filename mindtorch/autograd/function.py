@@ -7,3 +7,4 @@ from .._autograd.function import InplaceFunction as InplaceFunction
 from .._autograd.function import once_differentiable as once_differentiable
 
 __all__ = ["BackwardCFunction", "Function", "FunctionCtx", "FunctionMeta", "InplaceFunction", "once_differentiable"]
+__dir__ = __all__.copy

@@ -14,6 +14,10 @@ from .._autograd.grad_mode import enable_grad, is_grad_enabled, set_grad_enabled
 from .._creation import eye, ones_like, zeros_like
 from .._tensor import Tensor
 
+__all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
+__dir__ = __all__.copy
+
+
 Tensors = tuple[Any, ...]
 OUTPUTS = "outputs of the user-provided function"
 #: What strict mode says of input {i} that something does not depend on.

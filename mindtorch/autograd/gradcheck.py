@@ -18,6 +18,10 @@ from .._random import Generator
 from .._creation.random import randn, randn_like
 from .._tensor import Tensor
 
+__all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
+__dir__ = __all__.copy
+
+
 stack = FUNCTIONS["stack"]
 Function = Callable[..., Any]
 

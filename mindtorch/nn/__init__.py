@@ -4,3 +4,4 @@ from .modules import *  # noqa: F403
 from .parameter import Buffer, Parameter
 
 __all__ = [*modules.__all__, "Buffer", "Parameter", "functional", "init", "modules", "utils"]
+__dir__ = __all__.copy

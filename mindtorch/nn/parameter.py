@@ -7,6 +7,9 @@ from .._creation import as_subclass, empty
 from .._dtype import FLOATING
 from .._tensor import Tensor
 
+__all__ = ["Buffer", "Parameter"]
+__dir__ = __all__.copy
+
 
 class _ParameterType(type(Tensor)):  # type: ignore[misc]
     """Calling a parameter class makes a parameter, not a legacy tensor."""

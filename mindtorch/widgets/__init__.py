@@ -23,13 +23,10 @@ _PLACES = {
     "TrainingMonitor": "monitor", "progress": "monitor",
 }  # fmt: skip
 __all__ = list(_PLACES)
+__dir__ = __all__.copy
+if not TYPE_CHECKING:
 
-
-def __getattr__(name: str) -> Any:
-    if name not in _PLACES:
-        raise AttributeError(f"module 'mindtorch.widgets' has no attribute {name!r}")
-    return getattr(import_module(f".{_PLACES[name]}", __name__), name)
-
-
-def __dir__() -> list[str]:
-    return sorted({*globals(), *__all__})
+    def __getattr__(name: str) -> Any:
+        if name not in _PLACES:
+            raise AttributeError(f"module 'mindtorch.widgets' has no attribute {name!r}")
+        return getattr(import_module(f".{_PLACES[name]}", __name__), name)

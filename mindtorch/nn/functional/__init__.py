@@ -1,6 +1,12 @@
 """``torch.nn.functional``: the functions that modules are made of."""
+from . import (
+    activation as _activation, dropout as _dropout, linear as _linear, loss as _loss, rearrange as _rearrange,
+)  # fmt: skip
 from .activation import *  # noqa: F403
 from .dropout import *  # noqa: F403
 from .linear import *  # noqa: F403
 from .loss import *  # noqa: F403
 from .rearrange import *  # noqa: F403
+
+__all__ = [*_activation.__all__, *_dropout.__all__, *_linear.__all__, *_loss.__all__, *_rearrange.__all__]
+__dir__ = __all__.copy

@@ -5,18 +5,23 @@ import warnings
 from typing import Any
 
 from ..._creation import empty_like, zeros_like
-from ..._dispatch.binding import make_function
+from ..._functions import (
+    celu_, elu_, gelu, glu, hardshrink, hardtanh_, leaky_relu_, log_sigmoid as logsigmoid, prelu, relu_, rrelu_,
+    selu_, sigmoid, softplus, softshrink, tanh, threshold_, celu as _celu, elu as _elu, hardsigmoid as
+    _hardsigmoid, hardsigmoid_ as _hardsigmoid_, hardswish as _hardswish, hardswish_ as _hardswish_, hardtanh as
+    _hardtanh, leaky_relu as _leaky_relu, log_softmax as _log_softmax, mish as _mish, mish_ as _mish_, relu as
+    _relu, relu6 as _relu6, rrelu as _rrelu, selu as _selu, silu as _silu, silu_ as _silu_, softmax as _softmax,
+    threshold as _threshold,
+)  # fmt: skip
 from ..._tensor import Tensor
 
-(celu_, elu_, gelu, glu, hardshrink, hardtanh_, leaky_relu_, logsigmoid, prelu, relu_, rrelu_, selu_, sigmoid,
- softplus, softshrink, tanh, threshold_) = map(make_function, (
-     "celu_", "elu_", "gelu", "glu", "hardshrink", "hardtanh_", "leaky_relu_", "log_sigmoid", "prelu",
-     "relu_", "rrelu_", "selu_", "sigmoid", "softplus", "softshrink", "tanh", "threshold_"))
-(_celu, _elu, _hardsigmoid, _hardsigmoid_, _hardswish, _hardswish_, _hardtanh, _leaky_relu, _log_softmax,
- _mish, _mish_, _relu, _relu6, _rrelu, _selu, _silu, _silu_, _softmax, _threshold) = map(make_function, (
-     "celu", "elu", "hardsigmoid", "hardsigmoid_", "hardswish", "hardswish_", "hardtanh", "leaky_relu",
-     "log_softmax", "mish", "mish_", "relu", "relu6", "rrelu", "selu", "silu", "silu_", "softmax",
-     "threshold"))
+__all__ = [
+    "celu", "celu_", "elu", "elu_", "gelu", "glu", "gumbel_softmax", "hardshrink", "hardsigmoid", "hardswish",
+    "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
+    "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
+    "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
+]  # fmt: skip
+__dir__ = __all__.copy
 
 
 def relu(input: Tensor, inplace: bool = False) -> Tensor:

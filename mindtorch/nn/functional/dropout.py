@@ -4,11 +4,23 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
-from ..._dispatch.binding import make_function
+from ..._functions import (
+    alpha_dropout as _alpha_dropout, alpha_dropout_ as _alpha_dropout_, dropout as _dropout, dropout_ as _dropout_,
+    feature_alpha_dropout as _feature_alpha_dropout, feature_alpha_dropout_ as _feature_alpha_dropout_,
+    feature_dropout as _feature_dropout, feature_dropout_ as _feature_dropout_,
+)  # fmt: skip
 from ..._tensor import Tensor
 
-_FORMS = {name: (make_function(name), make_function(f"{name}_"))
-          for name in ("dropout", "alpha_dropout", "feature_dropout", "feature_alpha_dropout")}
+__all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
+__dir__ = __all__.copy
+
+
+#: By name, what returns a new tensor, and what writes in place.
+_FORMS = {
+    "dropout": (_dropout, _dropout_), "alpha_dropout": (_alpha_dropout, _alpha_dropout_),
+    "feature_dropout": (_feature_dropout, _feature_dropout_),
+    "feature_alpha_dropout": (_feature_alpha_dropout, _feature_alpha_dropout_),
+}  # fmt: skip
 
 
 def _drop(name: str, input: Any, p: float, training: bool, inplace: bool) -> Any:

@@ -1,12 +1,11 @@
 """Affine maps and distances of ``torch.nn.functional``."""
 from __future__ import annotations
 
-from ..._dispatch.binding import make_function
+from ..._functions import bilinear, cosine_similarity, div, linear, pairwise_distance, pdist
 from ..._tensor import Tensor
 
-bilinear, cosine_similarity, div, linear, pairwise_distance, pdist = map(
-    make_function, ("bilinear", "cosine_similarity", "div", "linear", "pairwise_distance", "pdist"))
 __all__ = ["bilinear", "cosine_similarity", "linear", "normalize", "pairwise_distance", "pdist"]
+__dir__ = __all__.copy
 
 
 def normalize(input: Tensor, p: float = 2.0, dim: int = 1, eps: float = 1e-12,

@@ -7,11 +7,11 @@ from ..._autograd.grad_mode import no_grad
 from ..._dispatch.aten import (
     col2im as _fold, embedding as _embedding, embedding_renorm_ as _embedding_renorm_, im2col as _unfold,
 )  # fmt: skip
-from ..._dispatch.binding import make_function
+from ..._functions import channel_shuffle, one_hot, pad, pixel_shuffle, pixel_unshuffle
 from ..._tensor import Tensor
 
-channel_shuffle, one_hot, pad, pixel_shuffle, pixel_unshuffle = map(make_function, (
-    "channel_shuffle", "one_hot", "pad", "pixel_shuffle", "pixel_unshuffle"))
+__all__ = ["channel_shuffle", "embedding", "fold", "one_hot", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold"]
+__dir__ = __all__.copy
 
 
 def _pair(value: Any) -> tuple[int, int]:

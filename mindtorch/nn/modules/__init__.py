@@ -29,3 +29,4 @@ __all__ = [
     "Softmin", "Softplus", "Softshrink", "Softsign", "Tanh", "Tanhshrink", "Threshold", "TripletMarginLoss",
     "TripletMarginWithDistanceLoss", "Unflatten",
 ]
+__dir__ = __all__.copy

@@ -9,3 +9,4 @@ __all__ = [
     "parameters_to_vector",
     "vector_to_parameters",
 ]  # fmt: skip
+__dir__ = __all__.copy
