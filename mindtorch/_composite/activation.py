@@ -46,12 +46,10 @@ def rrelu_(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = F
     return rrelu_with_noise_(self, zeros_like(self), lower, upper, training, generator)
 
 
+COMPOSITES.add(prelu, rrelu, rrelu_)
 COMPOSITES.update({
     "relu6": lambda self: hardtanh(self, 0, 6),
     "selu": lambda self: elu(self, SELU_ALPHA, SELU_SCALE),
     "selu_": lambda self: elu_(self, SELU_ALPHA, SELU_SCALE),
     "log_sigmoid": lambda self: log_sigmoid_forward(self)[0],
-    "prelu": prelu,
-    "rrelu": rrelu,
-    "rrelu_": rrelu_,
 })

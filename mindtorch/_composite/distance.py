@@ -75,10 +75,7 @@ def pdist(self: Any, p: float = 2.0) -> Any:
     return pdist_forward(self.contiguous(), p)
 
 
+COMPOSITES.add(pairwise_distance, cosine_similarity, cdist, pdist)
 COMPOSITES.update({
     "norm.python": norm,
-    "pairwise_distance": pairwise_distance,
-    "cosine_similarity": cosine_similarity,
-    "cdist": cdist,
-    "pdist": pdist,
 })

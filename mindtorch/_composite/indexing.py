@@ -142,6 +142,10 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
     return scatter_value_(self.new_zeros((*shape, num_classes)), -1, self.unsqueeze(-1), 1)
 
 
+COMPOSITES.add(
+    masked_scatter, masked_scatter_backward, index_select_backward, _unsafe_masked_index,
+    _unsafe_masked_index_put_accumulate, take_along_dim, embedding, embedding_dense_backward, one_hot,
+)
 COMPOSITES.update({
     "index_put": written("index_put_", "preserve_format"),
     "put": written("put_", "preserve_format"),
@@ -158,13 +162,4 @@ COMPOSITES.update({
     "scatter.value_reduce": written("scatter_.value_reduce", "contiguous_format"),
     "scatter_add": written("scatter_add_", "contiguous_format"),
     "scatter_reduce.two": written("scatter_reduce_.two", "contiguous_format"),
-    "masked_scatter": masked_scatter,
-    "masked_scatter_backward": masked_scatter_backward,
-    "index_select_backward": index_select_backward,
-    "_unsafe_masked_index": _unsafe_masked_index,
-    "_unsafe_masked_index_put_accumulate": _unsafe_masked_index_put_accumulate,
-    "take_along_dim": take_along_dim,
-    "embedding": embedding,
-    "embedding_dense_backward": embedding_dense_backward,
-    "one_hot": one_hot,
 })

@@ -350,22 +350,12 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return powers if increasing else powers.flip((1,))
 
 
+COMPOSITES.add(
+    linear, bilinear, matmul, inner, outer, kron, cross, linalg_vecdot, tensordot, linalg_multi_dot, chain_matmul,
+    linalg_matrix_power, linalg_vander, vander,
+)
 COMPOSITES.update({
-    "linear": linear,
-    "bilinear": bilinear,
-    "matmul": matmul,
     "linalg_matmul": matmul,
-    "inner": inner,
-    "outer": outer,
     "ger": outer,
-    "kron": kron,
-    "cross": cross,
-    "linalg_vecdot": linalg_vecdot,
-    "tensordot": tensordot,
-    "linalg_multi_dot": linalg_multi_dot,
-    "chain_matmul": chain_matmul,
     "matrix_power": linalg_matrix_power,
-    "linalg_matrix_power": linalg_matrix_power,
-    "linalg_vander": linalg_vander,
-    "vander": vander,
 })

@@ -332,17 +332,10 @@ def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padd
     return constant_pad_nd(wide, (-padding[1], -padding[1], -padding[0], -padding[0]))
 
 
+COMPOSITES.add(constant_pad_nd, _pad_circular, pad, pixel_shuffle, pixel_unshuffle, channel_shuffle, im2col, col2im)
 COMPOSITES.update({
-    "constant_pad_nd": constant_pad_nd,
     **{f"reflection_pad{n}d": indexed_pad(reflected, True) for n in (1, 2, 3)},
     **{f"replication_pad{n}d": indexed_pad(replicated, False) for n in (1, 2, 3)},
     **{f"reflection_pad{n}d_backward": indexed_pad_backward(reflected) for n in (1, 2, 3)},
     **{f"replication_pad{n}d_backward": indexed_pad_backward(replicated) for n in (1, 2, 3)},
-    "_pad_circular": _pad_circular,
-    "pad": pad,
-    "pixel_shuffle": pixel_shuffle,
-    "pixel_unshuffle": pixel_unshuffle,
-    "channel_shuffle": channel_shuffle,
-    "im2col": im2col,
-    "col2im": col2im,
 })

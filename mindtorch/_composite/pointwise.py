@@ -111,15 +111,12 @@ def polygamma_(self: Any, n: int) -> Any:
     return self.copy_(result)
 
 
+COMPOSITES.add(positive, conj, conj_physical, conj_physical_, isclose, where, special_ndtr, polygamma_)
 COMPOSITES.update({
     **{name: registry[target].call for name, target in ALIASES.items()},
     **{inplace_name(name): registry[inplace_name(target)].call for name, target in ALIASES.items()},
-    "positive": positive,
     "square": lambda self: pow_number(self, 2),
     "square_": lambda self: self.pow_(2),
-    "conj": conj,
-    "conj_physical": conj_physical,
-    "conj_physical_": conj_physical_,
     "float_power.Tensor_Tensor": lambda self, exponent: _powered(self, exponent, pow_),
     "float_power.Tensor_Scalar": lambda self, exponent: _powered(self, exponent, pow_number),
     "float_power.Scalar": lambda self, exponent: _powered(self, exponent, pow_of_number),
@@ -130,9 +127,5 @@ COMPOSITES.update({
     "mul.Scalar_Tensor": lambda self, other: mul(other, self),
     "div.Scalar_Tensor": lambda self, other: other.reciprocal() * self,
     "true_divide.Scalar_Tensor": lambda self, other: other.reciprocal() * self,
-    "isclose": isclose,
-    "where": where,
-    "special_ndtr": special_ndtr,
     "special_round": lambda self, decimals=0: round_decimals(self, decimals),
-    "polygamma_": polygamma_,
 })

@@ -105,14 +105,12 @@ def corrcoef(self: Any) -> Any:
     return c.clamp(-1, 1)
 
 
+COMPOSITES.add(nanmean, cov, corrcoef)
 COMPOSITES.update({
     **unbiased("var"), **unbiased("std"), **unbiased("var_mean"), **unbiased("std_mean"),
     "nansum.out": nansum_out,
-    "nanmean": nanmean,
     "nanmean.out": nanmean_out,
     "count_nonzero": lambda self, dim=None: self.count_nonzero(() if dim is None else (dim,)),
     "max.other": lambda self, other: self.maximum(other),
     "min.other": lambda self, other: self.minimum(other),
-    "cov": cov,
-    "corrcoef": corrcoef,
 })  # fmt: skip

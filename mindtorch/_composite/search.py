@@ -50,12 +50,10 @@ def equal(self: Any, other: Any) -> bool:
     return self.shape == other.shape and bool((self == other).all())
 
 
+COMPOSITES.add(unique, allclose, equal)
 COMPOSITES.update({
-    "unique": unique,
     "unique_consecutive.python": unique_consecutive,
     "nonzero.python": nonzero,
     "nonzero.python_out": lambda self, as_tuple, out: nonzero_out(self, out),
     "argwhere": lambda self: nonzero_indices(self),
-    "allclose": allclose,
-    "equal": equal,
 })

@@ -328,6 +328,10 @@ def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
     return resize_(self, tuple(the_template.shape), memory_format)
 
 
+COMPOSITES.add(
+    column_stack, _chunk_cat, block_diag, cartesian_prod, combinations, roll, rot90, repeat, tile, diag, diag_embed,
+    trace, resize_, resize_as_,
+)
 COMPOSITES.update({
     "concat": lambda tensors, dim=0: cat(tensors, dim),
     "concatenate": lambda tensors, dim=0: cat(tensors, dim),
@@ -335,24 +339,10 @@ COMPOSITES.update({
     "vstack": stack_along("vstack", 2, 0),
     "row_stack": stack_along("vstack", 2, 0),
     "dstack": stack_along("dstack", 3, 2),
-    "column_stack": column_stack,
-    "_chunk_cat": _chunk_cat,
-    "block_diag": block_diag,
-    "cartesian_prod": cartesian_prod,
-    "combinations": combinations,
     "meshgrid.indexing": meshgrid,
     "fliplr": flip_dim("fliplr", 2, 1),
     "flipud": flip_dim("flipud", 1, 0),
-    "roll": roll,
-    "rot90": rot90,
-    "repeat": repeat,
-    "tile": tile,
     "repeat_interleave.self_int": repeat_interleave_int,
     "repeat_interleave.self_Tensor": repeat_interleave_tensor,
-    "diag": diag,
-    "diag_embed": diag_embed,
     "diagflat": lambda self, offset=0: diag(view(self.contiguous(), (-1,)), offset),
-    "trace": trace,
-    "resize_": resize_,
-    "resize_as_": resize_as_,
 })

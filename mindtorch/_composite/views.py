@@ -386,8 +386,11 @@ def _rows(name: str, rows: tuple[Row, ...], overloads: tuple[str, ...]) -> dict[
     return {f"{name}.{overload}": row for overload, row in zip(overloads, rows, strict=True)}
 
 
+COMPOSITES.add(
+    reshape, broadcast_tensors, numpy_T, matrix_H, real, imag, narrow, contiguous, detach_, unfold_backward,
+    narrow_copy,
+)
 COMPOSITES.update({
-    "reshape": reshape,
     "reshape_as": lambda self, other: reshape(self, other.shape),
     "view_as": lambda self, other: view(self, other.shape),
     "ravel": lambda self: view(contiguous(self), (-1,)),
@@ -395,7 +398,6 @@ COMPOSITES.update({
     "unflatten.int": unflatten,
     "expand_as": lambda self, other: expand(self, other.shape),
     "broadcast_to": lambda self, size: expand(self, size),
-    "broadcast_tensors": broadcast_tensors,
     "swapaxes": lambda self, axis0, axis1: transpose(self, axis0, axis1),
     "swapdims": lambda self, dim0, dim1: transpose(self, dim0, dim1),
     "swapaxes_": lambda self, axis0, axis1: transpose_(self, axis0, axis1),
@@ -404,16 +406,11 @@ COMPOSITES.update({
     "movedim.intlist": movedim,
     "moveaxis.int": movedim_int,
     "moveaxis.intlist": movedim,
-    "numpy_T": numpy_T,
     "mT": transposed("mT", False),
     "mH": transposed("mH", True),
-    "matrix_H": matrix_H,
     "adjoint": adjoint,
-    "real": real,
-    "imag": imag,
     "resolve_conj": same,
     "resolve_neg": same,
-    "narrow": narrow,
     "narrow.Tensor": narrow_tensor,
     "linalg_diagonal": lambda A, offset=0, dim1=-2, dim2=-1: diagonal(A, offset, dim1, dim2),
     "split.sizes": lambda self, split_size, dim=0: split_with_sizes(self, split_size, dim),
@@ -428,16 +425,12 @@ COMPOSITES.update({
     "atleast_1d": atleast(1),
     "atleast_2d": atleast(2),
     "atleast_3d": atleast(3),
-    "contiguous": contiguous,
-    "detach_": detach_,
     "select_backward": view_backward("select.int"),
     "slice_backward": view_backward("slice.Tensor"),
     "diagonal_backward": view_backward("diagonal"),
-    "unfold_backward": unfold_backward,
     "select_scatter": scatter("select.int"),
     "slice_scatter": scatter("slice.Tensor"),
     "diagonal_scatter": scatter("diagonal"),
     "as_strided_scatter": scatter("as_strided"),
-    "narrow_copy": narrow_copy,
     **{name: copy_of(name.replace("_copy", "", 1)) for name in COPIES},
 })

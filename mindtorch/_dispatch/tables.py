@@ -47,6 +47,10 @@ class FamilyTable(MutableMapping[str, Any]):
         for name, row in rows.items():
             self[name] = row
 
+    def add(self, *functions: Any) -> None:
+        """Put functions that are called as their operators are into the table."""
+        self.update({function.__name__: function for function in functions})
+
     def __getitem__(self, name: str) -> Any:
         if name not in self._rows:
             op = self.registry.operators.get(name)

@@ -190,12 +190,12 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
     return grad * noise if training and upper - lower > 1e-6 else leaky(grad, x, (lower + upper) / 2)
 
 
+CPU_KERNELS.add(elu_backward, leaky_relu, log_sigmoid_backward, rrelu_with_noise)
 CPU_KERNELS.update({
     "relu": lambda x: np.maximum(x, ZEROS[x.dtype]),
     "hardtanh": lambda x, low=-1, high=1: np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high)),
     "hardtanh_backward": within,
     "elu": in_blocks(elu),
-    "elu_backward": elu_backward,
     "celu": lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha),
     "gelu": in_blocks(gelu),
     "gelu_backward": in_blocks(gelu_backward, 2),
@@ -207,7 +207,6 @@ CPU_KERNELS.update({
     "hardswish": lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,
     "hardswish_backward": lambda grad, x: np.where(
         np.less_equal(x, -3), 0, np.where(np.less(x, 3), grad * (x / 3 + 0.5), grad)),
-    "leaky_relu": leaky_relu,
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
     "softplus": in_blocks(softplus),
     "softplus_backward": in_blocks(softplus_backward, 2),
@@ -218,11 +217,9 @@ CPU_KERNELS.update({
     "threshold": lambda x, threshold, value: np.where(x <= x.dtype.type(threshold), x.dtype.type(value), x),
     "threshold_backward": lambda grad, x, threshold: zeroed(grad, np.less_equal(x, threshold or ZEROS[x.dtype])),
     "log_sigmoid_forward": in_opmath(log_sigmoid_forward),
-    "log_sigmoid_backward": log_sigmoid_backward,
     "glu": in_opmath(glu),
     "glu_backward": in_opmath(glu_backward),
     "_prelu_kernel": lambda x, weight: np.where(np.greater(x, 0), x, x * weight),
     "_prelu_kernel_backward": in_opmath(prelu_backward),
-    "rrelu_with_noise": rrelu_with_noise,
     "rrelu_with_noise_backward": rrelu_backward,
 })

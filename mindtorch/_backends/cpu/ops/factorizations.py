@@ -320,30 +320,24 @@ def matrix_exp(a: ndarray) -> ndarray:
     return expm(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))
 
 
+CPU_KERNELS.add(
+    linalg_lu, lu_unpack, linalg_inv_ex, triangular_solve, cholesky_solve, cholesky_inverse, linalg_qr, geqrf, ormqr,
+    linalg_eig,
+)
 CPU_KERNELS.update({
     "linalg_lu_factor_ex": lu_factor_ex,
-    "linalg_lu": linalg_lu,
-    "lu_unpack": lu_unpack,
     "linalg_lu_solve": lu_solve,
     "_linalg_det": linalg_det,
     "_linalg_slogdet": linalg_slogdet,
     "_linalg_solve_ex": linalg_solve_ex,
-    "linalg_inv_ex": linalg_inv_ex,
     "linalg_solve_triangular": solve_triangular,
-    "triangular_solve": triangular_solve,
     "linalg_cholesky_ex": cholesky_ex,
     "cholesky": lambda a, upper=False: cholesky_ex(a, upper, True, "cholesky")[0],
-    "cholesky_solve": cholesky_solve,
-    "cholesky_inverse": cholesky_inverse,
     "linalg_ldl_factor_ex": ldl_factor_ex,
     "linalg_ldl_solve": ldl_solve,
-    "linalg_qr": linalg_qr,
-    "geqrf": geqrf,
     "linalg_householder_product": householder_product,
-    "ormqr": ormqr,
     "_linalg_svd": linalg_svd,
     "_linalg_eigh": linalg_eigh,
-    "linalg_eig": linalg_eig,
     "linalg_lstsq": lstsq,
     "linalg_matrix_exp": matrix_exp,
 })

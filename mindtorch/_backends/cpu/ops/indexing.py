@@ -236,28 +236,19 @@ def zero_(x: Array) -> None:
     x.fill(0)
 
 
+CPU_KERNELS.add(
+    index_put_, index_select, index_add_, index_reduce_, index_copy_, gather, scatter_add_, take, put_, masked_select,
+    masked_scatter_, embedding_renorm_, zero_,
+)
 CPU_KERNELS.update({
     "index.Tensor": index,
-    "index_put_": index_put_,
-    "index_select": index_select,
-    "index_add_": index_add_,
-    "index_reduce_": index_reduce_,
-    "index_copy_": index_copy_,
     "index_fill_.int_Scalar": index_fill_,
     "index_fill_.int_Tensor": index_fill_,
-    "gather": gather,
     "scatter_.src": scatter_,
     "scatter_.value": scatter_,
     "scatter_.reduce": scatter_,
     "scatter_.value_reduce": scatter_,
-    "scatter_add_": scatter_add_,
     "scatter_reduce_.two": scatter_,
-    "take": take,
-    "put_": put_,
-    "masked_select": masked_select,
-    "masked_scatter_": masked_scatter_,
-    "embedding_renorm_": embedding_renorm_,
     "fill_.Scalar": fill_,
     "fill_.Tensor": fill_,
-    "zero_": zero_,
 })

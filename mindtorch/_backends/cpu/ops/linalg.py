@@ -77,17 +77,12 @@ def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any,
     return np.einsum(to_opmath(product), both, to_opmath(i3), third, rest, optimize=True)
 
 
+CPU_KERNELS.add(dot, vdot, addmm, addr, addbmm, linalg_cross)
 CPU_KERNELS.update({
     "mm": matmul,
     "bmm": matmul,
     "mv": matmul,
-    "dot": dot,
-    "vdot": vdot,
-    "addmm": addmm,
     "addmv": addmm,
-    "addr": addr,
-    "addbmm": addbmm,
     "baddbmm": addmm,
-    "linalg_cross": linalg_cross,
     "_trilinear": trilinear,
 })

@@ -192,6 +192,10 @@ def multilabel_margin_loss_backward(grad_output: array, self: array, target: arr
     return (grad * grad_by_sample(grad_output, samples, reduction)).reshape(self.shape)
 
 
+CPU_KERNELS.add(
+    nll_loss_forward, nll_loss_backward, multi_margin_loss, multi_margin_loss_backward, multilabel_margin_loss_forward,
+    multilabel_margin_loss_backward,
+)
 CPU_KERNELS.update({
     "mse_loss": loss(lambda x, y: np.square(x - y)),
     "smooth_l1_loss": loss(smooth_l1),
@@ -199,12 +203,6 @@ CPU_KERNELS.update({
     "soft_margin_loss": loss(lambda x, y: np.log1p(np.exp(-y * x))),
     "binary_cross_entropy": loss(binary_cross_entropy, at=1),
     "binary_cross_entropy_with_logits": loss(binary_cross_entropy_with_logits, at=2, widen=False),
-    "nll_loss_forward": nll_loss_forward,
     "nll_loss2d_forward": nll_loss_forward,
-    "nll_loss_backward": nll_loss_backward,
     "nll_loss2d_backward": nll_loss_backward,
-    "multi_margin_loss": multi_margin_loss,
-    "multi_margin_loss_backward": multi_margin_loss_backward,
-    "multilabel_margin_loss_forward": multilabel_margin_loss_forward,
-    "multilabel_margin_loss_backward": multilabel_margin_loss_backward,
 })

@@ -171,6 +171,7 @@ def complex_(real: Any, imag: Any) -> Any:
     return out
 
 
+CPU_KERNELS.add(floor_divide, sign, sgn, sinc, logaddexp, angle)
 CPU_KERNELS.update({
     "add.Tensor": Extended(np.add, times),
     "sub.Tensor": Extended(np.subtract, times),
@@ -179,7 +180,6 @@ CPU_KERNELS.update({
     "mul.Tensor": np.multiply,
     "div.Tensor": np.divide,
     "div.Tensor_mode": divide,
-    "floor_divide": floor_divide,
     "floor_divide.Scalar_Tensor": floor_divide,
     "remainder.Tensor": remainder,
     "remainder.Scalar": remainder,
@@ -191,8 +191,6 @@ CPU_KERNELS.update({
     "pow.Scalar": power,
     "neg": np.negative,
     "abs": np.absolute,
-    "sign": sign,
-    "sgn": sgn,
     "signbit": lambda x: np.signbit(x) if x.dtype.kind == "f" else np.less(x, 0),
     "reciprocal": lambda x: 1 / x,
     "sqrt": np.sqrt,
@@ -216,13 +214,11 @@ CPU_KERNELS.update({
     "asinh": np.arcsinh,
     "acosh": np.arccosh,
     "atanh": np.arctanh,
-    "sinc": sinc,
     "sigmoid": in_blocks(sigmoid),
     "atan2": np.arctan2,
     "deg2rad": np.deg2rad,
     "rad2deg": np.rad2deg,
     "hypot": np.hypot,
-    "logaddexp": logaddexp,
     "logaddexp2": np.logaddexp2,
     "sigmoid_backward": lambda grad, output: grad * np.conj((1 - output) * output),
     "tanh_backward": lambda grad, output: grad * np.conj(1 - output * output),
@@ -245,7 +241,6 @@ CPU_KERNELS.update({
     "addcdiv": lambda x, first, second, value=1: plus_scaled(x, first / second, value),
     "_conj": lambda x: np.conjugate(x),  # of bools, in another dtype
     "_conj_physical": lambda x: np.conjugate(x),
-    "angle": angle,
     "polar": lambda length, angle: complex_(length * np.cos(angle), length * np.sin(angle)),
     "complex": complex_,
 })

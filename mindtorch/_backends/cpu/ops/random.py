@@ -73,9 +73,9 @@ def up_to(generator: Generator, n: int, dtype: np.dtype, high: int) -> np.ndarra
     return integers.random_from_to(generator, n, dtype, 0, high)
 
 
+CPU_KERNELS.add(normal_, multinomial, binomial, native_dropout)
 CPU_KERNELS.update({
     "uniform_": drawn(sampling.uniform, 0.0, 1.0),
-    "normal_": normal_,
     "random_": drawn(integers.random),
     "random_.from": drawn(integers.random_from_to, 0, None),
     "random_.to": drawn(up_to, None),
@@ -87,10 +87,7 @@ CPU_KERNELS.update({
     "log_normal_": drawn(sampling.log_normal, 1.0, 2.0),
     "bernoulli": lambda p, generator=None: bernoulli_tensor(np.empty(p.shape, p.dtype), p, generator),
     "bernoulli.p": lambda x, p, generator=None: bernoulli_(np.empty(x.shape, x.dtype), p, generator),
-    "multinomial": multinomial,
     "poisson": lambda rate, generator=None: rejection.poisson(generator or default_generator, rate),
-    "binomial": binomial,
     "randperm": lambda n, generator=None, dtype=None:
         integers.randperm(generator or default_generator, n, (dtype or int64).np),
-    "native_dropout": native_dropout,
 })

@@ -93,11 +93,9 @@ def mode(x: np.ndarray, axis: int) -> np.ndarray:
     return np.take_along_axis(index, np.expand_dims(longest, axis), axis).squeeze(axis)
 
 
+CPU_KERNELS.add(sort, topk, kthvalue)
 CPU_KERNELS.update({
-    "sort": sort,
     "sort.stable": lambda x, stable, dim=-1, descending=False: sort(x, dim, descending),
-    "topk": topk,
-    "kthvalue": kthvalue,
     "median": median_of_all,
     "median.dim": selected(median),
     "nanmedian": lambda x: median_of_all(x, True),

@@ -112,15 +112,12 @@ POLYNOMIAL_ROWS: dict[str, Callable[..., Any]] = {
         lambda x: x, lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1)),
 }
 
+CPU_KERNELS.add(logit, digamma, polygamma, mvlgamma)
 CPU_KERNELS.update({
     "erf": scipy_function("erf"),
     "erfc": scipy_function("erfc"),
     "erfinv": scipy_function("erfinv"),
-    "logit": logit,
     "lgamma": lambda x: np.where(x == -np.inf, np.inf, gammaln(x)),
-    "digamma": digamma,
-    "polygamma": polygamma,
-    "mvlgamma": mvlgamma,
     "igamma": scipy_function("gammainc"),
     "igammac": scipy_function("gammaincc"),
     "i0": scipy_function("i0"),

@@ -348,27 +348,21 @@ def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = No
             Spec((*batch_of(self), min(n, m)) if driver in ("gelsd", "gelss") else (0,), real))
 
 
+META_KERNELS.add(linalg_lu, lu_unpack, triangular_solve, cholesky, cholesky_solve, geqrf, ormqr)
 META_KERNELS.update({
     "linalg_lu_factor_ex": lu_factor_ex,
-    "linalg_lu": linalg_lu,
-    "lu_unpack": lu_unpack,
     "linalg_lu_solve": lu_solve,
     "_linalg_det": Factorization("linalg.det", lambda A: (Spec(batch_of(A), A._dtype), *_lu(A)), "lu_cpu"),
     "_linalg_slogdet": Factorization("linalg.slogdet", slogdet, half=False),
     "_linalg_solve_ex": Factorization("linalg.solve", solve_ex),
     "linalg_inv_ex": Factorization("linalg.inv", like_and_status, half=False),
     "linalg_solve_triangular": solve_triangular,
-    "triangular_solve": triangular_solve,
     "linalg_cholesky_ex": Factorization("linalg.cholesky", like_and_status, "cholesky_cpu"),
-    "cholesky": cholesky,
-    "cholesky_solve": cholesky_solve,
     "cholesky_inverse": Factorization("cholesky_inverse", like, "cholesky_inverse_out_cpu", floating=False),
     "linalg_ldl_factor_ex": Factorization("torch.linalg.ldl_factor_ex", ldl_factor_ex, "ldl_factor_kernel_cpu"),
     "linalg_ldl_solve": Factorization("torch.linalg.ldl_solve", ldl_solve),
     "linalg_qr": Factorization("linalg.qr", qr, "geqrf_cpu", square=False),
-    "geqrf": geqrf,
     "linalg_householder_product": householder_product,
-    "ormqr": ormqr,
     "_linalg_svd": Factorization("linalg.svd", svd, "linalg_svd_cpu", square=False),
     "_linalg_eigh": Factorization("linalg.eigh", eigh, "linalg_eigh_cpu", floating=False),
     "linalg_eig": Factorization("linalg.eig", eig, "linalg_eig_out_cpu", floating=False),

@@ -373,27 +373,22 @@ def target_only(self: Any, inputs: Any) -> None:
     check_writable(self)
 
 
+META_KERNELS.add(index_select, gather, take, masked_select, masked_scatter_, embedding_renorm_)
 META_KERNELS.update({
     "index.Tensor": index,
     "index_put_": with_overlap(index_put_, index_put_memory),
-    "index_select": index_select,
     "index_add_": with_overlap(index_add_, check_separate),
     "index_reduce_": with_overlap(index_reduce_, check_separate),
     "index_copy_": with_overlap(index_copy_, check_separate),
     "index_fill_.int_Scalar": with_overlap(index_fill_scalar_, repeats),
     "index_fill_.int_Tensor": with_overlap(index_fill_tensor_, repeats),
-    "gather": gather,
     "scatter_.src": with_overlap(check_scatter, check_separate),
     "scatter_.value": with_overlap(scatter_value_, check_separate),
     "scatter_.reduce": with_overlap(scatter_reduce_old_, check_separate),
     "scatter_.value_reduce": with_overlap(scatter_value_reduce_, check_separate),
     "scatter_add_": with_overlap(check_scatter, check_separate),
     "scatter_reduce_.two": with_overlap(scatter_reduce_, check_separate),
-    "take": take,
     "put_": with_overlap(put_, check_separate),
-    "masked_select": masked_select,
-    "masked_scatter_": masked_scatter_,
-    "embedding_renorm_": embedding_renorm_,
     "fill_.Scalar": with_overlap(fill_scalar_, repeats),
     "fill_.Tensor": with_overlap(fill_tensor_, target_only),
     "zero_": with_overlap(zero_, repeats),

@@ -177,17 +177,8 @@ def unsqueezed(shape: Any, dims: Any) -> tuple[int, ...]:
     return tuple(1 if d in dims else next(rest) for d in range(len(shape) + len(dims)))
 
 
+META_KERNELS.add(mm, bmm, mv, dot, addmm, addmv, addr, addbmm, baddbmm, linalg_cross)
 META_KERNELS.update({
-    "mm": mm,
-    "bmm": bmm,
-    "mv": mv,
-    "dot": dot,
     "vdot": dot,
-    "addmm": addmm,
-    "addmv": addmv,
-    "addr": addr,
-    "addbmm": addbmm,
-    "baddbmm": baddbmm,
-    "linalg_cross": linalg_cross,
     "_trilinear": trilinear,
 })

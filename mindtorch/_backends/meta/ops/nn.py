@@ -186,6 +186,7 @@ def multilabel_margin_loss_forward(self: Any, target: Any, reduction: int) -> tu
     return Spec(samples, self._dtype), Spec(tuple(target.shape), self._dtype)
 
 
+META_KERNELS.add(nll_loss_forward, nll_loss2d_forward, multi_margin_loss, multilabel_margin_loss_forward)
 META_KERNELS.update({
     "mse_loss": loss(Pointwise("default", 2, "hf", "mse_cpu")),
     "smooth_l1_loss": loss(smooth_l1),
@@ -193,12 +194,8 @@ META_KERNELS.update({
     "soft_margin_loss": loss(soft_margin),
     "binary_cross_entropy": loss(binary_cross_entropy, at=1),
     "binary_cross_entropy_with_logits": loss(binary_cross_entropy_with_logits, at=2),
-    "nll_loss_forward": nll_loss_forward,
-    "nll_loss2d_forward": nll_loss2d_forward,
     "nll_loss_backward": like_self,
     "nll_loss2d_backward": like_self,
-    "multi_margin_loss": multi_margin_loss,
     "multi_margin_loss_backward": like_self,
-    "multilabel_margin_loss_forward": multilabel_margin_loss_forward,
     "multilabel_margin_loss_backward": like_self,
 })

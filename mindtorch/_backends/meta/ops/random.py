@@ -108,6 +108,7 @@ def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec, Spec
     return Spec(shape, input._dtype, stride), Spec(shape, bool_, stride)
 
 
+META_KERNELS.add(bernoulli, multinomial, poisson, binomial, randperm, native_dropout)
 META_KERNELS.update({
     "uniform_": filled("check_uniform_bounds", FLOATING, COMPLEX),
     "normal_": filled("normal_kernel_cpu", FLOATING, COMPLEX),
@@ -120,11 +121,5 @@ META_KERNELS.update({
     "geometric_": filled("geometric_cpu", INTEGER, FLOATING),
     "cauchy_": continuous("Cauchy"),
     "log_normal_": filled("log_normal_cpu", FLOATING),
-    "bernoulli": bernoulli,
     "bernoulli.p": bernoulli_p,
-    "multinomial": multinomial,
-    "poisson": poisson,
-    "binomial": binomial,
-    "randperm": randperm,
-    "native_dropout": native_dropout,
 })

@@ -211,10 +211,10 @@ def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
 
 total, averages, truths = reduction(summed), reduction(averaged), reduction(truth)
 variance = deviation(reduction(spread("std and var")))
+META_KERNELS.add(nansum, aminmax, linalg_vector_norm)
 META_KERNELS.update({
     "sum": whole(total),
     "sum.dim_IntList": total,
-    "nansum": nansum,
     "mean": whole(averages),
     "mean.dim": averages,
     "prod": whole(total),
@@ -232,7 +232,6 @@ META_KERNELS.update({
     "count_nonzero.dim_IntList": reduction(counted),
     "amax": reduction(only("max_values_cpu", range(COMPLEX)), "amax"),
     "amin": reduction(only("min_values_cpu", range(COMPLEX)), "amin"),
-    "aminmax": aminmax,
     "max": reduction(only("max_all", range(COMPLEX)), "max"),
     "min": reduction(only("min_all", range(COMPLEX)), "min"),
     "max.dim": selection("max", real("max")),
@@ -240,5 +239,4 @@ META_KERNELS.update({
     "argmax": argument("argmax"),
     "argmin": argument("argmin"),
     "logsumexp": reduction(floated),
-    "linalg_vector_norm": linalg_vector_norm,
 })

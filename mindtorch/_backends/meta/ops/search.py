@@ -92,15 +92,13 @@ def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert:
     return Spec(tuple(elements.shape) if elements.__class__ in TENSOR_TYPES else (), bool_)
 
 
+META_KERNELS.add(unique_dim, unique_consecutive, nonzero)
 META_KERNELS.update({
     "_unique2": unique2,
-    "unique_dim": unique_dim,
-    "unique_consecutive": unique_consecutive,
     "searchsorted.Tensor": searchsorted,
     "searchsorted.Scalar": searchsorted,
     "bucketize.Tensor": bucketize,
     "bucketize.Scalar": bucketize,
-    "nonzero": nonzero,
     "nonzero_static": lambda self, size, fill_value=-1: Spec((size, self.ndim), int64),
     "isin.Tensor_Tensor": isin,
     "isin.Tensor_Scalar": isin,

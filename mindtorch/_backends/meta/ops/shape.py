@@ -118,10 +118,8 @@ def repeat_interleave(repeats: Any, output_size: int | None = None) -> Spec:
     return Spec(None if output_size is None else (output_size,), repeats._dtype)
 
 
+META_KERNELS.add(cat, stack, flip)
 META_KERNELS.update({
-    "cat": cat,
-    "stack": stack,
-    "flip": flip,
     "tril": triangle("tril"),
     "triu": triangle("triu"),
     "tril_": triangle_inplace("tril"),

@@ -37,11 +37,9 @@ def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[S
 
 
 ORDERED = range(BOOL + 1, COMPLEX)
+META_KERNELS.add(sort, topk, kthvalue)
 META_KERNELS.update({
-    "sort": sort,
     "sort.stable": lambda self, stable, dim=-1, descending=False: sort(self, dim, descending),
-    "topk": topk,
-    "kthvalue": kthvalue,
     "median": reduction(only("median_cpu", ORDERED)),
     "median.dim": selection("median", only("median_out", ORDERED)),
     "nanmedian": reduction(only("median_cpu", ORDERED)),
