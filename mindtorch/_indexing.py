@@ -14,7 +14,8 @@ import numpy as np
 
 from ._about import about, note
 from ._errors import check_number
-from ._layout import contiguous_strides
+from ._backends.common.fast_paths import fast_path
+from ._backends.common.view.fast_paths import basic_view
 from ._creation import tensor as make_tensor
 from ._dispatch.aten import (
     alias, copy_, expand, fill__Scalar as fill_scalar_, fill__Tensor as fill_tensor_, index_put_,
@@ -53,47 +54,15 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             return apply_slice(self, 0, index)
         if kind in TENSOR_TYPES and index.ndim:
             return index_tensor(self, [index])
-        if kind is tuple and not dispatcher.mode and self._keys | STRIDED == PLAIN:
-            part = basic_view(self, index)
-            if part is not None:
-                return part
+        if not dispatcher.mode and self._keys | STRIDED == PLAIN:
+            if kind is tuple:
+                return get_basic(self, index)
+            if index is None or index is Ellipsis:
+                return get_basic(self, (index,))
         return get_general(self, index)
     except Exception as error:
         note(error, "getitem", (self, index))
         raise
-
-
-def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
-    """The view of several ints and slices at once; None if there is anything else, or it is out of range.
-
-    What it skips are the views in between: without grad and without observers, nothing could see them.
-    """
-    shape, steps = self.shape, self._strides()
-    if len(index) > len(shape) or 0 in shape:
-        return None
-    offset, strides, d = self._offset, [], 0
-    for item in index:
-        size, step = shape[d], steps[d]
-        if item.__class__ is int:
-            if not -size <= item < size:
-                return None
-            offset += (item if item >= 0 else item + size) * step
-        elif item.__class__ is slice and item.step is None:
-            try:
-                start, stop, _ = item.indices(size)
-            except TypeError:
-                return None
-            if stop < start:
-                return None
-            offset += start * step
-            strides.append(step)
-        else:
-            return None
-        d += 1
-    array = self._array[(*index, ...)]  # type: ignore[index]
-    stride = (*strides, *steps[d:])
-    canonical = array.flags.c_contiguous and stride == contiguous_strides(array.shape)
-    return self._lane_view(array, offset, None if canonical else stride)
 
 
 @tensor_method("__setitem__")
@@ -151,6 +120,10 @@ def get_general(self: Tensor, index: Any) -> Tensor:
     if tensors:
         return index_tensor(part, tensors)
     return alias(self) if part is self else part
+
+
+#: Several views at once, where no key but the backend's is set and nobody would see those in between.
+get_basic = fast_path(basic_view)(get_general)
 
 
 def set_general(self: Tensor, index: Any, value: Any) -> None:

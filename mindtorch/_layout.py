@@ -32,8 +32,8 @@ def contiguous_strides(shape: Sequence[int]) -> Ints:
     strides, step = [], 1
     for size in reversed(shape):
         strides.append(step)
-        step *= max(size, 1)
-    return tuple(reversed(strides))
+        step *= size or 1
+    return tuple(strides[::-1])
 
 
 def is_contiguous(shape: Sequence[int], stride: Sequence[int]) -> bool:

@@ -336,10 +336,8 @@ class Tensor(Methods, metaclass=_TensorType):
         storage.add_alias(out)
         return out
 
-    def _lane_view(self, array: np.ndarray, offset: int, stride: Ints | None = None) -> Tensor:
-        """The fast lane of views: of this CPU tensor, with ``array``, a part of its array at ``offset``, contiguous or
-        of that stride.
-        """
+    def _fast_view(self, array: np.ndarray, offset: int, stride: Ints | None = None) -> Tensor:
+        """A view of this CPU tensor with ``array``, a part of its array at ``offset``, contiguous or of that stride."""
         out = new(Tensor)
         out._array, out._dtype, out._offset = array, self._dtype, offset
         if stride is None:

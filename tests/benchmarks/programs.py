@@ -35,6 +35,11 @@ def index_slice(t: Any) -> Callable[[], Any]:
     return lambda: a[1:5]
 
 
+def index_none(t: Any) -> Callable[[], Any]:
+    x = t.ones(4, 3)
+    return lambda: x[1:, None]
+
+
 def chain(t: Any) -> Callable[[], Any]:
     a, b, c = t.ones(8, requires_grad=True), t.ones(8), t.ones(8)
 
@@ -108,6 +113,7 @@ PROGRAMS: list[tuple[str, Program, float | None]] = [
     ("view, 8 elements", view, 3.0),
     ("index a[2]", index, 4.0),
     ("index a[1:5]", index_slice, 4.0),
+    ("index x[1:, None]", index_none, 2.0),
     ("chain of 4, forward and backward", chain, 1.2),
     ("matmul 512 x 512", matmul, None),
     ("add, 4M elements", large_add, None),

@@ -13,7 +13,7 @@ from ...._dispatch.dispatcher import registry
 from ...._dispatch.keys import CPU
 from ...._dispatch.registry import Kernel, Operator
 from ...._tensor import Tensor
-from . import lanes, layouts, memory, pieces
+from . import fast_paths, layouts, memory, pieces
 
 Row = Callable[..., Any]
 LAYOUTS = {**layouts.LAYOUTS, **pieces.LAYOUTS}
@@ -118,6 +118,7 @@ def kernel_of_view(op: Operator, backend: int) -> Kernel | None:
     row = ROWS.get(op.name)
     if row is None:
         return None
-    lane = lanes.LANES.get(op.name) if backend == CPU else None
-    fast = None if lane is None else lane(row)
-    return Kernel(fast if fast and op.name in lanes.STRIDED_LANES else row, row, fast=fast, makes_view=True)
+    strided = fast_paths.STRIDED.get(op.name) if backend == CPU else None
+    fast_path = fast_paths.FAST_PATHS.get(op.name) if backend == CPU else None
+    general = row if strided is None else strided(row)
+    return Kernel(general, row, fast=None if fast_path is None else fast_path(general), makes_view=True)

@@ -1,0 +1,152 @@
+"""The fast paths of views of CPU tensors: NumPy makes the array and checks the bounds.
+
+The three that programs call most are written out, because a further call would cost a tenth of what they take.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ...._layout import contiguous_strides
+from ...._tensor import Tensor
+from ..fast_paths import Row, fast_path
+
+WHOLE = slice(None)
+
+
+def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
+    """``self[index]`` for ints, slices, None and ``...``, of a CPU tensor of any strides; None for anything else.
+
+    The strides are those that ``select``, ``slice`` and ``unsqueeze`` make one after the other; what is skipped are the
+    views in between, which nobody sees where nothing is recorded.
+
+    Raises:
+        IndexError, TypeError, ValueError: NumPy's and Python's, for what cannot be: the operators say why.
+    """
+    array = self._array
+    shape = array.shape  # type: ignore[union-attr]
+    steps = self._stride or contiguous_strides(shape)
+    offset, strides, d, closed = self._offset, [], 0, False
+    for item in index:
+        kind = item.__class__
+        if kind is int:
+            size = shape[d]
+            if not -size <= item < size:
+                return None
+            offset += (item if item >= 0 else item + size) * steps[d]
+            d += 1
+        elif kind is slice:
+            start, _, step = item.indices(shape[d])
+            if step < 0:
+                return None
+            offset += start * steps[d]
+            strides.append(steps[d] * step)
+            d += 1
+        elif item is None:
+            strides.append(shape[d] * steps[d] if d < len(shape) else 1)
+        elif item is Ellipsis and not closed:
+            end = len(shape) - sum([other is not None for other in index]) + 1 + d
+            strides += steps[d:end]
+            d, closed = end, True
+        else:
+            return None
+    part = array[index if closed else (*index, ...)]  # type: ignore[index]
+    return as_view(self, part, offset, (*strides, *steps[d:]))
+
+
+def as_view(self: Tensor, array: np.ndarray, offset: int, stride: Any) -> Tensor:
+    """A view with a part of the tensor's array, which may be contiguous."""
+    canonical = array.flags.c_contiguous and stride == contiguous_strides(array.shape)
+    return self._fast_view(array, offset, None if canonical else stride)
+
+
+@fast_path
+def select_any(self: Tensor, dim: int, index: int) -> Tensor | None:
+    """Any dimension, any strides."""
+    return basic_view(self, (*(WHOLE,) * dim, index)) if dim >= 0 else None
+
+
+@fast_path
+def slice_any(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor | None:
+    """Any dimension, any step, any strides."""
+    return basic_view(self, (*(WHOLE,) * dim, slice(start, end, step))) if dim >= 0 else None
+
+
+@fast_path
+def unsqueeze(self: Tensor, dim: int) -> Tensor | None:
+    """A dimension counted from the first, any strides."""
+    return basic_view(self, (*(WHOLE,) * dim, None)) if dim >= 0 else None
+
+
+@fast_path
+def t(self: Tensor) -> Tensor | None:
+    """A matrix of any strides; where one of its sizes is below 2, its strides say nothing about its memory."""
+    rows, columns = self._array.shape  # type: ignore[union-attr]
+    if rows < 2 or columns < 2:
+        return None
+    first, second = self._stride or (columns, 1)
+    stride = None if first == 1 and second == rows else (second, first)
+    return self._fast_view(self._array.T, self._offset, stride)  # type: ignore[union-attr]
+
+
+@fast_path
+def expand(self: Tensor, size: Any, implicit: bool = False) -> Tensor | None:
+    """A tensor of no dimensions repeated, as ``sum`` hands its gradient back: all strides are 0."""
+    array = self._array
+    if array.ndim or not size or min(size) < 2:  # type: ignore[union-attr]
+        return None
+    stride = (0,) * len(size)
+    repeated = np.ndarray(size, array.dtype, array, 0, stride)  # type: ignore[union-attr, arg-type, var-annotated]
+    return self._fast_view(repeated, self._offset, stride)
+
+
+def view(general: Row) -> Row:
+    """NumPy's reshape of a contiguous array does not copy, and what it makes is contiguous too."""
+
+    def view(self: Tensor, size: Any) -> Tensor:
+        try:
+            array = self._array.reshape(size)  # type: ignore[union-attr]
+        except (ValueError, TypeError):
+            pass
+        else:
+            if array.shape == size or min(size, default=0) >= -1:  # NumPy takes any negative size for -1
+                return self._fast_view(array, self._offset)
+        return general(self, size)
+
+    return view
+
+
+def select(general: Row) -> Row:
+    """An index of the first dimension: what remains is contiguous."""
+
+    def select(self: Tensor, dim: int, index: int) -> Tensor:
+        array: Any = self._array
+        if dim or not array.size or not -(count := len(array) if array.ndim else 0) <= index < count:
+            return general(self, dim, index)
+        part = array[index, ...]
+        return self._fast_view(part, self._offset + index % count * part.size)
+
+    return select
+
+
+def slice_(general: Row) -> Row:
+    """A range of the first dimension, with step 1: what remains is contiguous."""
+
+    def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None = None, step: int = 1) -> Tensor:
+        array: Any = self._array
+        if dim or step != 1 or not array.size or not array.ndim:
+            return general(self, dim, start, end, step)
+        length = len(array)
+        first = slice(start, end).indices(length)[0]
+        return self._fast_view(array[start:end], self._offset + first * (array.size // length))
+
+    return slice_
+
+
+Maker = Callable[[Row], Row]
+#: Of contiguous tensors; the rest goes to those of any strides.
+FAST_PATHS: dict[str, Maker] = {"expand": expand, "view": view, "select.int": select, "slice.Tensor": slice_}
+#: Of tensors of any strides.
+STRIDED: dict[str, Maker] = {"select.int": select_any, "slice.Tensor": slice_any, "unsqueeze": unsqueeze, "t": t}
