@@ -34,8 +34,7 @@ def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...
         RuntimeError: if ``out`` requires grad, or is of another dtype than asked for.
     """
     if generator is not None and not isinstance(generator, Generator):
-        raise TypeError(f"{function}(): argument 'generator' must be torch.Generator, not "
-                        f"{type(generator).__name__}")
+        raise TypeError(f"{function}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
     if out is None:
         made = empty(size, dtype=dtype, layout=layout, device=device)
         return finish(fresh(fill(made, *parameters, generator)), None, requires_grad)
@@ -44,8 +43,7 @@ def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...
                            "differentiation, but one of the arguments requires grad.")
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(
-            f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter "
-            f"({NAMES[out.dtype.name]})"
+            f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter ({NAMES[out.dtype.name]})"
         )
     return finish(fill(_resize(out, size), *parameters, generator), None, requires_grad)
 

@@ -185,8 +185,7 @@ class Generator:
         if not isinstance(new_state, Tensor):
             raise TypeError(f"expected a torch.ByteTensor, but got {type(new_state).__name__}")
         if new_state.dtype is not uint8 or new_state.device != CPU:
-            raise TypeError("RNG state must be a torch.ByteTensor,"
-                            f" but got {new_state.dtype} on {new_state.device}")
+            raise TypeError(f"RNG state must be a torch.ByteTensor, but got {new_state.dtype} on {new_state.device}")
         if not new_state.is_contiguous():
             raise RuntimeError(f"RNG state must be contiguous, but got strides {new_state.stride()}")
         self._set_state_array(new_state.numpy())
@@ -222,8 +221,7 @@ class Generator:
         untwisted = left == 1 and following == 0
         consistent = 0 < left <= _WORDS and (untwisted or left + following == _WORDS + 1)
         if state["seeded"] != 1 or not consistent:
-            raise RuntimeError("Invalid mt19937 state:"
-                               f" seeded={state['seeded']}, left={left}, next={following}")
+            raise RuntimeError(f"Invalid mt19937 state: seeded={state['seeded']}, left={left}, next={following}")
         with self.lock:
             self._seed, self._untwisted = int(state["initial_seed"]), untwisted
             self._mt19937().state = {"bit_generator": "MT19937", "state": {

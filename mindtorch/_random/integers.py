@@ -89,8 +89,7 @@ def _integer_bounds(dtype: np.dtype, low: int, high: int | None) -> tuple[int, i
     for bound, value in (("from", low), ("to - 1", last)):
         if abs(value) > 2**digits:
             warnings.warn(f"{bound} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision"
-                          f" limitations {name} can support discrete uniform distribution only within"
-                          " this range.",
+                          f" limitations {name} can support discrete uniform distribution only within this range.",
                           stacklevel=3)
     return low, last
 
@@ -98,8 +97,7 @@ def _integer_bounds(dtype: np.dtype, low: int, high: int | None) -> tuple[int, i
 def _check_in_range(dtype: np.dtype, low: int, last: int, least: float, most: float, name: str) -> None:
     for bound, value in (("from", low), ("to - 1", last)):
         if not least <= value <= most:
-            raise RuntimeError(f"{bound} is out of bounds for {name}:"
-                               f" random_ on {dtype.name} got {bound}={value}")
+            raise RuntimeError(f"{bound} is out of bounds for {name}: random_ on {dtype.name} got {bound}={value}")
 
 
 def _towards_representable(bound: int, step: int, digits: int, dtype: np.dtype) -> int:

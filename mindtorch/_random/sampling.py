@@ -49,8 +49,7 @@ def uniform(
         if not abs(value) <= largest:
             raise RuntimeError(f"{bound} is out of bounds for {name}: uniform_ got {bound}={value:g}")
     if low > high:
-        raise RuntimeError("uniform_ expects to return a [from, to) range,"
-                           f" but found from={low:g} > to={high:g}")
+        raise RuntimeError(f"uniform_ expects to return a [from, to) range, but found from={low:g} > to={high:g}")
     if high - low > largest:
         raise RuntimeError(f"uniform_ expects to-from <= std::numeric_limits<{name}>::max(), but found"
                            f" to={high:g} and from={low:g} which result in to-from to exceed the limit")

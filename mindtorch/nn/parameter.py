@@ -29,8 +29,7 @@ class Parameter(Tensor, metaclass=_ParameterType):
 
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if not isinstance(requires_grad, bool):
-            raise TypeError(f"Parameter(): argument 'requires_grad' must be bool, not "
-                            f"{type(requires_grad).__name__}")
+            raise TypeError(f"Parameter(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
         source = empty(0) if data is None else data.detach()
         if requires_grad and source._dtype.category < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")

@@ -123,8 +123,7 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
         AssertionError: if ``capturable`` is set and a tensor is not on an NPU.
     """
     if capturable and any(param.device.type in ("cpu", "meta") for param in params):
-        raise AssertionError("If capturable=True, params and state_steps must be on supported devices: "
-                             "['npu'].")
+        raise AssertionError("If capturable=True, params and state_steps must be on supported devices: ['npu'].")
     if local.grad_enabled:
         peaks = max_exp_avg_sqs if amsgrad else exp_avg_sqs
         tensors = zip(params, grads, exp_avgs, exp_avg_sqs, peaks, state_steps, strict=True)

@@ -162,13 +162,11 @@ class Optimizer:
         given = param_group["params"]
         if isinstance(given, set):
             raise TypeError("optimizer parameters need to be organized in ordered collections, but the "
-                            "ordering of tensors in sets will change between runs. Please use a list "
-                            "instead.")
+                            "ordering of tensors in sets will change between runs. Please use a list instead.")
         listed = [given] if isinstance(given, Tensor) else list(given)
         names = [item[0] for item in listed if isinstance(item, tuple)]
         if names and len(names) != len(listed):
-            raise ValueError("all optimizer params should be with/without names. Some param names are "
-                             "missing")
+            raise ValueError("all optimizer params should be with/without names. Some param names are missing")
         params = param_group["params"] = [item[1] if isinstance(item, tuple) else item for item in listed]
         if names:
             param_group["param_names"] = names
@@ -180,8 +178,7 @@ class Optimizer:
                 raise about(ValueError("can't optimize a non-leaf Tensor"), "optimized result", param=param)
         for name, default in self.defaults.items():
             if default is required and name not in param_group:
-                raise ValueError("parameter group didn't specify a value of required optimization parameter "
-                                 f"{name}")
+                raise ValueError(f"parameter group didn't specify a value of required optimization parameter {name}")
             param_group.setdefault(name, default)
         self._check_disjoint(param_group)
         self.param_groups.append(param_group)

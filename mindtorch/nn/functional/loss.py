@@ -318,8 +318,7 @@ def margin_ranking_loss(input1: Tensor, input2: Tensor, target: Tensor, margin: 
     number = _number(reduction, size_average, reduce)
     if not input1.dim() == input2.dim() == target.dim():
         raise RuntimeError("margin_ranking_loss : All input tensors should have same dimension but got "
-                           f"sizes: input1: {input1.size()}, input2: {input2.size()}, target: "
-                           f"{target.size()} ")
+                           f"sizes: input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")
     return _margin_ranking_loss(input1, input2, target, margin, number)
 
 

@@ -84,8 +84,7 @@ class Sequential(_Sequence):
 
     def _check_operand(self, other: Any) -> None:
         if not isinstance(other, Sequential):
-            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is "
-                             "given.")
+            raise ValueError(f"add operator supports only objects of Sequential class, but {type(other)} is given.")
 
     def _check_factor(self, factor: Any) -> None:
         if not isinstance(factor, int):
@@ -166,8 +165,7 @@ class ModuleList(_Sequence):
             TypeError: if ``modules`` is not iterable.
         """
         if not isinstance(modules, Iterable):
-            raise TypeError(f"ModuleList.extend should be called with an iterable, but got "
-                            f"{type(modules).__name__}")
+            raise TypeError(f"ModuleList.extend should be called with an iterable, but got {type(modules).__name__}")
         for module in list(modules):
             self.append(module)
         return self
@@ -200,12 +198,10 @@ def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[
     else:
         for i, pair in enumerate(given):
             if not isinstance(pair, Iterable):
-                raise TypeError(f"{kind} update sequence element #{i} should be Iterable; "
-                                f"is{type(pair).__name__}")
+                raise TypeError(f"{kind} update sequence element #{i} should be Iterable; is{type(pair).__name__}")
             found: Any = pair
             if len(found) != 2:
-                raise ValueError(f"{kind} update sequence element #{i} has length {len(found)}; 2 is "
-                                 "required")
+                raise ValueError(f"{kind} update sequence element #{i} has length {len(found)}; 2 is required")
             yield found[0], found[1]
 
 
@@ -317,8 +313,7 @@ class ParameterList(Module):
             TypeError: if ``values`` is not iterable, or is a tensor.
         """
         if not isinstance(values, Iterable) or isinstance(values, Tensor):
-            raise TypeError(f"ParameterList.extend should be called with an iterable, but got "
-                            f"{type(values).__name__}")
+            raise TypeError(f"ParameterList.extend should be called with an iterable, but got {type(values).__name__}")
         for value in values:
             self.append(value)
         return self

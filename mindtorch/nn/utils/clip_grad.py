@@ -81,7 +81,6 @@ def clip_grad_value_(parameters: Tensors, clip_value: float, foreach: bool | Non
 def clip_grad_norm(parameters: Tensors, max_norm: float, norm_type: float = 2.0,
                    error_if_nonfinite: bool = False, foreach: bool | None = None) -> Any:
     """Do the same as ``clip_grad_norm_``, of which this is the deprecated name (``torch.nn.utils.clip_grad_norm``)."""
-    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of "
-                  "`torch.nn.utils.clip_grad_norm_`.",
+    warnings.warn("`torch.nn.utils.clip_grad_norm` is now deprecated in favor of `torch.nn.utils.clip_grad_norm_`.",
                   FutureWarning, stacklevel=2)
     return clip_grad_norm_(parameters, max_norm, norm_type, error_if_nonfinite, foreach)

@@ -197,8 +197,7 @@ def cholesky_ex(a: ndarray, upper: bool = False, check_errors: bool = False,
                         (np.empty_like(a), np.zeros(a.shape[:-2], np.int32)), a)
     if check_errors:
         check_info(outputs[1], function, "The factorization could not be completed because the input is not "
-                                         "positive-definite (the leading minor of order {} is not "
-                                         "positive-definite).")
+                                         "positive-definite (the leading minor of order {} is not positive-definite).")
     return outputs
 
 

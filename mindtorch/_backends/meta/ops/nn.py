@@ -95,8 +95,7 @@ def _check_dtypes(kernel: str, self: Any, weight: Any) -> None:
     """What ATen's kernels by class demand of the dtypes."""
     check_floating(kernel, self)
     if weight is not None and weight._dtype is not self._dtype:
-        raise RuntimeError(f"expected scalar type {NAMES[self._dtype.name]} but found "
-                           f"{NAMES[weight._dtype.name]}")
+        raise RuntimeError(f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[weight._dtype.name]}")
 
 
 def _check_classes(target: Any) -> None:
