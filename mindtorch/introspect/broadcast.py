@@ -39,7 +39,7 @@ def broadcast_facts(*shapes: Sequence[int]) -> BroadcastFacts:
     """
     given = tuple(tuple(shape) for shape in shapes)
     if not given:
-        raise ValueError("broadcasting needs a shape at least")
+        raise ValueError("broadcasting needs at least one shape")
     negative = next((shape for shape in given if any(size < 0 for size in shape)), None)
     if negative is not None:
         raise ValueError(f"sizes cannot be negative: {negative}")

@@ -170,8 +170,7 @@ class State:
         """Load one parameter or buffer; what went wrong, or None."""
         if not isinstance(value, Tensor):
             return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
-                    'from checkpoint '
-                    f"but received {type(value)}")
+                    f"from checkpoint but received {type(value)}")
         if not member.ndim and value.shape == (1,):
             value = value[0]  # type: ignore[index]
         if value.shape != member.shape:
@@ -194,9 +193,8 @@ class State:
                 else:
                     setattr(self, name, Parameter(value, requires_grad=member.requires_grad))
         except Exception as error:
-            return (f'While copying the parameter named "{key}", whose dimensions in the model are '
-                    f'{member.size()} and whose '
-                    f"dimensions in the checkpoint are {value.size()}, an exception occurred : {error.args}.")
+            return (f'While copying the parameter named "{key}", whose dimensions in the model are {member.size()} and '
+                    f"whose dimensions in the checkpoint are {value.size()}, an exception occurred : {error.args}.")
         return None
 
     # -- hooks -----------------------------------------------------------------------------------------------

@@ -186,9 +186,8 @@ class Optimizer:
     def _check_disjoint(self, param_group: dict[str, Any]) -> None:
         params = set(param_group["params"])
         if len(params) != len(param_group["params"]):
-            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this "
-                          "will cause an error; see github.com/pytorch/pytorch/issues/40967 for more "
-                          "information", stacklevel=4)
+            warnings.warn("optimizer contains a parameter group with duplicate parameters; in future, this will cause "
+                          "an error; see github.com/pytorch/pytorch/issues/40967 for more information", stacklevel=4)
         for group in self.param_groups:
             if ("param_names" in param_group) != ("param_names" in group):
                 kind = "with" if "param_names" in param_group else "without"

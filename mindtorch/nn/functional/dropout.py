@@ -90,11 +90,10 @@ def _warn_of_dimensions(name: str, input: Tensor, spatial: int) -> None:
     allowed = (spatial + 1, spatial + 2)
     if input.dim() not in allowed:
         warnings.warn(
-            f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an "
-            "error in a future release. To retain the behavior and silence this warning, please use dropout "
-            f"instead. Note that {name} exists to provide channel-wise dropout on inputs with {spatial} "
-            f"spatial dimensions, a channel dimension, and an optional batch dimension (i.e. {allowed[0]}D "
-            f"or {allowed[1]}D inputs).", stacklevel=3)
+            f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an error in a "
+            "future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
+            f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
+            f"dimension, and an optional batch dimension (i.e. {allowed[0]}D or {allowed[1]}D inputs).", stacklevel=3)
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -106,9 +105,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     """
     _warn_of_dimensions("dropout2d", input, 2)
     if input.dim() == 3:
-        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout "
-                      "behavior is desired - input is interpreted as shape (N, C, L), where C is the channel "
-                      "dim.", stacklevel=2)
+        warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior "
+                      "is desired - input is interpreted as shape (N, C, L), where C is the channel dim.", stacklevel=2)
     return _drop("feature_dropout", input, p, training, inplace)
 
 

@@ -71,9 +71,8 @@ def converging(function: str) -> Iterator[None]:
     try:
         yield
     except np.linalg.LinAlgError as error:
-        raise LinAlgError(f"{function}: The algorithm failed to converge because the input matrix is "
-                          "ill-conditioned, has too many repeated eigenvalues or non-finite values "
-                          f"({error}).") from None
+        raise LinAlgError(f"{function}: The algorithm failed to converge because the input matrix is ill-conditioned, "
+                          f"has too many repeated eigenvalues or non-finite values ({error}).") from None
 
 
 # -- LU ------------------------------------------------------------------------------------------------------
