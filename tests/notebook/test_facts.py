@@ -37,7 +37,7 @@ def test_what_a_cell_displayed_is_named_after_it_unless_it_has_another_name():
 
 def test_a_storage_has_one_number_for_as_long_as_it_lives_and_no_other_gets_it():
     alone = torch.ones(4) + 1
-    number = introspect.storage_number(alone)  # before anybody asked for the storage
+    number = introspect.storage_number(alone)  # before the storage was asked for
     view = alone.view(2, 2)
     assert introspect.storage_number(view) == introspect.storage_number(alone) == number
     del alone

@@ -130,7 +130,7 @@ def test_a_module_that_cannot_describe_itself_is_drawn_nevertheless():
 # -- never waits, never changes anything ---------------------------------------------------------------------------
 
 
-#: All that a tensor is, but for its shape and strides, which are worked out when somebody asks.
+#: All that a tensor is, but for its shape and strides, which are worked out when they are asked for.
 PARTS = [
     "_array", "_dtype", "_keys", "_device", "_offset", "_storage", "_cell", "_grad_fn", "_output_nr", "_grad",
     "_accumulator", "_base", "_creation", "_attr_version", "_hooks", "_retains_grad", "_pending",

@@ -1,4 +1,4 @@
-"""Operators on the NPU return before they have run; streams keep their order; whoever looks at data waits."""
+"""Operators on the NPU return before they have run; streams keep their order; every look at data waits."""
 from __future__ import annotations
 
 import gc
@@ -153,7 +153,7 @@ def test_pinned_memory_lives_until_the_copies_that_need_it_have_run() -> None:
     seen = host.numpy()
     with simulator.paused():
         copied = host.to("npu", non_blocking=True)
-        device.to("cpu", non_blocking=True)  # nobody keeps the result
+        device.to("cpu", non_blocking=True)  # nothing keeps the result
         del host
         gc.collect()
         assert simulator.live_bytes()["host"] == before + 32

@@ -17,7 +17,7 @@ MIB = 1 << 20
 
 @pytest.fixture(autouse=True)
 def fresh() -> Iterator[None]:
-    """A device that nobody has used, with 64 MiB."""
+    """A device that was not used before, with 64 MiB."""
     finalize()
     before = simulator.memory_limit()
     simulator.memory_limit(64 * MIB)

@@ -161,7 +161,7 @@ def test_a_stream_waits_for_an_event_of_another() -> None:
 
 
 def test_a_wait_is_for_the_record_before_it() -> None:
-    """What is recorded later into the same event holds nobody up who waits already."""
+    """What is recorded later into the same event holds up no stream that waits already."""
     first, second, event = got(rt.create_stream()), got(rt.create_stream()), got(rt.create_event())
     rt.record_event(event, first)
     rt.stream_wait_event(second, event)
