@@ -102,7 +102,8 @@ _lock = threading.Lock()
 
 
 def subscribe(observer: Observer) -> Callable[[], None]:
-    """Have ``observer(event)`` called after every dispatched call, in the calling thread. Returns what ends it."""
+    """Have ``observer(event)`` called after every dispatched call; return what ends that (compare ``torch.profiler``).
+    """
     global _observers
     with _lock:
         _observers = (*_observers, observer)
@@ -118,8 +119,8 @@ def subscribe(observer: Observer) -> Callable[[], None]:
 
 
 def subscribe_activities(observer: ActivityObserver) -> Callable[[], None]:
-    """Have ``observer(activity)`` called for what devices do, when it is known: at synchronisations. Returns what ends
-    it.
+    """Have ``observer(activity)`` called for what devices do, when it is known, which is at synchronisations. Returns
+    what ends it.
     """
     global activity_observers
     with _lock:
@@ -156,7 +157,9 @@ class Trace:
 
 @contextmanager
 def observe() -> Iterator[Trace]:
-    """A block in which every dispatched call of this thread is noted in the trace that it yields."""
+    """A block whose dispatched calls, in this thread, are noted in the trace that it yields (compare
+    ``torch.profiler``).
+    """
     trace, thread = Trace(), threading.get_ident()
 
     def note(event: DispatchEvent) -> None:

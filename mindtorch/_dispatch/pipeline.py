@@ -263,5 +263,5 @@ def flush_for(tensor: Any) -> None:
 
 
 def pipeline() -> Pipeline:
-    """A block in which operators are recorded and run later: ``with torch.pipeline() as p:``."""
+    """A block in which operators are recorded, and run later (compare ``torch.cuda.graph``)."""
     return Pipeline()

@@ -1,4 +1,4 @@
-"""Grad mode: it belongs to a thread, and neither interrupts nor errors leave it in a state that the program did not choose."""
+"""Grad mode: it belongs to a thread, and neither interrupts nor errors leave it in a state that was not asked for."""
 from __future__ import annotations
 
 import signal

@@ -27,7 +27,7 @@ _runtimes: dict[int, _Runtime] = {}
 
 
 class AclError(RuntimeError):
-    """The error of a call into CANN that returned a code other than 0, with the device's own words."""
+    """The error of a call into CANN that returned a code other than 0 (``torch.AcceleratorError``)."""
 
     def __init__(self, call: str, code: int, device: str, message: str):
         self.call, self.code, self.name = call, code, ERROR_NAMES.get(code, "unknown error")

@@ -48,7 +48,7 @@ class Stream:
 
     @property
     def device_index(self) -> int:
-        """The index of the device that runs the stream."""
+        """The index of the device that runs the stream (``torch.Stream.device_index``)."""
         return self.queue.runtime.device_id
 
     @property
@@ -58,7 +58,7 @@ class Stream:
 
     @property
     def npu_stream(self) -> int:
-        """The handle of the stream in pyACL (``aclrtStream``)."""
+        """The handle of the stream in pyACL (``torch.cuda.Stream.cuda_stream``)."""
         return self.queue.handle
 
     def __eq__(self, other: object) -> bool:
@@ -177,7 +177,7 @@ class Event:
 
     @property
     def npu_event(self) -> int | None:
-        """The handle of the event in pyACL (``aclrtEvent``), None before it is recorded."""
+        """The handle of the event in pyACL, None before the event is recorded (``torch.cuda.Event.cuda_event``)."""
         return self._handle
 
     @property
