@@ -9,6 +9,7 @@ from ..nn import Module
 from .cell_magics import CellMagics
 from .device_magics import DeviceMagics
 from .magics import MindtorchMagics
+from .reloading import AfterCells
 from .tracebacks import fold_tracebacks, unfold_tracebacks
 from .why_magics import WhyMagics
 
@@ -39,6 +40,7 @@ def load(ip: Any) -> None:
         magics = made_of(ip)
         ip.register_magics(magics)
         ip.Completer.custom_matchers.append(magics.complete)
+    ip.events.register("post_run_cell", AfterCells(ip))
     fold_tracebacks(ip)
 
 
@@ -46,6 +48,8 @@ def unload(ip: Any) -> None:
     """``%unload_ext mindtorch``."""
     introspect.watch_writes(False)
     unfold_tracebacks(ip)
+    for callback in [found for found in ip.events.callbacks["post_run_cell"] if isinstance(found, AfterCells)]:
+        ip.events.unregister("post_run_cell", callback)
     ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
     ip.display_formatter.formatters["text/html"].pop(Module, None)
     for made_of in MAGICS:

@@ -1,0 +1,107 @@
+"""``%autoreload 2``: rows of kernels, meta kernels, derivatives and composites that are edited are used at the next call.
+
+A shell in a process of its own imports a copy of the package, whose files are edited while it runs.
+"""
+from __future__ import annotations
+
+import json
+import shutil
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mindtorch
+
+START = """%load_ext mindtorch
+%load_ext autoreload
+%autoreload 2
+import mindtorch as torch
+x, y = torch.tensor([3.]), torch.tensor([4.])
+def gradient():
+    w = torch.tensor([3.], requires_grad=True)
+    torch.hypot(w, y).backward()
+    return w.grad.item()
+def forms():
+    return [torch.hypot(x, y).item(), x.hypot(y).item(), x.clone().hypot_(y).item(),
+            torch.hypot(x.expand(2, 1), y).tolist(), torch.hypot(x, y, out=torch.empty(1)).item()]
+"""
+CPU, META = "_backends/cpu/ops/pointwise.py", "_backends/meta/ops/pointwise.py"
+DERIVATIVES, COMPOSITES = "_autograd/derivatives/pointwise.py", "_composite/shape.py"
+#: What is edited: an expression and its value, a file, what is replaced by what, and the expression's value then.
+EDITS = {
+    "a kernel": ("forms()", [5.0, 5.0, 5.0, [[5.0], [5.0]], 5.0],
+                 CPU, '"hypot": np.hypot,', '"hypot": np.maximum,', [4.0, 4.0, 4.0, [[4.0], [4.0]], 4.0]),
+    "a kernel's function": ("torch.remainder(y, x).item()", 1.0, CPU, "return np.remainder(x, _divisor(x, y))",
+                            "return np.remainder(x, _divisor(x, y)) + 10", 11.0),
+    "an NPU's kernel": ("torch.ceil(torch.tensor([0.5], device='npu')).item()", 1.0, "_backends/npu/ops/pointwise.py",
+                        "ceil Ceil ", "ceil Floor ", 0.0),
+    "a derivative": ("gradient()", 0.75, DERIVATIVES, "self=lambda grad, self, result: grad * self / result,\n           "
+                     "other=lambda grad, other, result: grad * other / result)",
+                     "self=lambda grad, self, result: grad * 7,\n           "
+                     "other=lambda grad, other, result: grad * 8)", 7.0),
+    "a meta kernel": ("str(torch.hypot(x, y).dtype)", "torch.float32", META,
+                      '"hypot": Pointwise("default", 2, "hf", "hypot_cpu"),',
+                      '"hypot": Pointwise("bool", 2, "hf", "hypot_cpu"),', "torch.bool"),
+    "a composite": ("torch.column_stack([x, y]).tolist()", [[3.0, 4.0]], COMPOSITES,
+                    "return hstack([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors])",
+                    "return hstack([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors[::-1]])",
+                    [[4.0, 3.0]]),
+    "a composite made by a function": (
+        "torch.hstack([x, y]).tolist()", [3.0, 4.0], COMPOSITES, "return cat(wide, 0 if", "return cat(wide[::-1], 0 if",
+        [4.0, 3.0]),
+    "a schema": ("torch.addcmul(x, x, x).item()", 12.0, "_dispatch/schemas/pointwise.py",
+                 "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
+                 "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=2)", 12.0),
+}  # fmt: skip
+SCRIPT = """
+import json, os, sys, time
+from pathlib import Path
+from IPython.core.interactiveshell import InteractiveShell
+root = Path(sys.argv[1])
+sys.path.insert(0, str(root))
+shell = InteractiveShell.instance()
+shell.displayhook.write_output_prompt = shell.displayhook.write_format_data = lambda *args: None
+def run(code):
+    result = shell.run_cell(code)
+    result.raise_error()
+    return result.result
+run(sys.argv[2])
+import mindtorch
+assert mindtorch.__file__.startswith(str(root))
+clock, found = time.time(), {}
+for name, (code, _, file, old, new, _) in json.loads(sys.argv[3]).items():
+    before = run(code)
+    path = root / "mindtorch" / file
+    text = path.read_text()
+    assert text.count(old) == 1, (name, text.count(old))
+    path.write_text(text.replace(old, new))
+    clock += 2
+    os.utime(path, (clock, clock))
+    found[name] = before, run(code)
+print("\\n" + json.dumps(found))
+"""
+
+
+@pytest.fixture(scope="module")
+def found(tmp_path_factory):
+    root = tmp_path_factory.mktemp("copy")
+    package = Path(mindtorch.__file__).parent
+    shutil.copytree(package, root / "mindtorch", ignore=shutil.ignore_patterns("__pycache__"))
+    command = [sys.executable, "-B", "-c", SCRIPT, str(root), START, json.dumps(EDITS)]
+    done = subprocess.run(command, cwd=root, capture_output=True, text=True, env={"IPYTHONDIR": str(root)})
+    assert not done.returncode and "failed" not in done.stderr, done.stdout + done.stderr
+    assert done.stdout.count("mindtorch: the schemas in") == 1
+    assert "the schemas in pointwise.py were edited." in done.stdout and "restart the kernel" in done.stdout
+    return json.loads(done.stdout.splitlines()[-1])
+
+
+@pytest.mark.parametrize("what", [what for what in EDITS if what != "a schema"])
+def test_an_edit_is_used_at_the_next_call(found, what):
+    _, before, *_, after = EDITS[what]
+    assert found[what] == [before, after]
+
+
+def test_an_edited_schema_is_said_to_wait_for_the_next_start(found):
+    assert found["a schema"] == [12.0, 12.0]
