@@ -174,11 +174,9 @@ def _new(self: Any, *sizes: Any) -> Any:
 @tensor_method("contiguous")
 def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     """This tensor if its elements lie in order, else a copy in which they do (``torch.Tensor.contiguous``)."""
-    if getattr(memory_format, "name", "") == "preserve_format":
+    if getattr(memory_format, "name", memory_format) == "preserve_format":
         raise RuntimeError("preserve memory format is unsupported by the contiguous operator")
-    if self.is_contiguous(memory_format):
-        return self
-    return clone(self, memory_format or "contiguous_format")
+    return self if self.is_contiguous(memory_format) else clone(self, memory_format or "contiguous_format")
 
 
 @tensor_method("__deepcopy__")

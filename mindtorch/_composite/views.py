@@ -9,6 +9,7 @@ from .._autograd.views import spread
 from .._about import about
 from .._errors import NAMES, check
 from .._layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
+from .._conversion import contiguous
 from .._dispatch.aten import (
     _reshape_alias, _unsafe_view, add_, alias, as_strided, clone, copy_, diagonal, expand, permute,
     select_int as select, slice_Tensor as slice_, split_Tensor as split, split_with_sizes, transpose_,
@@ -78,17 +79,6 @@ def broadcast_tensors(tensors: list[Any]) -> tuple[Any, ...]:
     """``torch.broadcast_tensors``: all expanded to their common shape."""
     shape = broadcast_shapes(*(t.shape for t in tensors))
     return tuple(expand(t, shape) for t in tensors)
-
-
-def contiguous(self: Any, memory_format: Any = None) -> Any:
-    """``Tensor.contiguous``: itself if it is so already, else a copy.
-
-    Raises:
-        RuntimeError: for ``preserve_format``.
-    """
-    name = getattr(memory_format, "name", memory_format)
-    check(name != "preserve_format", "preserve memory format is unsupported by the contiguous operator")
-    return self if self.is_contiguous(memory_format) else clone(self, memory_format or "contiguous_format")
 
 
 def atleast(ndim: int) -> Row:

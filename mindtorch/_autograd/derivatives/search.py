@@ -1,18 +1,8 @@
 """Finding and counting has no derivative; of results in the input's dtype, PyTorch says so in backward."""
 from __future__ import annotations
 
-from collections.abc import Callable
-from typing import Any
-
 from ..derivative import derivative, not_differentiable
-
-
-def not_implemented(name: str) -> Callable[[Any], Any]:
-    def refuse(grad: Any) -> Any:
-        raise NotImplementedError(f"the derivative for '{name}' is not implemented.")
-
-    return refuse
-
+from .pointwise import not_implemented
 
 for name in ("_unique2", "unique_dim", "unique_consecutive"):
     derivative(name, self=not_implemented(name))

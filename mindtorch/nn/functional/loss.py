@@ -125,9 +125,15 @@ def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
     return input.expand(shape), target.expand(shape)
 
 
-def _check_weight(weight: Tensor, input: Tensor) -> None:
+def _weighted(values: Any, weight: Any, input: Any) -> Any:
     if weight.size() != input.size():
         raise ValueError("Weights and input must have the same size.")
+    return values * weight
+
+
+def _weighted_mean(values: Any, weight: Any, input: Any, reduction: int) -> Any:
+    values = _weighted(values, weight, input)
+    return values.sum() / weight.sum() if reduction == 1 else _reduced(values, reduction)
 
 
 def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
@@ -141,8 +147,7 @@ def mse_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: F
     number = _number(reduction, size_average, reduce)
     if weight is None:
         return _mse_loss(given, aim, number)
-    _check_weight(weight, input)
-    return _weighted((given - aim) ** 2, weight, number)
+    return _weighted_mean((given - aim) ** 2, weight, input, number)
 
 
 def l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
@@ -156,13 +161,7 @@ def l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Fl
     number = _number(reduction, size_average, reduce)
     if weight is None:
         return _l1_loss(given, aim, number)
-    _check_weight(weight, input)
-    return _weighted((given - aim).abs(), weight, number)
-
-
-def _weighted(values: Any, weight: Any, reduction: int) -> Any:
-    values = values * weight
-    return values.sum() / weight.sum() if reduction == 1 else _reduced(values, reduction)
+    return _weighted_mean((given - aim).abs(), weight, input, number)
 
 
 def smooth_l1_loss(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Flag = None,
@@ -186,8 +185,7 @@ def huber_loss(input: Tensor, target: Tensor, reduction: str = "mean", delta: fl
     given, aim = _same_shape(input, target)
     if weight is None:
         return _huber_loss(given, aim, get_enum(reduction), delta)
-    _check_weight(weight, input)
-    return _reduced(_huber_loss(given, aim, 0, delta) * weight, get_enum(reduction))
+    return _reduced(_weighted(_huber_loss(given, aim, 0, delta), weight, input), get_enum(reduction))
 
 
 def binary_cross_entropy(input: Tensor, target: Tensor, weight: Tensor | None = None,

@@ -52,18 +52,23 @@ def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
     return Spec((b, n, mat2.shape[2]), self._dtype)
 
 
-def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
-    check(mat1.ndim == 2, lambda: f"mat1 must be a matrix, got {mat1.ndim}-D tensor", kind="matrices wanted")
-    check(mat2.ndim == 2, lambda: f"mat2 must be a matrix, got {mat2.ndim}-D tensor", kind="matrices wanted")
-    (n, k), (k2, m) = mat1.shape, mat2.shape
-    check(k == k2, lambda: f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})", kind="matmul shapes")
+def _check_addends(self: Any, mat1: Any, mat2: Any, shape: tuple[int, int], beta: Any, alpha: Any) -> None:
+    """Refuse what cannot be added to a product of matrices, or sums of products of them, of this shape."""
     for name, other in (("self", self), ("mat1", mat1)):
         if other._dtype is not mat2._dtype:
             raise about(RuntimeError(f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} "
                                      f"and {NAMES[mat2._dtype.name]}"), "matmul dtypes")
     _check_numbers(mat1._dtype, beta, alpha)
-    _check_expands(self, (n, m))
+    _check_expands(self, shape)
     _refuse_bool("addmm_impl_cpu_", mat1)
+
+
+def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    check(mat1.ndim == 2, lambda: f"mat1 must be a matrix, got {mat1.ndim}-D tensor", kind="matrices wanted")
+    check(mat2.ndim == 2, lambda: f"mat2 must be a matrix, got {mat2.ndim}-D tensor", kind="matrices wanted")
+    (n, k), (k2, m) = mat1.shape, mat2.shape
+    check(k == k2, lambda: f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})", kind="matmul shapes")
+    _check_addends(self, mat1, mat2, (n, m), beta, alpha)
     return Spec((n, m), mat1._dtype)
 
 
@@ -132,13 +137,7 @@ def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -
     (b, n, k), (b2, k2, m) = batch1.shape, batch2.shape
     check(b == b2, lambda: f"batch1 and batch2 must have same number of batches, got {b} and {b2}")
     check(k == k2, lambda: f"Incompatible matrix sizes for bmm ({n}x{k} and {k2}x{m})")
-    for name, other in (("self", self), ("mat1", batch1)):
-        if other._dtype is not batch2._dtype:
-            raise about(RuntimeError(f"{name} and mat2 must have the same dtype, but got {NAMES[other._dtype.name]} "
-                                     f"and {NAMES[batch2._dtype.name]}"), "matmul dtypes")
-    _check_numbers(batch1._dtype, beta, alpha)
-    _check_expands(self, (n, m))
-    _refuse_bool("addmm_impl_cpu_", batch1)
+    _check_addends(self, batch1, batch2, (n, m), beta, alpha)
     return Spec((n, m), batch1._dtype)
 
 

@@ -207,14 +207,10 @@ declared("aclBoolArray* aclCreateBoolArray(bool*, uint64_t)")(_arrays(AclBoolArr
 declared("aclFloatArray* aclCreateFloatArray(float*, uint64_t)")(_arrays(AclFloatArray, float))
 
 
-@declared("aclTensorList* aclCreateTensorList(aclTensor**, uint64_t)")
-def create_tensor_list(members: Any, size: int) -> int:
-    return handles.add(AclTensorList(members[:size]))
-
-
-@declared("aclScalarList* aclCreateScalarList(aclScalar**, uint64_t)")
-def create_scalar_list(members: Any, size: int) -> int:
-    return handles.add(AclScalarList(members[:size]))
+declared("aclTensorList* aclCreateTensorList(aclTensor**, uint64_t)")(
+    lambda members, size: handles.add(AclTensorList(members[:size])))
+declared("aclScalarList* aclCreateScalarList(aclScalar**, uint64_t)")(
+    lambda members, size: handles.add(AclScalarList(members[:size])))
 
 
 def _destroyer(kind: type) -> Callable[[int | None], int]:
@@ -297,14 +293,8 @@ for kind, name in ((AclIntArray, "array"), (AclBoolArray, "array"), (AclFloatArr
 # -- the library -----------------------------------------------------------------------------------------------------
 
 
-@declared("aclnnStatus aclnnInit(char*)")
-def aclnn_init(config: int | None) -> int:
-    return 0
-
-
-@declared("aclnnStatus aclnnFinalize()")
-def aclnn_finalize() -> int:
-    return 0
+declared("aclnnStatus aclnnInit(char*)")(lambda config: 0)
+declared("aclnnStatus aclnnFinalize()")(lambda: 0)
 
 
 @declared("char* aclGetRecentErrMsg()")
