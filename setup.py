@@ -179,7 +179,7 @@ def attached() -> str:
 def reexported(path: str) -> str:
     """What a module imports to show it: ``from .x import name as name``."""
     shown = ""
-    for node in tree(path).body:
+    for node in [part for block in tree(path).body for part in (block.body if isinstance(block, ast.If) else [block])]:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             node.names = [name for name in node.names if name.name == name.asname or
                           name.asname and name.asname[0] != "_"]
@@ -263,7 +263,7 @@ def torch(registry: Any) -> str:
     shown = reexported("__init__.py")
     own = {name.asname for node in ast.parse(shown).body for name in node.names}  # type: ignore[attr-defined]
     made = [f"{name} as {name}" for name in attached_names(registry, "function") if name not in own]
-    return (shown + f"from . import widgets as widgets\nfrom ._functions import {', '.join(made)}\n" + legacy
+    return (shown + f"from ._functions import {', '.join(made)}\n" + legacy
             + "".join(f"{name}: dtype\n" for name in dtypes) + defined("__init__.py"))
 
 

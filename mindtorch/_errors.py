@@ -7,6 +7,13 @@ from typing import Any
 from ._about import about
 from ._dtype import COMPLEX, FLOATING, INTEGER, DType, finfo, iinfo
 
+
+class OutOfMemoryError(RuntimeError):
+    """The device has no memory left (``torch.OutOfMemoryError``)."""
+
+
+OutOfMemoryError.__module__ = "torch"
+
 #: ATen's names of the dtypes, as its error messages spell them.
 NAMES = {
     "bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",

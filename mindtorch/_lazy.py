@@ -9,21 +9,25 @@ from pathlib import Path
 from typing import Any
 
 
-def lazily(package: str, file: str) -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
-    """``__getattr__`` and ``__dir__`` of a package whose imports stand under ``if TYPE_CHECKING``.
+def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
+    """``__getattr__`` and ``__dir__`` of a package, some of whose imports stand under ``if TYPE_CHECKING``.
 
-    There readers and type checkers find them, and so does this function: no second list of names is kept.
+    There readers and type checkers find them, and so does this function: no second list of names is kept. ``hint`` ends
+    the message of the error for a name that the package does not have.
     """
-    source = ast.walk(ast.parse(Path(file).read_text("utf-8")))
-    imports = [statement for statement in source if isinstance(statement, ast.ImportFrom) and statement.level]
-    module_of = {
-        alias.name: "." * statement.level + (statement.module or "") for statement in imports for alias in statement.names
-    }  # fmt: skip
+    module_of: dict[str, str] = {}
+    for block in ast.parse(Path(file).read_text("utf-8")).body:
+        if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
+            for statement in block.body:
+                if isinstance(statement, ast.ImportFrom) and statement.level:
+                    for alias in statement.names:
+                        module_of[alias.name] = "." * statement.level + (statement.module or alias.name)
 
     def load(name: str) -> Any:
         if name not in module_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}")
-        value = getattr(import_module(module_of[name], package), name)
+            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+        module = import_module(module_of[name], package)
+        value = module if module_of[name] == f".{name}" else getattr(module, name)
         setattr(sys.modules[package], name, value)  # from now on, the name is found without this function
         return value
 

@@ -70,7 +70,7 @@ if not TYPE_CHECKING:
         # The import system asks for a module's name here before it looks for its file.
         if not name.startswith("__") and not Path(__file__).with_name(f"{name}.py").exists():
             api = _part("api")
-            if name in api.__all__:
+            if name in vars(api):
                 return getattr(api, name)
         raise AttributeError(f"module 'torch.npu' has no attribute '{name}'")
 

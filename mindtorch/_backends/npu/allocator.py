@@ -12,6 +12,7 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
+from ..._errors import OutOfMemoryError
 from ..._about import about
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM, ACL_MEM_MALLOC_HUGE_FIRST
@@ -23,13 +24,6 @@ from .runtime import Queue, _Runtime
 ROUND, SMALL, SMALL_SEGMENT = 512, 1 << 20, 2 << 20
 LARGE, LARGE_SEGMENT = 10 << 20, 20 << 20
 MIB = 1 << 20
-
-
-class OutOfMemoryError(RuntimeError):
-    """The device has no memory left, PyTorch's ``torch.OutOfMemoryError``."""
-
-
-OutOfMemoryError.__module__ = "torch"
 
 
 @dataclass(eq=False, slots=True)
