@@ -102,8 +102,7 @@ _lock = threading.Lock()
 
 
 def subscribe(observer: Observer) -> Callable[[], None]:
-    """Have ``observer(event)`` called after every dispatched call; return what ends that (compare ``torch.profiler``).
-    """
+    """Have ``observer(event)`` called after each dispatched call; return what ends it (compare ``torch.profiler``)."""
     global _observers
     with _lock:
         _observers = (*_observers, observer)
@@ -157,9 +156,7 @@ class Trace:
 
 @contextmanager
 def observe() -> Iterator[Trace]:
-    """A block whose dispatched calls, in this thread, are noted in the trace that it yields (compare
-    ``torch.profiler``).
-    """
+    """A block whose dispatched calls in this thread are noted in the trace it yields (compare ``torch.profiler``)."""
     trace, thread = Trace(), threading.get_ident()
 
     def note(event: DispatchEvent) -> None:

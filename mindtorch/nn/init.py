@@ -160,7 +160,7 @@ def dirac_(tensor: Any, groups: int = 1) -> Tensor:
 
 @no_grad()
 def orthogonal_(tensor: Any, gain: float = 1, generator: Any = None) -> Tensor:
-    """Make a matrix (its rows are dimension 0) orthogonal, times ``gain`` (``torch.nn.init.orthogonal_``).
+    """Make a matrix, whose rows are dimension 0, (semi-)orthogonal, times ``gain`` (``torch.nn.init.orthogonal_``).
 
     Raises:
         ValueError: if the tensor has less than 2 dimensions.
