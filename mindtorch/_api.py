@@ -38,8 +38,7 @@ registry.on_define.append(attach)
 
 
 def _number(value: Any) -> Any:
-    """A value beside a tensor in an operator as a Python number, or None. NumPy's scalars are numbers, its arrays not.
-    """
+    """A value beside a tensor in an operator as a Python number, or None: NumPy's scalars are numbers, arrays not."""
     if isinstance(value, np.generic):
         return value.item() if isinstance(value, (np.number, np.bool_)) else None
     return value if isinstance(value, (int, float, complex)) else None

@@ -274,8 +274,7 @@ def ordered_strides(shape: Sequence[int], order: Sequence[int]) -> Ints:
 
 
 def suggested_order(shape: Ints, stride: Ints) -> Ints | None:
-    """The order of the channels-last format that strides suggest (ATen's ``suggest_memory_format``); None for no such.
-    """
+    """The order of the channels-last format that strides suggest (ATen's ``suggest_memory_format``), or None."""
     order = CHANNELS_LAST.get(len(shape))
     if order is None or stride[1] == 0 or 0 in shape:
         return None

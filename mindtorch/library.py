@@ -52,8 +52,7 @@ def impl(name: str, device: str, function: Callable[..., Any]) -> Operator:
 
 
 def kernel(schema: str, device: str = "cpu") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """Decorate an operator's kernel on ``device``; define the operator unless it exists (``torch.library.custom_op``).
-    """
+    """Decorate an operator's kernel on ``device``; define the operator if it is new (``torch.library.custom_op``)."""
 
     def register(function: Callable[..., Any]) -> Callable[..., Any]:
         name = schema.partition("(")[0].strip()

@@ -66,9 +66,7 @@ def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | N
 
 def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
          mask: Any = None) -> Any:
-    """The product of the elements that the mask keeps, 1 where it keeps none; ``()`` reduces nothing
-    (``torch.masked.prod``).
-    """
+    """The product of the elements that the mask keeps, 1 where it keeps none (``torch.masked.prod``)."""
     result = _kept(input, mask, 1).to(_summed(input, dtype))
     for d in reversed(() if dim == () else wrap_dims(dim, max(input.ndim, dim is not None))):
         result = result.prod(d, bool(keepdim))

@@ -66,8 +66,7 @@ def grad_accumulator(tensor: Any) -> AccumulateGrad:
 
 
 def accumulate(variable: Any, grads: list[Any]) -> None:
-    """Add the gradient in a list, from which it is taken, to a leaf's ``grad``, and run the hooks that wait for that.
-    """
+    """Add the gradient in a list, from which it is taken, to a leaf's ``grad``, and run the hooks of that event."""
     if variable._keys & AUTOGRAD:
         gradient = grads.pop()
         if gradient is not None:
@@ -154,9 +153,7 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
 
 
 def may_take_more(gradient: Any) -> bool:
-    """Whether another gradient may be added in place to one that nothing else refers to: its memory is its own, and
-    dense.
-    """
+    """Whether another gradient may be added in place to one that nothing else refers to: its memory is dense."""
     if gradient._base is not None or gradient._keys & STRIDED and not gradient._is_dense():
         return False
     cell = gradient._cell

@@ -15,8 +15,7 @@ _MACHINERY = os.path.join(os.path.dirname(os.path.dirname(os.path.abspath(__file
 
 
 class AnomalyMode:
-    """Whether forward calls are remembered in their nodes, and gradients are searched for NaN. Holds for all threads.
-    """
+    """Whether, in all threads, nodes remember their forward calls, and gradients are searched for NaN."""
 
     enabled = False
     check_nan = True

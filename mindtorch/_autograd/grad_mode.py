@@ -129,9 +129,7 @@ class set_grad_enabled(_SetGrad):
 
 
 class inference_mode(_Mode):
-    """Record no derivatives and count no versions; tensors made inside never take part in autograd
-    (``torch.inference_mode``).
-    """
+    """Record no derivatives, count no versions; tensors made inside stay out of autograd (``torch.inference_mode``)."""
 
     def __new__(cls, mode: Any = True) -> Any:
         return super().__new__(cls) if isinstance(mode, bool) else super().__new__(cls)(mode)

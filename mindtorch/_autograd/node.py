@@ -94,9 +94,7 @@ class Node:
 
     @property
     def next_functions(self) -> tuple[tuple[Node | None, int], ...]:
-        """The nodes of the inputs' gradients, each with an output's number
-        (``torch.autograd.graph.Node.next_functions``).
-        """
+        """The nodes of the inputs' gradients, with output numbers (``torch.autograd.graph.Node.next_functions``)."""
         return tuple((None, 0) if edge is None else edge for edge in self._edges)
 
     @property

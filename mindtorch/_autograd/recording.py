@@ -17,9 +17,7 @@ from .node import Node
 
 
 def derivative_of(op: Operator) -> Derivative | None:
-    """The derivative that an operator, or the operator that it is a form of, has; None if its outputs never require
-    grad.
-    """
+    """The derivative of an operator, or of the one that it is a form of; None if its outputs never require grad."""
     if op.derivative is None:
         functional = op.functional or op
         row = registry.derivatives.get(op.name) or registry.derivatives.get(functional.name)

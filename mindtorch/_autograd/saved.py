@@ -75,8 +75,7 @@ class Saved:
 
 
 def modified(tensor: Any, version: int, node: Any, output_nr: int | None = None) -> RuntimeError:
-    """PyTorch's error for a tensor kept by ``node`` at a version, as its output or as an input, that was written since.
-    """
+    """PyTorch's error for a tensor kept by ``node`` at a version, as its output or an input, that was written since."""
     origin = ""
     if output_nr is not None:
         origin = f", which is output {output_nr} of {node.forward_name()},"

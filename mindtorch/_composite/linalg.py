@@ -65,9 +65,7 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 
 
 def matmul(self: Any, other: Any) -> Any:
-    """``torch.matmul``: by ``dot``, ``mv`` or ``mm`` where it can be, folding the batch dimensions; else by
-    ``bmm``.
-    """
+    """``torch.matmul``: by ``dot``, ``mv`` or ``mm`` where it can be, with batch dimensions folded; else by ``bmm``."""
     ndim, other_ndim = self.ndim, other.ndim
     check(ndim and other_ndim,
           lambda: f"both arguments to matmul need to be at least 1D, but they are {ndim}D and {other_ndim}D",
@@ -228,9 +226,7 @@ def cross(self: Any, other: Any, dim: int | None = None) -> Any:
 
 
 def linalg_multi_dot(tensors: list[Any]) -> Any:
-    """``torch.linalg.multi_dot``: the product of matrices in the cheapest order; the first and last may be
-    vectors.
-    """
+    """``torch.linalg.multi_dot``: the product of matrices in the cheapest order; the first and last may be vectors."""
     count = len(tensors)
     check(count >= 2, lambda: f"multi_dot(): expected at least 2 tensors but got {count}")
     first, *middle, last = tensors
@@ -298,9 +294,7 @@ def chain_matmul(matrices: list[Any]) -> Any:
 
 
 def linalg_matrix_power(self: Any, n: int) -> Any:
-    """``torch.linalg.matrix_power``: a product of ``n`` of these matrices, or of their inverses, by repeated
-    squaring.
-    """
+    """``torch.linalg.matrix_power``: a product of ``n`` of these matrices, or of their inverses, by squaring."""
     check_square("linalg.matrix_power", self)
     if n == 0:
         unit = eye(self.shape[-1], dtype=self.dtype, device=self.device).expand(tuple(self.shape))

@@ -104,9 +104,7 @@ def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout:
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = None, layout: Any = None,
                    device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
-    """An uninitialised tensor whose dimensions lie in memory in the order ``physical_layout``
-    (``torch.empty_permuted``).
-    """
+    """An uninitialised tensor whose dimensions lie in memory in a given order (``torch.empty_permuted``)."""
     if sorted(physical_layout) != list(range(len(size))):
         raise RuntimeError(
             "Number of dimensions in size does not match the length of the physical_layout; "

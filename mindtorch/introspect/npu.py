@@ -27,8 +27,7 @@ class NpuSource(Source):
     """
 
     def pending(self, tensor: Any) -> Pending | None:
-        """The operator that writes the tensor's memory, and those before it in its stream, if it has not run or failed.
-        """
+        """The operator that writes the tensor's memory, and those before it in its stream, unless it has run."""
         memory = _memory(tensor)
         if memory is None or memory.writer is None:
             return None

@@ -234,8 +234,7 @@ def sample(array: np.ndarray) -> np.ndarray:
 
 
 def statistics(array: np.ndarray, dtype: DType, total: int | None = None) -> Statistics:
-    """Compute statistics of values, or of an even sample of ``SAMPLE`` of them; ``array`` may be a sample of ``total``.
-    """
+    """Compute statistics of values, or of an even sample of them; ``array`` may be a sample of ``total`` elements."""
     values = sample(array).ravel()
     with np.errstate(all="ignore"):
         if dtype.name == "bfloat16":

@@ -288,8 +288,7 @@ class Optimizer:
         return _register(self._optimizer_step_pre_hooks, hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
-        """Have ``hook(optimizer, args, kwargs)`` called after steps
-        (``torch.optim.Optimizer.register_step_post_hook``).
+        """Have ``hook(optimizer, args, kwargs)`` called afterwards (``torch.optim.Optimizer.register_step_post_hook``).
         """
         return _register(self._optimizer_step_post_hooks, hook)
 
@@ -314,8 +313,7 @@ class Optimizer:
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None],
                                            prepend: bool = False) -> RemovableHandle:
-        """Have ``hook(optimizer)`` called after loading (``torch.optim.Optimizer.register_load_state_dict_post_hook``).
-        """
+        """Have ``hook(optimizer)`` called afterwards (``torch.optim.Optimizer.register_load_state_dict_post_hook``)."""
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 
 

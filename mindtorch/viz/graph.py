@@ -95,8 +95,7 @@ def _nodes(facts: GraphFacts) -> Markup:
 
 
 def graph_text(facts: GraphFacts) -> str:
-    """Draw the graph for a terminal, as an indented tree; what is folded is a list, one entry for all that are alike.
-    """
+    """Draw the graph for a terminal, as an indented tree; what is folded is a list, with one entry for all alike."""
     parts = folded(facts)
     is_folded = any(isinstance(part, Fold) for part in parts)
     return "\n".join([summary(facts), *(_fold_lines(parts, Picture(facts), 0) if is_folded else _tree_lines(facts))])

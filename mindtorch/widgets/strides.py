@@ -18,8 +18,7 @@ LARGEST = 4096  #: size that can be typed
 
 
 class StrideExplorer(Explorer):
-    """The widget of ``stride_explorer``; ``sizes``, ``strides``, ``offset``, ``dimensions``, ``read`` are its controls.
-    """
+    """The widget of ``stride_explorer``; its controls: ``sizes``, ``strides``, ``offset``, ``dimensions``, ``read``."""
 
     def __init__(self, source: Tensor | int = 12, shape: Sequence[int] | None = None,
                  stride: Sequence[int] | None = None, offset: int | None = None):

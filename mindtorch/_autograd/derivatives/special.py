@@ -32,8 +32,7 @@ def gamma_density(grad: Any, self: Any, other: Any) -> Any:
 
 
 def log_times(function: Any, zero: Any) -> Any:
-    """The derivative of ``x * log(y)`` in x: 0 where x is 0 and there is no logarithm; at y = ``zero`` it is infinite.
-    """
+    """The derivative of ``x * log(y)`` in x: 0 where x is 0 and y has no logarithm, infinite at y = ``zero``."""
 
     def formula(grad: Any, self: Any, other: Any) -> Any:
         if other.__class__ not in TENSOR_TYPES:

@@ -316,9 +316,7 @@ def resize_output(out: Tensor, shape: Ints) -> Tensor:
 
 
 def check_separate(target: Tensor, inputs: Any = ()) -> None:
-    """Refuse to write into memory that the write itself would read at all or write twice (ATen's
-    ``assert_no_overlap``).
-    """
+    """Refuse to write into memory that the write itself would read, or write twice (ATen's ``assert_no_overlap``)."""
     check_writable(target)
     check_disjoint(target, tensors_of(inputs))
 

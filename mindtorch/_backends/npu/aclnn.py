@@ -102,9 +102,7 @@ def int_array(values: tuple[int, ...]) -> tuple[int, Any]:
 
 @lru_cache(4096)
 def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[int, int, int, int, Any]:
-    """The number of dimensions, the addresses of the C arrays of sizes, strides, and of a storage's size, and the
-    arrays.
-    """
+    """The number of dimensions, the addresses of C arrays of sizes, strides and a storage's size, and the arrays."""
     arrays = [int_array(values) for values in (shape, stride, (room,))]
     return len(shape), arrays[0][0], arrays[1][0], arrays[2][0], arrays
 

@@ -44,8 +44,7 @@ class Block:
 
 
 class Allocator:
-    """The memory of one device. Thread-safe; blocks may be given back from any thread, even by the garbage collector.
-    """
+    """The memory of one device. Blocks may be given back from any thread, even by the garbage collector."""
 
     def __init__(self, device: _Runtime):
         self.device = device

@@ -60,9 +60,7 @@ class Memory:
             allocator_of(self.device).record_stream(self.block, stream.queue)
 
     def pending(self) -> tuple[Queue, list[str]] | None:
-        """The stream, and the operators in it up to the one that writes this memory, if it has not run yet. Never
-        waits.
-        """
+        """The stream, and the operators in it up to the one that writes this memory, or None if that has run."""
         if self.writer is None:
             return None
         queue, number = self.writer

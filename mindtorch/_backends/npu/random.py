@@ -17,9 +17,7 @@ from .runtime import thread
 
 
 class NpuGenerator(Generator):
-    """A stream of random numbers on an NPU: a seed, and how many numbers were drawn
-    (``torch.Generator(device='npu')``).
-    """
+    """A stream of random numbers on an NPU: a seed, and how many numbers were drawn (``torch.Generator``)."""
 
     def __init__(self, device: Device | str | None = None):
         super().__init__()

@@ -206,8 +206,7 @@ class Event:
         check(runtime.acl.rt.record_event(handle, queue.handle), "aclrtRecordEvent", queue.runtime.name)
 
     def wait(self, stream: Stream | None = None) -> None:
-        """Let what is put into a stream, by default the current one, wait for this event (``torch.cuda.Event.wait``).
-        """
+        """Let what is put into a stream, by default the current one, wait for the event (``torch.cuda.Event.wait``)."""
         if self._queue is None:
             return  # as in PyTorch: never recorded, nothing to wait for
         queue = current_queue(thread.device) if stream is None else stream.queue

@@ -100,9 +100,7 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Flag = N
 def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
                                 size_average: Flag = None, reduce: Flag = None,
                                 reduction: str = "mean") -> Tensor:
-    """Compute the mean logistic loss of the classes' scores (N, C)
-    (``torch.nn.functional.multilabel_soft_margin_loss``).
-    """
+    """Compute the mean logistic loss of class scores (N, C) (``torch.nn.functional.multilabel_soft_margin_loss``)."""
     number = _number(reduction, size_average, reduce)
     loss: Any = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))  # type: ignore[operator]
     if weight is not None:
@@ -297,8 +295,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, r
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Flag = None,
                          reduce: Flag = None, reduction: str = "mean") -> Tensor:
-    """Take x where the target is 1, and max(0, margin - x) where it is -1
-    (``torch.nn.functional.hinge_embedding_loss``).
+    """Take x where targets are 1, max(0, margin - x) where they are -1 (``torch.nn.functional.hinge_embedding_loss``).
     """
     return _hinge_embedding_loss(input, target, float(margin), _number(reduction, size_average, reduce))
 

@@ -66,9 +66,7 @@ def linalg_cross(self: ndarray, other: ndarray, dim: int = -1) -> ndarray:
 
 def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
               unroll_dim: int = 1) -> ndarray:
-    """The sum over ``sumdim`` of the product of three arrays, each seen with the dimensions ``expand``
-    besides.
-    """
+    """The sum over ``sumdim`` of the product of three arrays, each seen with the dimensions ``expand`` besides."""
     dims = range(i1.ndim + len(expand1))
     first, second, third = ([d for d in dims if d not in expand] for expand in (expand1, expand2, expand3))
     both = [d for d in dims if (d in first or d in second) and not (d in sumdim and d in expand3)]

@@ -56,8 +56,7 @@ class Aclnn:
         return name, self.arguments(*args, *outs)
 
     def calls(self, args: Any, outs: list[Any]) -> Iterable[Call]:
-        """The ACLNN operators to call one after the other, and the values of their parameters: one, but for some rows.
-        """
+        """The ACLNN operators to call, with the values of their parameters: one, except for some rows."""
         return (self.call(args, outs),)
 
 

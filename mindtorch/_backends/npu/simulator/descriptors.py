@@ -47,9 +47,7 @@ NUMPY = _NumpyTypes()
 
 
 class AclTensor:
-    """An aclTensor: a view of memory. ``stride`` and ``offset`` count elements, ``strides`` bytes; ``data`` is an
-    address.
-    """
+    """An aclTensor, a view of memory. ``stride`` and ``offset`` are in elements, ``strides`` in bytes."""
 
     __slots__ = ("code", "data", "dtype", "format", "offset", "shape", "storage", "stride", "strides", "destroyed",
                  "arrays")
@@ -137,9 +135,7 @@ class AclFloatArray(AclIntArray):
 
 
 class AclTensorList:
-    """An aclTensorList: a list of tensors, or None. It owns them: they are destroyed with it. ``members`` are their
-    handles.
-    """
+    """An aclTensorList, a list of tensors, or None. It owns them, and destroys them with it."""
 
     __slots__ = ("members", "value")
     label = "aclTensorList"

@@ -34,9 +34,7 @@ def remember(code: int, message: str) -> None:
 
 
 def last_code(clear: bool) -> int:
-    """The code of the calling thread's last error, 0 if there was none (``aclrtGetLastError``,
-    ``aclrtPeekAtLastError``).
-    """
+    """The code of the calling thread's last error, or 0 (``aclrtGetLastError``, ``aclrtPeekAtLastError``)."""
     code = _thread.code
     if clear:
         _thread.code = 0

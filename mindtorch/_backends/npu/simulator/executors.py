@@ -64,8 +64,7 @@ def set_executor_repeatable(handle: int | None) -> int:
 
 
 class Operator:
-    """An operator of the table with its kernel. ``phase_one`` and ``phase_two`` are the bodies of its two C functions.
-    """
+    """An operator of the table with its kernel; ``phase_one`` and ``phase_two`` are the bodies of its C functions."""
 
     def __init__(self, binding: Binding, kernel: Callable[..., Any]):
         self.name, self.kernel, self.parameters = binding.name, kernel, binding.parameters

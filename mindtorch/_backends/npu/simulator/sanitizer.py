@@ -55,8 +55,7 @@ REPORTS, FREED, RANGES, OVERLAP_STEPS = 1000, 1024, 4096, 10_000
 
 @dataclass(frozen=True)
 class Report:
-    """A mistake: its kind, the operator or call that made it, what it was, and where it was called (``"file:line"``).
-    """
+    """A mistake: its kind, the operator or call that made it, what it was, and the file and line that called that."""
 
     kind: str
     operator: str

@@ -60,8 +60,7 @@ class Task:
 
 
 class Call(Task):
-    """Copies, fills, callbacks: a function without arguments, under a name for messages. ``keep`` lives until it ran.
-    """
+    """A copy, fill or callback: a function without arguments, and its name in messages. ``keep`` lives until it ran."""
 
     __slots__ = ("function", "keep", "name")
 
