@@ -31,4 +31,4 @@ def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any
         setattr(sys.modules[package], name, value)  # from now on, the name is found without this function
         return value
 
-    return load, lambda: sorted({*vars(sys.modules[package]), *module_of})
+    return load, lambda: sorted(module_of)

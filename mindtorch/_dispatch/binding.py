@@ -365,9 +365,6 @@ class LazySignature(Signature):
     def _return_annotation(self) -> Any:
         return eval(returned(registry.packets[self._packet]), globals())  # words of RETURNS only
 
-    def replace(self, *, parameters: Any = None, return_annotation: Any = Signature.empty) -> Any:
-        """A signature with other parameters, or another return annotation."""
-        return Signature(
-            list(self.parameters.values()) if parameters is None else parameters,
-            return_annotation=self.return_annotation if return_annotation is Signature.empty else return_annotation,
-        )
+    def replace(self, **changes: Any) -> Any:
+        """A signature with other ``parameters``, or another ``return_annotation``."""
+        return Signature([*self.parameters.values()], return_annotation=self.return_annotation).replace(**changes)

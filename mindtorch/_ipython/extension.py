@@ -8,6 +8,7 @@ from .._tensor import Tensor
 from ..nn import Module
 from .cell_magics import CellMagics
 from .device_magics import DeviceMagics
+from .inspection import hide_operators, show_operators
 from .magics import MindtorchMagics
 from .reloading import AfterCells
 from .tracebacks import fold_tracebacks, unfold_tracebacks
@@ -42,6 +43,7 @@ def load(ip: Any) -> None:
         ip.Completer.custom_matchers.append(magics.complete)
     ip.events.register("post_run_cell", AfterCells(ip))
     fold_tracebacks(ip)
+    show_operators(ip)
 
 
 def unload(ip: Any) -> None:
@@ -50,6 +52,7 @@ def unload(ip: Any) -> None:
     unfold_tracebacks(ip)
     for callback in [found for found in ip.events.callbacks["post_run_cell"] if isinstance(found, AfterCells)]:
         ip.events.unregister("post_run_cell", callback)
+    hide_operators(ip)
     ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
     ip.display_formatter.formatters["text/html"].pop(Module, None)
     for made_of in MAGICS:

@@ -14,6 +14,7 @@ if TYPE_CHECKING:
     from .module import MemberFacts, ModuleFacts, module_facts
     from .names import module_name, named_tensors, names_of
     from .npu import NpuSource
+    from .operator import OperatorFacts, Written, operator_facts
     from .off_host import Pending, Source, sources
     from .pipeline import Flush, PipelineFacts, Recorded, watch_pipeline
     from .profiler import Profile, Share, profile
