@@ -1,6 +1,7 @@
 """Data types: ``torch.dtype``, promotion, ``finfo``/``iinfo`` and the default dtype."""
 from __future__ import annotations
 
+from functools import cache
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -93,6 +94,27 @@ DTYPE_ALIASES = {
     "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
     "cfloat": complex64, "cdouble": complex128,
 }
+#: Groups of dtypes, in the words of ATen's dispatch macros: AT_DISPATCH_INTEGRAL_TYPES, REDUCED_FLOATING_TYPES (half
+#: precision), FLOATING_TYPES and COMPLEX_TYPES; and what is made of them.
+GROUPS = {
+    "integral": "uint8|int8|int16|int32|int64", "reduced": "float16|bfloat16", "floating": "float32|float64",
+    "complex": "complex64|complex128", "real": "integral|reduced|floating", "all": "bool|real|complex",
+}  # fmt: skip
+
+
+@cache
+def dtypes(words: str) -> frozenset[DType]:
+    """The dtypes that words such as ``bool|integral|float32`` stand for: groups, and names of dtypes.
+
+    Raises:
+        ValueError: if a word is neither.
+    """
+    found: set[DType] = set()
+    for word in words.split("|"):
+        if word not in GROUPS and word not in DTYPES:
+            raise ValueError(f"expected dtypes, or groups of them ({', '.join(GROUPS)}), but got {word!r}")
+        found |= dtypes(GROUPS[word]) if word in GROUPS else {DTYPES[word]}
+    return frozenset(found)
 
 
 def from_numpy_dtype(dtype: np.dtype) -> DType:

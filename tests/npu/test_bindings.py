@@ -13,7 +13,8 @@ import pytest
 import mindtorch
 from mindtorch._backends.npu import constants
 from mindtorch._backends.npu.aclnn import C_TYPES, CONVERTERS, HANDLE_FUNCTIONS, PHASE_TWO
-from mindtorch._backends.npu.bindings import KINDS, LETTERS, Binding, Parameter, binding, dtypes, names, read
+from mindtorch._backends.npu.bindings import KINDS, Binding, Parameter, binding, names, read
+from mindtorch._dtype import dtypes
 
 from . import interface
 from .interface import ABI, TENSORS, call_differences, calls, constant_differences, differences, function_differences
@@ -44,7 +45,7 @@ def test_the_table_has_the_operators_that_a_tensor_library_needs() -> None:
 
 def test_a_row_that_the_extract_lacks_is_noticed() -> None:
     """The extract comes from the vendor's interface: a new row needs a new extract."""
-    row = read("aclnnAddFancy  f  tensor self, out out")
+    row = read("aclnnAddFancy  float32  tensor self, out out")
     assert differences(row) == ["aclnnAddFancy is not in the interface"]
 
 
@@ -53,7 +54,7 @@ def test_swapped_arguments_are_noticed(name: str) -> None:
     parameters = binding(name).parameters
     for i in range(len(parameters) - 1):
         swapped = (*parameters[:i], parameters[i + 1], parameters[i], *parameters[i + 2:])
-        assert differences(Binding(name, "f", swapped)), i
+        assert differences(Binding(name, "float32", swapped)), i
 
 
 @pytest.mark.parametrize("name", names())
@@ -61,8 +62,8 @@ def test_a_missing_or_an_additional_argument_is_noticed(name: str) -> None:
     parameters = binding(name).parameters
     more = Parameter("bool", "more", False, "")
     for i in range(len(parameters)):
-        assert differences(Binding(name, "f", parameters[:i] + parameters[i + 1:])), i
-        assert differences(Binding(name, "f", (*parameters[:i], more, *parameters[i:]))), i
+        assert differences(Binding(name, "float32", parameters[:i] + parameters[i + 1:])), i
+        assert differences(Binding(name, "float32", (*parameters[:i], more, *parameters[i:]))), i
 
 
 @pytest.mark.parametrize("name", names())
@@ -119,11 +120,12 @@ def test_only_pointers_may_be_null_and_only_tensors_have_dtypes_of_their_own(nam
 
 
 def test_a_row_reads_as_written() -> None:
-    row = read("aclnnX  hf  ref? a, tensors:b48 b, ints? c, int64 d, out out")
-    assert row.name == "aclnnX" and row.takes == "hf"
+    row = read("aclnnX  reduced|float32  ref? a, tensors:bool|int64 b, ints? c, int64 d, out out")
+    floats = "reduced|float32"
+    assert row.name == "aclnnX" and row.takes == floats
     assert row.parameters == (
-        ("ref", "a", True, "hf"), ("tensors", "b", False, "b48"), ("ints", "c", True, "hf"),
-        ("int64", "d", False, "hf"), ("out", "out", False, "hf"),
+        ("ref", "a", True, floats), ("tensors", "b", False, "bool|int64"), ("ints", "c", True, floats),
+        ("int64", "d", False, floats), ("out", "out", False, floats),
     )  # fmt: skip
     assert row.phase_one == ["aclTensor*", "aclTensorList*", "aclIntArray*", "int64_t", "aclTensor*", "uint64_t*",
                              "aclOpExecutor**"]
@@ -140,10 +142,8 @@ def test_an_unknown_operator_is_a_clear_error() -> None:
         binding("aclnnNone")
 
 
-def test_letters_stand_for_dtypes() -> None:
-    assert dtypes("b8h") == {"bool", "int64", "float16", "bfloat16"}
-    assert dtypes("i") == dtypes("u1248")
-    assert dtypes("".join(LETTERS)) == set(constants.DATA_TYPES)
+def test_words_stand_for_the_dtypes_that_cann_has() -> None:
+    assert {dtype.name for dtype in dtypes("all")} == set(constants.DATA_TYPES)
 
 
 # -- C types -----------------------------------------------------------------------------------------------------------

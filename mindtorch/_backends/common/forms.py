@@ -16,7 +16,7 @@ from ..._tensor import Tensor
 from ..._about import about
 from ..._errors import NAMES as NAMES
 from ..._layout import Ints, overlaps_itself, storage_size
-from .pointwise import Extended, Pointwise
+from .pointwise import Pointwise, PreparedUfunc
 
 OVERLAP = (
     "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
@@ -127,7 +127,7 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
 
 def _writer(row: Any) -> Callable[..., None]:
     """A row's function, that writes its result into its first array; what it raises, it raises before."""
-    if not isinstance(row, Extended):
+    if not isinstance(row, PreparedUfunc):
         return lambda array, *args: np.copyto(array, row(array, *args))
 
     def write(array: np.ndarray, other: Any, *rest: Any) -> None:
@@ -141,10 +141,10 @@ def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Cal
     """The hot path of in-place pointwise operators: NumPy writes into the array itself. Same conditions as
     for the functional lane, and that no other tensor shares the memory.
     """
-    if meta.kind == "bool" or meta.untyped:
+    if meta.kind == "bool" or meta.unpromoted:
         return None
     dtypes, others = meta.lane, meta.count - 1
-    ufunc, write = row.ufunc if isinstance(row, Extended) else row, _writer(row)
+    ufunc, write = row.ufunc if isinstance(row, PreparedUfunc) else row, _writer(row)
 
     def function_lane(self: Any, *args: Any) -> Any:
         dtype, array = self._dtype, self._array

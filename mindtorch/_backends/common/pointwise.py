@@ -10,7 +10,7 @@ from typing import Any
 
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import STRIDED
-from ..._dtype import DTYPES, FLOATING, DType, bool_, dtype_of_number, get_default_dtype, promote_types
+from ..._dtype import FLOATING, DType, bool_, dtype_of_number, dtypes, get_default_dtype, promote_types
 from ..._errors import not_implemented_for
 from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
 
@@ -56,7 +56,7 @@ KINDS: dict[str, tuple[Callable[[DType], DType], Callable[[DType], DType]]] = {
     "float_to_complex": (_to_float, lambda dtype: dtype.to_complex()),
 }
 
-class Extended:
+class PreparedUfunc:
     """A backend's row that is a bare ufunc, of whose second operand its further arguments make another one:
     ``ufunc(x, prepare(y, *rest))``.
     """
@@ -69,49 +69,44 @@ class Extended:
         return self.ufunc(x, self.prepare(y, *rest))
 
 
-#: Classes of dtypes, as ``Pointwise.takes`` spells them: bool, integer, half precision, floating, complex.
-CLASSES = {
-    dtype: "h" if dtype.is_floating_point and dtype.itemsize == 2 else "bifc"[dtype.category]
-    for dtype in DTYPES.values()
-}
 #: The dtypes in which a kind, if all operands have the same one, needs neither promotion nor conversion: those of
 #: the fast lanes. Comparisons leave small integers out, which NumPy compares with large numbers otherwise than
 #: PyTorch.
 LANES = {
-    "default": {dtype for dtype, letter in CLASSES.items() if letter in "bifc"},
-    "float": {dtype for dtype, letter in CLASSES.items() if letter in "fc"},
-    "bool": {dtype for dtype, letter in CLASSES.items() if letter in "bfc" or dtype.name == "int64"},
-    "real": {dtype for dtype, letter in CLASSES.items() if letter in "if"},
+    "default": dtypes("bool|integral|floating|complex"),
+    "float": dtypes("floating|complex"),
+    "bool": dtypes("bool|int64|floating|complex"),
+    "real": dtypes("integral|floating"),
 }
 
 
 class Pointwise:
     """The meta kernel of a pointwise operator.
 
-    ``kind`` is a key of ``KINDS``; the first ``count`` arguments are its operands, of which those at
-    ``untyped`` (a condition) take no part in promotion and are not converted. ``takes`` says which ``CLASSES`` of
-    promoted dtypes it is implemented for, ``kernel`` what PyTorch's error calls it in the others.
+    ``kind`` is a key of ``KINDS``; the first ``count`` arguments are its operands, of which those at the positions
+    ``unpromoted`` (a condition) take no part in promotion and are not converted. ``takes`` says in the words of
+    ``_dtype.dtypes`` which promoted dtypes it is implemented for, ``kernel`` how PyTorch's error calls it in others.
     ``check(promoted, *args)`` raises what else has to be refused; unless ``lane`` is False, it concerns only calls
     that the fast lanes leave: other dtypes than theirs, mixed dtypes, or further arguments of a binary operator.
-    ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``wide_numbers``, that
+    ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``opmath_scalars``, that
     a number beside them is not rounded to them before; ``iterates_numbers``, that numbers are operands of ATen's
     iterator too, which shows in the strides of odd outputs.
     """
 
-    def __init__(self, kind: str = "default", count: int = 1, takes: str = "bihfc", kernel: str = "", *,
-                 untyped: tuple[int, ...] = (), check: Callable[..., None] | None = None, lane: bool = True,
-                 opmath: bool = True, wide_numbers: bool = False, iterates_numbers: bool = True):
+    def __init__(self, kind: str = "default", count: int = 1, takes: str = "all", kernel: str = "", *,
+                 unpromoted: tuple[int, ...] = (), check: Callable[..., None] | None = None, lane: bool = True,
+                 opmath: bool = True, opmath_scalars: bool = False, iterates_numbers: bool = True):
         self.kind = kind
         self.compute, self.output = KINDS[kind]
         self.count = count
-        self.takes = takes
+        self.takes = dtypes(takes)
         self.kernel = kernel
-        self.untyped = untyped
+        self.unpromoted = unpromoted
         self.check = check
         self.opmath = opmath
-        self.wide_numbers = wide_numbers
+        self.opmath_scalars = opmath_scalars
         self.iterates_numbers = iterates_numbers
-        self.lane = frozenset(dtype for dtype in LANES.get(kind, ()) if lane and CLASSES[dtype] in takes)
+        self.lane = LANES.get(kind, frozenset()) & self.takes if lane else frozenset()
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         """The output's specification, and the dtype in which to compute.
@@ -121,12 +116,12 @@ class Pointwise:
             NotImplementedError: if the operator does not take the dtype.
         """
         operands = args[: self.count]
-        typed = [o for i, o in enumerate(operands) if i not in self.untyped] if self.untyped else operands
+        typed = [o for i, o in enumerate(operands) if i not in self.unpromoted] if self.unpromoted else operands
         promoted = result_type(typed)
         if self.check is not None:
             self.check(promoted, *args)
         shape, stride = self.layout(operands, self.compute(promoted))
-        if CLASSES[promoted] not in self.takes:
+        if promoted not in self.takes:
             raise not_implemented_for(self.kernel, promoted)
         dtype = self.compute(promoted)
         output = self.output(dtype)
@@ -143,7 +138,7 @@ class Pointwise:
         shapes = [tuple(t.shape) for t in tensors]
         shape = shapes[0] if len(shapes) == 1 else broadcast_shapes(*shapes)
         if 0 in shape or any(t._keys & STRIDED for t in tensors):
-            converted = [dtype is not None and t._dtype is not dtype and i not in self.untyped
+            converted = [dtype is not None and t._dtype is not dtype and i not in self.unpromoted
                          for i, t in enumerate(operands) if t.__class__ in TENSOR_TYPES]
             layouts = [(s, like_strides(s, t._strides()) or contiguous_strides(s) if c else t._strides())
                        for s, t, c in zip(shapes, tensors, converted, strict=True)]

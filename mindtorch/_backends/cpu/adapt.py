@@ -17,7 +17,7 @@ from ..._dtype import BOOL, FLOATING, INTEGER, DType, bfloat16, bool_, float16, 
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.forms import writing_kernel
 from ..._layout import Spec, contiguous_strides
-from ..common.pointwise import Extended, Pointwise
+from ..common.pointwise import Pointwise, PreparedUfunc
 from ..._dispatch.return_types import pack
 from .ops import CPU_KERNELS, index_lanes, lanes, optim
 
@@ -116,16 +116,16 @@ def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
     return any(isinstance(item, ndarray) and np.may_share_memory(array, item) for item in flattened(inputs))
 
 
-def operand_array(operand: Any, dtype: DType, wide: DType, wide_numbers: bool) -> Any:
+def operand_array(operand: Any, dtype: DType, wide: DType, opmath_scalars: bool) -> Any:
     """An operand (tensor, number or None) as an array: of the promoted dtype, then of the one computed in."""
     if operand.__class__ in TENSOR_TYPES:
         array = operand._array
-        if operand._dtype is not dtype and not (wide_numbers and not operand.ndim):
+        if operand._dtype is not dtype and not (opmath_scalars and not operand.ndim):
             array = array.astype(dtype.np)
         return array if array.dtype == wide.np else array.astype(wide.np)
     if operand is None:
         return None
-    if wide is dtype or wide_numbers:
+    if wide is dtype or opmath_scalars:
         return number_array(operand, wide)
     return number_array(operand, dtype).astype(wide.np)
 
@@ -143,9 +143,9 @@ def number_array(number: Any, dtype: DType) -> np.ndarray:
 
 def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., Any]:
     """The kernel for any operands: promotion, broadcasting and strides are those of the plan."""
-    plan, count, untyped, wide_numbers = meta.plan, meta.count, meta.untyped, meta.wide_numbers
+    plan, count, unpromoted, opmath_scalars = meta.plan, meta.count, meta.unpromoted, meta.opmath_scalars
     opmath = {float16: float32, bfloat16: float32} if meta.opmath else {}
-    ufunc = row.ufunc if isinstance(row, Extended) else row
+    ufunc = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(ufunc, np.ufunc)
 
     def kernel(*args: Any) -> Any:
@@ -153,7 +153,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         wide, rest = opmath.get(dtype, dtype), args[count:]
         with np.errstate(all="ignore"):
             arrays = [
-                array_of(arg) if i in untyped else operand_array(arg, dtype, wide, wide_numbers)
+                array_of(arg) if i in unpromoted else operand_array(arg, dtype, wide, opmath_scalars)
                 for i, arg in enumerate(args[:count])
             ]
             if not is_ufunc or rest:
@@ -191,8 +191,8 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
     NumPy refuses goes to the general kernel, which says why in PyTorch's words; so does what a function returns in
     another dtype or without memory of its own.
     """
-    dtypes, count, untyped, always_bool = meta.lane, meta.count, meta.untyped, meta.kind == "bool"
-    function = row.ufunc if isinstance(row, Extended) else row
+    dtypes, count, unpromoted, always_bool = meta.lane, meta.count, meta.unpromoted, meta.kind == "bool"
+    function = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(function, np.ufunc)
     if not dtypes:
         return None
@@ -264,7 +264,7 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
         dtype, number = None, BOOL  # the category of the numbers
         for i, arg in enumerate(args[:count]):
             kind = arg.__class__
-            if i in untyped:
+            if i in unpromoted:
                 arg = array_of(arg)
             elif kind in TENSOR_TYPES:
                 if dtype is None:
@@ -293,6 +293,6 @@ def pointwise_lane(op: Operator, row: Any, meta: Pointwise,
         return out
 
     leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
-    if count > 2 or not leading or untyped:
+    if count > 2 or not leading or unpromoted:
         return several
     return unary if count == 1 else two_tensors if is_ufunc and not always_bool else binary

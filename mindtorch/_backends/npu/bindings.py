@@ -3,11 +3,11 @@
 A row is the operator's name, the dtypes that an Ascend 910B takes, and the parameters of its first phase in the
 header's order and with the header's names, without the last two (workspaceSize and executor), which all have::
 
-    aclnnGather  bihfd  tensor self, int64 dim, tensor:48 index, out out
-    aclnnStd     hf     tensor self, ints? dim, int64 correction, bool keepdim, out out
+    aclnnGather  bool|real        tensor self, int64 dim, tensor:int32|int64 index, out out
+    aclnnStd     reduced|float32  tensor self, ints? dim, int64 correction, bool keepdim, out out
 
-``?`` after the kind: the pointer may be null. Letters after ``:`` are the dtypes of a tensor that differ from the
-row's. A row may go on in lines that begin with a space.
+``?`` after the kind: the pointer may be null. After ``:`` stand the dtypes of a tensor that differ from the row's, in
+the words of ``_dtype.dtypes``. A row may go on in lines that begin with a space.
 """
 from __future__ import annotations
 
@@ -42,23 +42,6 @@ KINDS = {
 READ = frozenset({"tensor", "tensors", "ref"})
 WRITTEN = frozenset({"out", "outs", "ref"})
 
-#: The dtypes of a letter; digits are the bytes of signed integers.
-LETTERS = {
-    "b": ("bool",),
-    "i": ("uint8", "int8", "int16", "int32", "int64"),
-    "u": ("uint8",),
-    "1": ("int8",),
-    "2": ("int16",),
-    "4": ("int32",),
-    "8": ("int64",),
-    "h": ("float16", "bfloat16"),
-    "H": ("float16",),
-    "f": ("float32",),
-    "d": ("float64",),
-    "c": ("complex64", "complex128"),
-    "C": ("complex64",),
-}
-
 
 class Parameter(NamedTuple):
     """A parameter of an operator's first phase."""
@@ -66,14 +49,14 @@ class Parameter(NamedTuple):
     kind: str
     name: str
     optional: bool
-    #: Letters of the dtypes that a tensor may have.
+    #: Words for the dtypes that a tensor may have.
     takes: str
 
 
 class Binding:
     """A row that has been read.
 
-    ``takes`` are the letters of the operator's dtypes, ``parameters`` those of its first phase but the last two,
+    ``takes`` are words for the operator's dtypes, ``parameters`` those of its first phase but the last two,
     ``phase_one`` the C types of all of them. ``reads`` and ``writes`` are positions of tensors and lists of tensors.
     """
 
@@ -90,12 +73,6 @@ class Binding:
 _LINES: dict[str, str] = {
     line.split(None, 1)[0]: line for line in TABLE.replace("\n ", " ").splitlines() if line
 }
-
-
-@cache
-def dtypes(takes: str) -> frozenset[str]:
-    """The names of the dtypes that some letters stand for."""
-    return frozenset(name for letter in takes for name in LETTERS[letter])
 
 
 def names() -> list[str]:

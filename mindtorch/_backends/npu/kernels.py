@@ -17,6 +17,7 @@ from ..._dispatch.keys import CPU, NPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.schema import REQUIRED
 from ..._dispatch.sites import call_site
+from ..._dtype import DType, dtypes
 from ..._tensor import Tensor, empty_tensor
 from ..common import forms
 from ..common.forms import check_writable
@@ -25,7 +26,7 @@ from ..common.pointwise import Pointwise
 from ..._dispatch.return_types import pack
 from . import ops
 from .aclnn import launch
-from .bindings import binding, dtypes
+from .bindings import binding
 from .constants import ACLNN_MAX_SHAPE_RANK
 from .memory import write
 from .ops.row import Aclnn
@@ -44,15 +45,15 @@ def takes(name: str, values: Any, device: _device.device) -> bool:
                 raise about(RuntimeError("Expected all tensors to be on the same device, but found at least two "
                                          f"devices, {device} and {tensor.device}! (when calling {name})"),
                             "mixed devices")
-            if tensor is not None and (tensor._dtype.name not in allowed or len(tensor.shape) > ACLNN_MAX_SHAPE_RANK):
+            if tensor is not None and (tensor._dtype not in allowed or len(tensor.shape) > ACLNN_MAX_SHAPE_RANK):
                 return False
     return True
 
 
-_allowed: dict[str, list[tuple[int, frozenset[str]]]] = {}
+_allowed: dict[str, list[tuple[int, frozenset[DType]]]] = {}
 
 
-def _tensor_dtypes(name: str) -> list[tuple[int, frozenset[str]]]:
+def _tensor_dtypes(name: str) -> list[tuple[int, frozenset[DType]]]:
     found = _allowed.get(name)
     if found is None:
         row = binding(name)

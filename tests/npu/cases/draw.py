@@ -59,7 +59,7 @@ class Case(NamedTuple):
     name: str
     values: Callable[[Draw], tuple[Any, ...]]
     expected: Callable[..., Any]
-    #: Letters of dtypes to try, as in the table; by default, what the row takes of b, 4, 8, h and f.
+    #: Dtypes to try, as in the table; by default, what the row takes of bool, int32, int64 and up to float32.
     only: str | None = None
 
 

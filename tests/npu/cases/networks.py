@@ -18,21 +18,21 @@ for reduction in (0, 1, 2):
             f"{name}Backward",
             lambda x, r=reduction, g=grad: (x(*g), x(3, 4), x(3, 4), r),
             getattr(aten, f"{op}_backward"),
-            "f",
+            "float32",
         )
-    case("L1Loss", lambda x, r=reduction: (x(3, 4), x(3, 4), r), aten.l1_loss, "hf")
+    case("L1Loss", lambda x, r=reduction: (x(3, 4), x(3, 4), r), aten.l1_loss, "reduced|float32")
     case(
         "L1LossBackward",
         lambda x, r=reduction, g=grad: (x(*g), x(3, 4), x(3, 4), r),
         lambda g, a, b, r: g * torch.sign(a - b) / (12 if r == 1 else 1),
-        "f",
+        "float32",
     )
     case("SmoothL1Loss", lambda x, r=reduction: (x(3, 4), x(3, 4), r, 0.7), aten.smooth_l1_loss)
     case(
         "SmoothL1LossBackward",
         lambda x, r=reduction, g=grad: (x(*g), x(3, 4), x(3, 4), r, 0.7),
         aten.smooth_l1_loss_backward,
-        "f",
+        "float32",
     )
     for weighted in (False, True):
         weight = (lambda x: x.unit(3, 4)) if weighted else (lambda x: None)
@@ -40,11 +40,11 @@ for reduction in (0, 1, 2):
             "BinaryCrossEntropy",
             lambda x, r=reduction, w=weight: (x.unit(3, 4), x.unit(3, 4), w(x), r),
             aten.binary_cross_entropy,
-            "f",
+            "float32",
         )
         case("BinaryCrossEntropyBackward",
              lambda x, r=reduction, w=weight, g=grad: (x(*g), x.unit(3, 4), x.unit(3, 4), w(x), r),
-             aten.binary_cross_entropy_backward, "f")  # fmt: skip
+             aten.binary_cross_entropy_backward, "float32")  # fmt: skip
         case("BinaryCrossEntropyWithLogits", lambda x, r=reduction, w=weight: (x(3, 4), x.unit(3, 4), w(x), w(x), r),
              aten.binary_cross_entropy_with_logits)  # fmt: skip
 
@@ -56,14 +56,14 @@ for reduction in (0, 1, 2):
             "BinaryCrossEntropyWithLogitsBackward",
             lambda x, r=reduction, w=weight, g=grad: (x(*g), x(3, 4), x.unit(3, 4), w(x), w(x), r),
             logits_backward,
-            "f",
+            "float32",
         )
     for log_target in (False, True):
         case(
             "KlDiv",
             lambda x, r=reduction, t=log_target: (x(3, 4), x.unit(3, 4), r, t),
             lambda a, b, r, t: aten.kl_div(a, b, r, log_target=t),
-            "f",
+            "float32",
         )
 
         def kl_div_backward(g: Any, a: Any, b: Any, r: int, log_target: bool) -> Any:
@@ -74,38 +74,39 @@ for reduction in (0, 1, 2):
             "KlDivBackward",
             lambda x, r=reduction, t=log_target, g=grad: (x(*g), x(3, 4), x.unit(3, 4), r, t),
             kl_div_backward,
-            "f",
+            "float32",
         )
     case(
         "NLLLoss",
         lambda x, r=reduction: (x(5, 4), torch.tensor([0, 3, 1, 2, 3]), x.unit(4), r, 1),
         aten.nll_loss_forward,
-        "f",
+        "float32",
     )
     case("NLLLossBackward",
          lambda x, r=reduction: (x(*(() if r else (5,))), x(5, 4), torch.tensor([0, 3, 1, 2, 3]), x.unit(4), r, 1,
                                  x.positive()),
-         aten.nll_loss_backward, "f")  # fmt: skip
+         aten.nll_loss_backward, "float32")  # fmt: skip
     case(
         "NLLLoss2d",
         lambda x, r=reduction: (x(2, 4, 3, 3), x.below(4, 2, 3, 3), x.unit(4), r, 1),
         aten.nll_loss2d_forward,
-        "f",
+        "float32",
     )
     case("NLLLoss2dBackward",
          lambda x, r=reduction: (x(*(() if r else (2, 3, 3))), x(2, 4, 3, 3), x.below(4, 2, 3, 3), x.unit(4), r, 1,
                                  x.positive()),
-         aten.nll_loss2d_backward, "f")  # fmt: skip
+         aten.nll_loss2d_backward, "float32")  # fmt: skip
     case(
         "MultilabelMarginLoss",
         lambda x, r=reduction: (x(2, 4), torch.tensor([[1, 2, -1, 0], [3, -1, 1, 1]]), r),
         aten.multilabel_margin_loss_forward,
-        "f",
+        "float32",
     )
 case(
-    "KlDiv", lambda x: (x(3, 4), x.unit(3, 4), 3, False), lambda a, b, r, t: F.kl_div(a, b, reduction="batchmean"), "f"
+    "KlDiv", lambda x: (x(3, 4), x.unit(3, 4), 3, False), lambda a, b, r, t: F.kl_div(a, b, reduction="batchmean"),
+    "float32"
 )
-case("KlDivBackward", lambda x: (x(), x(3, 4), x.unit(3, 4), 3, False), lambda g, a, b, r, t: -g * b / 3, "f")
+case("KlDivBackward", lambda x: (x(), x(3, 4), x.unit(3, 4), 3, False), lambda g, a, b, r, t: -g * b / 3, "float32")
 
 # -- normalisation and Adam --------------------------------------------------------------------------------------------
 
@@ -115,11 +116,11 @@ def layer_norm(a: Any, shape: Any, w: Any, b: Any, eps: float) -> Any:
 
 
 MASK = (True, True, True)
-case("LayerNorm", lambda x: (x(2, 3, 4), (3, 4), x(3, 4), x(3, 4), 1e-5), layer_norm, "f")
-case("LayerNorm", lambda x: (x(2, 3, 4), (4,), None, None, 1e-3), layer_norm, "f")
+case("LayerNorm", lambda x: (x(2, 3, 4), (3, 4), x(3, 4), x(3, 4), 1e-5), layer_norm, "float32")
+case("LayerNorm", lambda x: (x(2, 3, 4), (4,), None, None, 1e-3), layer_norm, "float32")
 case("LayerNormBackward",
      lambda x: (x(2, 3, 4), a := x(2, 3, 4), (4,), *layer_norm(a, (4,), None, None, 1e-5)[1:], x(4), x(4), MASK),
-     aten.native_layer_norm_backward, "f")  # fmt: skip
+     aten.native_layer_norm_backward, "float32")  # fmt: skip
 
 
 def rms_norm(a: Any, gamma: Any, eps: float) -> Any:
@@ -132,12 +133,12 @@ def rms_norm_grad(g: Any, a: Any, rstd: Any, gamma: Any) -> Any:
     return torch.autograd.grad(F.rms_norm(a, gamma.shape, gamma, 1e-6), (a, gamma), g)
 
 
-case("RmsNorm", lambda x: (x(2, 3, 4), x(4), 1e-6), rms_norm, "f")
+case("RmsNorm", lambda x: (x(2, 3, 4), x(4), 1e-6), rms_norm, "float32")
 case(
     "RmsNormGrad",
     lambda x: (x(2, 3, 4), a := x(2, 3, 4), rms_norm(a, torch.ones(4), 1e-6)[1], x(4)),
     rms_norm_grad,
-    "f",
+    "float32",
 )
 
 
@@ -151,19 +152,19 @@ def batch_norm_eval(a: Any, w: Any, b: Any, mean: Any, var: Any, *rest: Any) -> 
     return mean, var, F.batch_norm(a, mean, var, w, b, eps=rest[-1]), torch.empty(0), torch.empty(0)
 
 
-case("BatchNorm", lambda x: (x(3, 4, 5), x(4), x(4), x(4), x.unit(4), True, 0.3, 1e-5), batch_norm, "f")
-case("BatchNorm", lambda x: (x(3, 4), None, None, None, None, True, 0.3, 1e-5), batch_norm, "f")
-case("BatchNorm", lambda x: (x(3, 4, 2, 2), x(4), x(4), x(4), x.unit(4), False, 0.3, 1e-5), batch_norm_eval, "f")
+case("BatchNorm", lambda x: (x(3, 4, 5), x(4), x(4), x(4), x.unit(4), True, 0.3, 1e-5), batch_norm, "float32")
+case("BatchNorm", lambda x: (x(3, 4), None, None, None, None, True, 0.3, 1e-5), batch_norm, "float32")
+case("BatchNorm", lambda x: (x(3, 4, 2, 2), x(4), x(4), x(4), x.unit(4), False, 0.3, 1e-5), batch_norm_eval, "float32")
 for training in (True, False):
     case("BatchNormBackward",
          lambda x, t=training: (x(3, 4, 5), x(3, 4, 5), x(4), x(4), x.unit(4), x(4), x.unit(4), t, 1e-5, MASK),
-         aten.native_batch_norm_backward, "f")  # fmt: skip
-case("GroupNorm", lambda x: (x(2, 6, 5), x(6), x(6), 2, 6, 5, 3, 1e-5), torch.native_group_norm, "f")
-case("GroupNorm", lambda x: (x(2, 6, 5), None, None, 2, 6, 5, 2, 1e-5), torch.native_group_norm, "f")
+         aten.native_batch_norm_backward, "float32")  # fmt: skip
+case("GroupNorm", lambda x: (x(2, 6, 5), x(6), x(6), 2, 6, 5, 3, 1e-5), torch.native_group_norm, "float32")
+case("GroupNorm", lambda x: (x(2, 6, 5), None, None, 2, 6, 5, 2, 1e-5), torch.native_group_norm, "float32")
 case("GroupNormBackward",
      lambda x: (x(2, 6, 5), a := x(2, 6, 5), *torch.native_group_norm(a, None, None, 2, 6, 5, 3, 1e-5)[1:], x(6),
                 2, 6, 5, 3, MASK),
-     aten.native_group_norm_backward, "f")  # fmt: skip
+     aten.native_group_norm_backward, "float32")  # fmt: skip
 
 
 def adam_w(var: Any, m: Any, v: Any, peak: Any, grad: Any, step: Any, lr: float, beta1: float, beta2: float,
@@ -179,11 +180,11 @@ case(
     "ApplyAdamWV2",
     lambda x: (x(3, 4), x(3, 4), x.unit(3, 4), None, x(3, 4), torch.tensor([2]), *RATES, False, True),
     adam_w,
-    "f",
+    "float32",
 )
 case("ApplyAdamWV2",
      lambda x: (x(3, 4), x(3, 4), x.unit(3, 4), x.unit(3, 4), x(3, 4), torch.tensor([2.0]), *RATES, True, False),
-     adam_w, "f")  # fmt: skip
+     adam_w, "float32")  # fmt: skip
 
 # -- convolution and pooling -------------------------------------------------------------------------------------------
 
@@ -202,14 +203,14 @@ for size, kernel, *settings in CONVOLUTIONS:
         "Convolution",
         lambda x, s=size, k=kernel, c=channels, o=settings: (x(*s), x(*k), x(c), *o, 0),
         lambda a, w, b, *rest: aten.convolution(a, w, b, *rest[:-1]),
-        "f",
+        "float32",
     )
     case("ConvolutionBackward",
          lambda x, s=size, k=kernel, c=channels, o=settings: (
              torch.randn_like(aten.convolution(a := x(*s), w := x(*k), None, *o)), a, w, (c,), *o, MASK, 0),
-         lambda g, a, w, b, *rest: aten.convolution_backward(g, a, w, list(b), *rest[:-1]), "f")  # fmt: skip
+         lambda g, a, w, b, *rest: aten.convolution_backward(g, a, w, list(b), *rest[:-1]), "float32")  # fmt: skip
 case("Convolution", lambda x: (x(1, 2, 5, 5), x(3, 2, 3, 3), None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1, 0),
-     lambda a, w, b, *rest: aten.convolution(a, w, b, *rest[:-1]), "hf")  # fmt: skip
+     lambda a, w, b, *rest: aten.convolution(a, w, b, *rest[:-1]), "reduced|float32")  # fmt: skip
 
 #: kernel, stride, padding, ceil mode
 POOLS = (((2, 2), (2, 2), (0, 0), False), ((3, 2), (2, 1), (1, 0), True), ((3, 3), (), (1, 1), False))
@@ -219,21 +220,22 @@ for kernel, stride, pad, ceil in POOLS:
             "AvgPool2d",
             lambda x, p=(kernel, stride, pad, ceil, count, override): (x(2, 3, 7, 6), *p, 0),
             lambda a, k, s, p, c, i, o, _: aten.avg_pool2d(a, k, s, p, c, i, o or None),
-            "f",
+            "float32",
         )
         case("AvgPool2dBackward", lambda x, p=(kernel, stride, pad, ceil, count, override): (
                  torch.randn_like(aten.avg_pool2d(a := x(2, 3, 7, 6), *p[:5], p[5] or None)), a, *p, 0),
-             lambda g, a, k, s, p, c, i, o, _: aten.avg_pool2d_backward(g, a, k, s, p, c, i, o or None), "f")
+             lambda g, a, k, s, p, c, i, o, _: aten.avg_pool2d_backward(g, a, k, s, p, c, i, o or None), "float32")
     case("MaxPool2dWithIndices", lambda x, p=(kernel, stride, pad, (1, 1), ceil): (x(2, 3, 7, 6), *p),
-         aten.max_pool2d_with_indices, "f")  # fmt: skip
+         aten.max_pool2d_with_indices, "float32")  # fmt: skip
     case("MaxPool2dWithIndicesBackward", lambda x, p=(kernel, stride, pad, (1, 1), ceil): (
              torch.randn_like((pooled := aten.max_pool2d_with_indices(a := x(2, 3, 7, 6), *p))[0]), a, pooled[1], *p),
-         lambda g, a, i, *p: aten.max_pool2d_with_indices_backward(g, a, *p, i), "f")  # fmt: skip
+         lambda g, a, i, *p: aten.max_pool2d_with_indices_backward(g, a, *p, i), "float32")  # fmt: skip
 case(
     "MaxPool2dWithIndices",
     lambda x: (x(2, 7, 6), (2, 2), (1, 1), (0, 0), (2, 1), False),
     aten.max_pool2d_with_indices,
-    "hf",
+    "reduced|float32",
 )
-case("AdaptiveAvgPool2d", lambda x: (x(2, 3, 7, 5), (3, 2)), aten._adaptive_avg_pool2d, "hf")
-case("AdaptiveAvgPool2dBackward", lambda x: (x(2, 3, 3, 2), x(2, 3, 7, 5)), aten._adaptive_avg_pool2d_backward, "f")
+case("AdaptiveAvgPool2d", lambda x: (x(2, 3, 7, 5), (3, 2)), aten._adaptive_avg_pool2d, "reduced|float32")
+case("AdaptiveAvgPool2dBackward", lambda x: (x(2, 3, 3, 2), x(2, 3, 7, 5)), aten._adaptive_avg_pool2d_backward,
+     "float32")

@@ -10,7 +10,7 @@ from typing import Any
 
 import numpy as np
 
-from ...common.pointwise import Extended
+from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
 
 
@@ -172,8 +172,8 @@ def complex_(real: Any, imag: Any) -> Any:
 
 CPU_KERNELS.add(floor_divide, sign, sgn, sinc, logaddexp, angle)
 CPU_KERNELS.update({
-    "add.Tensor": Extended(np.add, times),
-    "sub.Tensor": Extended(np.subtract, times),
+    "add.Tensor": PreparedUfunc(np.add, times),
+    "sub.Tensor": PreparedUfunc(np.subtract, times),
     "rsub.Tensor": lambda x, y, alpha=1: y - times(x, alpha),
     "rsub.Scalar": lambda x, y, alpha=1: y - times(x, alpha),
     "mul.Tensor": np.multiply,

@@ -6,17 +6,17 @@ from typing import Any
 
 from ...._errors import check, check_fits, not_implemented_for
 from ...._layout import Spec, wrap_dim
-from ...common.pointwise import CLASSES, Pointwise
+from ...common.pointwise import Pointwise
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
 from . import META_KERNELS
 
 
-def activation(name: str, takes: str = "hf", **options: Any) -> Pointwise:
+def activation(name: str, takes: str = "reduced|floating", **options: Any) -> Pointwise:
     """The meta kernel of an activation of one operand."""
     return Pointwise("default", 1, takes, f"{name}_cpu", **options)
 
 
-def backward(name: str, takes: str = "hf") -> Pointwise:
+def backward(name: str, takes: str = "reduced|floating") -> Pointwise:
     """The meta kernel of a derivative, of a gradient and an input or output."""
     return Pointwise("default", 2, takes, f"{name}_backward_cpu")
 
@@ -70,7 +70,7 @@ def glu(self: Any, dim: int = -1) -> Spec:
     dim = wrap_dim(dim, self.ndim)
     size = self.shape[dim]
     check(size % 2 == 0, lambda: f"Halving dimension must be even, but dimension {dim} is size {size}")
-    if CLASSES[self._dtype] not in "hf":
+    if not self._dtype.is_floating_point:
         raise not_implemented_for("glu_cpu", self._dtype)
     return Spec((*self.shape[:dim], size // 2, *self.shape[dim + 1:]), self._dtype)
 
@@ -92,27 +92,27 @@ def rrelu_with_noise(self: Any, noise: Any, lower: Any = 0.125, upper: Any = 1 /
 
 
 LOG_SIGMOID = activation("log_sigmoid")
-PRELU_BACKWARD = Pointwise("default", 3, "hf", "prelu_backward_cpu")
+PRELU_BACKWARD = Pointwise("default", 3, "reduced|floating", "prelu_backward_cpu")
 RRELU = activation("leaky_relu")
 
 META_KERNELS.update({
-    "relu": activation("relu", "ihf", check=check_clamped("Boolean inputs not supported for relu")),
-    "hardtanh": activation("hardtanh", "ihf", check=check_hardtanh),
+    "relu": activation("relu", "real", check=check_clamped("Boolean inputs not supported for relu")),
+    "hardtanh": activation("hardtanh", "real", check=check_hardtanh),
     "hardtanh_backward": backward("hardtanh"),
     "elu": activation("elu"),
-    "elu_backward": Pointwise("default", 6, "hf", "elu_backward_cpu", untyped=(1, 2, 3, 4)),
+    "elu_backward": Pointwise("default", 6, "reduced|floating", "elu_backward_cpu", unpromoted=(1, 2, 3, 4)),
     "celu": activation("elu", check=check_celu, lane=False),
-    "gelu": Pointwise("default", 1, "hf", "GeluKernelImpl", check=check_gelu, lane=False),
-    "gelu_backward": Pointwise("default", 2, "hf", "GeluBackwardKernelImpl"),
-    "silu": activation("silu", "hfc"),
-    "silu_backward": backward("silu", "hfc"),
+    "gelu": Pointwise("default", 1, "reduced|floating", "GeluKernelImpl", check=check_gelu, lane=False),
+    "gelu_backward": Pointwise("default", 2, "reduced|floating", "GeluBackwardKernelImpl"),
+    "silu": activation("silu", "reduced|floating|complex"),
+    "silu_backward": backward("silu", "reduced|floating|complex"),
     "mish": activation("mish"),
     "hardsigmoid": activation("hardsigmoid"),
-    "hardsigmoid_backward": Pointwise("default", 2, "hf", "hardsigmoid_backward"),
+    "hardsigmoid_backward": Pointwise("default", 2, "reduced|floating", "hardsigmoid_backward"),
     "hardswish": activation("hardswish"),
     "hardswish_backward": backward("hardswish"),
     "leaky_relu": activation("leaky_relu"),
-    "leaky_relu_backward": Pointwise("default", 2, "hf", "leaky_relu_backward_cpu",
+    "leaky_relu_backward": Pointwise("default", 2, "reduced|floating", "leaky_relu_backward_cpu",
                                      check=check_leaky_relu_backward, lane=False),
     "softplus": activation("softplus"),
     "softplus_backward": backward("softplus"),
@@ -120,14 +120,14 @@ META_KERNELS.update({
     "softshrink_backward": backward("softshrink"),
     "hardshrink": activation("hardshrink"),
     "hardshrink_backward": backward("hardshrink"),
-    "threshold": activation("threshold", "ihf", check=check_threshold),
-    "threshold_backward": Pointwise("default", 2, "ihf", "threshold_cpu"),
+    "threshold": activation("threshold", "real", check=check_threshold),
+    "threshold_backward": Pointwise("default", 2, "real", "threshold_cpu"),
     "log_sigmoid_forward": log_sigmoid,
-    "log_sigmoid_backward": Pointwise("default", 3, "hf", "log_sigmoid_backward_cpu"),
+    "log_sigmoid_backward": Pointwise("default", 3, "reduced|floating", "log_sigmoid_backward_cpu"),
     "glu": glu,
     "glu_backward": lambda grad_output, self, dim: Spec(tuple(self.shape), self._dtype),
-    "_prelu_kernel": Pointwise("default", 2, "hf", "prelu_cpu"),
+    "_prelu_kernel": Pointwise("default", 2, "reduced|floating", "prelu_cpu"),
     "_prelu_kernel_backward": prelu_backward,
     "rrelu_with_noise": rrelu_with_noise,
-    "rrelu_with_noise_backward": Pointwise("default", 3, "hf", "rrelu_with_noise_backward_cpu"),
+    "rrelu_with_noise_backward": Pointwise("default", 3, "reduced|floating", "rrelu_with_noise_backward_cpu"),
 })

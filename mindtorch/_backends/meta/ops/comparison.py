@@ -10,23 +10,23 @@ from ...common.pointwise import Pointwise
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
 from . import META_KERNELS
-from .pointwise import FLOATS, refuse_complex
+from .pointwise import refuse_complex
 
 
-def comparison(name: str, takes: str = "bihf") -> Pointwise:
+def comparison(name: str, takes: str = "bool|real") -> Pointwise:
     return Pointwise("bool", 2, takes, f"{name}_cpu")
 
 
 def extremum(name: str) -> Pointwise:
     """The meta kernel of an extremum of two operands."""
     refuse = refuse_complex(f"{name} not implemented for complex tensors.", RuntimeError)
-    return Pointwise("default", 2, FLOATS, check=refuse)
+    return Pointwise("default", 2, "bool|real", check=refuse)
 
 
 def infinite(name: str) -> Pointwise:
     """A test for one of the infinities."""
     refuse = refuse_complex(f"{name} does not support complex inputs.", RuntimeError)
-    return Pointwise("bool", 1, FLOATS, check=refuse)
+    return Pointwise("bool", 1, "bool|real", check=refuse)
 
 
 def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
@@ -76,17 +76,17 @@ def masked_fill_(self: Any, mask: Any, value: Any) -> None:
 
 #: It may write to one element several times, and reads the value before.
 MASKED_FILL_ = with_overlap(masked_fill_, lambda self, inputs: None)
-CLAMP = Pointwise("default", 3, "ihf", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
-CLAMP_ONE = Pointwise("default", 2, "ihf", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
-CLAMP_BY_ONE = Pointwise("default", 2, FLOATS, check=check_bounds)
-SHIFTS = {f"bitwise_{side}_shift.{overload}": Pointwise("default", 2, "i", f"{side[0]}shift_cpu")
+CLAMP = Pointwise("default", 3, "real", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
+CLAMP_ONE = Pointwise("default", 2, "real", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
+CLAMP_BY_ONE = Pointwise("default", 2, "bool|real", check=check_bounds)
+SHIFTS = {f"bitwise_{side}_shift.{overload}": Pointwise("default", 2, "integral", f"{side[0]}shift_cpu")
           for side in ("left", "right") for overload in ("Tensor", "Scalar_Tensor")}
-BITS = {f"bitwise_{name}.{overload}": Pointwise("default", 2, "bi", f"bitwise_{name}_cpu")
+BITS = {f"bitwise_{name}.{overload}": Pointwise("default", 2, "bool|integral", f"bitwise_{name}_cpu")
         for name in ("and", "or", "xor") for overload in ("Tensor", "Scalar_Tensor")}
 
 META_KERNELS.update({
-    "eq.Tensor": comparison("eq", "bihfc"),
-    "ne.Tensor": comparison("ne", "bihfc"),
+    "eq.Tensor": comparison("eq", "all"),
+    "ne.Tensor": comparison("ne", "all"),
     "lt.Tensor": comparison("lt"),
     "le.Tensor": comparison("le"),
     "gt.Tensor": comparison("gt"),
@@ -103,20 +103,20 @@ META_KERNELS.update({
     "logical_not": Pointwise("bool", 1),
     **BITS,
     **SHIFTS,
-    "bitwise_not": Pointwise("default", 1, "bi", "bitwise_not_cpu"),
+    "bitwise_not": Pointwise("default", 1, "bool|integral", "bitwise_not_cpu"),
     "maximum": extremum("maximum"),
     "minimum": extremum("minimum"),
     "fmax": extremum("fmax"),
     "fmin": extremum("fmin"),
     "clamp": CLAMP,
-    "clamp.Tensor": Pointwise("default", 3, FLOATS, check=check_tensor_bounds),
+    "clamp.Tensor": Pointwise("default", 3, "bool|real", check=check_tensor_bounds),
     "clamp_min": CLAMP_ONE,
     "clamp_min.Tensor": CLAMP_BY_ONE,
     "clamp_max": CLAMP_ONE,
     "clamp_max.Tensor": CLAMP_BY_ONE,
-    "heaviside": Pointwise("default", 2, FLOATS, check=check_heaviside),
+    "heaviside": Pointwise("default", 2, "bool|real", check=check_heaviside),
     "nan_to_num": Pointwise("default", 1, opmath=False),
-    "where.self": Pointwise("default", 3, untyped=(0,), check=check_condition),
+    "where.self": Pointwise("default", 3, unpromoted=(0,), check=check_condition),
     "masked_fill.Scalar": masked_fill,
     "masked_fill.Tensor": masked_fill,
     "masked_fill_.Scalar": MASKED_FILL_,

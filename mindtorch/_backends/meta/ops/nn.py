@@ -36,12 +36,12 @@ def loss(by_element: Meta, at: int = 0) -> Meta:
 
 def smooth_l1(self: Any, target: Any, reduction: int = MEAN, beta: float = 1.0) -> Spec:
     check(beta >= 0, "smooth_l1_loss does not support negative values for beta.")
-    return Pointwise("default", 2, "hf", "smooth_l1_cpu")(self, target)
+    return Pointwise("default", 2, "reduced|floating", "smooth_l1_cpu")(self, target)
 
 
 def huber(self: Any, target: Any, reduction: int = MEAN, delta: float = 1.0) -> Spec:
     check(delta > 0, "huber_loss does not support non-positive values for delta.")
-    shape, dtype, stride = Pointwise("default", 2, "hf", "huber_cpu")(self, target)
+    shape, dtype, stride = Pointwise("default", 2, "reduced|floating", "huber_cpu")(self, target)
     check_cast(dtype, self._dtype)
     return Spec(shape, self._dtype, stride)
 
@@ -187,7 +187,7 @@ def multilabel_margin_loss_forward(self: Any, target: Any, reduction: int) -> tu
 
 META_KERNELS.add(nll_loss_forward, nll_loss2d_forward, multi_margin_loss, multilabel_margin_loss_forward)
 META_KERNELS.update({
-    "mse_loss": loss(Pointwise("default", 2, "hf", "mse_cpu")),
+    "mse_loss": loss(Pointwise("default", 2, "reduced|floating", "mse_cpu")),
     "smooth_l1_loss": loss(smooth_l1),
     "huber_loss": loss(huber),
     "soft_margin_loss": loss(soft_margin),

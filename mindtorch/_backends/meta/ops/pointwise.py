@@ -11,7 +11,6 @@ from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, float64, int32
 from . import META_KERNELS
 
-FLOATS = "bihf"  # the classes of dtypes that a function of real numbers takes
 MINUS = (
     "{}, the `-` operator, {} is not supported. If you are trying to invert a mask, use the `~` or "
     "`logical_not()` operator instead."
@@ -65,9 +64,9 @@ def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -
 
 #: What a rounding mode makes of a division: only true division has floating point results for integers.
 DIVISIONS = {
-    None: Pointwise("float", 2, wide_numbers=True),
-    "floor": Pointwise("default", 2, "ihf", "div_floor_cpu", wide_numbers=True),
-    "trunc": Pointwise("default", 2, "ihf", "div_trunc_cpu", wide_numbers=True),
+    None: Pointwise("float", 2, opmath_scalars=True),
+    "floor": Pointwise("default", 2, "real", "div_floor_cpu", opmath_scalars=True),
+    "trunc": Pointwise("default", 2, "real", "div_trunc_cpu", opmath_scalars=True),
 }
 
 
@@ -83,7 +82,7 @@ class Division(Pointwise):
 
 def rounding(name: str) -> Pointwise:
     """A function that rounds; integers stay what they are."""
-    return Pointwise("default", 1, "ihf", f"{name}_vml_cpu",
+    return Pointwise("default", 1, "real", f"{name}_vml_cpu",
                      check=refuse_complex(f"{name} is not supported for complex inputs"))
 
 
@@ -129,7 +128,7 @@ class Contiguous(Pointwise):
 
 
 FREXP = Pointwise()
-POWER = Pointwise("default", 2, "ihfc", "pow", check=check_power)
+POWER = Pointwise("default", 2, "real|complex", "pow", check=check_power)
 DEGREES = "{} is not supported for complex tensors."
 
 META_KERNELS.update({
@@ -137,25 +136,25 @@ META_KERNELS.update({
     "sub.Tensor": Pointwise("default", 2, check=check_sub),
     "rsub.Tensor": Pointwise("default", 2, check=check_sub),
     "rsub.Scalar": Pointwise("default", 2, check=check_sub),
-    "mul.Tensor": Pointwise("default", 2, wide_numbers=True),
+    "mul.Tensor": Pointwise("default", 2, opmath_scalars=True),
     "div.Tensor": DIVISIONS[None],
     "div.Tensor_mode": Division("default", 2, lane=False),
     "floor_divide": DIVISIONS["floor"],
     "floor_divide.Scalar_Tensor": DIVISIONS["floor"],
-    "remainder.Tensor": Pointwise("default", 2, "ihf", "remainder_cpu"),
-    "remainder.Scalar": Pointwise("default", 2, "ihf", "remainder_cpu"),
-    "remainder.Scalar_Tensor": Pointwise("default", 2, "ihf", "remainder_cpu"),
-    "fmod.Tensor": Pointwise("default", 2, "ihf", "fmod_cpu"),
-    "fmod.Scalar": Pointwise("default", 2, "ihf", "fmod_cpu"),
+    "remainder.Tensor": Pointwise("default", 2, "real", "remainder_cpu"),
+    "remainder.Scalar": Pointwise("default", 2, "real", "remainder_cpu"),
+    "remainder.Scalar_Tensor": Pointwise("default", 2, "real", "remainder_cpu"),
+    "fmod.Tensor": Pointwise("default", 2, "real", "fmod_cpu"),
+    "fmod.Scalar": Pointwise("default", 2, "real", "fmod_cpu"),
     "pow.Tensor_Tensor": POWER,
     "pow.Tensor_Scalar": Pointwise("default", 2, check=check_power, iterates_numbers=False),
-    "pow.Scalar": Contiguous("default", 2, "ihfc", "pow"),
+    "pow.Scalar": Contiguous("default", 2, "real|complex", "pow"),
     "neg": Pointwise("default", 1, check=check_neg),
-    "abs": Pointwise("real", 1, "ihfc", "abs_cpu"),
-    "sign": Pointwise("default", 1, FLOATS, check=refuse_complex(
+    "abs": Pointwise("real", 1, "real|complex", "abs_cpu"),
+    "sign": Pointwise("default", 1, "bool|real", check=refuse_complex(
         "torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")),
     "sgn": Pointwise("default", 1),
-    "signbit": Pointwise("bool", 1, FLOATS,
+    "signbit": Pointwise("bool", 1, "bool|real",
                          check=refuse_complex("signbit is not implemented for complex tensors.")),
     "reciprocal": Pointwise("float", 1),
     "sqrt": Pointwise("float", 1),
@@ -181,31 +180,31 @@ META_KERNELS.update({
     "atanh": Pointwise("float", 1),
     "sinc": Pointwise("float", 1),
     "sigmoid": Pointwise("float", 1),
-    "atan2": Pointwise("float", 2, FLOATS, "atan2_cpu"),
-    "deg2rad": Pointwise("float", 1, FLOATS, check=refuse_complex(DEGREES.format("deg2rad"), RuntimeError)),
-    "rad2deg": Pointwise("float", 1, FLOATS, check=refuse_complex(DEGREES.format("rad2deg"), RuntimeError)),
-    "hypot": Pointwise("default", 2, "hf", "hypot_cpu"),
-    "logaddexp": Pointwise("default", 2, "hfc", "logaddexp_cpu"),
-    "logaddexp2": Pointwise("default", 2, "hf", "logaddexp2_cpu"),
-    "sigmoid_backward": Pointwise("default", 2, "hfc", "sigmoid_backward_cpu"),
-    "tanh_backward": Pointwise("default", 2, "hfc", "tanh_backward_cpu"),
+    "atan2": Pointwise("float", 2, "bool|real", "atan2_cpu"),
+    "deg2rad": Pointwise("float", 1, "bool|real", check=refuse_complex(DEGREES.format("deg2rad"), RuntimeError)),
+    "rad2deg": Pointwise("float", 1, "bool|real", check=refuse_complex(DEGREES.format("rad2deg"), RuntimeError)),
+    "hypot": Pointwise("default", 2, "reduced|floating", "hypot_cpu"),
+    "logaddexp": Pointwise("default", 2, "reduced|floating|complex", "logaddexp_cpu"),
+    "logaddexp2": Pointwise("default", 2, "reduced|floating", "logaddexp2_cpu"),
+    "sigmoid_backward": Pointwise("default", 2, "reduced|floating|complex", "sigmoid_backward_cpu"),
+    "tanh_backward": Pointwise("default", 2, "reduced|floating|complex", "tanh_backward_cpu"),
     "ceil": rounding("ceil"),
     "floor": rounding("floor"),
     "trunc": rounding("trunc"),
-    "round": Pointwise("default", 1, "ihf", "round_vml_cpu"),
-    "round.decimals": Pointwise("default", 1, "hf", "round_cpu"),
-    "frac": Pointwise("default", 1, "hf", "frac_cpu"),
-    "copysign.Tensor": Pointwise("float", 2, FLOATS, "copysign_cpu"),
-    "copysign.Scalar": Pointwise("float", 2, FLOATS, "copysign_cpu"),
-    "nextafter": Pointwise("default", 2, "hf", "nextafter_cpu", opmath=False),
+    "round": Pointwise("default", 1, "real", "round_vml_cpu"),
+    "round.decimals": Pointwise("default", 1, "reduced|floating", "round_cpu"),
+    "frac": Pointwise("default", 1, "reduced|floating", "frac_cpu"),
+    "copysign.Tensor": Pointwise("float", 2, "bool|real", "copysign_cpu"),
+    "copysign.Scalar": Pointwise("float", 2, "bool|real", "copysign_cpu"),
+    "nextafter": Pointwise("default", 2, "reduced|floating", "nextafter_cpu", opmath=False),
     "ldexp.Tensor": Pointwise("float", 2),
     "frexp.Tensor": frexp,
-    "gcd": Pointwise("default", 2, "i", "gcd_cpu"),
-    "lcm": Pointwise("default", 2, "i", "lcm_cpu"),
-    "lerp.Tensor": Pointwise("default", 3, "hfc", "lerp_kernel_tensor", check=check_lerp),
-    "lerp.Scalar": Pointwise("default", 2, "hfc", "lerp_kernel_scalar", check=check_lerp),
-    "addcmul": Pointwise("default", 3, "ihfc", "addcmul_cpu_out"),
-    "addcdiv": Pointwise("default", 3, "ihfc", "addcdiv_cpu_out", check=check_addcdiv),
+    "gcd": Pointwise("default", 2, "integral", "gcd_cpu"),
+    "lcm": Pointwise("default", 2, "integral", "lcm_cpu"),
+    "lerp.Tensor": Pointwise("default", 3, "reduced|floating|complex", "lerp_kernel_tensor", check=check_lerp),
+    "lerp.Scalar": Pointwise("default", 2, "reduced|floating|complex", "lerp_kernel_scalar", check=check_lerp),
+    "addcmul": Pointwise("default", 3, "real|complex", "addcmul_cpu_out"),
+    "addcdiv": Pointwise("default", 3, "real|complex", "addcdiv_cpu_out", check=check_addcdiv),
     "_conj": Pointwise("default", 1),
     "_conj_physical": Pointwise("default", 1),
     "angle": Pointwise("float_real", 1),

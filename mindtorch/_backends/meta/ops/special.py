@@ -8,12 +8,9 @@ from ...common.pointwise import Pointwise
 from ...._dispatch.schemas.special import POLYNOMIALS
 from ...._dtype import DType
 from . import META_KERNELS
-from .pointwise import FLOATS
-
-FULL_FLOATS = "bif"  # without half precision
 
 
-def function(kernel: str, count: int = 1, takes: str = FULL_FLOATS) -> Pointwise:
+def function(kernel: str, count: int = 1, takes: str = "bool|integral|floating") -> Pointwise:
     return Pointwise("float", count, takes, kernel)
 
 
@@ -26,27 +23,27 @@ def check_mvlgamma(promoted: DType, self: Any, p: int) -> None:
 
 
 META_KERNELS.update({
-    "erf": function("erf_vml_cpu", takes=FLOATS),
-    "erfc": function("erfc_vml_cpu", takes=FLOATS),
-    "erfinv": function("erfinv_vml_cpu", takes=FLOATS),
-    "logit": function("logit_cpu", takes=FLOATS),
-    "lgamma": function("lgamma_vml_cpu", takes=FLOATS),
-    "digamma": function("digamma", takes=FLOATS),
-    "polygamma": Pointwise("float", 2, FLOATS, "polygamma", untyped=(0,), check=check_polygamma, lane=False),
-    "mvlgamma": Pointwise("float", 1, FLOATS, "mvlgamma_cpu", check=check_mvlgamma, lane=False),
-    "igamma": Pointwise("default", 2, "hf", "igamma_cpu"),
-    "igammac": Pointwise("default", 2, "hf", "igammac_cpu"),
-    "i0": function("i0_vml_cpu", takes=FLOATS),
-    **{f"xlogy.{overload}": function("xlogy_cpu", 2, FLOATS)
+    "erf": function("erf_vml_cpu", takes="bool|real"),
+    "erfc": function("erfc_vml_cpu", takes="bool|real"),
+    "erfinv": function("erfinv_vml_cpu", takes="bool|real"),
+    "logit": function("logit_cpu", takes="bool|real"),
+    "lgamma": function("lgamma_vml_cpu", takes="bool|real"),
+    "digamma": function("digamma", takes="bool|real"),
+    "polygamma": Pointwise("float", 2, "bool|real", "polygamma", unpromoted=(0,), check=check_polygamma, lane=False),
+    "mvlgamma": Pointwise("float", 1, "bool|real", "mvlgamma_cpu", check=check_mvlgamma, lane=False),
+    "igamma": Pointwise("default", 2, "reduced|floating", "igamma_cpu"),
+    "igammac": Pointwise("default", 2, "reduced|floating", "igammac_cpu"),
+    "i0": function("i0_vml_cpu", takes="bool|real"),
+    **{f"xlogy.{overload}": function("xlogy_cpu", 2, "bool|real")
        for overload in ("Tensor", "Scalar_Other", "Scalar_Self")},
-    "special_entr": function("entr_cpu", takes=FLOATS),
+    "special_entr": function("entr_cpu", takes="bool|real"),
     "special_erfcx": function("erfcx_cpu"),
     "special_ndtri": function("ndtri_cpu"),
     "special_log_ndtr": function("log_ndtr_cpu"),
-    "special_i0e": function("i0e_cpu", takes=FLOATS),
-    "special_i1": function("i1_cpu", takes=FLOATS),
-    "special_i1e": function("i1e_cpu", takes=FLOATS),
-    **{f"special_xlog1py{overload}": function("xlog1py_cpu", 2, FLOATS)
+    "special_i0e": function("i0e_cpu", takes="bool|real"),
+    "special_i1": function("i1_cpu", takes="bool|real"),
+    "special_i1e": function("i1e_cpu", takes="bool|real"),
+    **{f"special_xlog1py{overload}": function("xlog1py_cpu", 2, "bool|real")
        for overload in ("", ".other_scalar", ".self_scalar")},
     **{f"special_zeta{overload}": function("zeta_cpu", 2)
        for overload in ("", ".other_scalar", ".self_scalar")},

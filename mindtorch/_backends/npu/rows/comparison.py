@@ -2,44 +2,47 @@
 from __future__ import annotations
 
 ROWS = """
-aclnnEqTensor                 bihfdc  tensor self, tensor other, out out
-aclnnEqScalar                 bihfdc  tensor self, scalar other, out out
-aclnnNeTensor                 bihfdc  tensor self, tensor other, out out
-aclnnNeScalar                 bihfdc  tensor self, scalar other, out out
-aclnnLtTensor                 bihfd   tensor self, tensor other, out:bihfdc out
-aclnnLtScalar                 bihfd   tensor self, scalar other, out:bihfdc out
-aclnnLeTensor                 bihfd   tensor self, tensor other, out:bihfdc out
-aclnnLeScalar                 bihfd   tensor self, scalar other, out:bihfdc out
-aclnnGtTensor                 bihfd   tensor self, tensor other, out:bihfdc out
-aclnnGtScalar                 bihfd   tensor self, scalar other, out:bihfdc out
-aclnnGeTensor                 bihfd   tensor self, tensor other, out:bihfdc out
-aclnnGeScalar                 bihfd   tensor self, scalar other, out:bihfdc out
-aclnnLogicalAnd               bihfdc  tensor self, tensor other, out out
-aclnnLogicalOr                bihfdc  tensor self, tensor other, out out
-aclnnLogicalXor               bihfdc  tensor self, tensor other, out out
-aclnnLogicalNot               bihfd   tensor self, out out
-aclnnBitwiseAndTensor         bi      tensor self, tensor other, out out
-aclnnBitwiseAndScalar         bi      tensor self, scalar other, out out
-aclnnBitwiseOrTensor          bi      tensor self, tensor other, out out
-aclnnBitwiseOrScalar          bi      tensor self, scalar other, out out
-aclnnBitwiseXorTensor         bi      tensor self, tensor other, out out
-aclnnBitwiseXorScalar         bi      tensor self, scalar other, out out
-aclnnBitwiseNot               bi      tensor self, out out
-aclnnMaximum                  bihfd   tensor self, tensor other, out out
-aclnnMinimum                  bihfd   tensor self, tensor other, out out
-aclnnClamp                    bihf    tensor self, scalar? clipValueMin, scalar? clipValueMax, out out
-aclnnClampTensor              ihfd    tensor self, tensor?:bihfd clipValueMin, tensor?:bihfd clipValueMax, out out
-aclnnClampMin                 ihfd    tensor self, scalar clipValueMin, out out
-aclnnClampMinTensor           ihfd    tensor self, tensor:bihfd clipValueMin, out out
-aclnnClampMax                 ihfd    tensor self, scalar clipValueMax, out out
-aclnnClampMaxTensor           ihfd    tensor self, tensor:bihfd max, out out
-aclnnSWhere                   bihfdc  tensor:b condition, tensor self, tensor other, out out
-aclnnInplaceMaskedFillScalar  b148hf  ref selfRef, tensor:b mask, scalar value
-aclnnInplaceMaskedFillTensor  b148hf  ref selfRef, tensor:b mask, tensor value
-aclnnIsFinite                 hfd     tensor self, out:b out
-aclnnIsInf                    bihfd   tensor x, out:b out
-aclnnIsPosInf                 hfd     tensor self, out:b out
-aclnnIsNegInf                 hfd     tensor self, out:b out
-aclnnIsClose                  bihfd   tensor self, tensor other, double rtol, double atol, bool equal_nan, out:b out
-aclnnEqual                    bihfd   tensor self, tensor other, out:b out
+aclnnEqTensor                 all                            tensor self, tensor other, out out
+aclnnEqScalar                 all                            tensor self, scalar other, out out
+aclnnNeTensor                 all                            tensor self, tensor other, out out
+aclnnNeScalar                 all                            tensor self, scalar other, out out
+aclnnLtTensor                 bool|real                      tensor self, tensor other, out:all out
+aclnnLtScalar                 bool|real                      tensor self, scalar other, out:all out
+aclnnLeTensor                 bool|real                      tensor self, tensor other, out:all out
+aclnnLeScalar                 bool|real                      tensor self, scalar other, out:all out
+aclnnGtTensor                 bool|real                      tensor self, tensor other, out:all out
+aclnnGtScalar                 bool|real                      tensor self, scalar other, out:all out
+aclnnGeTensor                 bool|real                      tensor self, tensor other, out:all out
+aclnnGeScalar                 bool|real                      tensor self, scalar other, out:all out
+aclnnLogicalAnd               all                            tensor self, tensor other, out out
+aclnnLogicalOr                all                            tensor self, tensor other, out out
+aclnnLogicalXor               all                            tensor self, tensor other, out out
+aclnnLogicalNot               bool|real                      tensor self, out out
+aclnnBitwiseAndTensor         bool|integral                  tensor self, tensor other, out out
+aclnnBitwiseAndScalar         bool|integral                  tensor self, scalar other, out out
+aclnnBitwiseOrTensor          bool|integral                  tensor self, tensor other, out out
+aclnnBitwiseOrScalar          bool|integral                  tensor self, scalar other, out out
+aclnnBitwiseXorTensor         bool|integral                  tensor self, tensor other, out out
+aclnnBitwiseXorScalar         bool|integral                  tensor self, scalar other, out out
+aclnnBitwiseNot               bool|integral                  tensor self, out out
+aclnnMaximum                  bool|real                      tensor self, tensor other, out out
+aclnnMinimum                  bool|real                      tensor self, tensor other, out out
+aclnnClamp                    bool|integral|reduced|float32  tensor self, scalar? clipValueMin, scalar? clipValueMax,
+                                                             out out
+aclnnClampTensor              real                           tensor self, tensor?:bool|real clipValueMin,
+                                                             tensor?:bool|real clipValueMax, out out
+aclnnClampMin                 real                           tensor self, scalar clipValueMin, out out
+aclnnClampMinTensor           real                           tensor self, tensor:bool|real clipValueMin, out out
+aclnnClampMax                 real                           tensor self, scalar clipValueMax, out out
+aclnnClampMaxTensor           real                           tensor self, tensor:bool|real max, out out
+aclnnSWhere                   all                            tensor:bool condition, tensor self, tensor other, out out
+aclnnInplaceMaskedFillScalar  bool|int8|int32|int64|reduced|float32  ref selfRef, tensor:bool mask, scalar value
+aclnnInplaceMaskedFillTensor  bool|int8|int32|int64|reduced|float32  ref selfRef, tensor:bool mask, tensor value
+aclnnIsFinite                 reduced|floating               tensor self, out:bool out
+aclnnIsInf                    bool|real                      tensor x, out:bool out
+aclnnIsPosInf                 reduced|floating               tensor self, out:bool out
+aclnnIsNegInf                 reduced|floating               tensor self, out:bool out
+aclnnIsClose                  bool|real                      tensor self, tensor other, double rtol, double atol,
+                                                             bool equal_nan, out:bool out
+aclnnEqual                    bool|real                      tensor self, tensor other, out:bool out
 """

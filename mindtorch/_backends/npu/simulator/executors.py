@@ -7,8 +7,8 @@ from typing import Any
 
 import numpy as np
 
-from ...._dtype import DTYPES
-from ..bindings import WRITTEN, Binding, Parameter, dtypes
+from ...._dtype import DTYPES, dtypes
+from ..bindings import WRITTEN, Binding, Parameter
 from ..constants import (
     ACL_DT_UNDEFINED,
     ACLNN_ERR_PARAM_INVALID,
@@ -178,7 +178,7 @@ def reader(operator: str, parameter: Parameter) -> Callable[[Any], Any]:
 
 def _handle_reader(what: str, parameter: Parameter, cls: type, unwrap: bool) -> Callable[[Any], Any]:
     objects, optional = handles.objects, parameter.optional
-    codes = {DATA_TYPES[name]: name for name in dtypes(parameter.takes)}
+    codes = {DATA_TYPES[dtype.name]: dtype.name for dtype in dtypes(parameter.takes)}
 
     def check(tensor: Any) -> None:
         if tensor.code not in codes:
