@@ -16,18 +16,20 @@ def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any
     the message of the error for a name that the package does not have.
     """
     module_of: dict[str, str] = {}
+    modules: set[str] = set()  # names that are modules themselves: ``from . import fft``
     for block in ast.parse(Path(file).read_text("utf-8")).body:
         if isinstance(block, ast.If) and isinstance(block.test, ast.Name) and block.test.id == "TYPE_CHECKING":
             for statement in block.body:
                 if isinstance(statement, ast.ImportFrom) and statement.level:
                     for alias in statement.names:
                         module_of[alias.name] = "." * statement.level + (statement.module or alias.name)
+                        modules |= {alias.name} if statement.module is None else set()
 
     def load(name: str) -> Any:
         if name not in module_of:
             raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
         module = import_module(module_of[name], package)
-        value = module if module_of[name] == f".{name}" else getattr(module, name)
+        value = module if name in modules else getattr(module, name)
         setattr(sys.modules[package], name, value)  # from now on, the name is found without this function
         return value
 
