@@ -295,8 +295,7 @@ def soft_margin_loss(input: Tensor, target: Tensor, size_average: Flag = None, r
 
 def hinge_embedding_loss(input: Tensor, target: Tensor, margin: float = 1.0, size_average: Flag = None,
                          reduce: Flag = None, reduction: str = "mean") -> Tensor:
-    """Take x where targets are 1, max(0, margin - x) where they are -1 (``torch.nn.functional.hinge_embedding_loss``).
-    """
+    """Take x where targets are 1, and max(0, margin - x) where -1 (``torch.nn.functional.hinge_embedding_loss``)."""
     return _hinge_embedding_loss(input, target, float(margin), _number(reduction, size_average, reduce))
 
 

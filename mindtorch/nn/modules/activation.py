@@ -83,8 +83,7 @@ class Threshold(_Activation):
 
 
 class RReLU(_Activation):
-    """Applies ``LeakyReLU`` with slopes drawn from [lower, upper), or their mean if not training (``torch.nn.RReLU``).
-    """
+    """Applies ``LeakyReLU`` with slopes drawn from [lower, upper), or their mean in evaluation (``torch.nn.RReLU``)."""
 
     __constants__ = ("lower", "upper", "inplace")
 

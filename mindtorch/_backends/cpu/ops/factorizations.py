@@ -173,8 +173,7 @@ def linalg_inv_ex(a: ndarray, check_errors: bool = False) -> Arrays:
 
 def solve_triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, unitriangular: bool = False,
                      trans: int = 0) -> ndarray:
-    """X of ``op(A) X = B`` or ``X op(A) = B`` for a triangle A; ``trans``: 0 as it is, 1 transposed, 2 conjugated too.
-    """
+    """X of ``op(A) X = B`` or ``X op(A) = B``, A a triangle; ``trans``: 0 as it is, 1 transposed, 2 conjugated too."""
     from scipy.linalg import blas
 
     a, b = broadcast(a, b)

@@ -105,7 +105,7 @@ BLOCK = 1 << 15
 
 
 def in_blocks(function: Callable[..., Any], count: int = 1) -> Callable[..., Any]:
-    """A row of many steps, through which large arrays (the first ``count`` arguments) go in blocks that stay in cache.
+    """A row of many steps, through which large arrays (the first ``count`` arguments) go in blocks that fit in cache.
     """
 
     @wraps(function)
