@@ -104,5 +104,6 @@ def unload_ipython_extension(ip: Any) -> None:
 _getattr, _dir = _lazily(__name__, __file__, ": mindtorch does not have this name of PyTorch")
 if not TYPE_CHECKING:
     __getattr__ = _getattr
-__all__ = [_name for _name in _dir() if _name[0] != "_" and _name not in ("Any", "TYPE_CHECKING", "annotations")]
+__all__ = sorted(_name for _name in {*globals(), *_dir()}
+                 if _name[0] != "_" and _name not in ("Any", "TYPE_CHECKING", "annotations"))
 __dir__ = __all__.copy
