@@ -16,7 +16,7 @@ class DispatchKey(IntFlag):
     Meta = 2
     NPU = 4
     Autograd = 8  #: some input requires grad
-    Strided = 16  #: some input's strides are not those of a fresh contiguous tensor: no fast lane
+    Strided = 16  #: some input's strides are not those of a fresh contiguous tensor: no fast path
     Inference = 32  #: some input was made in inference mode
     Pipeline = 64  #: some input is pending in a pipeline
     Local = 128  #: some thread's state (grad mode, pipeline, hooks) is not the default: look at it

@@ -86,7 +86,7 @@ class Pipeline:
         if kernel is None or op.kernel(META) is None:
             return lambda *args: self._run_now(op, args)
         if kernel.makes_view:
-            inner: Callable[..., Any] = kernel.origin  # a lane would want the array
+            inner: Callable[..., Any] = kernel.origin  # a fast path would want the array
         else:
 
             def inner(*args: Any) -> Any:

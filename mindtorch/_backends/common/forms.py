@@ -16,6 +16,7 @@ from ..._tensor import Tensor
 from ..._about import about
 from ..._errors import NAMES as NAMES
 from ..._layout import Ints, overlaps_itself, storage_size
+from .fast_paths import fast_path
 from .pointwise import Pointwise, PreparedUfunc
 
 OVERLAP = (
@@ -119,10 +120,10 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
             return copy.call(self, compute(self, *args))
 
         return Kernel(composite, kernel.origin, composite=True)
-    lane = None
+    fast = None
     if backend == CPU and isinstance(meta, Pointwise) and kernel.fast is not None:
-        lane = _inplace_lane(kernel.origin, meta, general)
-    return Kernel(general, kernel.origin, fast=lane)
+        fast = _inplace_fast_path(kernel.origin, meta, general)
+    return Kernel(general, kernel.origin, fast=fast)
 
 
 def _writer(row: Any) -> Callable[..., None]:
@@ -137,74 +138,60 @@ def _writer(row: Any) -> Callable[..., None]:
     return write
 
 
-def _inplace_lane(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
-    """The hot path of in-place pointwise operators: NumPy writes into the array itself. Same conditions as
-    for the functional lane, and that no other tensor shares the memory.
+def _inplace_fast_path(row: Any, meta: Pointwise, general: Callable[..., Any]) -> Callable[..., Any] | None:
+    """In-place pointwise operators: NumPy writes into the array itself. The conditions are those of the functional
+    operator's fast path, and that no other operand has another shape or shares the memory. What a function raises, it
+    raises before anything is written; so does a ufunc, but for warnings.
     """
     if meta.kind == "bool" or meta.unpromoted:
         return None
-    dtypes, others = meta.lane, meta.count - 1
+    dtypes, others = meta.fast, meta.count - 1
     ufunc, write = row.ufunc if isinstance(row, PreparedUfunc) else row, _writer(row)
 
-    def function_lane(self: Any, *args: Any) -> Any:
+    @fast_path
+    def by_function(self: Any, *args: Any) -> Any:
         dtype, array = self._dtype, self._array
         if dtype.category != FLOATING or dtype not in dtypes:
-            return general(self, *args)
+            return None
         operands = []
         for arg in args[:others]:
-            kind = arg.__class__
-            if kind in TENSOR_TYPES:
-                right = arg._array
-                if arg._dtype is not dtype or right.shape != array.shape or (
+            if arg.__class__ in TENSOR_TYPES:
+                if arg._dtype is not dtype or arg._array.shape != array.shape or (
                         arg._storage is not None and arg._storage is self._storage):
-                    return general(self, *args)
-                operands.append(right)
-            elif kind is float or kind is int or arg is None:
-                operands.append(arg)
-            else:
-                return general(self, *args)
-        try:
-            write(array, *operands, *args[others:])
-        except (ValueError, TypeError, OverflowError, Warning, FloatingPointError):
-            return general(self, *args)
+                    return None
+                arg = arg._array
+            elif arg is not None and arg.__class__ is not float and arg.__class__ is not int:
+                return None
+            operands.append(arg)
+        write(array, *operands, *args[others:])
         return self
 
-    def ufunc_lane(self: Any, *args: Any) -> Any:
-        dtype = self._dtype
-        if dtype in dtypes and len(args) == others:
-            array = self._array
-            if not args:
-                try:
-                    ufunc(array, out=array)
-                except (Warning, FloatingPointError):
-                    pass  # raised after the work was done
-                except TypeError:
-                    return general(self)
-                return self
-            other = args[0]
-            kind = other.__class__
-            if kind in TENSOR_TYPES:
-                right = other._array
-                if other._dtype is dtype and right.shape == array.shape and (
-                        other._storage is None or other._storage is not self._storage):
-                    try:
-                        ufunc(array, right, out=array)
-                    except (Warning, FloatingPointError):
-                        pass  # raised after the work was done
-                    except TypeError:
-                        return general(self, *args)
-                    return self
-            elif (kind is float and dtype.category >= FLOATING) or (kind is int and dtype.category > BOOL):
-                try:
-                    ufunc(array, other, out=array)
-                    return self
-                except OverflowError:
-                    pass
-                except (Warning, FloatingPointError):
-                    return self  # raised after the work was done
-        return general(self, *args) if ufunc is row else function_lane(self, *args)
+    function = by_function(general)
+    if not isinstance(ufunc, np.ufunc) or others > 1:
+        return function
+    slower = general if ufunc is row else function
 
-    return ufunc_lane if isinstance(ufunc, np.ufunc) and others < 2 else function_lane
+    def by_ufunc(self: Any, *args: Any) -> Any:
+        dtype, array, right = self._dtype, self._array, None
+        if args:
+            right, kind = args[0], args[0].__class__
+            if kind in TENSOR_TYPES:
+                storage, right = right._storage, right._array if right._dtype is dtype else None
+                if right is not None and (right.shape != array.shape or storage is not None and storage is self._storage):
+                    right = None
+            elif not (kind is float and dtype.category >= FLOATING or kind is int and dtype.category > BOOL):
+                right = None
+        if dtype in dtypes and len(args) == others and (right is not None or not args):
+            try:
+                ufunc(array, right, out=array) if args else ufunc(array, out=array)
+                return self
+            except (Warning, FloatingPointError):
+                return self  # raised after the work was done
+            except (TypeError, OverflowError):
+                pass
+        return slower(self, *args)
+
+    return by_ufunc
 
 
 def dtype_of_target(functional: Operator) -> Callable[..., list[Any]] | None:

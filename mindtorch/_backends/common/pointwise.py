@@ -70,9 +70,9 @@ class PreparedUfunc:
 
 
 #: The dtypes in which a kind, if all operands have the same one, needs neither promotion nor conversion: those of
-#: the fast lanes. Comparisons leave small integers out, which NumPy compares with large numbers otherwise than
+#: fast paths. Comparisons leave small integers out, which NumPy compares with large numbers otherwise than
 #: PyTorch.
-LANES = {
+FAST = {
     "default": dtypes("bool|integral|floating|complex"),
     "float": dtypes("floating|complex"),
     "bool": dtypes("bool|int64|floating|complex"),
@@ -86,15 +86,15 @@ class Pointwise:
     ``kind`` is a key of ``KINDS``; the first ``count`` arguments are its operands, of which those at the positions
     ``unpromoted`` (a condition) take no part in promotion and are not converted. ``takes`` says in the words of
     ``_dtype.dtypes`` which promoted dtypes it is implemented for, ``kernel`` how PyTorch's error calls it in others.
-    ``check(promoted, *args)`` raises what else has to be refused; unless ``lane`` is False, it concerns only calls
-    that the fast lanes leave: other dtypes than theirs, mixed dtypes, or further arguments of a binary operator.
+    ``check(promoted, *args)`` raises what else has to be refused; unless ``fast`` is False, it concerns only calls
+    that fast paths leave: other dtypes than theirs, mixed dtypes, or further arguments of a binary operator.
     ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``opmath_scalars``, that
     a number beside them is not rounded to them before; ``iterates_numbers``, that numbers are operands of ATen's
     iterator too, which shows in the strides of odd outputs.
     """
 
     def __init__(self, kind: str = "default", count: int = 1, takes: str = "all", kernel: str = "", *,
-                 unpromoted: tuple[int, ...] = (), check: Callable[..., None] | None = None, lane: bool = True,
+                 unpromoted: tuple[int, ...] = (), check: Callable[..., None] | None = None, fast: bool = True,
                  opmath: bool = True, opmath_scalars: bool = False, iterates_numbers: bool = True):
         self.kind = kind
         self.compute, self.output = KINDS[kind]
@@ -106,7 +106,7 @@ class Pointwise:
         self.opmath = opmath
         self.opmath_scalars = opmath_scalars
         self.iterates_numbers = iterates_numbers
-        self.lane = LANES.get(kind, frozenset()) & self.takes if lane else frozenset()
+        self.fast = FAST.get(kind, frozenset()) & self.takes if fast else frozenset()
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         """The output's specification, and the dtype in which to compute.

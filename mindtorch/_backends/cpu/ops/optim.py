@@ -107,33 +107,9 @@ def fused_adam(decoupled: bool) -> Callable[..., None]:
     return kernel
 
 
-def lists_lane(row: Callable[..., None], count: int) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
-    """The hot path of an operator whose first ``count`` arguments are lists of tensors, some of them perhaps
-    empty, and the others settings. The dispatcher has seen that all are contiguous: no need to look at memory.
-    """
-
-    def make(general: Callable[..., Any]) -> Callable[..., Any]:
-        def lane(*args: Any) -> Any:
-            lists = [[tensor._array for tensor in tensors] for tensors in args[:count]]
-            length = len(lists[0])
-            for arrays in lists:
-                if len(arrays) != length and (arrays or arrays is lists[1]):
-                    return general(*args)
-            if args[-1] is not None or args[-2] is not None:  # tensors, too
-                return general(*args)
-            row(*lists, *args[count:])
-            return args[0]
-
-        return lane
-
-    return make
-
-
 CPU_KERNELS.update({
     "_foreach_add_.Scalar": foreach_add,
     "_fused_sgd_": fused_sgd,
     "_fused_adam_": fused_adam(decoupled=False),
     "_fused_adamw_": fused_adam(decoupled=True),
 })
-LANES = {name: lists_lane(CPU_KERNELS[name], count) for name, count in (
-    ("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6))}

@@ -1,6 +1,6 @@
 """CPU kernels of arithmetic, elementary functions, rounding and complex numbers.
 
-Operands arrive in the dtype of the computation, as arrays, or, in the fast lanes, numbers.
+Operands arrive in the dtype of the computation, as arrays, or, on fast paths, numbers.
 """
 from __future__ import annotations
 

@@ -138,7 +138,7 @@ META_KERNELS.update({
     "rsub.Scalar": Pointwise("default", 2, check=check_sub),
     "mul.Tensor": Pointwise("default", 2, opmath_scalars=True),
     "div.Tensor": DIVISIONS[None],
-    "div.Tensor_mode": Division("default", 2, lane=False),
+    "div.Tensor_mode": Division("default", 2, fast=False),
     "floor_divide": DIVISIONS["floor"],
     "floor_divide.Scalar_Tensor": DIVISIONS["floor"],
     "remainder.Tensor": Pointwise("default", 2, "real", "remainder_cpu"),

@@ -1,0 +1,255 @@
+"""The fast paths of operators that small models call all the time, and that are not pointwise.
+
+Each computes the case that programs mostly write; for a call that is none it returns None. Empty results are left to
+the general kernel where their strides may be odd.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
+from ..common.fast_paths import Row, fast_path, fresh, ndarray
+from .ops import CPU_KERNELS
+from .ops.softmax import BLOCK as SMALL, log_softmax_grad, log_softmax_of, softmax_grad, softmax_of
+
+lowest, add, arange = np.minimum.reduce, np.add.reduce, np.arange  # type: Any, Any, Any
+#: The dtypes that BLAS multiplies.
+BLAS = {float32, float64}
+
+
+def is_plain(dtype: DType) -> bool:
+    """Whether NumPy computes in a dtype as PyTorch does: floating point, but not half precision."""
+    return dtype.category == FLOATING and dtype.itemsize >= 4
+
+
+# -- reductions --------------------------------------------------------------------------------------------------------
+
+
+def whole(reduce: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
+    """A reduction of all elements that keeps the dtype."""
+    return fast_path(lambda self, dtype=None:
+                     np.asarray(reduce(self._array)) if dtype is None and is_plain(self._dtype) else None)
+
+
+@fast_path
+def sum_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
+    """``sum`` over some dimensions of a small tensor."""
+    if dtype is not None or not dim or not is_plain(self._dtype) or self._array.size > SMALL:
+        return None
+    return np.asarray(add(self._array, dim, keepdims=keepdim))
+
+
+def along(compute: Callable[..., None], count: int) -> Callable[[Row], Row]:
+    """Operators that compute along a dimension of ``count`` small tensors, of one shape and dtype."""
+
+    def run(*args: Any) -> ndarray | None:
+        dtype, dim = args[0]._dtype, args[count]
+        arrays = [tensor._array for tensor in args[:count]]
+        shape = arrays[0].shape
+        if (not is_plain(dtype) or not 0 < arrays[0].size <= SMALL
+                or not -len(shape) <= dim < len(shape) or args[count + 1] not in (False, dtype)
+                or (count == 2 and (args[1]._dtype is not dtype or arrays[1].shape != shape))):
+            return None
+        array: ndarray = np.empty(shape, dtype.np)
+        compute(*arrays, array, dim % len(shape))
+        return array
+
+    return fast_path(run)
+
+
+# -- creation and choice -----------------------------------------------------------------------------------------------
+
+
+def filled_like(value: int) -> Callable[[Row], Row]:
+    """``ones_like`` and ``zeros_like`` of a tensor alone."""
+
+    def run(self: Any, *rest: Any) -> ndarray | None:
+        if rest:
+            return None
+        array: ndarray = np.empty(self._array.shape, self._dtype.np)
+        array.fill(value)
+        return array
+
+    return fast_path(run)
+
+
+@fast_path
+def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
+    """``masked_fill`` of real floating point numbers by a number."""
+    dtype = self._dtype
+    if not is_plain(dtype) or mask._dtype is not bool_ or value.__class__ not in (int, float):
+        return None
+    return np.where(mask._array, dtype.np.type(value), self._array)
+
+
+# -- products ----------------------------------------------------------------------------------------------------------
+
+
+@fast_path
+def mm(self: Any, mat2: Any) -> ndarray | None:
+    """Matrices of any strides, which NumPy hands to BLAS as they are."""
+    left, right, dtype = self._array, mat2._array, self._dtype
+    if dtype not in BLAS or mat2._dtype is not dtype or left.ndim != 2 or right.ndim != 2:
+        return None
+    return np.matmul(left, right)
+
+
+@fast_path
+def addmm(self: Any, mat1: Any, mat2: Any, *factors: Any) -> ndarray | None:
+    """The same, and a bias for each column.
+
+    What ``linear`` asks for, a few rows times a larger matrix transposed, OpenBLAS computes up to 1.5 times as fast in
+    float32 the other way round, with the matrix as it lies in memory; adding the bias then puts the result in order.
+    """
+    left, right, dtype = mat1._array, mat2._array, self._dtype
+    if (factors or dtype not in BLAS or mat1._dtype is not dtype or mat2._dtype is not dtype
+            or left.ndim != 2 or right.ndim != 2 or self._array.ndim != 1):
+        return None
+    rows, depth = left.shape
+    columns = right.shape[1]
+    if 16 <= rows <= 32 and depth >= 64 <= columns and right.strides[0] == 4:  # of float32
+        return np.add(np.matmul(right.T, left.T.copy()).T, self._array, order="C")
+    array = np.matmul(left, right)
+    return np.add(array, self._array, array)
+
+
+# -- losses ------------------------------------------------------------------------------------------------------------
+
+
+@fast_path
+def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
+    """The mean over a batch without weights, if no class is ignored. NumPy finds what is out of range."""
+    logs, chosen, dtype = self._array, target._array, self._dtype
+    if (weight is not None or reduction != 1 or ignore_index >= 0 or dtype not in BLAS
+            or target._dtype is not int64 or logs.ndim != 2 or chosen.shape != logs.shape[:1]
+            or not chosen.size or lowest(chosen) < 0):
+        return None
+    count = len(chosen)
+    total = add(logs[arange(count), chosen])
+    return fresh(np.array(-total / count, dtype.np), dtype), fresh(np.array(count, dtype.np), dtype)
+
+
+@fast_path
+def nll_loss_backward(grad_output: Any, self: Any, target: Any, weight: Any, reduction: int, ignored: int,
+                      total_weight: Any) -> ndarray | None:
+    """The gradient in the same case: all classes were counted in ``total_weight``."""
+    chosen, shape, dtype = target._array, self._array.shape, self._dtype
+    count = len(chosen) if chosen.ndim else 0
+    if (weight is not None or reduction != 1 or dtype not in BLAS or grad_output._dtype is not dtype
+            or len(shape) != 2 or not count or total_weight._array != count or lowest(chosen) < 0):
+        return None
+    array: ndarray = np.zeros(shape, dtype.np)
+    array[arange(count), chosen] = grad_output._array / -count
+    return array
+
+
+# -- joining and indexing ----------------------------------------------------------------------------------------------
+
+
+def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
+    """``cat`` and ``stack`` of tensors of one dtype."""
+
+    def run(tensors: Any, dim: int = 0) -> Any:
+        dtype = tensors[0]._dtype if tensors else None
+        for tensor in tensors:
+            if tensor._dtype is not dtype:
+                return None
+        array = joined([tensor._array for tensor in tensors], dim)
+        return fresh(array, dtype) if array.size else None
+
+    return fast_path(run)
+
+
+@fast_path
+def index(self: Any, indices: Any) -> ndarray | None:
+    """One tensor of int64 indices of the first dimension, or one mask."""
+    at = indices[0] if len(indices) == 1 else None
+    if at is None:
+        return None
+    if at._dtype is int64:
+        array = self._array.take(at._array, 0)
+    elif at._dtype is bool_ and at._array.ndim:
+        array = self._array[at._array]
+    else:
+        return None
+    return array if array.__class__ is ndarray and array.size else None
+
+
+@fast_path
+def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
+    """A number in a tensor, or as many rows as there are indices, at int64 indices of the first dimension."""
+    at = indices[0] if len(indices) == 1 else None
+    if (accumulate or at is None or at._dtype is not int64 or values._dtype is not self._dtype
+            or (values._storage is not None and values._storage is self._storage)
+            or (at._storage is not None and at._storage is self._storage)):
+        return None
+    array, given = self._array, values._array
+    if given.ndim and given.shape != (*at._array.shape, *array.shape[1:]):
+        return None
+    array[at._array] = given
+    return self
+
+
+@fast_path
+def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
+    """int64 indices that are in range."""
+    array, at = self._array, index._array
+    if index._dtype is not int64 or at.ndim != 1 or not at.size or not array.ndim or at.min() < 0:
+        return None
+    array = array.take(at, dim)
+    return array if array.size else None
+
+
+# -- lists -------------------------------------------------------------------------------------------------------------
+
+
+def on_lists(name: str, count: int) -> Callable[[Row], Row]:
+    """An optimizer's step, whose first ``count`` arguments are lists of tensors, some of them perhaps empty, and the
+    others settings, of which the last two are tensors where they are given. Its kernel writes, so that nothing may be
+    done a second time: an error is raised as it is.
+    """
+
+    def make(general: Row) -> Row:
+        kernel = CPU_KERNELS[name]
+
+        def fast(*args: Any) -> Any:
+            lists = [[tensor._array for tensor in tensors] for tensors in args[:count]]
+            lengths = [len(arrays) for arrays in lists]
+            if lengths[0] != lengths[1] or args[-1] is not None or args[-2] is not None or not (
+                    {*lengths} <= {0, lengths[0]}):
+                return general(*args)
+            kernel(*lists, *args[count:])
+            return args[0]
+
+        return fast
+
+    return make
+
+
+FAST_PATHS: dict[str, Callable[[Row], Row]] = {
+    "sum": whole(lambda x: add(x, None)),
+    "sum.dim_IntList": sum_dim,
+    "mean": whole(lambda x: add(x, None) / x.dtype.type(x.size)),
+    "_softmax": along(softmax_of, 1),
+    "_log_softmax": along(log_softmax_of, 1),
+    "_softmax_backward_data": along(softmax_grad, 2),
+    "_log_softmax_backward_data": along(log_softmax_grad, 2),
+    "ones_like": filled_like(1),
+    "zeros_like": filled_like(0),
+    "masked_fill.Scalar": masked_fill,
+    "mm": mm,
+    "addmm": addmm,
+    "nll_loss_forward": nll_loss,
+    "nll_loss_backward": nll_loss_backward,
+    "cat": join(np.concatenate),
+    "stack": join(np.stack),
+    "index.Tensor": index,
+    "index_put_": index_put_,
+    "index_select": index_select,
+    **{name: on_lists(name, count) for name, count in (("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6))},
+}
+#: Those that take tensors of any strides.
+STRIDED = {"mm", "addmm"}
