@@ -39,8 +39,8 @@ HOUSE = (
     Room("_backends.meta", "shapes, dtypes, strides and checks: the truth about every operator's outputs",
          "a meta kernel: `ops/<family>.py`"),
     Room("_backends.cpu", "kernels as functions of NumPy arrays", "a kernel: `ops/<family>.py`"),
-    Room("_backends.npu _backends.ascend", "Ascend NPUs through CANN: `rows` are the C signatures, `ops` the kernels, "
-         "`simulator` the device", "a row in `rows/`, a row in `ops/`"),
+    Room("_backends.npu _backends.ascend", "Ascend NPUs through CANN: `signatures` are those in C, `ops` the kernels, "
+         "`simulator` the device", "a row in `signatures/`, a row in `ops/`"),
     Room("_creation", "tensors from sizes, numbers, sequences, arrays, random numbers", "a factory"),
     Room("_composite _indexing _conversion", "operators written in other operators; `x[...]`; `to` and its like",
          "a composite: `_composite/<family>.py`"),

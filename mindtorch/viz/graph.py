@@ -9,7 +9,7 @@ from .html import Markup, join, page, row, table, tag
 from .palette import count_text, mono, soft, type_text
 
 BOXES = 240  #: at most that the pictures of one page have
-ROWS = 80  #: at most of the table of nodes
+MAX_ROWS = 80  #: at most of the table of nodes
 
 
 def graph_page(facts: GraphFacts) -> Markup:
@@ -82,7 +82,7 @@ def _nodes(facts: GraphFacts) -> Markup:
     """The nodes as a table: what the picture has no room for."""
     names = {node.identity: node_lines(node)[0] for node in facts.nodes}
     rows = []
-    for node in facts.nodes[:ROWS]:
+    for node in facts.nodes[:MAX_ROWS]:
         types = ", ".join(map(type_text, node.dtypes, node.shapes))
         goals = (names[edge[0]] for edge in node.edges if edge is not None and edge[0] in names)
         kept = join(tag("div", mono(line)) for line in kept_lines(node))

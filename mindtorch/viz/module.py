@@ -10,7 +10,7 @@ from ..introspect.repeats import span
 from .html import Markup, join, page, tag
 from .palette import chip, count_text, device_badge, size_text, tensor_name, type_text
 
-ROWS, SIDE_BY_SIDE = 310, 220  #: at most that are drawn; of the highest level, whose lines are longer
+MAX_ROWS, SIDE_BY_SIDE = 310, 220  #: at most that are drawn; of the highest level, whose lines are longer
 OPEN = 24  #: rows at most that are unfolded at first
 NO_ROOM = "its contents are not drawn: the model is too large"
 
@@ -91,7 +91,7 @@ def _tree(facts: ModuleFacts) -> Row:
     """The rows of a module, as deep as there is room for."""
     depth = 64
     tree = _module(facts, facts.training, depth)
-    while depth > 1 and sum(1 for _ in _walk(tree, 0)) > ROWS:
+    while depth > 1 and sum(1 for _ in _walk(tree, 0)) > MAX_ROWS:
         depth = min(depth, max(level for level, _ in _walk(tree, 0))) - 1
         tree = _module(facts, facts.training, depth)
     if len(tree.rows) > SIDE_BY_SIDE:

@@ -7,7 +7,7 @@ from ..introspect import Profile, Share
 from .html import Markup, join, page, row, table, tag
 from .palette import count_text, mono, place_text, soft
 
-ROWS = 16  #: shares at most that have a row of their own
+MAX_ROWS = 16  #: shares at most that have a row of their own
 WIDTH = 130  #: pixels of the longest bar
 BAR = 24  #: characters of the longest bar in text
 
@@ -58,8 +58,8 @@ def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], 
     head = (what, "calls", "own time", "", "with those inside", "a call")
     body = [row(name(share), share.calls or "", *_times(share, longest, wall), mono(time_text(share.total_time)),
                 mono(time_text(share.total_time / share.calls)) if share.calls else "")
-            for share in shares[:ROWS]]  # fmt: skip
-    if rest := shares[ROWS:]:
+            for share in shares[:MAX_ROWS]]  # fmt: skip
+    if rest := shares[MAX_ROWS:]:
         left = Share("", sum(share.calls for share in rest), sum(share.self_time for share in rest), 0)
         body.append(row(soft(f"{len(rest)} more"), left.calls, *_times(left, longest, wall), "", ""))
     return table(head, body, None)
@@ -98,11 +98,11 @@ def profile_text(facts: Profile) -> str:
         f"{what} {time_text(time)} ({_percent(time, facts.wall)})" for what, _, time in _parts(facts))]  # fmt: skip
     longest = max((share.self_time for share in facts.operators), default=0) or 1
     width = max((len(share.name) for share in facts.operators), default=0)
-    for share in facts.operators[:ROWS]:
+    for share in facts.operators[:MAX_ROWS]:
         bar = "█" * round(BAR * share.self_time / longest)
         lines.append(f"{share.name:<{width}} {share.calls:>6} × {time_text(share.self_time):>8} "
                      f"{_percent(share.self_time, facts.wall):>6} {bar}")  # fmt: skip
-    if rest := facts.operators[ROWS:]:
+    if rest := facts.operators[MAX_ROWS:]:
         lines.append(f"and {count_text(len(rest), 'more operator')}, {time_text(sum(s.self_time for s in rest))}")
     for what, shares in (("line", facts.lines), ("module", facts.modules)):
         for share in shares[:3]:

@@ -14,7 +14,7 @@ from .palette import (
 )  # fmt: skip
 
 
-ROWS = 300  #: at most that are drawn
+MAX_ROWS = 300  #: at most that are drawn
 ADDED_UP = ": %%profile adds them up"
 
 
@@ -25,7 +25,7 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
     sizes = {facts.storage: facts.storage_bytes for facts in rows}
     counts = f"{count_text(len(rows), 'tensor')} over {count_text(len(sizes), 'storage')}"
     counts += f", {size_text(sum(sizes.values()))}"
-    shown, sharing = rows[:ROWS], Counter(facts.storage for facts in rows[:ROWS])
+    shown, sharing = rows[:MAX_ROWS], Counter(facts.storage for facts in rows[:MAX_ROWS])
     head = ("storage", "name", "type", "device", "view of", "autograd", "version", "stride")
     body, before = [], None
     for facts in shown:
@@ -48,7 +48,7 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
 def tensors_text(rows: Sequence[TensorFacts]) -> str:
     """Draw what ``%tensors`` shows in a terminal."""
     lines = [("name", "type", "device", "view of", "autograd", "version", "stride", "offset", "bytes")]
-    for facts in rows[:ROWS]:
+    for facts in rows[:MAX_ROWS]:
         state = "" if facts.pending is None else " (pending)" if facts.pending.error is None else " (invalid)"
         lines.append((
             short(facts.name), _type(facts), facts.device + state, _base(facts), _autograd(facts), _version(facts),
@@ -88,7 +88,7 @@ def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:
     total = sum(event.duration for event in events if event.depth == outermost)
     head = ("operator", "keys looked at", "kernel", "output", "time")
     body = []
-    for event in events[:ROWS]:
+    for event in events[:MAX_ROWS]:
         width = max(1, round(60 * event.duration / longest))
         bar = tag("span", class_="mt-bar", style=f"width:{width}px")
         kernel = join([mono(event.kernel), soft(_place(event), f"{event.file}:{event.line}")], " ")
@@ -132,7 +132,7 @@ def dispatch_text(events: Sequence[DispatchEvent]) -> str:
             f"{'  ' * event.depth}{event.op}", " > ".join(event.path), f"{event.kernel} ({_place(event)})",
             event.error or _outputs(event), _time(event.duration),
         )
-        for event in events[:ROWS]
+        for event in events[:MAX_ROWS]
     ]  # fmt: skip
     return _with_more(lines, len(events), "operator", ADDED_UP)
 
@@ -159,7 +159,7 @@ def _time(nanoseconds: int) -> str:
 
 def _more(count: int, noun: str, hint: str = "") -> str:
     """How many rows were left out."""
-    return f"and {count_text(count - ROWS, f'more {noun}')}{hint}" if count > ROWS else ""
+    return f"and {count_text(count - MAX_ROWS, f'more {noun}')}{hint}" if count > MAX_ROWS else ""
 
 
 def _with_more(lines: Sequence[tuple[str, ...]], count: int, noun: str, hint: str = "") -> str:

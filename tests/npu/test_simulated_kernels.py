@@ -10,7 +10,7 @@ import pytest
 torch = pytest.importorskip("torch")
 
 from mindtorch._backends.npu.bindings import binding, names  # noqa: E402
-from mindtorch._backends.npu.simulator.kernels import ROWS  # noqa: E402
+from mindtorch._backends.npu.simulator.kernels import KERNELS  # noqa: E402
 from mindtorch._dtype import DTYPES, dtypes  # noqa: E402
 
 from .cases import CASES, Case, Draw  # noqa: E402
@@ -108,7 +108,7 @@ def run(case: Case, dtype: str, gaps: bool) -> tuple[list[Any], list[Any]]:
             if parameter.kind == "ref":
                 next(results)
             args.append(passed(parameter.kind, next(given), gaps))
-    shapes = ROWS[case.name](*args)
+    shapes = KERNELS[case.name](*args)
     found = [args[i] for i in row.writes]
     if shapes is not None:
         assert [tuple(e.shape) for e in expected] == shapes
@@ -141,5 +141,5 @@ def test_a_kernel_computes_what_pytorch_computes(number: int, dtype: str, gaps: 
 
 
 def test_every_row_has_a_kernel_and_a_case() -> None:
-    assert set(ROWS) == set(names())
+    assert set(KERNELS) == set(names())
     assert {case.name for case in CASES} | RANDOM == set(names())

@@ -8,7 +8,7 @@ import numpy as np
 import pytest
 
 import mindtorch
-from mindtorch._backends.npu.simulator.kernels import ROWS
+from mindtorch._backends.npu.simulator.kernels import KERNELS
 
 N = 20_000
 HALF = mindtorch._dtype.bfloat16.np
@@ -17,14 +17,14 @@ HALF = mindtorch._dtype.bfloat16.np
 def filled(name: str, dtype: Any, *args: Any, shape: Any = (N,)) -> np.ndarray:
     """What an operator that fills its first tensor leaves there."""
     out = np.zeros(shape, dtype)
-    ROWS[name](out, *args)
+    KERNELS[name](out, *args)
     return out
 
 
 def made(name: str, dtype: Any, *args: Any, shape: Any = (N,)) -> np.ndarray:
     """The same of one whose output comes last."""
     out = np.zeros(shape, dtype)
-    ROWS[name](*args, out)
+    KERNELS[name](*args, out)
     return out
 
 
@@ -105,15 +105,15 @@ def test_dropout_keeps_what_its_mask_says_and_scales_it() -> None:
 def test_results_whose_number_depends_on_the_data_come_first_in_larger_outputs() -> None:
     x = np.int64([[0, 3], [5, 0]])
     out = np.full((4, 2), -1)
-    assert ROWS["aclnnNonzero"](x, out) == [(2, 2)]
+    assert KERNELS["aclnnNonzero"](x, out) == [(2, 2)]
     assert out.tolist() == [[0, 1], [1, 0], [-1, -1], [-1, -1]]
     values, inverse, counts = np.full(4, -1), np.full((2, 2), -1), np.full(4, -1)
-    assert ROWS["aclnnUnique2"](x, True, True, True, values, inverse, counts) == [(3,), (2, 2), (3,)]
+    assert KERNELS["aclnnUnique2"](x, True, True, True, values, inverse, counts) == [(3,), (2, 2), (3,)]
     assert (
         values.tolist() == [0, 3, 5, -1] and counts.tolist() == [2, 1, 1, -1] and inverse.tolist() == [[0, 1], [2, 0]]
     )
     out = np.full(4, -1)
-    assert ROWS["aclnnMaskedSelect"](x, x > 4, out) == [(1,)] and out.tolist() == [5, -1, -1, -1]
+    assert KERNELS["aclnnMaskedSelect"](x, x > 4, out) == [(1,)] and out.tolist() == [5, -1, -1, -1]
 
 
 def test_outputs_that_are_not_wanted_are_left_alone() -> None:
@@ -121,28 +121,29 @@ def test_outputs_that_are_not_wanted_are_left_alone() -> None:
     left = np.full((1, 1, 5), 7, np.float32)
     of_weight = np.zeros((1, 1, 3), np.float32)
     settings = (1,), (0,), (1,), False, (0,), 1
-    ROWS["aclnnConvolutionBackward"](grad, x, weight, None, *settings, (False, True, False), 0, left, of_weight, None)
+    convolution_backward = KERNELS["aclnnConvolutionBackward"]
+    convolution_backward(grad, x, weight, None, *settings, (False, True, False), 0, left, of_weight, None)
     assert (left == 7).all() and of_weight.tolist() == [[[3, 3, 3]]]
     out = np.zeros((2, 3), np.float32)
-    ROWS["aclnnLayerNorm"](np.float32([[1, 2, 3], [4, 6, 8]]), (3,), None, None, 0.0, out, None, None)
+    KERNELS["aclnnLayerNorm"](np.float32([[1, 2, 3], [4, 6, 8]]), (3,), None, None, 0.0, out, None, None)
     np.testing.assert_allclose(out, np.float32([[-1.2247449, 0, 1.2247449]] * 2), 1e-6)
 
 
 def test_an_operator_may_write_over_what_it_reads() -> None:
     x = np.arange(5, dtype=np.float32)
-    ROWS["aclnnAdd"](x, x, np.int64(2), x)
+    KERNELS["aclnnAdd"](x, x, np.int64(2), x)
     assert x.tolist() == [0, 3, 6, 9, 12]
 
 
 def test_a_kernel_refuses_what_has_no_meaning() -> None:
     with pytest.raises(IndexError, match="index out of range"):
-        ROWS["aclnnEmbedding"](np.zeros((3, 2), np.float32), np.array([3]), np.zeros((1, 2), np.float32))
+        KERNELS["aclnnEmbedding"](np.zeros((3, 2), np.float32), np.array([3]), np.zeros((1, 2), np.float32))
     with pytest.raises(IndexError):
-        ROWS["aclnnIndex"](np.zeros((3, 2)), [np.array([9])], np.zeros((1, 2)))
+        KERNELS["aclnnIndex"](np.zeros((3, 2)), [np.array([9])], np.zeros((1, 2)))
 
 
 def test_kernels_do_not_warn() -> None:
     out = np.zeros(3, np.float32)
     with np.errstate(all="raise"):
-        ROWS["aclnnLog"](np.float32([0, -1, 1]), out)
+        KERNELS["aclnnLog"](np.float32([0, -1, 1]), out)
     assert out[0] == -np.inf and np.isnan(out[1])

@@ -14,7 +14,7 @@ from __future__ import annotations
 from functools import cache
 from typing import NamedTuple
 
-from .rows import TABLE
+from .signatures import TABLE
 
 #: C type of a parameter's kind. Tensors are read (``tensor``), written (``out``) or both (``ref``).
 KINDS = {

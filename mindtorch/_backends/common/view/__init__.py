@@ -92,7 +92,7 @@ def detach(self: Tensor) -> Tensor:
     return self._shallow()
 
 
-ROWS: dict[str, Row] = {
+KERNELS: dict[str, Row] = {
     **{name: as_view(layout) for name, layout in LAYOUTS.items()},
     **{name: as_views(layout) for name, layout in pieces.MULTIPLE.items()},
     "view.dtype": view_dtype,
@@ -109,13 +109,13 @@ ROWS: dict[str, Row] = {
     "t_": in_place(layouts.t),
     "transpose_": in_place(layouts.transpose),
     "unsqueeze_": in_place(layouts.unsqueeze),
-    **memory.ROWS,
+    **memory.KERNELS,
 }
 
 
 def kernel_of_view(op: Operator, backend: int) -> Kernel | None:
     """A view's row serves every backend: it only makes layouts."""
-    row = ROWS.get(op.name)
+    row = KERNELS.get(op.name)
     if row is None:
         return None
     strided = fast_paths.STRIDED.get(op.name) if backend == CPU else None

@@ -56,7 +56,7 @@ def set_(self: Tensor) -> Tensor:
     return set_storage_offset(self, UntypedStorage(0, device=self._device), 0, (0,))
 
 
-ROWS: dict[str, Callable[..., Tensor]] = {
+KERNELS: dict[str, Callable[..., Tensor]] = {
     "set_": set_,
     "set_.source_Tensor": set_tensor,
     "set_.source_Tensor_storage_offset": set_tensor_offset,

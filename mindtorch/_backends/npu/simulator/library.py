@@ -61,11 +61,11 @@ def _make(name: str) -> tuple[int, Any] | None:
 @cache
 def operator_of(name: str) -> executors.Operator | None:
     """An operator that has a row in the table and a kernel."""
-    from .kernels import ROWS  # they need much of NumPy and SciPy
+    from .kernels import KERNELS  # they need much of NumPy and SciPy
 
-    if name not in ROWS or name not in bindings.names():
+    if name not in KERNELS or name not in bindings.names():
         return None
-    return executors.Operator(bindings.binding(name), ROWS[name])
+    return executors.Operator(bindings.binding(name), KERNELS[name])
 
 
 def parse(declaration: str) -> tuple[str, tuple[str, ...]]:

@@ -29,9 +29,9 @@ def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
     return call
 
 
-ROWS: dict[str, Callable[..., Any]] = {
+KERNELS: dict[str, Callable[..., Any]] = {
     name: quiet(kernel)
     for family in (pointwise, comparison, activation, reduction, sorting, linalg, shape, indexing, creation, losses,
                    norms, windows)
-    for name, kernel in family.ROWS.items()
+    for name, kernel in family.KERNELS.items()
 }  # fmt: skip

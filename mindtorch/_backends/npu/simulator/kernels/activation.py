@@ -62,7 +62,7 @@ def of_halves(row: str) -> Kernel:
                                         *[a for a in args if not isinstance(a, Array)]))  # fmt: skip
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnRelu": pointwise("relu"),
     "aclnnElu": pointwise("elu"),
     "aclnnEluBackward": pointwise("elu_backward"),

@@ -23,7 +23,7 @@ def is_close(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
     return close | np.isnan(x) & np.isnan(y) if equal_nan else close
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     **both("Eq", "eq.Tensor", compared),
     **both("Ne", "ne.Tensor", compared),
     **both("Lt", "lt.Tensor", compared),

@@ -85,7 +85,7 @@ def drop_out(self: Array, mask: Array, p: float, out: Array) -> None:
     store(out, np.where(kept, wide * (0 if p == 1 else 1 / (1 - p)), 0))
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnInplaceCopy": store,
     "aclnnCast": lambda self, dtype, out: store(out, self),
     "aclnnInplaceZero": lambda self: self.fill(0),

@@ -66,7 +66,7 @@ def one_hot(self: Array, classes: int, on: Array, off: Array, axis: int, out: Ar
     target[...] = np.where(np.arange(classes) == self[..., None], on.reshape(-1)[0], off.reshape(-1)[0])
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnIndex": index,
     "aclnnIndexPutImpl": index_put,
     "aclnnIndexSelect": whole("index_select"),

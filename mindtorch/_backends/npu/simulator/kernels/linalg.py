@@ -23,7 +23,7 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
     return CPU["addr"](self, vec1, vec2, 1 if beta is None else beta, 1 if alpha is None else alpha)
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnMm": product("mm"),
     "aclnnMatmul": product("mm"),
     "aclnnBatchMatMul": product("bmm"),

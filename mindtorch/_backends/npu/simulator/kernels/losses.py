@@ -84,7 +84,7 @@ def nll_loss_backward(grad: Array, self: Array, target: Array, weight: Array, re
     )
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnMseLoss": loss("mse_loss"),
     "aclnnMseLossBackward": gradient(lambda x, y: 2 * (x - y)),
     "aclnnL1Loss": whole(l1_loss),

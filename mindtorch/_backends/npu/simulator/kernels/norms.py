@@ -151,7 +151,7 @@ def adam_w(var: Array, m: Array, v: Array, peak: Array | None, grad: Array, step
     put(*zip(states, wide, strict=True))
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnLayerNorm": layer_norm,
     "aclnnLayerNormBackward": layer_norm_backward,
     "aclnnRmsNorm": rms_norm,

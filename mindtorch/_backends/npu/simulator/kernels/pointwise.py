@@ -35,7 +35,7 @@ def power(self: Any, exponent: Any, out: Any) -> None:
     pointwise(lambda x: CPU["pow.Tensor_Scalar"](x, np.asarray(number(exponent)).astype(x.dtype)))(self, out)
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnAdd": pointwise("add.Tensor"),
     "aclnnAdds": pointwise("add.Tensor"),
     "aclnnSub": pointwise("sub.Tensor"),

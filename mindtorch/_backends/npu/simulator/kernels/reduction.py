@@ -22,7 +22,7 @@ def deviations(*args: Any) -> tuple[Any, Any]:
     return np.sqrt(spread), middle
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnReduceSum": whole("sum.dim_IntList"),
     "aclnnReduceNansum": whole("nansum"),
     "aclnnMean": whole("mean.dim"),

@@ -54,7 +54,7 @@ def repeated_along(self: Array, repeats: Any, dim: int, output_size: int) -> Any
     return np.repeat(self, repeats, dim)
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnCat": whole("cat"),
     "aclnnStack": whole("stack"),
     "aclnnSplitTensor": split_evenly,

@@ -21,7 +21,7 @@ def unique_consecutive(self: Array, inverse: bool, counts: bool, dim: int) -> An
     return CPU["unique_consecutive"](self, inverse, counts, None if dim == NO_DIM else dim)
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnSort": whole(sort, 2),
     "aclnnArgsort": whole(lambda self, dim, descending: CPU["sort"](self, dim, descending)[1]),
     "aclnnTopk": whole("topk", 2),

@@ -222,7 +222,7 @@ def adaptive_avg_pool_backward(grad: Array, self: Array, out: Array) -> None:
     store(out, total)
 
 
-ROWS: dict[str, Kernel] = {
+KERNELS: dict[str, Kernel] = {
     "aclnnConvolution": convolution,
     "aclnnConvolutionBackward": convolution_backward,
     "aclnnAvgPool2d": avg_pool,

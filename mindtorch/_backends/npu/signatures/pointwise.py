@@ -1,7 +1,7 @@
 """Arithmetic, elementary and special functions, rounding and complex numbers."""
 from __future__ import annotations
 
-ROWS = """
+SIGNATURES = """
 aclnnAdd                    all                            tensor self, tensor other, scalar alpha, out out
 aclnnAdds                   all                            tensor self, scalar other, scalar alpha, out out
 aclnnSub                    all                            tensor self, tensor other, scalar alpha, out out

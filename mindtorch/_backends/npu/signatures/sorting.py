@@ -1,7 +1,7 @@
 """Sorting, searching, counting, and operators whose number of results depends on the data."""
 from __future__ import annotations
 
-ROWS = """
+SIGNATURES = """
 aclnnSort               bool|integral|reduced|float32  tensor self, bool stable, int64 dim, bool descending,
                                                        out valuesOut, out:int64 indicesOut
 aclnnArgsort            integral|reduced|float32       tensor self, int64 dim, bool descending, out:int64 out

@@ -1,7 +1,7 @@
 """Comparison, logic, bits, limits, choice by a mask, tests of floating point numbers."""
 from __future__ import annotations
 
-ROWS = """
+SIGNATURES = """
 aclnnEqTensor                 all                            tensor self, tensor other, out out
 aclnnEqScalar                 all                            tensor self, scalar other, out out
 aclnnNeTensor                 all                            tensor self, tensor other, out out

@@ -1,7 +1,7 @@
 """Activations, softmax and their backward."""
 from __future__ import annotations
 
-ROWS = """
+SIGNATURES = """
 aclnnRelu                 int8|int32|int64|reduced|float32  tensor self, out out
 aclnnElu                  reduced|float32             tensor self, scalar alpha, scalar scale, scalar inputScale,
                                                       out out

@@ -1,7 +1,7 @@
 """Reductions and scans."""
 from __future__ import annotations
 
-ROWS = """
+SIGNATURES = """
 aclnnReduceSum          all                            tensor self, ints dims, bool keepDims, dtype dtype, out out
 aclnnReduceNansum       bool|integral|reduced|float32  tensor self, ints dim, bool keepDim, dtype dtype, out out
 aclnnMean               real|complex                   tensor self, ints dim, bool keepDim, dtype dtype, out out

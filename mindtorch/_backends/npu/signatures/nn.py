@@ -1,7 +1,7 @@
 """Losses, normalisation, convolution, pooling, the step of Adam."""
 from __future__ import annotations
 
-ROWS = """
+SIGNATURES = """
 aclnnMseLoss                               reduced|float32        tensor self, tensor target, int64 reduction, out out
 aclnnMseLossBackward                       reduced|float32        tensor gradOutput, tensor self, tensor target,
                                                                   int64 reduction, out out

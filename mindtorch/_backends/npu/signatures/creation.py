@@ -1,7 +1,7 @@
 """Copies, conversion, filling, sequences and random numbers."""
 from __future__ import annotations
 
-ROWS = """
+SIGNATURES = """
 aclnnInplaceCopy             all                            out selfRef, tensor src
 aclnnCast                    all                            tensor self, dtype dtype, out out
 aclnnInplaceZero             all                            out selfRef

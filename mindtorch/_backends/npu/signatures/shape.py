@@ -1,7 +1,7 @@
 """Concatenation, splitting, repetition, reordering, diagonals and padding."""
 from __future__ import annotations
 
-ROWS = """
+SIGNATURES = """
 aclnnCat                         bool|real|complex64            tensors tensors, int64 dim, out out
 aclnnStack                       all                            tensors tensors, int64 dim, out out
 aclnnSplitTensor                 all                            tensor self, uint64 splitSections, int64 dim, outs out

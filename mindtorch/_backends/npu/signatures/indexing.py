@@ -1,7 +1,7 @@
 """Indexing, gathering, scattering and embeddings."""
 from __future__ import annotations
 
-ROWS = """
+SIGNATURES = """
 aclnnIndex                   bool|real        tensor self, tensors:bool|int32|int64 indices, out out
 aclnnIndexPutImpl            bool|real        ref selfRef, tensors:bool|int32|int64 indices, tensor values,
                                               bool accumulate, bool unsafe

@@ -1,7 +1,7 @@
 """Products of matrices and vectors, norms of slices, distances."""
 from __future__ import annotations
 
-ROWS = """
+SIGNATURES = """
 aclnnMm            reduced|float32  tensor self, tensor mat2, out out, int8 cubeMathType
 aclnnMatmul        reduced|float32  tensor self, tensor mat2, out out, int8 cubeMathType
 aclnnBatchMatMul   reduced|float32  tensor self, tensor mat2, out out, int8 cubeMathType

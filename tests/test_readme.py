@@ -1,0 +1,35 @@
+"""What the README says of adding an operator is so."""
+from __future__ import annotations
+
+import re
+from pathlib import Path
+from typing import Any
+
+import mindtorch
+from mindtorch._dispatch.schemas import registry
+from tests.dispatch.test_registry import restored  # noqa: F401
+
+PACKAGE = Path(mindtorch.__file__).parent
+SECTION = re.search(r"^### Adding an operator\n(.*?)(?:^##|\Z)", (PACKAGE.parent / "README.md").read_text(), re.M | re.S)
+assert SECTION is not None
+ROWS, NPU_ROWS, EXAMPLE = re.findall(r"^```python\n(.*?)^```", SECTION[1], re.M | re.S)
+
+
+def words(text: str) -> str:
+    return " ".join(text.split())
+
+
+def test_the_rows_of_an_operator_stand_where_it_says() -> None:
+    parts = re.findall(r"^# (\S+\.py) .*\n((?:.+\n)+?)(?=^# \S+\.py |\Z)", ROWS + NPU_ROWS, re.M)
+    assert len(parts) == 6
+    for path, row in parts:
+        row = re.sub(r'"""\n(.*:\n)?', "", row)  # in the file, more rows stand below the heading
+        assert words(row) in words((PACKAGE / path).read_text()), path
+
+
+def test_the_example_of_an_operator_of_ones_own_runs(restored: Any) -> None:  # noqa: F811
+    x = mindtorch.tensor([0.5, -3.0])
+    exec(EXAMPLE, {"torch": mindtorch, "x": x})
+    expected = 1 - mindtorch.tanh(x.detach()) ** 2
+    assert mindtorch.allclose(x.grad, expected)
+    assert registry["softclip"].sentence == "`self`, smoothly limited to `limit`."
