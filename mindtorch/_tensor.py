@@ -615,7 +615,8 @@ class Tensor(Methods, metaclass=_TensorType):
                                          "tensor.detach().numpy() instead."), "numpy of a graph", self=self)
             if self._device.type != "cpu":
                 raise about(TypeError(f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to "
-                                      "copy the tensor to host memory first."), "numpy of a device", self=self)
+                                      "copy the tensor to host memory first."),
+                            "meta data" if self.is_meta else "numpy of a device", self=self)
         array = self._host("numpy")
         self.untyped_storage().resizable = False
         return array

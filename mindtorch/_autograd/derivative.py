@@ -29,7 +29,7 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
-from .saved import FREED, Saved, SavedTensor, modified, save, unwritten
+from .saved import freed, Saved, SavedTensor, modified, save, unwritten
 
 Formula = Callable[..., Any]
 FACTS: dict[str, Callable[[Any], Any]] = {
@@ -401,7 +401,7 @@ class OperatorNode(Node):
     def apply(self, grads: list[Any]) -> list[Any]:
         saved, plan = self.saved, self.plan
         if saved is None:
-            raise RuntimeError(FREED)
+            raise freed(self)
         gradient = grads[0]
         if plan.only is None or gradient is None:
             return self._apply_all(grads, saved)
@@ -478,7 +478,7 @@ class OperatorNode(Node):
     def _kept_tensor(self, at: int, i: int | None = None) -> Saved | None:
         """The tensor kept there, or the i-th of several, as a ``Saved`` that hooks can be registered with."""
         if self.saved is None:
-            raise RuntimeError(FREED)
+            raise freed(self)
         if i is not None:
             return self.saved[at][i]
         value = self.saved[at]
@@ -498,7 +498,7 @@ class OperatorNode(Node):
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
         at = self._kept_at(name)
         if self.saved is None:
-            raise RuntimeError(FREED)
+            raise freed(self)
         value = None if at is None else self.saved[at]
         if isinstance(value, list) and value and value[0].__class__ is Saved:
             items = [SavedTensor(self, partial(self._kept_tensor, at, i)) for i in range(len(value))]

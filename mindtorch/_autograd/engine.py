@@ -230,9 +230,9 @@ def fit(gradient: Any, output: tuple[Any, Any, Any], source: Node, position: int
         gradient = real(gradient)
     if gradient.shape != shape:
         if not can_expand(shape, gradient.shape):
-            raise _invalid(
-                source, position, f"got {list(gradient.shape)} but expected shape compatible with {list(shape)}"
-            )
+            raise about(_invalid(source, position, f"got {list(gradient.shape)} but expected shape compatible with "
+                                                   f"{list(shape)}"),
+                        "gradient returned", function=source.name(), number=position, got=gradient.shape, wanted=shape)
         gradient = reduce_grad(gradient, shape)
     if gradient._dtype is not dtype:
         if gradient._dtype.is_complex and not dtype.is_complex:

@@ -16,7 +16,7 @@ from .._dtype import FLOATING
 from . import views
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
-from .saved import FREED, SavedTensor, attached, save
+from .saved import freed, SavedTensor, attached, save
 
 
 class FunctionCtx:
@@ -77,7 +77,7 @@ class BackwardCFunction(Node, FunctionCtx):
             RuntimeError: if they were freed, or one was written in place since.
         """
         if self._freed:
-            raise RuntimeError(FREED)
+            raise freed(self)
         if self._taken:
             raise RuntimeError(
                 "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
@@ -93,7 +93,7 @@ class BackwardCFunction(Node, FunctionCtx):
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
         if self._freed:
-            raise RuntimeError(FREED)
+            raise freed(self)
         return tuple(SavedTensor(self, functools.partial(self._saved_at, i)) for i in range(len(self._saved)))
 
     def __repr__(self) -> str:
@@ -101,7 +101,7 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def _saved_at(self, i: int) -> Any:
         if self._freed:
-            raise RuntimeError(FREED)
+            raise freed(self)
         return self._saved[i]
 
     def apply(self, grads: list[Any]) -> list[Any]:

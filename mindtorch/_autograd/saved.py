@@ -74,6 +74,11 @@ class Saved:
         self.tensor = None
 
 
+def freed(node: Any) -> RuntimeError:
+    """PyTorch's error for a node that has let go of what it kept."""
+    return about(RuntimeError(FREED), "backward twice", node=node)
+
+
 def modified(tensor: Any, version: int, node: Any, output_nr: int | None = None) -> RuntimeError:
     """PyTorch's error for a tensor kept by ``node`` at a version, as its output or an input, that was written since."""
     origin = ""

@@ -16,7 +16,7 @@ from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .grad_mode import enable_grad
 from .node import Node, next_sequence_nr
-from .saved import FREED
+from .saved import freed
 
 #: Makes the node of an operator's call; ``derivative``, which builds on this module, puts it here.
 start_node: Callable[[str, tuple[Any, ...]], Node]
@@ -133,12 +133,13 @@ REASONS = {
 
 def refusal(view: Any, modified: str) -> RuntimeError:
     """PyTorch's error for a view that must not be written, though it ``is being``, or its base or another view was."""
+    reason = REASONS[view._creation]
     if view._grad_fn is None:
-        what = f"A view was created in no_grad mode and {modified} modified inplace with grad mode enabled."
-    else:
-        name = view._grad_fn.forward_name()
-        what = f"Output {view._output_nr} of {name} is a view and {modified} modified inplace."
-    return RuntimeError(f"{what} {REASONS[view._creation]}")
+        return RuntimeError(f"A view was created in no_grad mode and {modified} modified inplace with grad mode "
+                            f"enabled. {reason}")
+    name = view._grad_fn.forward_name()
+    return about(RuntimeError(f"Output {view._output_nr} of {name} is a view and {modified} modified inplace. "
+                              f"{reason}"), "one of several views", number=view._output_nr, function=name)
 
 
 class CopySlices(Node):
@@ -159,7 +160,7 @@ class CopySlices(Node):
     def apply(self, grads: list[Any]) -> list[Any]:
         gradient, inner = grads[0], self.inner
         if inner is None:
-            raise RuntimeError(FREED)
+            raise freed(self)
         if gradient is None:
             return [None] * len(self._edges)
         shape, strides = self.base_layout

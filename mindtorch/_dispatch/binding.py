@@ -219,9 +219,10 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
         message, kind, facts = reasons[0]
         raise about(TypeError(message), kind, **facts)
     got = ", ".join([a.__class__.__name__ for a in args] + [f"{k}={v.__class__.__name__}" for k, v in kwargs.items()])
-    choices = "".join(f"\n * ({', '.join(map(str, op.schema.parameters))})" for op in overloads)
+    choices = [f"({', '.join(map(str, op.schema.parameters))})" for op in overloads]
     raise about(TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:"
-                          f"{choices}\n"), "arguments", function=name, given=got, choices=choices)
+                          + "".join(f"\n * {choice}" for choice in choices) + "\n"),
+                "arguments", function=name, given=got, choices=choices)
 
 
 def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[Any, ...],

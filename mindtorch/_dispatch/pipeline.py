@@ -259,7 +259,7 @@ def flush_for(tensor: Any) -> None:
         entry.pipeline.flush()
     if entry is not None and entry.error is not None:
         raise about(RuntimeError(f"this tensor is invalid, it never got its values: {entry.error}"),
-                    "invalid tensor", tensor=tensor, reason=entry.error)
+                    "invalid tensor", self=tensor, reason=entry.error)
 
 
 def pipeline() -> Pipeline:

@@ -121,7 +121,7 @@ class Optimizer:
             setattr(self, table, OrderedDict())
         if isinstance(params, Tensor):
             raise about(TypeError("params argument given to the optimizer should be an iterable of Tensors or dicts, "
-                                  f"but got {typename(params)}"), "one parameter")
+                                  f"but got {typename(params)}"), "one parameter", params=params)
         self.state = defaultdict(dict)
         self.param_groups = []
         groups = list(params)

@@ -5,9 +5,9 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..introspect.why import (
-    Bars, Call, Cell, Cure, Explanation, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
+    Bars, Call, Cell, Fix, Explanation, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
 )  # fmt: skip
-from ..introspect.why.facts import CLASH, GONE, GOOD
+from ..introspect.why.explanation import CLASH, GONE, GOOD
 from .html import Markup, join, page, row, table, tag
 from .palette import (
     device_badge, mono, place_text, size_text, soft, storage_chip, storage_class, tensor_name, tuple_text, type_text,
@@ -21,11 +21,11 @@ def why_page(facts: Explanation) -> Markup:
     """Draw what ``%why`` shows."""
     head = tag("div", tag("span", f"⚠ {facts.error}", class_="mt-chip mt-invalid"), tag("b", facts.title),
                class_="mt-head")
-    cures = tag("ul", *map(_cure, facts.cures), class_="mt-cures") if facts.cures else None
+    fixes = tag("ul", *map(_fix, facts.fixes), class_="mt-fixes") if facts.fixes else None
     parts = (
         head, _place(facts.call), *map(picture, facts.pictures),
         tag("p", tag("b", "Why "), facts.cause),
-        tag("p", tag("b", "What helps"), class_="mt-helps") if facts.cures else None, cures,
+        tag("p", tag("b", "What helps"), class_="mt-helps") if facts.fixes else None, fixes,
         _tensors(facts.tensors), _message(facts),
     )  # fmt: skip
     return page(tag("div", *parts, class_="mt-box"), kind="why", sheet="why")
@@ -40,8 +40,8 @@ def _place(call: Call | None) -> Markup | None:
                class_="mt-place")
 
 
-def _cure(cure: Cure) -> Markup:
-    return tag("li", cure.text, tag("code", cure.code, class_="mt-code") if cure.code else None)
+def _fix(fix: Fix) -> Markup:
+    return tag("li", fix.text, tag("code", fix.code, class_="mt-code") if fix.code else None)
 
 
 def _tensors(tensors: Sequence[Involved]) -> Markup | None:

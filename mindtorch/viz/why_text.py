@@ -23,8 +23,8 @@ def why_text(facts: Explanation) -> str:
         lines += ["", *(f"  {line}" for line in _DRAWN[type(picture)](picture))]
         lines += [f"  {picture.note}"] if getattr(picture, "note", "") else []
     lines += ["", *textwrap.wrap(f"Why: {facts.cause}", WIDTH)]
-    lines += ["", "What helps:"] if facts.cures else []
-    lines += [f"- {cure.text}" + (f":  {cure.code}" if cure.code else "") for cure in facts.cures]
+    lines += ["", "What helps:"] if facts.fixes else []
+    lines += [f"- {fix.text}" + (f":  {fix.code}" if fix.code else "") for fix in facts.fixes]
     lines += ["", *map(_tensor, facts.tensors)] if facts.tensors else []
     return "\n".join(lines)
 

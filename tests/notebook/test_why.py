@@ -1,4 +1,4 @@
-"""``%why``: common errors are explained with their causes, cures, and pictures of the tensors that were involved."""
+"""``%why``: common errors are explained with their causes, fixes, and pictures of the tensors that were involved."""
 from __future__ import annotations
 
 import gc
@@ -11,9 +11,9 @@ from hypothesis import given, settings
 import mindtorch as torch
 from mindtorch import introspect, nn, viz
 from mindtorch.introspect.why import (
-    ROWS, Bars, Call, Cell, Cure, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
+    EXPLANATIONS, Bars, Call, Cell, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
 )  # fmt: skip
-from mindtorch.introspect.why.facts import CLASH
+from mindtorch.introspect.why.explanation import CLASH
 
 from .errors import ERRORS, caught
 from .test_harmless import ALLOWED, HOSTILE
@@ -47,7 +47,7 @@ def test_a_common_error_is_explained(kind, function, part):
     error = caught(function)
     facts = introspect.explain(error)
     assert facts.kind == kind and facts.error == type(error).__name__ and facts.message == str(error)
-    assert facts.title and facts.cause and facts.cures
+    assert facts.title and facts.cause and facts.fixes
     assert facts.pictures or kind in NEEDS_NO_PICTURE
     assert part in said(facts)
     html = viz.why_page(facts)
@@ -57,8 +57,8 @@ def test_a_common_error_is_explained(kind, function, part):
         assert page.tags.count("table") or isinstance(picture, (Groups, Places, Ruler, Steps))
 
 
-def test_every_row_of_the_table_is_tested():
-    assert {row.kind for row in ROWS} == {kind for kind, _, _ in ERRORS}
+def test_every_kind_of_the_table_is_tested():
+    assert set(EXPLANATIONS) == {kind for kind, _, _ in ERRORS}
 
 
 # -- what the pictures show ----------------------------------------------------------------------------------------
@@ -79,12 +79,12 @@ def test_the_sizes_that_do_not_pair_in_a_product_are_marked():
     assert clashes(pictured(explained(lambda: a @ b), Shapes)) == [("a", "3"), ("b", "4")]
 
 
-def test_cures_of_a_broadcast_are_tried_out():
+def test_fixes_of_a_broadcast_are_tried_out():
     a, b = torch.ones(3, 4), torch.ones(4, 3)
-    codes = [cure.code for cure in explained(lambda: a + b).cures]
+    codes = [fix.code for fix in explained(lambda: a + b).fixes]
     assert codes == ["b.T", "a.T", ""]
     c = torch.ones(7)
-    assert [cure.code for cure in explained(lambda: a + c).cures] == [""]
+    assert [fix.code for fix in explained(lambda: a + c).fixes] == [""]
 
 
 def test_a_view_that_fails_shows_strides_and_the_order_of_reading():
@@ -191,7 +191,7 @@ def test_a_modified_saved_tensor_shows_the_lines_that_may_have_written_it():
     assert titles == ["ExpBackward0", "part += 1", "backward"]
     assert history(facts)[-1][1] == "ExpBackward0 needs version 0 and finds 1"
     assert "read from the program's text" in facts.cause
-    assert "%why --watch" in [cure.code for cure in facts.cures]
+    assert "%why --watch" in [fix.code for fix in facts.fixes]
 
 
 def test_watching_tells_which_write_led_to_which_version():
@@ -215,7 +215,7 @@ def test_watching_tells_which_write_led_to_which_version():
     assert [title for title, _ in history(facts)] == ["ExpBackward0", "tensor.mul_(2)", "b[0] = 7", "backward"]
     assert [detail.rpartition(" → ")[2] for _, detail in history(facts)[1:3]] == ["version 1", "version 2"]
     assert "read from the program's text" not in facts.cause
-    assert "%why --watch" not in [cure.code for cure in facts.cures]
+    assert "%why --watch" not in [fix.code for fix in facts.fixes]
 
 
 def test_nothing_is_observed_once_writes_are_no_longer_watched():
@@ -249,10 +249,10 @@ def test_a_backward_that_leads_into_an_older_graph_is_told_from_a_second_one():
     facts = explained(lambda: step(h))
     steps = [(step.title, step.mark) for step in pictured(facts, Steps).steps[1:]]
     assert steps == [("SumBackward0", ""), ("TanhBackward0", "gone"), ("MmBackward0", "gone"), ("TanhBackward0", CLASH)]
-    assert facts.cures[0].code == "h = h.detach()"
+    assert facts.fixes[0].code == "h = h.detach()"
 
 
-def test_a_size_beyond_the_device_is_not_cured_by_letting_go():
+def test_a_size_beyond_the_device_is_not_fixed_by_letting_go():
     said_of = said(explained(lambda: torch.empty(1 << 44, device="npu")))
     assert "more than the whole device has" in said_of and "empty_cache" not in said_of and "64 TiB" in said_of
 
@@ -362,11 +362,8 @@ def test_an_error_raised_from_one_of_mindtorch_is_traced_to_it():
     assert explained(run).kind == "broadcast"
 
 
-def test_a_row_that_cannot_read_a_traceback_says_so(monkeypatch):
-    from mindtorch.introspect import why
-
-    broken = why.Row("broadcast", "The size of tensor a", lambda scene, match: {}["missing"])
-    monkeypatch.setattr(why, "ROWS", [broken])
+def test_an_explanation_that_does_not_find_its_facts_says_so(monkeypatch):
+    monkeypatch.setitem(EXPLANATIONS, "broadcast", lambda failure, fields: {}["missing"])
     facts = explained(lambda: torch.ones(2) + torch.ones(3))
     assert facts.kind == "" and "looks like 'broadcast'" in facts.cause and "KeyError" in facts.cause
 
@@ -389,7 +386,7 @@ def hostile(name):
     )  # fmt: skip
     call = Call(name, name, 3, name, name)
     tensor = Involved(name, name, name, name, (1,), (1,), 0, name, 0, True, name, 0)
-    yield introspect.Explanation(name, name, name, (Cure(name, name),), name, name, call, (tensor,), pictures)
+    yield introspect.Explanation(name, name, name, (Fix(name, name),), name, name, call, (tensor,), pictures)
 
 
 @settings(max_examples=25, deadline=None)

@@ -87,7 +87,7 @@ def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = 
     if self.is_meta and target.type != "meta":
         raise about(NotImplementedError("Cannot copy out of meta tensor; no data! Please use "
                                         "torch.nn.Module.to_empty() instead of torch.nn.Module.to() when moving "
-                                        "module from meta to a different device."), "meta data")
+                                        "module from meta to a different device."), "meta data", self=self)
     return convert_copy(self, dtype, target, non_blocking, None)
 
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ..._about import note
 from ..._backend import Backend, DeviceMemory, register
 from ..._dispatch.keys import NPU
 
@@ -37,7 +38,11 @@ class NPUBackend(Backend):
         return _part("memory").Memory(nbytes, where)
 
     def read(self, tensor: Tensor, operation: str) -> np.ndarray:
-        return _part("memory").read(tensor)
+        try:
+            return _part("memory").read(tensor)
+        except Exception as error:
+            note(error, operation, (tensor,))
+            raise
 
     def write(self, target: Tensor, source: Tensor, non_blocking: bool) -> None:
         _part("memory").write(target, source, non_blocking)

@@ -157,7 +157,8 @@ class Queue:
             self.failures.append((next(named, self.finished + 1), last, str(error)))
         self.settle(last, releases)
         if error is not None:
-            raise about(error, "late error of a device", device=self.runtime.name, message=recent)
+            raise about(error, "late error of a device", device=self.runtime.name, said=recent,
+                        code=f"{error.name} ({error.code})")
 
     def failure(self, number: int) -> str | None:
         """Why an operator has no result, as far as a synchronisation has told; None if it has one."""

@@ -1,73 +1,75 @@
-"""Why there is no gradient: graphs that were never built, were used up, or were cut; tensors written too late."""
+"""Why there is no gradient: graphs that were never built, were used up, or were cut; tensors written too late; what
+cannot take part in a graph, or be a gradient.
+"""
 from __future__ import annotations
 
 import linecache
-import re
+import math
 from typing import Any
 
 from ..._autograd.accumulate import AccumulateGrad
 from ..._tensor import Tensor
 from ..writes import Write, suspected_writes, watching_writes, writes_to
-from .facts import CLASH, GONE, GOOD, Cell, Cure, Finding, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps
-from .scene import SIGNS, Scene
-from .shapes import cells, sizes, text
+from .explanation import (
+    CLASH, GONE, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps, given,
+)  # fmt: skip
+from .failure import SIGNS, Failure
 
 LONGEST = 7  #: nodes at most of a path that is drawn
 ASSIGNING = ("copy", "fill", "index_put")  #: what an assignment to a part calls
 LEAVES = 6  #: tensors at most that are listed
 
 
-def _outputs(scene: Scene) -> list[Involved]:
+def _outputs(failure: Failure) -> list[Any]:
     """What backward was called on."""
-    given = scene.local("outputs") or scene.local("tensors")
-    tensors = [given] if isinstance(given, Tensor) else list(given or ())
-    return [scene.involved(t, "output") for t in tensors if isinstance(t, Tensor)]
+    call = failure.called("backward", "grad")
+    outputs = call.args[0] if call else ()
+    return [t for t in ([outputs] if isinstance(outputs, Tensor) else outputs or ()) if isinstance(t, Tensor)]
+
+
+def _label(outputs: list[Involved]) -> str:
+    return outputs[0].label if outputs else "the output"
 
 
 # -- writing in place ----------------------------------------------------------------------------------------------
 
 
-def leaf(scene: Scene, match: re.Match[str]) -> Finding:
-    tensor = scene.local("tensor", "check_inplace")
+def leaf(failure: Failure, f: Fields) -> Diagnosis:
+    tensor = failure.facts["tensor"]
     base = tensor if tensor._base is None else tensor._base
-    found = scene.involved(base, "self")
+    found = failure.involved(base, "self")
     part = "a part of " if tensor._base is not None else ""
-    call = scene.innermost
-    statement = scene.statement or f"{found.label}.{call.op.packet if call else 'copy_'}(…)"
-    new = () if call is None or scene.is_assignment else (
-        Cure("to compute with it, make a new tensor", f"y = {call.anew(found.label)}"),
+    call = failure.innermost
+    statement = failure.statement or f"{found}.{call.packet if call else 'copy_'}(…)"
+    new = () if call is None or failure.is_assignment else (
+        Fix("to compute with it, make a new tensor", f"y = {call.anew(found.label)}"),
     )  # fmt: skip
     steps = (Step(found.label, f"a leaf, version {found.version}", GOOD),
-             Step("write in place", f"into {part}{found.label}", CLASH),
-             Step("backward", "would take the gradient for the value before or after?"))  # fmt: skip
-    return Finding(
-        f"{found.label} is a leaf that requires grad: it cannot be written while operators are recorded",
-        f"{found.label} was made by the program and not computed, so its gradient is to be kept in "
-        f"{found.label}.grad. If it became the result of a write, it would no longer be such a leaf.",
-        (Cure("to change its values, as an optimizer does, record nothing", f"with torch.no_grad(): {statement}"),
+             Step("write in place", f"into {part}{found}", CLASH),
+             Step("backward", "would take the gradient for the value before or after?"))
+    return Diagnosis(
+        f"{found} is a leaf that requires grad: it cannot be written while operators are recorded",
+        f"{found} was made by the program and not computed, so its gradient is to be kept in "
+        f"{found}.grad. If it became the result of a write, it would no longer be such a leaf.",
+        (Fix("to change its values, as an optimizer does, record nothing", f"with torch.no_grad(): {statement}"),
          *new,
-         Cure("to write into a copy that the graph knows", f"y = {found.label}.clone()")),
+         Fix("to write into a copy that the graph knows", f"y = {found}.clone()")),
         (Steps(steps),),
         (found,),
-    )  # fmt: skip
+    )
 
 
-def modified(scene: Scene, match: re.Match[str]) -> Finding:
-    saved = scene.local("tensor", "unpack")
-    if saved is None:  # a node keeps what was never written as it is
-        saved = next((value for place in ("_unpacked", "apply") if (value := scene.local("value", place)) is not None),
-                     None)  # fmt: skip
-    node = scene.local("node")
-    node = scene.local("self", "apply") if node is None else node
-    now, wanted = int(match["now"]), int(match["wanted"])
+def modified(failure: Failure, f: Fields) -> Diagnosis:
+    saved, node = failure.facts["tensor"], failure.facts["node"]
+    now, wanted = f.now, f.wanted
     name = node.name() if node is not None else "a node"
-    tensor = _origin(scene, saved)
-    steps = [Step(name, f"keeps {tensor.label} {text(tensor.shape)} at version {wanted}", GOOD)]
+    tensor = _origin(failure, saved)
+    steps = [Step(name, f"keeps {tensor} {tensor.size} at version {wanted}", GOOD)]
     writes = [] if saved is None else writes_to(saved, wanted)
     exact = bool(writes)
     if saved is not None and not writes:
-        writes = suspected_writes(saved, scene.named, [frame.f_code for frame, _ in scene.users])
-        here = [write for write in writes if write.file == scene.users[-1][0].f_code.co_filename]
+        writes = suspected_writes(saved, failure.named, [frame.f_code for frame, _ in failure.users])
+        here = [write for write in writes if write.file == failure.users[-1][0].f_code.co_filename]
         writes = here if len(here) >= now - wanted else writes  # names of other cells may have meant something else
     steps += [_write_step(write) for write in writes]
     if not exact and len(writes) < now - wanted:
@@ -77,33 +79,33 @@ def modified(scene: Scene, match: re.Match[str]) -> Finding:
     guessed += " There are more of them than writes: not all are to blame." * (len(writes) > now - wanted)
     said = guessed if writes and not exact else ""
     if tensor.requires_grad and not tensor.node and tensor.name:  # a parameter, which its owner means to change
-        cures = [Cure("go back before it is changed: an optimizer's step comes after the last backward of a graph",
+        fixes = [Fix("go back before it is changed: an optimizer's step comes after the last backward of a graph",
                       "loss.backward(); optimizer.step()"),
-                 Cure("or run forward again after the change, and go back through the new graph")]
+                 Fix("or run forward again after the change, and go back through the new graph")]
     else:
-        cures = [Cure("compute a new tensor where it is written", _instead(tensor.label, writes)),
-                 Cure("or write into a copy, so that the old values stay", f"{tensor.label} = {tensor.label}.clone()")]
+        fixes = [Fix("compute a new tensor where it is written", _instead(tensor.label, writes)),
+                 Fix("or write into a copy, so that the old values stay", f"{tensor} = {tensor}.clone()")]
     if not exact and not watching_writes():
-        cures.append(Cure("to learn which lines wrote, watch from now on and run the program again", "%why --watch"))
-    return Finding(
-        f"{tensor.label} was written in place after {name} kept it for backward",
-        f"{name} needs the values that {tensor.label} had at version {wanted} to compute a gradient. Every write in "
+        fixes.append(Fix("to learn which lines wrote, watch from now on and run the program again", "%why --watch"))
+    return Diagnosis(
+        f"{tensor} was written in place after {name} kept it for backward",
+        f"{name} needs the values that {tensor} had at version {wanted} to compute a gradient. Every write in "
         f"place, also through a view, adds one to the version; it is {now} now, and the old values are gone.{said}",
-        tuple(cures),
+        tuple(fixes),
         (Steps(tuple(steps)),),
         (tensor,),
     )
 
 
-def _origin(scene: Scene, saved: Any) -> Involved:
+def _origin(failure: Failure, saved: Any) -> Involved:
     """The tensor that a node keeps, or one that the program names and that shares its memory."""
     if saved is None:
         return Involved("saved", "", "", "", (), (), 0, "", None, True, "", 0)
-    found = scene.involved(saved, "saved")
+    found = failure.involved(saved, "saved")
     if not found.name and saved._cell is not None:
-        for tensor in scene.named.values():
+        for tensor in failure.named.values():
             if tensor._cell is saved._cell:
-                return scene.involved(tensor, "saved")
+                return failure.involved(tensor, "saved")
     return found
 
 
@@ -124,15 +126,13 @@ def _write_step(write: Write) -> Step:
 # -- backward ------------------------------------------------------------------------------------------------------
 
 
-def twice(scene: Scene, match: re.Match[str]) -> Finding:
-    node = scene.local("node")
-    node = scene.local("self", "apply") if node is None else node
-    roots = scene.local("roots") or ()
-    outputs = _outputs(scene)
-    label = outputs[0].label if outputs else "the output"
-    path = _path([edge[0] for edge in roots], node)
+def twice(failure: Failure, f: Fields) -> Diagnosis:
+    node, outputs = failure.facts["node"], _outputs(failure)
+    involved = [failure.involved(t, "output") for t in outputs]
+    label = _label(involved)
+    path: list[Any] = _path([t._grad_fn for t in outputs if t._grad_fn is not None], node)
     name = node.name() if node is not None else "a node"
-    steps = [Step(label, text(outputs[0].shape) if outputs else "", GOOD)]
+    steps = [Step(label, involved[0].size if outputs else "", GOOD)]
     if len(path) > LONGEST:
         path = [*path[: LONGEST // 2], None, *path[-(LONGEST // 2):]]
     for step in path:
@@ -144,29 +144,29 @@ def twice(scene: Scene, match: re.Match[str]) -> Finding:
             freed = getattr(step, "saved", ()) is None
             steps.append(Step(step.name(), "new, freed just now" if freed else "", GONE if freed else ""))
     partly = any(step.mark == GONE for step in steps)  # this backward came through nodes of its own before
-    add_up = Cure("or add losses up and go back once", "(loss1 + loss2).backward()")
-    cures = (
-        Cure("cut what comes from an earlier step, such as a hidden state", _detached(scene, node)), add_up,
-        Cure("or keep the graph at the first backward, if no weight is changed in between",
+    add_up = Fix("or add losses up and go back once", "(loss1 + loss2).backward()")
+    fixes = (
+        Fix("cut what comes from an earlier step, such as a hidden state", _detached(failure, node)), add_up,
+        Fix("or keep the graph at the first backward, if no weight is changed in between",
              f"{label}.backward(retain_graph=True)"),
     ) if partly else (
-        Cure("run forward again before each backward: compute the loss inside the loop"),
-        Cure("or keep the graph the first time", f"{label}.backward(retain_graph=True)"), add_up,
+        Fix("run forward again before each backward: compute the loss inside the loop"),
+        Fix("or keep the graph the first time", f"{label}.backward(retain_graph=True)"), add_up,
     )  # fmt: skip
-    return Finding(
+    return Diagnosis(
         f"{'a part of ' * partly}this graph was used up: {name} has let go of what it kept",
         "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward "
         "through the same part of the graph finds nothing."
         + " Here a new graph leads into an older one, which an earlier backward went through." * partly,
-        cures,
+        fixes,
         (Steps(tuple(steps), "The walk of backward, from the output towards the leaves.", "←"),),
-        tuple(outputs) or None,
+        tuple(involved) or None,
     )  # fmt: skip
 
 
-def _detached(scene: Scene, node: Any) -> str:
+def _detached(failure: Failure, node: Any) -> str:
     """How to cut the graph at a node, by its output's name if it still has one."""
-    names = scene.names.of_outputs.get(id(node), ["h"])
+    names = failure.names.of_outputs.get(id(node), ["h"])
     return f"{names[0]} = {names[0]}.detach()"
 
 
@@ -189,29 +189,12 @@ def _path(roots: list[Any], goal: Any) -> list[Any]:
     return [] if goal is None else [goal]
 
 
-def not_scalar(scene: Scene, match: re.Match[str]) -> Finding:
-    output = scene.local("output")
-    found = scene.involved(output, "output")
-    rows = (ShapeRow(found.label, cells(found.shape, range(len(found.shape)))), ShapeRow("needed", (Cell("1", GOOD),),
-                                                                                         "one number"))  # fmt: skip
-    return Finding(
-        f"{found.label} {text(found.shape)} is not one number: backward does not know of what to take the gradient",
-        "backward computes the gradient of a number. For a tensor it needs to know how much each element counts: the "
-        "gradient argument, of the output's shape.",
-        (Cure("make it a number", f"{found.label}.sum().backward()"), Cure("or", f"{found.label}.mean().backward()"),
-         Cure("or say how much each element counts", f"{found.label}.backward(torch.ones_like({found.label}))")),
-        (Shapes(rows),),
-        (found,),
-    )  # fmt: skip
-
-
-def no_graph(scene: Scene, match: re.Match[str]) -> Finding:
-    outputs = _outputs(scene)
-    number = int(match[1])
-    output = outputs[number] if number < len(outputs) else None
-    label = output.label if output else "the output"
-    leaves = tuple(name for name, tensor in scene.named.items() if tensor.requires_grad and tensor._grad_fn is None)
-    frozen = tuple(name for name, tensor in scene.named.items() if type(tensor) is not Tensor and not tensor.requires_grad)
+def no_graph(failure: Failure, f: Fields) -> Diagnosis:
+    outputs = [failure.involved(t, "output") for t in _outputs(failure)]
+    label = _label(outputs[f.number:])
+    leaves = tuple(name for name, tensor in failure.named.items() if tensor.requires_grad and tensor._grad_fn is None)
+    frozen = tuple(name for name, tensor in failure.named.items()
+                   if type(tensor) is not Tensor and not tensor.requires_grad)
     groups = (Group("requires grad", leaves[:LEAVES] or ("nothing here",), GOOD if leaves else ""),
               *((Group("parameters that are frozen", frozen[:LEAVES]),) if frozen else ()),
               Group("no grad_fn", (label,), CLASH))  # fmt: skip
@@ -220,71 +203,128 @@ def no_graph(scene: Scene, match: re.Match[str]) -> Finding:
                  "computed from them: either it was not, or it was inside no_grad or inference_mode, or after "
                  "detach(), .data, .item(), a round through NumPy, or what has no derivative: argmax, a comparison, "
                  "integers.")  # fmt: skip
-        cures = [Cure("compute it where grad mode is on: outside of no_grad and inference_mode"),
-                 Cure("and without leaving the graph: no detach(), .item(), argmax, ==, .long() in between")]  # fmt: skip
+        fixes = [Fix("compute it where grad mode is on: outside of no_grad and inference_mode"),
+                 Fix("and without leaving the graph: no detach(), .item(), argmax, ==, .long() in between")]
     else:
         cause = f"{label} was computed from tensors none of which requires grad, so nothing was recorded."
-        cures = [Cure("say of which tensors gradients are wanted, before computing",
+        fixes = [Fix("say of which tensors gradients are wanted, before computing",
                       "w = torch.ones(3, requires_grad=True)")]
     if frozen:
-        cures.append(Cure("if it was computed from the frozen parameters, let them learn",
+        fixes.append(Fix("if it was computed from the frozen parameters, let them learn",
                           f"{frozen[0].partition('.')[0]}.requires_grad_()"))
-    return Finding(
+    return Diagnosis(
         f"{label} has no graph behind it: there is nothing to go back through",
         cause,
-        tuple(cures),
+        tuple(fixes),
         (Groups(groups),),
         tuple(outputs),
     )
 
 
-def gradient_shape(scene: Scene, match: re.Match[str]) -> Finding:
-    given, wanted = sizes(match[1]), sizes(match[2])
-    outputs = _outputs(scene)
-    label = outputs[0].label if outputs else "the output"
-    rows = (ShapeRow(label, cells(wanted, range(len(wanted)))), ShapeRow("gradient", cells(given, range(len(given)))))
-    return Finding(
-        f"the gradient {text(given)} has not the shape of {label} {text(wanted)}",
-        "The gradient says how much each element of the output counts: one number for each.",
-        (Cure("for ones", f"{label}.backward(torch.ones_like({label}))"),),
-        (Shapes(rows),),
-        tuple(outputs) or None,
-    )
-
-
-def unused(scene: Scene, match: re.Match[str]) -> Finding:
-    number = int(match[1])
-    inputs: Any = scene.local("inputs")
-    inputs = [inputs] if isinstance(inputs, Tensor) else list(inputs or ())
-    involved = [scene.involved(t, f"inputs[{i}]") for i, t in enumerate(inputs) if isinstance(t, Tensor)]
-    tensor = involved[number] if number < len(involved) else None
-    label = tensor.label if tensor else f"inputs[{number}]"
-    outputs = _outputs(scene)
-    leaves = _leaves(scene)
-    out = outputs[0].label if outputs else "the output"
-    return Finding(
+def unused(failure: Failure, f: Fields) -> Diagnosis:
+    asked = failure.called("grad").args[1]  # type: ignore[union-attr]
+    inputs = [asked] if isinstance(asked, Tensor) else list(asked.values() if isinstance(asked, dict) else asked)
+    involved = [failure.involved(t, f"inputs[{i}]") for i, t in enumerate(inputs) if isinstance(t, Tensor)]
+    label = involved[f.number].label if f.number < len(involved) else f"inputs[{f.number}]"
+    outputs = [failure.involved(t, "output") for t in _outputs(failure)]
+    out = _label(outputs)
+    leaves = _leaves(failure)
+    return Diagnosis(
         f"{label} has no part in {out}: no path of the graph leads to it",
         f"The gradient of {out} was asked for with respect to a tensor that it was not computed from (or only through "
         "detach() or no_grad).",
-        (Cure("if that may be so, have None in its place", "torch.autograd.grad(…, allow_unused=True)"),
-         Cure("else see what it was computed from", f"%graph {out}")),
+        (Fix("if that may be so, have None in its place", "torch.autograd.grad(…, allow_unused=True)"),
+         Fix("else see what it was computed from", f"%graph {out}")),
         (Groups((Group(f"{out} was computed from", leaves[:LEAVES] or ("tensors without a name",), GOOD),
                  Group("asked for", (label,), CLASH))),),
         (*outputs, *involved),
-    )  # fmt: skip
+    )
 
 
-def _leaves(scene: Scene) -> tuple[str, ...]:
+def _leaves(failure: Failure) -> tuple[str, ...]:
     """The named leaves that the walk can reach."""
     found: list[str] = []
     seen: set[int] = set()
-    stack = [edge[0] for edge in scene.local("roots") or scene.local("edges") or () if edge]
+    stack = [edge[0] for t in _outputs(failure) if (edge := t._grad_edge())]
     while stack:
         node = stack.pop()
         if id(node) in seen:
             continue
         seen.add(id(node))
         if isinstance(node, AccumulateGrad):
-            found.append(scene.name(node.variable, "a leaf without a name"))
+            found.append(failure.name(node.variable, "a leaf without a name"))
         stack += [edge[0] for edge in node._edges if edge is not None]
     return tuple(dict.fromkeys(found))
+
+
+# -- what cannot take part -----------------------------------------------------------------------------------------
+
+
+def one_of_views(failure: Failure, f: Fields) -> Diagnosis:
+    operator = f.function.removesuffix("Backward0").lower()
+    steps = (Step(f"{operator}()", "makes several views at once", GOOD), Step(f.x.label, f"output {f.number}"),
+             Step("write in place", f"into {f.x}", CLASH))
+    return Diagnosis(
+        f"{f.x} is one of several views that {operator} made: it cannot be written in place",
+        "A write in place through a view changes the graph of what it is a view of. For functions that return several "
+        "views at once autograd does not do that.",
+        (*[Fix("compute a new tensor", f"{f.x} = {failure.anew(f.x)}")] * bool(failure.calls),
+         Fix("or take one view alone, which may be written", "part = x[0]"),
+         Fix("or write into a copy", f"{f.x} = {f.x}.clone()")),
+        (Steps(steps),),
+    )
+
+
+def needs_grad(failure: Failure, f: Fields) -> Diagnosis:
+    fix = Fix("ask for gradients before it is used", f"{f.x}.requires_grad_()")
+    if not f.x.dtype.startswith(("float", "bfloat", "complex")):
+        fix = Fix("only floats have gradients", f"{f.x}.float().requires_grad_()")
+    return Diagnosis(
+        f"{f.x} does not require grad: there will be no gradient",
+        f"Nothing is computed for it in backward, so there is nothing to {f.wanted}.",
+        (fix, Fix("or look whether it was computed under no_grad or after detach()")),
+        (Steps((Step("backward", "goes where grad is required"), Step(f.x.label, "does not require it", CLASH)), "",
+               "↛"),),
+    )
+
+
+def out_argument(failure: Failure, f: Fields) -> Diagnosis:
+    needing = tuple(t.label for t in f.tensors if t.requires_grad) or ("an argument",)
+    return Diagnosis(
+        f"{needing[0]} requires grad, and {failure.packet} was to write its result into out=",
+        "A result that is written into a tensor that is there already has no place of its own in the graph.",
+        (Fix("let it make a new tensor: leave out= away"),
+         Fix("or write without recording", f"with torch.no_grad(): torch.{failure.packet}(…, out=…)")),
+        (Groups((Group("require grad", needing, CLASH), Group("written into", ("out",)))),),
+    )
+
+
+def assigned(failure: Failure, f: Fields) -> Diagnosis:
+    value, one = failure.facts["value"], f.tensor
+    clear = Fix("to clear it", f"{one}.grad = None")
+    if not isinstance(value, Tensor):
+        kind = type(value).__name__
+        return Diagnosis(
+            f"the gradient of {one} is a tensor or None, and was to become {kind}",
+            f"What is assigned to {one}.grad must have one number for each of its elements.",
+            (clear, Fix("or set its elements to one number", f"{one}.grad = torch.full_like({one}, …)")),
+            (given([kind], "Tensor", "None"),),
+            (one,),
+        )
+    other = failure.involved(value, "grad")
+    pairs = (("shape", one.size, other.size), ("dtype", one.dtype, other.dtype),
+             ("device", one.device, other.device))  # fmt: skip
+    wrong = [name for name, mine, theirs in pairs if mine != theirs]
+    rows = (ShapeRow(one.label, tuple(Cell(mine) for _, mine, _ in pairs)),
+            ShapeRow(other.label, tuple(Cell(theirs, CLASH if name in wrong else GOOD) for name, _, theirs in pairs)))
+    fixes = () if "shape" in wrong else (Fix("convert it", f"{one}.grad = {other}.to({one})"),)
+    if "shape" in wrong and math.prod(one.shape) == math.prod(other.shape):
+        fixes = (Fix("give it the shape", f"{one}.grad = {other}.view_as({one})"),)
+    return Diagnosis(
+        f"a gradient of {one} must have its shape, dtype and device; its {' and '.join(wrong)} differs",
+        f"The gradient says how much the result changes with each element of {one}, which an optimizer then changes "
+        "by it.",
+        (*fixes, clear),
+        (Shapes(rows, tuple(name for name, _, _ in pairs)),),
+        (one, other),
+    )

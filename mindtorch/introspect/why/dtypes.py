@@ -1,220 +1,220 @@
-"""Why dtypes do not go together, and why data makes no tensor."""
+"""Why dtypes do not go together, an operand is no tensor, or data makes no tensor."""
 from __future__ import annotations
 
-import re
-from collections.abc import Sequence
-from typing import Any
+from dataclasses import replace
 
-from .facts import CLASH, GOOD, Cell, Cure, Finding, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps
-from .scene import Scene
-from .shapes import text
+from .explanation import (
+    CLASH, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps, by_dtype, given,
+)  # fmt: skip
+from .failure import Failure
 
-#: ATen's names of dtypes, which messages use, and ours.
-DTYPES = {
-    "Bool": "bool", "Byte": "uint8", "Char": "int8", "Short": "int16", "Int": "int32", "Long": "int64",
-    "Half": "float16",
-    "BFloat16": "bfloat16", "Float": "float32", "Double": "float64", "ComplexFloat": "complex64",
-    "ComplexDouble": "complex128",
-}  # fmt: skip
+INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "bool")
 
 
-def by_dtype(involved: Sequence[Involved], wrong: Sequence[str] = (), note: str = "") -> Groups:
-    """Tensors side by side, those of one dtype together."""
-    dtypes = dict.fromkeys(tensor.dtype for tensor in involved)
-    return Groups(
-        tuple(Group(dtype, tuple(f"{t.label} {text(t.shape)}" for t in involved if t.dtype == dtype),
-                    CLASH if dtype in wrong else "") for dtype in dtypes), note,
-    )  # fmt: skip
-
-
-def product(scene: Scene, match: re.Match[str]) -> Finding:
-    call = scene.outermost
-    involved = scene.of_call(call)
-    dtypes = list(dict.fromkeys(t.dtype for t in involved))
-    layer = call is not None and call.op.packet == "linear"
-    first = involved[0]
-    other = next((t for t in involved if t.dtype != first.dtype), first)
-    cures = [Cure(f"convert {first.label} to the dtype of {other.label}", f"{first.label}.to({other.label}.dtype)")]
-    if layer and first.dtype.startswith(("float", "bfloat", "complex")):  # a model cannot be of integers
-        cures.append(Cure("or convert the whole model", f"model.to(torch.{first.dtype})"))
+def product(failure: Failure, f: Fields) -> Diagnosis:
+    dtypes = list(dict.fromkeys(t.dtype for t in f.tensors))
+    first = f.x
+    other = next((t for t in f.tensors if t.dtype != first.dtype), first)
+    fixes = [Fix(f"convert {first} to the dtype of {other}", f"{first}.to({other}.dtype)")]
+    if failure.packet == "linear" and first.dtype not in INTEGERS:  # a model cannot be of integers
+        fixes.append(Fix("or convert the whole model", f"model.to(torch.{first.dtype})"))
     if "float64" in dtypes:
-        cures.append(Cure("NumPy's floats are float64: convert where they come in", "torch.from_numpy(a).float()"))
-    return Finding(
+        fixes.append(Fix("NumPy's floats are float64: convert where they come in", "torch.from_numpy(a).float()"))
+    return Diagnosis(
         f"{' and '.join(dtypes)} do not multiply as matrices",
         "Unlike +, - and *, products of matrices convert nothing: all operands must have one dtype.",
-        tuple(cures),
-        (by_dtype(involved, dtypes),),
+        tuple(fixes),
+        (by_dtype(f.tensors, *dtypes),),
     )
 
 
-def loss_target(scene: Scene, match: re.Match[str]) -> Finding:
-    call = scene.outermost
-    involved = scene.of_call(call)
-    scores, target = involved[0], next((t for t in involved if t.role == "target"), involved[-1])
-    cures = [Cure("if they are class numbers, make them int64", f"{target.label}.long()")]
-    if target.dtype.startswith("float"):
-        said = f"if they are probabilities, give one for each class: the shape {text(scores.shape)}"
-        cures += [Cure(said), Cure("if they are numbers to predict, this is another loss", "F.mse_loss(…)")]
-    return Finding(
-        f"class numbers must be int64 or uint8, {target.label} is {target.dtype}",
-        f"cross_entropy reads a target of the shape {text(target.shape)} as one class number for each sample.",
-        tuple(cures),
-        (Groups((Group(scores.dtype, (f"{scores.label} {text(scores.shape)}: scores",), GOOD),
-                 Group(target.dtype, (f"{target.label} {text(target.shape)}: class numbers",), CLASH))),),
-    )  # fmt: skip
-
-
-def cast(scene: Scene, match: re.Match[str]) -> Finding:
+def cast(failure: Failure, f: Fields) -> Diagnosis:
     """A result that does not fit into the tensor that it is written to."""
-    result, target = DTYPES.get(match[1], match[1]), DTYPES.get(match[2], match[2])
-    call = scene.outermost
-    involved = scene.of_call(call)
-    written = next((t for t in involved if t.role == "out"), None) or next(
-        (t for t in involved if t.dtype == target), involved[0])  # fmt: skip
-    packet = call.op.packet if call else "the operator"
+    result, target, packet = f.result, f.target, failure.packet
+    written = next((t for t in f.tensors if t.role == "out"), None) or next(
+        (t for t in f.tensors if t.dtype == target), f.x)
     if not packet.endswith("_") and written.role != "out":
-        return _operand(packet, written, result, involved)
+        return _operand(failure, f, written, result)
     functional = packet.rstrip("_")
-    new = f"{written.label} = {call.anew(written.label)}" if call else ""
-    steps = [Step(t.dtype, t.label) for t in involved if t.role != "out"]
-    numbers = [value for value in (call.args if call else ()) if isinstance(value, (float, complex)) or value is True]
-    steps += [Step(f"{type(n).__name__} number", repr(n)) for n in numbers]
+    steps = [Step(t.dtype, t.label) for t in f.tensors if t.role != "out"]
+    numbers = failure.outermost.args if failure.outermost else ()
+    steps += [Step(f"{type(n).__name__} number", repr(n)) for n in numbers
+              if isinstance(n, (float, complex)) or n is True]
     picture = Steps((Step(" ⊕ ".join(s.title for s in steps), f"{functional} of {', '.join(s.detail for s in steps)}"),
-                     Step(result, "the result's dtype"),
-                     Step(target, f"of {written.label}, written to", CLASH)))  # fmt: skip
-    cures = [Cure("compute a new tensor, of the result's dtype", new if written.role != "out" else "leave out out=")]
-    cures.append(Cure("or have the target in that dtype", f"{written.label}.to(torch.{result})"))
+                     Step(result, "the result's dtype"), Step(target, f"of {written}, written to", CLASH)))
+    new = "leave out out=" if written.role == "out" else f"{written} = {failure.anew(written, outermost=True)}"
+    fixes = [Fix("compute a new tensor, of the result's dtype", new),
+             Fix("or have the target in that dtype", f"{written}.to(torch.{result})")]
     if functional == "div" and target.startswith("int"):
-        cures.insert(0, Cure("to divide whole numbers", f"{written.label}.div_(…, rounding_mode='floor')"))
-    return Finding(
-        f"a {result} result cannot be written into {written.label}, which is {target}",
+        fixes.insert(0, Fix("to divide whole numbers", f"{written}.div_(…, rounding_mode='floor')"))
+    return Diagnosis(
+        f"a {result} result cannot be written into {written}, which is {target}",
         "The dtype of a result comes from the operands: bool < integers < floats < complex. Written into a tensor of a "
         f"lower kind it would lose its {'imaginary part' if result.startswith('complex') else 'fraction'}.",
-        tuple(cures),
+        tuple(fixes),
         (picture,),
     )
 
 
-def _operand(packet: str, wrong: Involved, wanted: str, involved: Sequence[Involved]) -> Finding:
+def _operand(failure: Failure, f: Fields, wrong: Involved, wanted: str) -> Diagnosis:
     """An operand that would have to be of another dtype."""
-    return Finding(
-        f"{wrong.label} is {wrong.dtype}; {packet} needs it to be {wanted}",
-        f"{packet} does not convert its operands by itself: they are of one floating point dtype.",
-        (Cure("convert it", f"{wrong.label}.to(torch.{wanted})"),),
-        (by_dtype(involved, [wrong.dtype]),),
+    return Diagnosis(
+        f"{wrong} is {wrong.dtype}; {failure.packet} needs it to be {wanted}",
+        f"{failure.packet} does not convert its operands by itself: they are of one floating point dtype.",
+        (Fix("convert it", f"{wrong}.to(torch.{wanted})"),),
+        (by_dtype(f.tensors, wrong.dtype),),
     )
 
 
-def not_implemented(scene: Scene, match: re.Match[str]) -> Finding:
-    dtype = DTYPES.get(match[2], match[2])
-    involved = scene.of_innermost()
-    call = scene.outermost
-    packet = call.op.packet if call else match[1]
-    label = next((t.label for t in involved if t.dtype == dtype), "x")
-    floats = not dtype.startswith(("float", "bfloat", "complex"))
-    wanted = "integers or bools" if packet.startswith(("bitwise", "__")) or not floats else "floats"
-    code = f"{label}.float()" if wanted == "floats" else f"{label}.long()"
-    cures = () if floats else (Cure("for conditions, compare first", f"({label} > 0) & …"),)
-    return Finding(
+def not_implemented(failure: Failure, f: Fields) -> Diagnosis:
+    dtype, packet = failure.facts["dtype"], failure.packet if failure.calls else f.kernel
+    label = next((t.label for t in f.tensors if t.dtype == dtype), "x")
+    floats = dtype not in INTEGERS
+    of_bits = packet.startswith(("bitwise", "__")) or floats
+    fixes = [Fix("convert first", f"{label}.long()" if of_bits else f"{label}.float()")]
+    if floats:
+        fixes.append(Fix("for conditions, compare first", f"({label} > 0) & …"))
+    return Diagnosis(
         f"{packet} does not exist for {dtype}",
-        f"{packet} is defined for {wanted}." if wanted == "floats" else f"{packet} works on bits: it is for {wanted}.",
-        (Cure("convert first", code), *cures),
-        (by_dtype(involved, [dtype]),),
-    )  # fmt: skip
+        f"{packet} works on bits: it is for integers or bools." if of_bits else f"{packet} is defined for floats.",
+        tuple(fixes),
+        (by_dtype(f.tensors, dtype),),
+    )
 
 
-def mean(scene: Scene, match: re.Match[str]) -> Finding:
-    tensor = scene.of_innermost()[0]
-    return Finding(
-        f"the mean of {tensor.dtype} numbers is mostly none of them",
-        "A result has the dtype of its operand unless told otherwise, and the mean of whole numbers is a fraction.",
-        (Cure("convert first", f"{tensor.label}.float().mean()"),
-         Cure("or say the result's dtype", f"{tensor.label}.mean(dtype=torch.float32)")),
-        (by_dtype([tensor], [tensor.dtype]),),
-    )  # fmt: skip
-
-
-def of_bools(scene: Scene, match: re.Match[str]) -> Finding:
-    involved = scene.of_innermost()
-    label = involved[0].label if involved else "x"
-    subtract = match[0].startswith("Subtraction")
-    cures = (Cure("where they differ", f"{label} ^ …"), Cure("or as numbers", f"{label}.int() - …")) if subtract else (
-        Cure("the opposite", f"~{label}"), Cure("or as numbers", f"-{label}.int()"))  # fmt: skip
-    return Finding(
+def of_bools(failure: Failure, f: Fields) -> Diagnosis:
+    fixes = [Fix("where they differ", f"{f.x} ^ …"), Fix("or as numbers", f"{f.x}.int() - …")]
+    if failure.called("neg", "neg_"):
+        fixes = [Fix("the opposite", f"~{f.x}"), Fix("or as numbers", f"-{f.x}.int()")]
+    return Diagnosis(
         "bools have no - operator",
         "True and False are no numbers; what - should mean is not defined.",
-        cures,
-        (by_dtype(involved, ["bool"]),),
+        tuple(fixes),
+        (by_dtype(f.tensors, "bool"),),
     )
 
 
-def negative_power(scene: Scene, match: re.Match[str]) -> Finding:
-    involved = scene.of_innermost()
-    label = involved[0].label if involved else "x"
-    return Finding("a negative power of an integer is no integer", "The result would have the dtype of its operand.",
-                   (Cure("convert first", f"{label}.float() ** -1"),),
-                   (by_dtype(involved, [t.dtype for t in involved]),))
+# -- operands of losses and indexing -------------------------------------------------------------------------------
 
 
-# -- data that makes no tensor -------------------------------------------------------------------------------------
+def loss_target(failure: Failure, f: Fields) -> Diagnosis:
+    scores, target = f.x, f.target
+    fixes = [Fix("if they are class numbers, make them int64", f"{target}.long()")]
+    if target.dtype.startswith("float"):
+        fixes += [Fix(f"if they are probabilities, give one for each class: the shape {scores.size}"),
+                  Fix("if they are numbers to predict, this is another loss", "F.mse_loss(…)")]
+    return Diagnosis(
+        f"class numbers must be int64 or uint8, {target} is {target.dtype}",
+        f"cross_entropy reads a target of the shape {target.size} as one class number for each sample.",
+        tuple(fixes),
+        (Groups((Group(scores.dtype, (f"{scores} {scores.size}: scores",), GOOD),
+                 Group(target.dtype, (f"{target} {target.size}: class numbers",), CLASH))),),
+    )
 
 
-def ragged(scene: Scene, match: re.Match[str]) -> Finding:
-    data = scene.local("data", "tensor")
-    lengths = _lengths(data)
-    most = max((n for _, n in lengths if n is not None), default=0)
-    first = next((n for _, n in lengths if n is not None), 0)
-    rows = tuple(ShapeRow(label, tuple(Cell("", CLASH if n != first else "") for _ in range(n)),
+def loss_dtype(failure: Failure, f: Fields) -> Diagnosis:
+    """A loss whose target is of another dtype than its input: binary_cross_entropy, class probabilities."""
+    x, target = f.x, f.target
+    fixes = [Fix("convert the target", f"{target}.to({x}.dtype)")]
+    cause = "This loss computes with input and target element by element and converts neither."
+    if failure.called("cross_entropy_loss"):
+        fixes.append(Fix("or, if each row marks one class with a 1, give class numbers", f"{target}.argmax(1)"))
+        cause = f"A target of the shape of the scores, {target.size}, is read as probabilities of the classes: floats."
+    return Diagnosis(f"{target} is {target.dtype}, and must be {x.dtype} as {x} is", cause, tuple(fixes),
+                     (by_dtype((x, target), target.dtype),))
+
+
+def assigned_dtype(failure: Failure, f: Fields) -> Diagnosis:
+    """Values that are put into a tensor of another dtype at places that a tensor of indices names."""
+    target, given_values = f.x, f.tensors[-1]
+    values = replace(given_values, name=given_values.name or "the value")
+    fixes = [Fix("convert what is put there", f"{given_values.name or 'value'}.to({target}.dtype)")]
+    if target.dtype in INTEGERS and values.dtype not in INTEGERS:
+        fixes.append(Fix("or, to keep fractions, have the target of floats", f"{target}.to(torch.{values.dtype})"))
+    return Diagnosis(
+        f"{values} is {values.dtype}, and is put into {target}, which is {target.dtype}",
+        "Where indices say which places are written, values are not converted: both must have one dtype.",
+        tuple(fixes),
+        (by_dtype((target, values), target.dtype, values.dtype),),
+    )
+
+
+def expected_index(failure: Failure, f: Fields) -> Diagnosis:
+    index = next((t for t in f.tensors if t.role.startswith("ind") or t.dtype not in INTEGERS), f.tensors[-1])
+    return Diagnosis(
+        f"{index} is {index.dtype}: indices are whole numbers",
+        "Places and classes are counted: int64, or int32 where the operator takes it.",
+        (Fix("convert them", f"{index}.long()"),),
+        (by_dtype(f.tensors, index.dtype),),
+    )
+
+
+# -- what is no tensor ---------------------------------------------------------------------------------------------
+
+
+def no_tensor(failure: Failure, f: Fields) -> Diagnosis:
+    copying = Fix("make a tensor of it, which copies", "torch.tensor(…)")
+    fixes = {
+        "ndarray": (Fix("make a tensor over the array's memory", "torch.from_numpy(array)"), copying),
+        "NoneType": (Fix("look where it should have come from: a function without return, a gradient that is None"),),
+        "tuple": (Fix("if a module returned several results, take one", "output[0]"),),
+    }
+    return Diagnosis(
+        f"{f.function} takes a tensor as {f.argument}, and was given a {f.given}",
+        "Operators compute with tensors; lists, arrays and the like must be made tensors first.",
+        fixes.get(f.given, (copying,)),
+        (given([f"{f.argument}: {f.given}"], f"{f.argument}: Tensor"),),
+        (),
+    )
+
+
+def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
+    """``+`` and the like with something beside a tensor that is no number."""
+    kinds = (f.left, f.right)
+    others = [kind for kind in kinds if kind not in ("Tensor", "Parameter")]
+    if len(others) != 1:
+        return None
+    fixes = {
+        "list": Fix("make a tensor of the list", "torch.tensor(values)"),
+        "tuple": Fix("if a module returned several results, take one", "output[0]"),
+        "NoneType": Fix("look where it should have come from: a function without return, an argument not given"),
+        "str": Fix("make a number of it", "float(text)"),
+    }
+    return Diagnosis(
+        f"{f.sign} has no meaning between a tensor and a {others[0]}",
+        "Beside a tensor stands another tensor, or a number, which counts for each element.",
+        (fixes.get(others[0], Fix("make a tensor or a number of it", "torch.as_tensor(value)")),),
+        (given(kinds, "Tensor and Tensor", "Tensor and number"),),
+        (),
+    )
+
+
+def ragged(failure: Failure, f: Fields) -> Diagnosis:
+    known = [n for _, n in f.lengths if n is not None]
+    rows = tuple(ShapeRow(label, tuple(Cell("", CLASH if n != known[0] else "") for _ in range(n)),
                           f"{n} element{'' if n == 1 else 's'}") if n is not None
-                 else ShapeRow(label, (Cell("·", CLASH),), "one value, no sequence")
-                 for label, n in lengths)  # fmt: skip
-    return Finding(
+                 else ShapeRow(label, (Cell("·", CLASH),), "one value, no sequence") for label, n in f.lengths)
+    return Diagnosis(
         "the rows have different lengths",
-        "A tensor is a block: all rows of a dimension are equally long. " + match[0][0].upper() + match[0][1:] + ".",
-        (Cure("pad the shorter ones", f"[row + [0] * ({most} - len(row)) for row in data]"),
-         Cure("or keep a list of tensors", "[torch.tensor(row) for row in data]")),
+        "A tensor is a block: all rows of a dimension are equally long.",
+        (Fix("pad the shorter ones", f"[row + [0] * ({max(known, default=0)} - len(row)) for row in data]"),
+         Fix("or keep a list of tensors", "[torch.tensor(row) for row in data]")),
         (Shapes(rows),) if rows else (),
         (),
-    )  # fmt: skip
-
-
-def _lengths(data: Any) -> list[tuple[str, int | None]]:
-    """The lengths of nested sequences, of the first level at which they differ."""
-    level = [("data", data)]
-    while True:
-        lengths = [(label, len(item) if isinstance(item, (list, tuple)) else None) for label, item in level]
-        if len({n for _, n in lengths}) > 1:
-            return lengths[:12]
-        if not level or lengths[0][1] is None:
-            return []
-        level = [(f"{label}[{i}]", item) for label, items in level for i, item in enumerate(items)]
-
-
-def data_type(scene: Scene, match: re.Match[str]) -> Finding:
-    if any(frame.f_code.co_name in ("getitem", "setitem") for frame in scene.inside):
-        return Finding(
-            f"a {match[1] or match[2]} is no index",
-            "An index is an integer, a slice, … , None, a bool mask, or a tensor of integers. Tensors have no names to be "
-            "indexed by, as dictionaries and tables have.",
-            (Cure("index by number, or keep tensors in a dictionary", "tensors['name'][0]"),),
-        )
-    return Finding(
-        f"a {match[1] or match[2]} is nothing that a tensor can hold",
-        "Tensors hold numbers and bools.",
-        (Cure("turn words or labels into numbers first", "{word: i for i, word in enumerate(sorted(set(words)))}")
-         if match[1] else Cure("say by a number what is missing", "float('nan')"),),
     )
 
 
-def negative_stride(scene: Scene, match: re.Match[str]) -> Finding:
-    array = scene.local("array") if scene.local("array") is not None else scene.local("data")
-    strides = getattr(array, "strides", ())
-    rows = (ShapeRow("size", tuple(Cell(str(n)) for n in getattr(array, "shape", ()))),
-            ShapeRow("stride in bytes", tuple(Cell(str(n), CLASH if n < 0 else "") for n in strides)))  # fmt: skip
-    return Finding(
-        "the array runs backwards through memory, which a tensor cannot",
-        "from_numpy shares the array's memory, so it needs strides that a tensor can have: none that is negative.",
-        (Cure("copy the array", "torch.from_numpy(a.copy())"),),
-        (Shapes(rows),) if strides else (),
-        (),
+def no_number(failure: Failure, f: Fields) -> Diagnosis:
+    if failure.called("getitem", "setitem"):
+        return Diagnosis(
+            f"a {f.given} is no index",
+            "An index is an integer, a slice, … , None, a bool mask, or a tensor of integers. Tensors have no names to "
+            "be indexed by, as dictionaries and tables have.",
+            (Fix("index by number, or keep tensors in a dictionary", "tensors['name'][0]"),),
+        )
+    return Diagnosis(
+        f"a {f.given} is nothing that a tensor can hold",
+        "Tensors hold numbers and bools.",
+        (Fix("turn words or labels into numbers first", "{word: i for i, word in enumerate(sorted(set(words)))}")
+         if f.given == "str" else Fix("say by a number what is missing", "float('nan')"),),
     )

@@ -2,9 +2,9 @@
 from __future__ import annotations
 
 import ast
-import inspect
 import linecache
-from types import FrameType, ModuleType, TracebackType
+from collections.abc import Mapping, Sequence
+from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any
 
 ITERATING = ("sum", "max", "min", "sorted", "any", "all", "map", "filter", "reduce", "accumulate")
@@ -26,23 +26,26 @@ def instruction_text(trace: TracebackType) -> str:
     return b"".join(lines).decode(errors="replace").strip()
 
 
-def written(text: str, caller: FrameType, called: FrameType) -> dict[int, str]:
+def written(text: str, caller: FrameType, called: CodeType, args: Sequence[Any], named: Mapping[str, Any]
+            ) -> dict[int, str]:
     """The expressions that a piece of source gives for the arguments of the function that it calls, by the arguments'
-    identities.
+    identities. ``args`` and ``named`` are the arguments of the operator that the function came to.
     """
     node: Any = _parsed(text)
-    code, values = called.f_code, called.f_locals
-    names = code.co_varnames
-    positional = [values.get(name) for name in names[: code.co_argcount]]
-    end = code.co_argcount + code.co_kwonlyargcount
-    if code.co_flags & inspect.CO_VARARGS:
-        positional += values.get(names[end], ())
-    found = list(zip(_given(node, caller, code.co_name), positional, strict=False))
+    taken = called.co_varnames[: called.co_argcount]
+    rest = args[len(taken):]
+    rest = rest[0] if taken and len(rest) == 1 and isinstance(rest[0], (list, tuple)) else rest  # of ``*operands``
+    values = [*(named.get(_canonical(name, named)) for name in taken), *rest]
+    found = list(zip(_given(node, caller, called.co_name), values, strict=False))
     if isinstance(node, ast.Call):
-        rest = values.get("kwargs", {})
-        found += [(word.value, values.get(word.arg, rest.get(word.arg))) for word in node.keywords if word.arg]
+        found += [(word.value, named.get(_canonical(word.arg, named))) for word in node.keywords if word.arg]
     return {id(value): short for expression, value in found if _may_be(expression, value, caller)
             and (short := _short(expression))}  # fmt: skip
+
+
+def _canonical(name: str, named: Mapping[str, Any]) -> str:
+    """The name of a parameter in an operator's schema: a function's ``input`` is its ``self``."""
+    return "self" if name == "input" and name not in named else name
 
 
 def _parsed(text: str) -> Any:
@@ -98,8 +101,9 @@ def _given(node: Any, caller: FrameType, called: str) -> list[ast.expr]:
 
 def _iterates(function: ast.expr) -> bool:
     """Whether a function of Python's own calls others with what it finds in its arguments: ``sum(xs)``."""
-    name = function.id if isinstance(function, ast.Name) else function.attr if isinstance(function, ast.Attribute) else ""
-    return name in (ITERATING if isinstance(function, ast.Name) else ("reduce", "accumulate"))
+    if isinstance(function, ast.Name):
+        return function.id in ITERATING
+    return isinstance(function, ast.Attribute) and function.attr in ("reduce", "accumulate")
 
 
 def _short(node: ast.expr) -> str:

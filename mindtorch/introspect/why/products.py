@@ -1,15 +1,11 @@
-"""Why shapes do not fit in products: of matrices, batches, vectors, in linear layers, in einsum."""
+"""Why shapes do not fit in products: of matrices, batches, vectors, in linear layers."""
 from __future__ import annotations
 
-import itertools
-import re
-
-from .facts import CLASH, GOOD, Cell, Cure, Finding, Involved, ShapeRow, Shapes
-from .scene import Scene
-from .shapes import cells, text
+from .explanation import CLASH, GOOD, Cell, Diagnosis, Fields, Fix, Involved, ShapeRow, Shapes, aside, cells
+from .failure import Failure
 
 
-def stair(a: Involved, b: Involved, wrong: bool = True) -> Shapes:
+def stair(a: Involved, b: Involved) -> Shapes:
     """Two matrices with the dimensions that must agree in one column, and what would come out."""
     (*batch_a, n, k), (*batch_b, k2, m) = (1, *a.shape)[-max(2, len(a.shape)):], b.shape
     if len(a.shape) == 1:
@@ -28,137 +24,107 @@ def stair(a: Involved, b: Involved, wrong: bool = True) -> Shapes:
     return Shapes(rows, head)
 
 
-def matrix_cures(a: Involved, b: Involved) -> tuple[Cure, ...]:
+def matrix_fixes(a: Involved, b: Involved) -> tuple[Fix, ...]:
     """Transpositions that make a product possible."""
     found = []
     if len(b.shape) > 1 and len(a.shape) > 0 and a.shape[-1] == b.shape[-1]:
-        code = f"{a.label} @ {b.label}.{'T' if len(b.shape) == 2 else 'mT'}"
-        found.append(Cure(f"if {b.label} is meant transposed", code))
+        found.append(Fix(f"if {b} is meant transposed", f"{a} @ {b}.{'T' if len(b.shape) == 2 else 'mT'}"))
     if len(a.shape) > 1 and a.shape[-2] == b.shape[-2:][0]:
-        code = f"{a.label}.{'T' if len(a.shape) == 2 else 'mT'} @ {b.label}"
-        found.append(Cure(f"if {a.label} is meant transposed", code))
+        found.append(Fix(f"if {a} is meant transposed", f"{a}.{'T' if len(a.shape) == 2 else 'mT'} @ {b}"))
     if a.shape == b.shape:
-        found.append(Cure("if element times element is meant", f"{a.label} * {b.label}"))
+        found.append(Fix("if element times element is meant", f"{a} * {b}"))
     rule = "else the number of columns of the first must be made the number of rows of the second"
-    return (*found, Cure(rule))
+    return (*found, Fix(rule))
 
 
-def _operands(scene: Scene) -> tuple[Involved, Involved]:
+def _factors(failure: Failure) -> tuple[Involved, Involved]:
     """The factors of a product, as the program gave them if it called ``matmul``."""
-    call = scene.called("matmul") or scene.innermost
-    matrices = [t for t in scene.of_call(call) if t.role not in ("input", "bias")]
-    matrices = [t for t in matrices if not (t.role == "self" and call is not None and call.op.packet.startswith("add"))]
-    if len(matrices) == 1:
-        matrices *= 2
-    return matrices[0], matrices[1]
+    call = failure.called("matmul") or failure.innermost
+    matrices = [t for t in failure.of_call(call) if t.role not in ("input", "bias")]
+    matrices = [t for t in matrices if not (t.role == "self" and call is not None and call.packet.startswith("add"))]
+    return matrices[0], matrices[-1] if len(matrices) == 1 else matrices[1]
 
 
-def matmul(scene: Scene, match: re.Match[str]) -> Finding:
-    a, b = _operands(scene)
-    return Finding(
-        f"{a.label} {text(a.shape)} cannot be multiplied with {b.label} {text(b.shape)}",
-        f"A product of matrices pairs the last dimension of {a.label} with the last but one of {b.label}: these must "
+def matmul(failure: Failure, f: Fields) -> Diagnosis:
+    a, b = _factors(failure)
+    return Diagnosis(
+        f"{a} {a.size} cannot be multiplied with {b} {b.size}",
+        f"A product of matrices pairs the last dimension of {a} with the last but one of {b}: these must "
         f"agree, and are {a.shape[-1]} and {b.shape[-2]}.",
-        matrix_cures(a, b),
+        matrix_fixes(a, b),
         (stair(a, b),),
         (a, b),
     )
 
 
-def batched(scene: Scene, match: re.Match[str]) -> Finding:
-    a, b = _operands(scene)
+def batched(failure: Failure, f: Fields) -> Diagnosis:
+    a, b = _factors(failure)
     wrong = "their last dimensions do not pair" if a.shape[-1] != b.shape[-2] else "their batches differ"
-    return Finding(
-        f"the matrices in {a.label} {text(a.shape)} and {b.label} {text(b.shape)} cannot be multiplied: {wrong}",
+    return Diagnosis(
+        f"the matrices in {a} {a.size} and {b} {b.size} cannot be multiplied: {wrong}",
         "A batched product multiplies the n-th matrix of one with the n-th of the other. The last dimension of the "
         "first must agree with the last but one of the second; and the batch dimensions before them must agree (bmm), "
         "or broadcast (matmul).",
-        matrix_cures(a, b),
+        matrix_fixes(a, b),
         (stair(a, b),),
         (a, b),
     )
 
 
-def vectors(scene: Scene, match: re.Match[str]) -> Finding:
+def vectors(failure: Failure, f: Fields) -> Diagnosis:
     """A matrix or a vector times a vector."""
-    a, b = _operands(scene)
-    rows = (ShapeRow(a.label, cells(a.shape, [len(a.shape) - 1])),
-            ShapeRow(b.label, (*(None,) * (len(a.shape) - 1), Cell(str(b.shape[0]), CLASH))))  # fmt: skip
-    found: tuple[Cure, ...] = ()
+    a, b = _factors(failure)
+    rows = (ShapeRow(a.label, cells(a.shape, [len(a.shape) - 1])), aside(b.label, len(a.shape) - 1, b.shape[:1], [0]))
+    fixes = []
     if len(a.shape) == 2 and a.shape[0] == b.shape[0]:
-        found = (Cure(f"if {a.label} is meant transposed", f"{a.label}.T @ {b.label}"),)
-    pairs = Cure("if every pair is to be multiplied", f"torch.outer({a.label}, {b.label})")
-    outer = (pairs,) if len(a.shape) == 1 else ()
-    return Finding(
-        f"{a.label} {text(a.shape)} and {b.label} {text(b.shape)} differ in the length that is summed over",
-        f"Each element of {b.label} is multiplied with one of the last dimension of {a.label}: {a.shape[-1]} elements "
+        fixes.append(Fix(f"if {a} is meant transposed", f"{a}.T @ {b}"))
+    if len(a.shape) == 1:
+        fixes.append(Fix("if every pair is to be multiplied", f"torch.outer({a}, {b})"))
+    return Diagnosis(
+        f"{a} {a.size} and {b} {b.size} differ in the length that is summed over",
+        f"Each element of {b} is multiplied with one of the last dimension of {a}: {a.shape[-1]} elements "
         f"there, {b.shape[0]} here.",
-        (*found, *outer, Cure("else the two lengths must be made equal")),
+        (*fixes, Fix("else the two lengths must be made equal")),
         (Shapes(rows),),
         (a, b),
     )
 
 
-def not_matrices(scene: Scene, match: re.Match[str]) -> Finding:
-    call = scene.innermost
-    packet = call.op.packet if call else "this operator"
-    wanted = 3 if "3D" in scene.message else 1 if "vector" in scene.message else 2
-    involved = scene.of_call(call)
+def not_matrices(failure: Failure, f: Fields) -> Diagnosis:
+    packet = failure.innermost.packet if failure.innermost else "this operator"
+    wanted = 3 if "bmm" in packet else 2
+    involved = failure.of_call(failure.innermost)
     rows = tuple(ShapeRow(t.label, cells(t.shape, range(len(t.shape)) if len(t.shape) != wanted else ()),
                           f"{len(t.shape)}-d" + ("" if len(t.shape) == wanted else f", {wanted}-d wanted"))
                  for t in involved)  # fmt: skip
-    return Finding(
+    return Diagnosis(
         f"{packet} takes tensors of {wanted} dimensions",
         f"{packet} neither broadcasts nor adds dimensions: its operands must have {wanted} dimensions.",
-        (Cure("let matmul find out what to do with the dimensions that there are",
-              " @ ".join(t.label for t in involved[:2])),
-         Cure("or add or merge dimensions first", f"{involved[0].label}.unsqueeze(0)" if involved else "")),
+        (Fix("let matmul find out what to do with the dimensions that there are", " @ ".join(map(str, involved[:2]))),
+         Fix("or add or merge dimensions first", f"{f.x}.unsqueeze(0)")),
         (Shapes(rows),),
-    )  # fmt: skip
-
-
-def linear(scene: Scene, match: re.Match[str]) -> Finding | None:
-    call = scene.called("linear")
-    if call is None:
-        return None
-    x, weight = scene.involved(call.named["input"], "input"), scene.involved(call.named["weight"], "weight")
-    outputs, inputs = weight.shape
-    cures = []
-    flat = 1
-    for dim in range(len(x.shape) - 1, 0, -1):
-        flat *= x.shape[dim]
-        if flat == inputs and dim < len(x.shape) - 1:
-            cures.append(Cure("the last dimensions together have that size: flatten them", f"{x.label}.flatten({dim})"))
-    if len(x.shape) > 1 and x.shape[-2] == inputs:
-        cures.append(Cure("its last but one dimension has that size: transpose it", f"{x.label}.mT"))
-    cures.append(Cure("or make the layer for these inputs", f"nn.Linear({x.shape[-1]}, {outputs})"))
-    rows = (ShapeRow(x.label, cells(x.shape, [len(x.shape) - 1]), f"{x.shape[-1]} features come in"),
-            ShapeRow(weight.label, (*(None,) * (len(x.shape) - 1), Cell(str(inputs), CLASH), Cell(str(outputs))),
-                     f"takes {inputs}, makes {outputs}"))  # fmt: skip
-    return Finding(
-        f"the layer takes {inputs} features, and {x.label} {text(x.shape)} has {x.shape[-1]}",
-        f"A linear layer works on the last dimension of its input. Its weight {weight.label} {text(weight.shape)} is "
-        f"made for {inputs} of them.",
-        tuple(cures),
-        (Shapes(rows, (*("",) * (len(x.shape) - 1), "must agree", "out")),),
     )
 
 
-def einsum(scene: Scene, match: re.Match[str]) -> Finding:
-    call = scene.called("einsum")
-    letter = match[1]
-    equation, tensors = call.args[0], call.args[1]  # type: ignore[union-attr]
-    inputs = equation.replace(" ", "").partition("->")[0].split(",")
-    involved = tuple(scene.involved(t, f"operand {i}") for i, t in enumerate(tensors))
-    rows = tuple(
-        ShapeRow(t.label, tuple(Cell(f"{c}={n}" if c.isalpha() else str(n), CLASH if c == letter else "")
-                                for c, n in itertools.zip_longest(labels.replace("...", ""), t.shape, fillvalue="?")))
-        for labels, t in zip(inputs, involved, strict=False)
-    )  # fmt: skip
-    return Finding(
-        f"the subscript {letter} of {equation!r} has two sizes",
-        f"A letter of einsum's equation stands for one size wherever it appears; {letter} is given the sizes marked.",
-        (Cure("exchange letters, or transpose an operand, so that the sizes agree"),),
-        (Shapes(rows),),
-        involved,
+def linear(failure: Failure, f: Fields) -> Diagnosis:
+    x, weight = f.input, f.weight
+    outputs, inputs = weight.shape
+    last = len(x.shape) - 1
+    fixes = []
+    flat = 1
+    for dim in range(last, 0, -1):
+        flat *= x.shape[dim]
+        if flat == inputs and dim < last:
+            fixes.append(Fix("the last dimensions together have that size: flatten them", f"{x}.flatten({dim})"))
+    if len(x.shape) > 1 and x.shape[-2] == inputs:
+        fixes.append(Fix("its last but one dimension has that size: transpose it", f"{x}.mT"))
+    fixes.append(Fix("or make the layer for these inputs", f"nn.Linear({x.shape[-1]}, {outputs})"))
+    rows = (ShapeRow(x.label, cells(x.shape, [last]), f"{x.shape[-1]} features come in"),
+            aside(weight.label, last, (inputs, outputs), [0], f"takes {inputs}, makes {outputs}"))
+    return Diagnosis(
+        f"the layer takes {inputs} features, and {x} {x.size} has {x.shape[-1]}",
+        f"A linear layer works on the last dimension of its input. Its weight {weight} {weight.size} is "
+        f"made for {inputs} of them.",
+        tuple(fixes),
+        (Shapes(rows, (*("",) * last, "must agree", "out")),),
     )

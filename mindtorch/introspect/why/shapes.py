@@ -1,34 +1,17 @@
-"""Why shapes do not fit: broadcasting, joining, splitting, losses."""
+"""Why shapes do not fit: broadcasting, joining, the targets of losses."""
 from __future__ import annotations
 
 import itertools
-import re
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
-from .facts import CLASH, GOOD, Cell, Cure, Finding, Involved, ShapeRow, Shapes
-from .scene import Scene
+from .explanation import (
+    CLASH, Cell, Diagnosis, Fields, Fix, Involved, Shape, ShapeRow, Shapes, aside, cells, text, whole,
+)  # fmt: skip
+from .failure import Failure
 
-Shape = tuple[int, ...]
 LISTED = 8  #: tensors of a list at most that are all drawn
-
-
-def text(shape: Sequence[int]) -> str:
-    """A shape as in a sentence: ``[2, 3]``."""
-    return f"[{', '.join(map(str, shape))}]"
-
-
-def cells(shape: Sequence[int], clashing: Sequence[int] = (), good: Sequence[int] = ()) -> tuple[Cell, ...]:
-    """A shape's sizes, some of them marked by their dimensions."""
-    return tuple(
-        Cell(str(size), CLASH if dim in clashing else GOOD if dim in good else "") for dim, size in enumerate(shape)
-    )
-
-
-def sizes(found: str) -> Shape:
-    """The shape in a message."""
-    return tuple(map(int, re.findall(r"-?\d+", found)))
 
 
 # -- broadcasting --------------------------------------------------------------------------------------------------
@@ -58,76 +41,73 @@ def aligned(tensors: Sequence[Involved], note: str = "") -> Shapes:
     return Shapes(tuple(rows), tuple(f"dim {d - ndim}" for d in range(ndim)), note)
 
 
-def broadcast_cures(a: Involved, b: Involved) -> tuple[Cure, ...]:
+def broadcast_fixes(a: Involved, b: Involved) -> tuple[Fix, ...]:
     """Changes of one tensor after which the two do broadcast: tried out, not guessed."""
     found = []
     for one, other in ((b, a), (a, b)):
         if len(one.shape) == 2 and broadcasts(one.shape[::-1], other.shape):
-            found.append(Cure(f"if the two dimensions of {one.label} are meant the other way round", f"{one.label}.T"))
+            found.append(Fix(f"if the two dimensions of {one} are meant the other way round", f"{one}.T"))
         for dim in range(1, len(one.shape) + 1):
             if len(other.shape) > len(one.shape) and broadcasts((*one.shape[:dim], 1, *one.shape[dim:]), other.shape):
-                said = f"if {one.label} is to be repeated along a new dimension {dim}"
-                found.append(Cure(said, f"{one.label}.unsqueeze({dim})"))
-    return (*found, Cure("else make the marked sizes equal, or one of them 1"))
+                said = f"if {one} is to be repeated along a new dimension {dim}"
+                found.append(Fix(said, f"{one}.unsqueeze({dim})"))
+    return (*found, Fix("else make the marked sizes equal, or one of them 1"))
 
 
-def broadcast(scene: Scene, match: re.Match[str]) -> Finding | None:
-    if scene.called("matmul") is not None:
-        return None  # its batch dimensions: see the next row
-    involved = _summands(scene) or scene.of_call(scene.innermost) or scene.of_innermost()
+def broadcast(failure: Failure, f: Fields) -> Diagnosis | None:
+    involved = _summands(failure) or failure.of_call(failure.innermost) or f.tensors
     clashing = [t for t in involved if not all(broadcasts(t.shape, o.shape) for o in involved)]
     if len(clashing) < 2:
         return None
     a, b = clashing[0], next(t for t in clashing[1:] if not broadcasts(t.shape, clashing[0].shape))
     column = min(d for d in range(-1, -1 - min(len(a.shape), len(b.shape)), -1)
                  if a.shape[d] != b.shape[d] and 1 not in (a.shape[d], b.shape[d]))  # fmt: skip
-    return Finding(
-        f"{a.label} {text(a.shape)} and {b.label} {text(b.shape)} do not broadcast",
+    return Diagnosis(
+        f"{a} {a.size} and {b} {b.size} do not broadcast",
         f"Shapes are aligned at their last dimensions. Sizes that meet must be equal, or one of them 1, which is then "
         f"repeated. In dim {column}, {a.shape[column]} meets {b.shape[column]}.",
-        broadcast_cures(a, b),
+        broadcast_fixes(a, b),
         (aligned(clashing),),
     )
 
 
-def _summands(scene: Scene) -> tuple[Involved, ...]:
+def _summands(failure: Failure) -> tuple[Involved, ...]:
     """What addmm and the like add up: a tensor, and a product as if it were one."""
-    call = scene.innermost
-    if call is None or call.op.packet not in ("addmm", "addmv", "addbmm", "baddbmm", "addr"):
+    call = failure.innermost
+    if call is None or call.packet not in ("addmm", "addmv", "addbmm", "baddbmm", "addr"):
         return ()
-    added, a, b = scene.of_call(call)[:3]
+    added, a, b = failure.of_call(call)[:3]
     shape = (*a.shape[:-1], *b.shape[-1:]) if len(b.shape) > 1 else a.shape[:-1]
-    return added, replace(a, name=f"{a.label} @ {b.label}", shape=shape)
+    return added, replace(a, name=f"{a} @ {b}", shape=shape)
 
 
-def grown(scene: Scene, match: re.Match[str]) -> Finding:
-    target, wanted = sizes(match[1]), sizes(match[2])
-    call = scene.innermost
-    involved = scene.of_call(scene.innermost)
-    first, others = involved[0], involved[1:]
-    other = others[0].label if others else "the other operand"
-    rows = [ShapeRow(t.label, (*(None,) * (len(wanted) - len(t.shape)), *cells(t.shape))) for t in involved]
-    wrong = [d for d, n in enumerate(wanted) if ((1,) * (len(wanted) - len(target)) + target)[d] != n]
+def grown(failure: Failure, f: Fields) -> Diagnosis:
+    """A result with more elements than what it is written into."""
+    first, *others = involved = failure.of_call(failure.innermost)
+    wanted = tuple(max(column, key=lambda n: (n != 1, n)) for column in itertools.zip_longest(
+        *(t.shape[::-1] for t in involved), fillvalue=1))[::-1]  # fmt: skip
+    lead = len(wanted) - len(first.shape)
+    rows = [aside(t.label, len(wanted) - len(t.shape), t.shape) for t in involved]
+    wrong = [d for d, n in enumerate(wanted) if ((1,) * lead + first.shape)[d] != n]
     rows.append(ShapeRow("result", cells(wanted, wrong), "does not fit into what is written"))
-    return Finding(
-        f"an in-place operator cannot make {first.label} larger: {text(target)} would become {text(wanted)}",
-        f"The result is written into the memory of {first.label}. Broadcasting with {other} gives {text(wanted)}, "
-        f"which has dimensions or sizes that {first.label} {text(target)} has no room for.",
-        (Cure("compute a new tensor instead of writing into the old one",
-              f"{first.label} = {call.anew(first.label)}" if call else ""),
-         Cure(f"or write into a tensor that has the shape already, such as {first.label} expanded and copied",
-              f"{first.label}.expand({', '.join(map(str, wanted))}).clone()")),
+    return Diagnosis(
+        f"an in-place operator cannot make {first} larger: {first.size} would become {text(wanted)}",
+        f"The result is written into the memory of {first}. Broadcasting with {[*others, 'the other operand'][0]} "
+        f"gives {text(wanted)}, which has dimensions or sizes that {first} {first.size} has no room for.",
+        (Fix("compute a new tensor instead of writing into the old one", f"{first} = {failure.anew(first)}"),
+         Fix(f"or write into a tensor that has the shape already, such as {first} expanded and copied",
+             f"{first}.expand({', '.join(map(str, wanted))}).clone()")),
         (Shapes(tuple(rows)),),
-    )  # fmt: skip
+    )
 
 
 # -- joining -------------------------------------------------------------------------------------------------------
 
 
-def _listed(scene: Scene, packet: str) -> tuple[Involved, ...]:
-    call = scene.called(packet, "concat", "concatenate", "hstack", "vstack", "column_stack")
+def _listed(failure: Failure) -> tuple[Involved, ...]:
+    call = failure.called("cat", "stack", "concat", "concatenate", "hstack", "vstack", "column_stack")
     tensors: Any = call.args[0] if call else ()
-    return tuple(scene.involved(t, f"tensors[{i}]") for i, t in enumerate(tensors))
+    return tuple(failure.involved(t, f"tensors[{i}]") for i, t in enumerate(tensors))
 
 
 def _some(rows: list[ShapeRow], number: int) -> tuple[ShapeRow, ...]:
@@ -143,113 +123,75 @@ def _some(rows: list[ShapeRow], number: int) -> tuple[ShapeRow, ...]:
     return tuple(found)
 
 
-def cat(scene: Scene, match: re.Match[str]) -> Finding:
-    dim, wanted, got, number = map(int, match.groups())
-    involved = _listed(scene, "cat")
-    first, other = involved[0].shape, involved[number].shape
+def cat(failure: Failure, f: Fields) -> Diagnosis:
+    dim, involved = f.dim, _listed(failure)
+    first, other = involved[0].shape, involved[f.number].shape
     wrong = [d for d in range(len(first)) if d != dim and first[d] != other[d]]
     rows = _some([ShapeRow(t.label, cells(t.shape, [d for d in wrong if t.shape[d] != first[d] or t is involved[0]]))
-                  for t in involved], number)  # fmt: skip
-    cures = []
+                  for t in involved], f.number)  # fmt: skip
+    fixes = []
     if len(wrong) == 1 and len(first) > 1:
-        cures.append(Cure(f"join them along dimension {wrong[0]}, where they differ", f"torch.cat(…, dim={wrong[0]})"))
-    return Finding(
-        f"tensors joined along dimension {dim} must agree in all others: {wanted} is not {got}",
-        f"cat lays tensors next to each other along dimension {dim}. {involved[number].label} {text(other)} differs "
+        fixes.append(Fix(f"join them along dimension {wrong[0]}, where they differ", f"torch.cat(…, dim={wrong[0]})"))
+    return Diagnosis(
+        f"tensors joined along dimension {dim} must agree in all others: {f.wanted} is not {f.got}",
+        f"cat lays tensors next to each other along dimension {dim}. {involved[f.number]} {text(other)} differs "
         f"from the first, {text(first)}, in dimension {', '.join(map(str, wrong))}.",
-        (*cures, Cure("or cut, pad or reshape them to agree")),
+        (*fixes, Fix("or cut, pad or reshape them to agree")),
         (Shapes(rows, tuple("joined" if d == dim else f"dim {d}" for d in range(len(first)))),),
-        (involved[0], involved[number]),
+        (involved[0], involved[f.number]),
     )
 
 
-def cat_ndim(scene: Scene, match: re.Match[str]) -> Finding:
-    involved = _listed(scene, "cat")
+def cat_ndim(failure: Failure, f: Fields) -> Diagnosis:
+    involved = _listed(failure)
     ndim = len(involved[0].shape)
     odd = next((t for t in involved if len(t.shape) != ndim), involved[-1])
     rows = _some([ShapeRow(t.label, cells(t.shape, range(len(t.shape)) if t is odd else ()), f"{len(t.shape)}-d")
                   for t in involved], involved.index(odd))  # fmt: skip
-    return Finding(
-        f"tensors to be joined must have equally many dimensions: {odd.label} has {len(odd.shape)}, the first {ndim}",
+    return Diagnosis(
+        f"tensors to be joined must have equally many dimensions: {odd} has {len(odd.shape)}, the first {ndim}",
         "cat adds no dimensions: all its tensors have the same number of them.",
-        (Cure("give it the dimension that it lacks", f"{odd.label}.unsqueeze(0)"),
-         Cure("or put equal shapes along a new dimension", "torch.stack([…])")),
+        (Fix("give it the dimension that it lacks", f"{odd}.unsqueeze(0)"),
+         Fix("or put equal shapes along a new dimension", "torch.stack([…])")),
         (Shapes(rows),),
         (involved[0], odd),
-    )  # fmt: skip
-
-
-def stack(scene: Scene, match: re.Match[str]) -> Finding:
-    number = int(match[2])
-    involved = _listed(scene, "stack")
-    first, other = involved[0], involved[number]
-    wrong = [d for d in range(max(len(first.shape), len(other.shape))) if first.shape[d:d + 1] != other.shape[d:d + 1]]
-    rows = _some([ShapeRow(t.label, cells(t.shape, wrong if t in (first, other) else ())) for t in involved], number)
-    return Finding(
-        f"stack takes tensors of one shape: {text(first.shape)} and {text(other.shape)} differ",
-        "stack puts its tensors along a new dimension, so all must have the same shape.",
-        (Cure("lay them next to each other along a dimension that they have", "torch.cat([…])"),
-         Cure("or pad the shorter ones", "F.pad(x, (0, missing))")),
-        (Shapes(rows),),
-        (first, other),
-    )  # fmt: skip
-
-
-def nothing_to_join(scene: Scene, match: re.Match[str]) -> Finding:
-    return Finding(
-        "there is nothing to join: the list of tensors is empty",
-        "Of no tensors neither the dtype nor the shape of the result is known.",
-        (Cure("look at what fills the list: a loop that never ran, a filter that let nothing through"),),
     )
 
 
-def split(scene: Scene, match: re.Match[str]) -> Finding:
-    total, dim, asked = int(match[1]), match[2], sizes(match[3])
-    involved = scene.of_innermost()
-    rows = (ShapeRow(f"dimension {dim} has", (Cell(str(total), GOOD),)),
-            ShapeRow("pieces asked for", cells(asked, range(len(asked))), f"{sum(asked)} in all"))  # fmt: skip
-    return Finding(
-        f"the pieces have {sum(asked)} elements in all, the dimension has {total}",
-        f"split with a list of sizes cuts dimension {dim} exactly: the sizes must add up to {total}.",
-        (Cure("let the last piece take what is left", f"[…, {total - sum(asked[:-1])}]"),
-         Cure("or give one size for all pieces; the last may be smaller", f"x.split({asked[0] if asked else 1})")),
+def stack(failure: Failure, f: Fields) -> Diagnosis:
+    involved = _listed(failure)
+    first, other = involved[0], involved[f.number]
+    wrong = [d for d in range(max(len(first.shape), len(other.shape))) if first.shape[d:d + 1] != other.shape[d:d + 1]]
+    rows = _some([ShapeRow(t.label, cells(t.shape, wrong if t in (first, other) else ())) for t in involved], f.number)
+    return Diagnosis(
+        f"stack takes tensors of one shape: {first.size} and {other.size} differ",
+        "stack puts its tensors along a new dimension, so all must have the same shape.",
+        (Fix("lay them next to each other along a dimension that they have", "torch.cat([…])"),
+         Fix("or pad the shorter ones", "F.pad(x, (0, missing))")),
         (Shapes(rows),),
-        involved,
-    )  # fmt: skip
+        (first, other),
+    )
 
 
 # -- losses --------------------------------------------------------------------------------------------------------
 
 
-def batch(scene: Scene, match: re.Match[str]) -> Finding:
-    """cross_entropy with another number of targets than of rows."""
-    call = scene.outermost
-    involved = scene.of_call(call)
-    x, target = involved[0], involved[1]
-    rows = (ShapeRow(x.label, cells(x.shape, [0]), "a row of scores for each sample"),
-            ShapeRow(target.label, cells(target.shape, [0]), "a class for each sample"))  # fmt: skip
-    return Finding(
-        f"{match[1]} rows of scores, but {match[2]} targets",
-        "The first dimension counts the samples: scores have the shape [samples, classes], targets [samples].",
-        (Cure("if the scores have more dimensions, flatten all but the classes in both",
-              f"F.cross_entropy({x.label}.flatten(0, -2), {target.label}.flatten())"),
-         Cure("else look where a sample went missing: a reshape, a last batch that is shorter, a shifted slice")),
-        (Shapes(rows, ("samples", *("classes",) * (len(x.shape) > 1))),),
-    )  # fmt: skip
-
-
-def loss_sizes(scene: Scene, match: re.Match[str]) -> Finding:
-    target, x = scene.local("target"), scene.local("input")
-    involved = (scene.involved(x, "input"), scene.involved(target, "target"))
-    return Finding(
-        f"the target {text(involved[1].shape)} has not the shape of the input {text(involved[0].shape)}",
-        "This loss compares element with element; it does not broadcast, since that is mostly a mistake.",
-        (Cure("give the target the input's shape", f"{involved[1].label}.view_as({involved[0].label})"),),
-        (Shapes(tuple(ShapeRow(t.label, cells(t.shape, range(len(t.shape)))) for t in involved)),),
-        involved,
+def target_shape(failure: Failure, f: Fields) -> Diagnosis:
+    """A target of class numbers that has not the shape of the scores without their classes."""
+    x, target = f.x, f.target
+    wanted = (*x.shape[:1], *x.shape[2:]) if len(x.shape) > 1 else ()
+    rows = (ShapeRow(x.label, cells(x.shape), "scores: [samples, classes, …]"),
+            whole(target.label, target.shape, "given"),
+            ShapeRow("wanted", cells(wanted, (), range(len(wanted))), "a class number for each"))
+    fix = Fix("reshape the target, or the scores")
+    if target.shape == (*wanted, 1):
+        fix = Fix("take away the dimension of size 1", f"{target}.squeeze(-1)")
+    elif len(x.shape) == 3 and target.shape == x.shape[:2]:
+        fix = Fix("if the classes stand last, move them to dimension 1", f"{x}.transpose(1, 2)")
+    return Diagnosis(
+        f"the target {target} {target.size} should have the shape {text(wanted)}",
+        f"Dimension 1 of the scores {x.size} counts the classes; the target has their other dimensions, and a "
+        "class number in each place.",
+        (fix,),
+        (Shapes(rows),),
     )
-
-
-def plain(involved: Sequence[Involved]) -> Shapes:
-    """The shapes of tensors, nothing marked."""
-    return Shapes(tuple(ShapeRow(t.label, cells(t.shape), f"{t.dtype} on {t.device}") for t in involved))

@@ -33,8 +33,9 @@ def entries_of(self: Any, indices: Any) -> list[Any]:
             entries.append(None)
             continue
         dtype = index._dtype
-        check(dtype in (int64, int32, uint8, bool_), "tensors used as indices must be long, int, byte or bool tensors",
-              IndexError)
+        if dtype not in (int64, int32, uint8, bool_):
+            raise about(IndexError("tensors used as indices must be long, int, byte or bool tensors"),
+                        "index type", index=index)
         if dtype not in (uint8, bool_):
             entries.append((tuple(index.shape), index._strides()))
             continue

@@ -1,17 +1,18 @@
-"""What a traceback still knows: the user's line, the operators that were being called, their tensors, their names.
+"""What is known of an error: its facts, the calls that it went through, the program's line, and the tensors' names.
 
-A ``Scene`` looks at the frames while an error is explained, and nobody keeps it.
+A ``Failure`` is made while an error is explained, and is not kept.
 """
 from __future__ import annotations
 
 import linecache
 import os
 import sysconfig
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
 from types import FrameType, TracebackType
 from typing import Any
 
+from ..._about import About, Call as Noted, strongly
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import INFERENCE
 from ..._dispatch.registry import Operator
@@ -19,25 +20,37 @@ from ..._dispatch.sites import PACKAGE
 from ..graph import Names
 from ..identity import storage_number
 from ..names import named_tensors
+from .explanation import Call, Fields, Involved
 from .expressions import instruction_text, is_statement, written
-from .facts import Call, Involved
 
-ENTRIES = ("call_one", "call_two", "call_three", "call_any")  #: the dispatcher's functions that a call goes through
 INSTALLED = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
+#: What arguments of functions that are no operators are called here.
+PARAMETERS = {"getitem": ("self", "index"), "setitem": ("self", "index", "value"), "backward": ("output",),
+              "grad": ("outputs", "inputs")}
 SIGNS = {"add": "+", "sub": "-", "mul": "*", "div": "/"}
-STATEMENT = 48  #: characters at most of a line that is repeated in a cure
+STATEMENT = 48  #: characters at most of a line that is repeated in a fix
 LIMIT = 8  #: tensors at most that are listed
+UNKNOWN = Involved("", "", "", "", (0,), (), 0, "", None, False, "", 0)  #: a tensor of which nothing is known
 
 
 class Called:
-    """An operator that was being called: its canonical arguments, by position and by name."""
+    """A call that an error went through, of the operator ``op`` if it is one: its arguments by position and name."""
 
-    def __init__(self, op: Operator, args: tuple[Any, ...]):
-        self.op, self.args = op, args
-        parameters = op.schema.parameters
-        self.named = {parameter.name: value for parameter, value in zip(parameters, args, strict=False)}
-        if op.is_out:
-            self.named["out"] = args[-1]
+    def __init__(self, call: Noted):
+        self.function, self.args, self.keywords = (strongly(part) for part in call[:3])
+        self.op: Operator | None = self.function if isinstance(self.function, Operator) else None
+        self.name = self.function if isinstance(self.function, str) else ""
+        # a call may leave defaults out
+        taken = {p.name: p.default for p in self.op.schema.parameters} if self.op else {}
+        names = list(taken) or PARAMETERS.get(self.name, ("self",))
+        self.named = {**taken, **dict(zip(names, self.args, strict=False)), **self.keywords}
+        if self.op and self.op.is_out:
+            self.named["out"] = self.args[-1]
+
+    @property
+    def packet(self) -> str:
+        """The operator's name without its overload."""
+        return self.op.packet if self.op else self.name
 
     def tensors(self) -> Iterator[tuple[str, Any]]:
         """The tensors among the arguments, with the parameters' names."""
@@ -49,18 +62,22 @@ class Called:
                     if item.__class__ in TENSOR_TYPES:
                         yield f"{name}[{i}]", item
 
-
     def anew(self, label: str) -> str:
         """The call of an in-place operator on ``label`` as one that makes a new tensor."""
-        name = self.op.packet.rstrip("_")
+        name = self.packet.rstrip("_")
         return f"{label} {SIGNS[name]} …" if name in SIGNS else f"{label}.{name}({'…' * (len(self.args) > 1)})"
 
 
-class Scene:
-    """An error and what its traceback shows."""
+class Failure:
+    """An error, the facts that it brings, and its place in the program. Calls are those of the innermost of the
+    program's functions, the outermost first.
+    """
 
     def __init__(self, error: BaseException, namespace: Mapping[str, Any] | None = None):
-        self.error, self.message = error, str(error)
+        self.error, self.message, self.namespace = error, str(error), namespace or {}
+        found = getattr(error, "_about", None) or About()
+        self.kind: str = found.kind
+        self.facts: dict[str, Any] = strongly(found.facts)
         traces = list(_traces(error.__traceback__))
         frames = [(trace.tb_frame, trace.tb_lineno) for trace in traces]
         ours = [i for i, (frame, _) in enumerate(frames) if _is_ours(frame)]
@@ -70,30 +87,21 @@ class Scene:
         theirs = [i for i in range(last) if i not in ours]
         first = theirs[-1] if theirs else -1
         theirs = [i for i in theirs if not _is_installed(frames[i][0])] or theirs
-        self.inside = [frame for frame, _ in frames[first + 1 : last + 1]]  #: the library's frames, outermost first
+        #: Whether the error arose inside the library.
+        self.is_ours = bool(ours)
+        self._entered = frames[first + 1][0].f_code if ours else None  #: the library's function that the program called
         others = [pair for pair in frames if not _is_ours(pair[0]) and not _is_installed(pair[0])]
         self.users = [frames[i] for i in theirs] if ours else others or frames  #: the program's frames
         self._user = traces[theirs[-1]] if theirs else None
-        self.calls = [called for frame in self.inside if (called := _called(frame)) is not None]
-        self.namespace = namespace or {}
+        self._noted = [Called(call) for call in found.calls[::-1] if first < len(frames) - 1 - call.depth <= last]
+        self.calls = [call for call in self._noted if call.op]  #: of operators
+        self.outer = [call for call in self._noted if not call.op]  #: of modules, of backward, of an index
 
     # -- where ---------------------------------------------------------------------------------------------------------
 
-    @property
-    def is_ours(self) -> bool:
-        """Whether the error arose inside the library."""
-        return bool(self.inside)
-
-    def local(self, name: str, function: str = "") -> Any:
-        """A local variable of the innermost of the library's frames that has it, or of that of a function."""
-        for frame in reversed(self.inside):
-            if function in ("", frame.f_code.co_name) and name in frame.f_locals:
-                return frame.f_locals[name]
-        return None
-
-    def called(self, *packets: str) -> Called | None:
-        """The innermost call of one of these operators (names without overloads)."""
-        return next((call for call in reversed(self.calls) if call.op.packet in packets), None)
+    def called(self, *names: str) -> Called | None:
+        """The innermost call of one of these: operators by their names without overloads, or functions."""
+        return next((call for call in [*self.outer, *self.calls][::-1] if call.packet in names), None)
 
     @property
     def innermost(self) -> Called | None:
@@ -103,6 +111,11 @@ class Scene:
     def outermost(self) -> Called | None:
         return self.calls[0] if self.calls else None
 
+    @property
+    def packet(self) -> str:
+        """The operator that the program called."""
+        return self.calls[0].packet if self.calls else "the operator"
+
     def call(self) -> Call | None:
         """Where the error arose."""
         if isinstance(self.error, SyntaxError) and self.error.filename and self.error.lineno:
@@ -111,13 +124,13 @@ class Scene:
             return None
         frame, line = self.users[-1]
         code = frame.f_code
-        operator = self.outermost.op.name if self.outermost else ""
+        operator = self.calls[0].function.name if self.calls else ""
         return Call(operator, code.co_filename, line, code.co_name, linecache.getline(code.co_filename, line).strip())
 
     @property
     def is_assignment(self) -> bool:
         """Whether the program assigned to a part of a tensor: ``x[0] = 1``."""
-        return any(frame.f_code.co_name == "setitem" for frame in self.inside)
+        return self.called("setitem") is not None
 
     @property
     def statement(self) -> str:
@@ -128,9 +141,14 @@ class Scene:
     @cached_property
     def expressions(self) -> dict[int, str]:
         """What the program wrote for the arguments of the library's function that it called, by their identities."""
-        if self._user is None or not self.inside:
+        if self._user is None or self._entered is None:
             return {}
-        return written(instruction_text(self._user), self._user.tb_frame, self.inside[0])
+        call = next(iter(self._noted), None)
+        args, named = (call.args, call.named) if call else ([], self.facts)
+        if call and not call.op:  # a function of Python's, whose arguments stand in the order in which it takes them
+            args = args if call.name else (call.function, *args)
+            named = {**call.keywords, **dict(zip(self._entered.co_varnames, args, strict=False))}
+        return written(instruction_text(self._user), self._user.tb_frame, self._entered, args, named)
 
     # -- what ----------------------------------------------------------------------------------------------------------
 
@@ -174,20 +192,39 @@ class Scene:
             storage=storage_number(tensor),
         )
 
+    def anew(self, tensor: Involved, outermost: bool = False) -> str:
+        """The call of the innermost operator, which works in place, as one that makes a new tensor."""
+        return self.calls[0 if outermost else -1].anew(tensor.label) if self.calls else ""
+
+    def fields(self) -> Fields:
+        """What explanations fill in: the facts, and the arguments of the operators by their names, tensors as
+        ``Involved``; ``x`` is the first of the ``tensors``, ``indexed`` the one that was indexed.
+        """
+        calls = [call.named for call in (self.innermost, self.outermost) if call]
+        values = {name: value for named in [*calls, self.facts] for name, value in named.items()}
+        fields = Fields(**{name: self.involved(value, name) if value.__class__ in TENSOR_TYPES else value
+                           for name, value in values.items()})
+        fields.kind, fields.message, fields.tensors = self.kind, self.message, self.tensors()
+        fields.x = next(iter(fields.tensors), UNKNOWN)
+        index, table = self.called("getitem", "setitem"), self.called("embedding")
+        fields.indexed = self.involved(index.args[0], "self") if index else fields.weight if table else fields.x
+        return fields
+
     def of_call(self, call: Called | None) -> tuple[Involved, ...]:
         """The tensors of a call, each once."""
-        found = {id(tensor): (role, tensor) for role, tensor in reversed(list(call.tensors()))} if call else {}
-        return tuple(self.involved(tensor, role) for role, tensor in list(found.values())[::-1][:LIMIT])
+        return self._each(call.tensors() if call else ())
 
-    def of_innermost(self) -> tuple[Involved, ...]:
-        """The tensors of the innermost call; of an error in a method that calls no operator, those of its frames."""
+    def tensors(self) -> tuple[Involved, ...]:
+        """The tensors of the outermost operator; of an error in a method that calls none, those that it is about."""
         if self.calls:
-            return self.of_call(self.outermost)
+            return self.of_call(self.calls[0])
+        facts = [(name, value) for name, value in self.facts.items() if value.__class__ in TENSOR_TYPES]
+        return self._each([*facts, *(pair for call in self.outer for pair in call.tensors())])
+
+    def _each(self, pairs: Iterable[tuple[str, Any]]) -> tuple[Involved, ...]:
         found: dict[int, tuple[str, Any]] = {}
-        for frame in self.inside:
-            for name, value in frame.f_locals.items():
-                if value.__class__ in TENSOR_TYPES:
-                    found.setdefault(id(value), (name, value))
+        for role, tensor in pairs:
+            found.setdefault(id(tensor), (role, tensor))
         return tuple(self.involved(tensor, role) for role, tensor in list(found.values())[:LIMIT])
 
 
@@ -204,15 +241,3 @@ def _is_ours(frame: FrameType) -> bool:
 def _is_installed(frame: FrameType) -> bool:
     """Whether a frame is of the standard library or of an installed package, which the program called."""
     return frame.f_code.co_filename.startswith(INSTALLED)
-
-
-def _called(frame: FrameType) -> Called | None:
-    """The call that a frame of the dispatcher, or of a pipeline that runs, is about."""
-    variables, name = frame.f_locals, frame.f_code.co_name
-    if name in ENTRIES and isinstance(op := variables.get("op"), Operator):
-        given = [variables[key] for key in ("self", "other", "second", "third") if key in variables]
-        args = (*given, *variables["args"]) if name != "call_any" else variables["args"]
-        return Called(op, args)
-    if name == "_run" and isinstance(op := variables.get("op"), Operator):  # of a pipeline
-        return Called(op, variables["args"])
-    return None

@@ -12,8 +12,8 @@ from mindtorch import introspect, nn
 
 from .errors import ERRORS, caught
 
-#: What is given, the line that fails, a cure, and the line with the cure ("" if the cure is all of it).
-CURED = [
+#: What is given, the line that fails, a fix, and the line with the fix ("" if the fix is all of it).
+FIXED = [
     ("a, b = torch.ones(3, 4), torch.ones(4, 3)", "a + b", "b.T", "a + b.T"),
     ("a, b = torch.ones(2, 3), torch.ones(2)", "a * b", "b.unsqueeze(1)", "a * b.unsqueeze(1)"),
     ("a, b = torch.ones(2, 3), torch.ones(4, 3)", "a @ b", "a @ b.T", ""),
@@ -62,8 +62,8 @@ CURED = [
 ]  # fmt: skip
 
 
-@pytest.mark.parametrize(("given_", "fails", "cure", "cured"), CURED, ids=lambda part: part[:24])
-def test_a_cure_cures(given_, fails, cure, cured):
+@pytest.mark.parametrize(("given_", "fails", "fix", "fixed"), FIXED, ids=lambda part: part[:24])
+def test_a_fix_is_one(given_, fails, fix, fixed):
     def run(line, name):
         space = {"torch": torch, "nn": nn, "F": nn.functional}
         exec(given_, space)
@@ -71,24 +71,24 @@ def test_a_cure_cures(given_, fails, cure, cured):
         exec(compile(line, name, "exec"), space)
 
     facts = introspect.explain(caught(lambda: run(fails, "<fails>")))
-    assert cure in [known.code for known in facts.cures]
-    run(cured or cure, "<cured>")
+    assert fix in [known.code for known in facts.fixes]
+    run(fixed or fix, "<fixed>")
 
 
-def test_cures_name_what_there_is():
+def test_fixes_name_what_there_is():
     spaces = {"torch": torch, "nn": nn, "F": nn.functional, "optim": torch.optim}
     owners = (torch.Tensor, nn.Module, torch.optim.Optimizer, dict, str)
     function = re.compile(r"\b(?:torch|nn|F|optim)(?:\.[A-Za-z]\w*)+")
     for kind, fails, _ in ERRORS:
-        for cure in introspect.explain(caught(fails)).cures:
-            for path in function.findall(cure.code):
+        for fix in introspect.explain(caught(fails)).fixes:
+            for path in function.findall(fix.code):
                 first, *names = path.split(".")
                 assert functools.reduce(lambda found, name: getattr(found, name, None), names, spaces[first]), (kind, path)
-            for name in re.findall(r"[\w)\]]\.([a-z]\w*)\(", function.sub("", cure.code)):
+            for name in re.findall(r"[\w)\]]\.([a-z]\w*)\(", function.sub("", fix.code)):
                 assert any(hasattr(owner, name) for owner in owners), (kind, name)
 
 
 def test_alternatives_begin_with_the_first():
     for _, function, _ in ERRORS:
-        first = introspect.explain(caught(function)).cures[0].text
+        first = introspect.explain(caught(function)).fixes[0].text
         assert not first.startswith(("or ", "else ", "and "))

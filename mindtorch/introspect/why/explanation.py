@@ -1,16 +1,25 @@
 """What an explanation of an error consists of: text, the call, the tensors involved, and pictures as plain data."""
 from __future__ import annotations
 
+from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from types import SimpleNamespace
 
 CLASH = "clash"  #: the mark of what does not fit
 GOOD = "good"  #: of what fits
 GONE = "gone"  #: of what was there once
 NONE = ""
+Shape = tuple[int, ...]
+Fields = SimpleNamespace
+
+
+def text(shape: Sequence[int]) -> str:
+    """A shape as in a sentence: ``[2, 3]``."""
+    return f"[{', '.join(map(str, shape))}]"
 
 
 @dataclass(frozen=True)
-class Cure:
+class Fix:
     """A way out: what to do, and the code that does it ('' if there is no one line for it)."""
 
     text: str
@@ -43,6 +52,14 @@ class Involved:
         documentation.
         """
         return self.name or ("input" if self.role == "self" else self.role) or "the tensor"
+
+    def __str__(self) -> str:
+        return self.label
+
+    @property
+    def size(self) -> str:
+        """Its shape as in a sentence."""
+        return text(self.shape)
 
 
 @dataclass(frozen=True)
@@ -154,6 +171,48 @@ class Bars:
 Picture = Shapes | Places | Ruler | Steps | Groups | Bars
 
 
+def cells(shape: Iterable[int], clashing: Iterable[int] = (), good: Iterable[int] = ()) -> tuple[Cell, ...]:
+    """A shape's sizes, some of them marked by their dimensions."""
+    clashing, good = set(clashing), set(good)
+    return tuple(Cell(str(size), CLASH if d in clashing else GOOD if d in good else "") for d, size in enumerate(shape))
+
+
+def whole(label: str, shape: Iterable[int], note: str = "") -> ShapeRow:
+    """A shape all of which does not fit."""
+    sizes = tuple(shape)
+    return ShapeRow(label, cells(sizes, range(len(sizes))), note)
+
+
+def aside(label: str, lead: int, shape: Iterable[int], clashing: Iterable[int] = (), note: str = "") -> ShapeRow:
+    """A shape that begins some columns to the right."""
+    return ShapeRow(label, (*(None,) * lead, *cells(shape, clashing)), note)
+
+
+def plain(*tensors: Involved, note: Callable[[Involved], str] = lambda t: f"{t.dtype} on {t.device}") -> Shapes:
+    """The shapes of tensors, nothing marked."""
+    return Shapes(tuple(ShapeRow(t.label, cells(t.shape), note(t)) for t in tensors))
+
+
+def numbered(tensor: Involved, *wrong: int, negative: bool = False) -> Shapes:
+    """A shape under the numbers of its dimensions, also those that count from the end."""
+    ndim = len(tensor.shape)
+    head = tuple(f"dim {d} ({d - ndim})" if negative else f"dim {d}" for d in range(ndim))
+    return Shapes((ShapeRow("size" if negative else tensor.label, cells(tensor.shape, wrong)),), head)
+
+
+def by_dtype(involved: Iterable[Involved], *wrong: str) -> Groups:
+    """Tensors side by side, those of one dtype together."""
+    tensors = list(involved)
+    return Groups(tuple(
+        Group(dtype, tuple(f"{t} {t.size}" for t in tensors if t.dtype == dtype), CLASH if dtype in wrong else "")
+        for dtype in dict.fromkeys(t.dtype for t in tensors)))
+
+
+def given(wrong: Iterable[str], *right: str) -> Groups:
+    """What was given beside what would be taken."""
+    return Groups((Group("given", tuple(wrong), CLASH), Group("taken", right, GOOD)))
+
+
 @dataclass(frozen=True)
 class Explanation:
     """Why an error arose. ``kind`` is the name of the row that knows it, '' for an error that no row knows; ``error``
@@ -163,7 +222,7 @@ class Explanation:
     kind: str
     title: str
     cause: str
-    cures: tuple[Cure, ...]
+    fixes: tuple[Fix, ...]
     error: str
     message: str
     call: Call | None
@@ -172,11 +231,11 @@ class Explanation:
 
 
 @dataclass(frozen=True)
-class Finding:
+class Diagnosis:
     """What a row's function finds out; ``tensors`` are None for those of the call."""
 
     title: str
     cause: str
-    cures: tuple[Cure, ...] = ()
+    fixes: tuple[Fix, ...] = ()
     pictures: tuple[Picture, ...] = ()
     tensors: tuple[Involved, ...] | None = None
