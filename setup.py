@@ -78,7 +78,7 @@ def definitions(name: str, packet: list[Any], method: bool, spelling: str = "") 
                 parts.append("self")
                 continue
             later = later or parameter.default is not required
-            default = "" if parameter.kwarg_only and parameter.default is required or not later else " = ..."
+            default = "" if (parameter.kwarg_only and parameter.default is required) or not later else " = ..."
             parts.append(f"{given}: {annotation(parameter, numbers and i > 0)}{default}")
         if signature.has_out([op], method):
             outputs = "Tensor" if len(schema.returns) == 1 else "Sequence[Tensor]"
@@ -182,7 +182,7 @@ def reexported(path: str) -> str:
     for node in [part for block in tree(path).body for part in (block.body if isinstance(block, ast.If) else [block])]:
         if isinstance(node, ast.ImportFrom) and node.module != "__future__":
             node.names = [name for name in node.names if name.name == name.asname or
-                          name.asname and name.asname[0] != "_"]
+                          (name.asname and name.asname[0] != "_")]
             shown += f"{ast.unparse(node)}\n" if node.names else ""
     return shown
 

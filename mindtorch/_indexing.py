@@ -92,8 +92,8 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
 def is_basic(index: Any) -> bool:
     """Whether an index is made of ints and of slices without a step."""
     if index.__class__ is tuple:
-        return all(item.__class__ is int or item.__class__ is slice and item.step is None for item in index)
-    return index.__class__ is int or index.__class__ is slice and index.step is None
+        return all(item.__class__ is int or (item.__class__ is slice and item.step is None) for item in index)
+    return index.__class__ is int or (index.__class__ is slice and index.step is None)
 
 
 def is_safe(value: Any, dtype: DType) -> bool:
@@ -101,7 +101,7 @@ def is_safe(value: Any, dtype: DType) -> bool:
     kind = value.__class__
     if kind is float:
         return dtype.category == FLOATING and dtype.itemsize >= 4 and -3e38 < value < 3e38
-    return kind is int and (dtype.category == INTEGER or dtype.category == FLOATING and -65000 < value < 65000)
+    return kind is int and (dtype.category == INTEGER or (dtype.category == FLOATING and -65000 < value < 65000))
 
 
 # -- the general path --------------------------------------------------------------------------------------------------

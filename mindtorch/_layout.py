@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
@@ -102,7 +103,7 @@ def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
     if dims is None or (not isinstance(dims, int) and len(dims) == 0):
         return tuple(range(ndim))
     wrapped = sorted([wrap_dim(dim, ndim) for dim in ((dims,) if isinstance(dims, int) else dims)])
-    for one, other in zip(wrapped, wrapped[1:]):
+    for one, other in pairwise(wrapped):
         if one == other:
             raise RuntimeError(f"dim {one} appears multiple times in the list of dims")
     return tuple(wrapped) if ndim else ()
@@ -280,7 +281,7 @@ def suggested_order(shape: Ints, stride: Ints) -> Ints | None:
         return None
     least = 0
     for dim in reversed(order):
-        if stride[dim] < least or dim == 0 and least == stride[1]:
+        if stride[dim] < least or (dim == 0 and least == stride[1]):
             return None
         least = stride[dim] * max(shape[dim], 1)
     return order

@@ -706,9 +706,8 @@ def empty_tensor(spec: Spec, device: _device.device = _device.CPU) -> Tensor:
     shape, dtype, stride = spec
     if shape is None:
         raise NotImplementedError("the output's shape depends on data, which a meta tensor does not have")
-    if device.type == "cpu":
-        if stride is None:
-            return from_array(allocate(shape, dtype.np), dtype)
+    if device.type == "cpu" and stride is None:
+        return from_array(allocate(shape, dtype.np), dtype)
     out = new(Tensor)
     out._device, out._dtype, out._shape, out._stride = device, dtype, Size(shape), stride
     out._keys = BACKEND_OF_DEVICE[device.type] if stride is None else BACKEND_OF_DEVICE[device.type] | STRIDED

@@ -111,7 +111,7 @@ def _contents(tensor: Tensor, indent: int) -> str:
     values = tensor._host("repr")
     if any(elided):
         values = values[np.ix_(*(
-            np.r_[:edge, size - edge:size] if cut else np.arange(size) for size, cut in zip(shape, elided)
+            np.r_[:edge, size - edge:size] if cut else np.arange(size) for size, cut in zip(shape, elided, strict=True)
         ))]
     texts, width = _cells(values.reshape(-1), tensor.dtype)
     if not shape:
@@ -127,7 +127,7 @@ def _cells(values: np.ndarray, dtype: DType) -> tuple[list[str], int]:
         imag, imag_width = _float_cells(values.imag)
         signed = (text if text[0] == "-" else "+" + text for text in imag)
         # The sign between the parts is not counted, the j is.
-        return [f"{re:>{real_width}}{im}j" for re, im in zip(real, signed)], real_width + imag_width + 1
+        return [f"{re:>{real_width}}{im}j" for re, im in zip(real, signed, strict=True)], real_width + imag_width + 1
     if dtype.is_floating_point:
         texts, width = _float_cells(values)
     else:

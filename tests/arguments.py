@@ -217,7 +217,7 @@ ROUNDED = ["exp", "tanh", "matmul"]  # of which the last bit is not settled
 
 def dense_range(t: torch.Tensor) -> range:
     """The storage positions from the first to the last element of `t`."""
-    reach = sum((n - 1) * stride for n, stride in zip(t.shape, t.stride()))
+    reach = sum((n - 1) * stride for n, stride in zip(t.shape, t.stride(), strict=True))
     return range(t.storage_offset(), t.storage_offset() + (reach + 1 if t.numel() else 0))
 
 
@@ -226,7 +226,7 @@ def overlaps_itself(t: torch.Tensor) -> bool:
     places = t.detach().new_empty(0, dtype=torch.int64)
     numbered = torch.arange(dense_range(t).stop).as_strided(t.shape, t.stride(), t.storage_offset())
     places = numbered.flatten().unique()
-    return len(places) < t.numel() and not any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride()))
+    return len(places) < t.numel() and not any(n > 1 and s == 0 for n, s in zip(t.shape, t.stride(), strict=True))
 
 
 def undefined(target: torch.Tensor, source: torch.Tensor) -> bool:

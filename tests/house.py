@@ -119,7 +119,7 @@ def upward(edges: Mapping[str, Mapping[str, int]]) -> list[str]:
         here = height(source)
         for target, line in targets.items():
             there = height(target)
-            if here is not None and (target == PACKAGE or there is not None and there > here):
+            if here is not None and (target == PACKAGE or (there is not None and there > here)):
                 found.append(f"{source}, line {line}, imports {target}")
     return found
 

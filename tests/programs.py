@@ -98,7 +98,7 @@ class Program:
             return
         mine, other = tensors_in(ours), tensors_in(theirs)
         self.agree("number of results", len(mine), len(other))
-        for a, b in list(zip(mine, other))[:2]:
+        for a, b in list(zip(mine, other, strict=True))[:2]:
             place = self.theirs.place(b)
             self.agree("which tensor is returned", self.ours.place(a), place)
             if isinstance(place, str):

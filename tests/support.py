@@ -199,7 +199,7 @@ def differences(
             for name in getattr(theirs, "__match_args__", ()):
                 if not hasattr(ours, name):
                     yield Difference("type", f"no field '{name}'", type(theirs).__name__, where)
-            for i, (mine, other) in enumerate(zip(ours, theirs)):
+            for i, (mine, other) in enumerate(zip(ours, theirs, strict=False)):
                 yield from check(mine, other, where=f"{where}[{i}]")
     elif isinstance(theirs, dict):
         if not isinstance(ours, dict) or ours.keys() != theirs.keys():
@@ -304,7 +304,7 @@ def share_storage(a: Any, b: Any) -> bool:
 def alias_differences(ours: Sequence[Any], our_inputs: Sequence[Any], theirs: Sequence[Any],
                       their_inputs: Sequence[Any]) -> Iterator[Difference]:
     """Differences between the two `alias_signature`s."""
-    pairs = zip(alias_signature(ours, our_inputs), alias_signature(theirs, their_inputs))
+    pairs = zip(alias_signature(ours, our_inputs), alias_signature(theirs, their_inputs), strict=False)
     for j, (mine, other) in enumerate(pairs):
         for kind in mine:
             if mine[kind] != other[kind]:

@@ -87,7 +87,7 @@ def test_numpy_and_tensors_share_memory_both_ways():
     assert np.asarray(t).sum() == array.sum() and np.add(t, 1).shape == (2, 3)
     with pytest.raises(ValueError, match="negative"):
         mindtorch.from_numpy(array[::-1])
-    with pytest.raises(TypeError, match="can't convert np.ndarray of type"):
+    with pytest.raises(TypeError, match=r"can't convert np\.ndarray of type"):
         mindtorch.from_numpy(np.array(["a"]))
 
 

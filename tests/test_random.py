@@ -383,7 +383,7 @@ def test_invalid_states_are_refused_and_change_nothing(state: torch.Tensor) -> N
     before = g._get_state_array()
     with pytest.raises(RuntimeError):
         torch.Generator().set_state(state)
-    with pytest.raises(RuntimeError, match="Invalid mt19937 state|CPUGeneratorImplState"):
+    with pytest.raises(RuntimeError, match=r"Invalid mt19937 state|CPUGeneratorImplState"):
         g._set_state_array(state.numpy())
     np.testing.assert_array_equal(g._get_state_array(), before)
 

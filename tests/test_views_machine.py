@@ -112,7 +112,7 @@ class Views(RuleBasedStateMachine):
         """A part of one tensor, or all of it, becomes (part of) another."""
         (i, t), (j, source) = self.pick_writable(draw), self.pick(draw)
         where = draw(st.sampled_from([..., slice(None)])) if draw(st.booleans()) else arguments.index(draw, t)
-        if partly_out_of_range(t, where) or source.requires_grad and t.dtype not in arguments.FLOATS:
+        if partly_out_of_range(t, where) or (source.requires_grad and t.dtype not in arguments.FLOATS):
             return self.get(draw)  # PyTorch lets an integer tensor require grad by the latter
         first = source.ndim > 0 and draw(st.booleans())
         if source.untyped_storage().data_ptr() == t.untyped_storage().data_ptr() or not tame(source, t):

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
+from types import MappingProxyType
 from heapq import heappop, heappush, heapreplace
 from math import prod
 from sys import getrefcount
@@ -27,8 +28,9 @@ class Task(Node):
 
     keep_graph = False
     needed: set[Node] | None = None  #: which nodes have to run; None for all of them
-    captures: dict[Node, list[tuple[int, int]]] = {}  #: node -> [(number of output, position among the inputs)]
-    found: list[Any] = []  #: the gradients of the inputs
+    #: node -> [(number of output, position among the inputs)]
+    captures: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
+    found: Any = ()  #: the gradients of the inputs
     node: Node | None = None  #: the one that is running, known in anomaly mode only
 
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
@@ -36,9 +38,10 @@ class Task(Node):
         targets = {node for node, _ in inputs}
         self.needed = nodes_above(self, targets) - {self}  # which keeps it out of a reference cycle
         if capture:
-            self.found, self.captures = [None] * len(inputs), {}
+            captures: dict[Node, list[tuple[int, int]]] = {}
             for position, (node, number) in enumerate(inputs):
-                self.captures.setdefault(node, []).append((number, position))
+                captures.setdefault(node, []).append((number, position))
+            self.found, self.captures = [None] * len(inputs), captures
         else:
             self.needed |= targets
 

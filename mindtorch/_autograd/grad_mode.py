@@ -160,9 +160,9 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
         result = (op.table.get(found) or resolve(op, found))(*args)
         inputs = tensors_of(args)
         for tensor in tensors_of((result,)):
-            if not any(tensor is given for given in inputs) and tensor._base is None:
-                tensor._keys |= INFERENCE
-            elif tensor._base is not None and tensor._base._keys & INFERENCE:
+            base = tensor._base
+            if ((base is None and not any(tensor is given for given in inputs))
+                    or (base is not None and base._keys & INFERENCE)):
                 tensor._keys |= INFERENCE
         return result
 

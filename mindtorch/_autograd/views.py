@@ -67,7 +67,7 @@ def refresh(view: Any) -> None:
         RuntimeError: PyTorch's, for views whose memory must not be written.
     """
     base, version = view._base, view._cell[0]
-    if view._attr_version == version or view._grad_fn is None and not base._keys & AUTOGRAD:
+    if view._attr_version == version or (view._grad_fn is None and not base._keys & AUTOGRAD):
         return
     if view._creation is not None:
         raise refusal(view, "its base or another view of its base has been")

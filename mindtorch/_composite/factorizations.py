@@ -261,9 +261,8 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
 
 def _refuse_complex(function: str, atol: Any, rtol: Any) -> None:
     for name, value in (("atol", atol), ("rtol", rtol)):
-        if hasattr(value, "dtype"):
-            if value.is_complex():
-                raise RuntimeError(f"{function}: {name} tensor of complex type is not supported. Got {value.dtype}")
+        if hasattr(value, "dtype") and value.is_complex():
+            raise RuntimeError(f"{function}: {name} tensor of complex type is not supported. Got {value.dtype}")
 
 
 def _scalar(self: Any, value: Any) -> Any:

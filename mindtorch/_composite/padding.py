@@ -144,7 +144,7 @@ def _pad_circular(self: Any, pad: Ints) -> Any:
     """
     ndim = self.dim()
     count = len(pad) // 2
-    check(len(pad) % 2 == 0 and count + 2 == ndim or count + 1 == ndim,
+    check((len(pad) % 2 == 0 and count + 2 == ndim) or count + 1 == ndim,
           lambda: f"Invalid padding size, expected {2 * (ndim - 2)} but got {len(pad)}")
     shape = list(self.shape)
     for d, (before, after) in enumerate(pairs_of(pad)):

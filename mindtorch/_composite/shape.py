@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from itertools import pairwise
 from typing import Any
 
 from .._about import about
@@ -130,7 +131,7 @@ def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
     count = self.numel()
     places = meshgrid([arange(self, count)] * r)
     mask = self.new_ones((count,) * r, dtype=bool_)
-    for one, next_ in zip(places, places[1:], strict=False):
+    for one, next_ in pairwise(places):
         mask = mask.logical_and(one <= next_ if with_replacement else one < next_)
     return stack([grid.masked_select(mask) for grid in meshgrid([self] * r)], 1)
 

@@ -24,7 +24,7 @@ def _shape_of(data: Any, depth: int = 0) -> tuple[int, ...]:
         ValueError: if they are nested too deep (or contain themselves).
     """
     shape: list[int] = []
-    while isinstance(data, (list, tuple)) or isinstance(data, (Tensor, np.ndarray)) and data.ndim:
+    while isinstance(data, (list, tuple)) or (isinstance(data, (Tensor, np.ndarray)) and data.ndim):
         if isinstance(data, (Tensor, np.ndarray)):
             return (*shape, *data.shape)
         if len(shape) > 128:

@@ -15,7 +15,7 @@ from .factories import empty
 
 def legacy_constructor(cls: Any, *args: Any, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Any:
     """``torch.Tensor(2, 3)`` (uninitialised) and ``torch.Tensor([1, 2])`` (float32, whatever the numbers)."""
-    if cls is not Tensor and "__init__" in cls.__dict__ or "__new__" in cls.__dict__:
+    if (cls is not Tensor and "__init__" in cls.__dict__) or "__new__" in cls.__dict__:
         out = cls.__new__(
             cls, *args, **({"dtype": dtype} if dtype else {}), **({"device": device} if device else {}), **kwargs
         )

@@ -75,11 +75,11 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
     elif base == "int":
         if kind is int:
             return value
-        if kind is not bool and (isinstance(value, (int, np.integer)) or kind in TENSOR_TYPES and not value.ndim
-                                 and value._dtype.category <= 1 and value._dtype.name != "bool"):
+        if kind is not bool and (isinstance(value, (int, np.integer)) or (kind in TENSOR_TYPES and not value.ndim
+                                 and value._dtype.category <= 1 and value._dtype.name != "bool")):
             return int(value)
     elif base == "float":
-        if kind is float or (kind is int) or isinstance(value, (float, np.number, int)) and kind is not bool:
+        if kind is float or (kind is int) or (isinstance(value, (float, np.number, int)) and kind is not bool):
             return float(value)
         if kind in TENSOR_TYPES and not value.ndim:
             return float(value.item())
@@ -101,14 +101,12 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
         if hasattr(value, "manual_seed"):
             return value
     elif base == "MemoryFormat" or base == "Layout":
-        if hasattr(value, "name") and kind is not DType or isinstance(value, str):
+        if (hasattr(value, "name") and kind is not DType) or isinstance(value, str):
             return value
     elif base == "Storage":
         if hasattr(value, "data_ptr") and kind not in TENSOR_TYPES:
             return value
-    elif base == "Any":
-        return value
-    elif kind.__name__ == base:
+    elif base in ("Any", kind.__name__):
         return value
     raise Mismatch
 

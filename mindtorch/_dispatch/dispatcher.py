@@ -191,7 +191,7 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
 
 def has_derivative(op: Operator) -> bool:
     """Whether an operator, or the one that it is a form of, has a derivative of its own."""
-    return op.name in registry.derivatives or op.functional is not None and op.functional.name in registry.derivatives
+    return op.name in registry.derivatives or (op.functional is not None and op.functional.name in registry.derivatives)
 
 
 def outside_graph(function: Callable[..., Any]) -> Callable[..., Any]:

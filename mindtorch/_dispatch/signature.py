@@ -77,7 +77,7 @@ def merged(packet: list[Operator], method: bool) -> dict[str, Parameter]:
             found[name] = Parameter(name, Parameter.VAR_POSITIONAL)
             continue
         default = next((owner.default for owner in owners if owner.default is not REQUIRED), Parameter.empty)
-        if default is Parameter.empty and (is_optional and kind == Parameter.POSITIONAL_OR_KEYWORD
+        if default is Parameter.empty and ((is_optional and kind == Parameter.POSITIONAL_OR_KEYWORD)
                                            or len(owners) < len(every)):
             default = None if owners[0].optional else OMITTED
         is_optional = is_optional or default is not Parameter.empty

@@ -246,7 +246,7 @@ def _vector(v: Any, like: Tensors, single: bool, function: str, create_graph: bo
     if len(v) != len(like):
         raise RuntimeError("The given v should contain a single Tensor." if single else
                            f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")  # fmt: skip
-    for i, (have, want) in enumerate(zip(v, like)):
+    for i, (have, want) in enumerate(zip(v, like, strict=True)):
         if have.shape != want.shape:
             where = "" if single else f"Entry {i} in "
             raise RuntimeError(f"{where}v has invalid size: should be {want.shape} but got {have.shape}.")
@@ -283,11 +283,11 @@ def _first_derivative(func: Callable[..., Any], inputs: Any, v: Any, function: s
 
 def _gradients(outputs: Sequence[Any], inputs: Tensors, vectors: Tensors | None, create_graph: bool) -> Tensors:
     """The gradients of those outputs that have a graph; None for inputs that they do not depend on."""
-    pairs = [(output, v) for output, v in zip(outputs, vectors or (None,) * len(outputs))
+    pairs = [(output, v) for output, v in zip(outputs, vectors or (None,) * len(outputs), strict=True)
              if output is not None and output.requires_grad]  # fmt: skip
     if not pairs:
         return (None,) * len(inputs)
-    kept, given = zip(*pairs)
+    kept, given = zip(*pairs, strict=True)
     return grad(kept, inputs, given, create_graph=create_graph, allow_unused=True)
 
 
@@ -299,7 +299,7 @@ def _jacobian_of(output: Any, inputs: Tensors, create_graph: bool) -> Tensors:
     units = eye(count, dtype=output.dtype, device=output.device).view(count, *output.shape)
     rows = grad(output, inputs, units, retain_graph=True, create_graph=create_graph, allow_unused=True,
                 is_grads_batched=True)
-    return tuple(None if row is None else row.view(output.shape + x.shape) for row, x in zip(rows, inputs))
+    return tuple(None if row is None else row.view(output.shape + x.shape) for row, x in zip(rows, inputs, strict=True))
 
 
 def _require_grad(tensors: Sequence[Any], strict: bool, message: str) -> None:
@@ -319,7 +319,7 @@ def _filled(found: Sequence[Any], like: Sequence[Any], strict: bool, create_grap
             raise RuntimeError(message.format(i=i))
         if strict and create_graph and not tensor.requires_grad:
             raise RuntimeError(NO_GRAPH.format(what=what, i=i, when=" when create_graph=True"))
-    return tuple(zeros_like(other) if tensor is None else tensor for tensor, other in zip(found, like))
+    return tuple(zeros_like(other) if tensor is None else tensor for tensor, other in zip(found, like, strict=True))
 
 
 def _check_strategy(function: str, strategy: str, create_graph: bool, strict: bool, vectorize: bool) -> None:

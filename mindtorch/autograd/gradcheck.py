@@ -134,7 +134,7 @@ class _Check:
         if not self.outputs:
             self.positions = [k for k, value in enumerate(values) if isinstance(value, Tensor) and _is_inexact(value)]
         directions = [self.basis(x, normalized=True) for x in self.checked]
-        differences = [self.differences(x, basis) for x, basis in zip(self.checked, directions)]
+        differences = [self.differences(x, basis) for x, basis in zip(self.checked, directions, strict=True)]
         if not self.outputs:
             if any((d != 0).any() for rows in differences for steps in rows for d in steps):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -153,7 +153,7 @@ class _Check:
         weights = self.basis(output)
         for unit, part, where in _parts(output):
             gradients = self.gradients(output, weights * unit)
-            for i, (basis, steps, gradient) in enumerate(zip(directions, slopes, gradients)):
+            for i, (basis, steps, gradient) in enumerate(zip(directions, slopes, gradients, strict=True)):
                 if not steps:  # an input without elements
                     continue
                 numerical, analytical, atol = _joined([part(step) for step in steps]), gradient.t(), self.atol
@@ -194,16 +194,16 @@ class _Check:
         result = []
         for unit in (1, 1j) if x.is_complex() else (1,):
             rows = [self.slopes(x, direction * (unit * self.eps)) for direction in directions]
-            result.append([stack(column) for column in zip(*rows)])
+            result.append([stack(column) for column in zip(*rows, strict=True)])
         return result
 
     def slopes(self, x: Any, step: Any) -> list[Any]:
         before, after = self.evaluate(x, -step), self.evaluate(x, step)
-        for a, b in zip(before, after):
+        for a, b in zip(before, after, strict=True):
             if (a.shape, a.dtype) != (b.shape, b.dtype):
                 raise AssertionError(f"Expected `func` to return outputs with the same shape and dtype when inputs are "
                                      f"perturbed by {self.eps}, but got {a.dtype} {a.shape} and {b.dtype} {b.shape}.")
-        return [((b - a) / (2 * self.eps)).flatten() for a, b in zip(before, after)]
+        return [((b - a) / (2 * self.eps)).flatten() for a, b in zip(before, after, strict=True)]
 
     def evaluate(self, x: Any, step: Any) -> list[Any]:
         """The outputs after a step of one input, which is changed in place meanwhile."""
@@ -225,7 +225,7 @@ class _Check:
         first, second = (grad(output, self.checked, given, retain_graph=True, allow_unused=True, is_grads_batched=True)
                          for _ in range(2))  # fmt: skip
         result = []
-        for x, g, again in zip(self.checked, first, second):
+        for x, g, again in zip(self.checked, first, second, strict=True):
             if g is None:
                 result.append(x.new_zeros((len(weights), x.numel())))
                 continue
@@ -264,7 +264,7 @@ def _check_input(i: int, x: Any) -> None:
         warnings.warn(f"Input #{i} requires gradient and is not a double precision floating point or complex. This "
                       "check will likely fail if all the inputs are not of double precision floating point or complex.",
                       stacklevel=4)
-    if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape)):
+    if any(stride == 0 and size > 1 for stride, size in zip(x.stride(), x.shape, strict=True)):
         raise RuntimeError(f"The {i}th input has a dimension with stride 0. gradcheck only supports inputs that are "
                            "non-overlapping to be able to compute the numerical gradients correctly. You should call "
                            ".contiguous on the input before passing it to gradcheck.")

@@ -120,7 +120,7 @@ def _thread_lanes(calls: list[DispatchEvent], activities: list[ActivityEvent]) -
 
 def _is_the_hosts(event: ActivityEvent) -> bool:
     """Whether the host did it: what a stream runs or copies has a number there."""
-    return event.kind == "sync" or event.kind == "copy" and not event.number
+    return event.kind == "sync" or (event.kind == "copy" and not event.number)
 
 
 def _of_call(event: DispatchEvent, lane: str) -> Span:

@@ -137,9 +137,10 @@ def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
     found: list[str] = []
     node = tensor._grad_fn
     base = tensor._base
-    if base is not None and base._keys & AUTOGRAD and tensor._creation is None and tensor._replay is None:
-        if tensor._attr_version != tensor._cell[0]:  # written through its base: asking for grad_fn makes this node
-            found, node = ["AsStridedBackward0"], base._grad_fn
+    if (base is not None and base._keys & AUTOGRAD and tensor._creation is None and tensor._replay is None
+            and tensor._attr_version != tensor._cell[0]):
+        # It was written through its base, so asking for grad_fn makes this node.
+        found, node = ["AsStridedBackward0"], base._grad_fn
     while node is not None and len(found) < HISTORY:
         leaf = names.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
         found.append(leaf or node.name())

@@ -126,9 +126,9 @@ def _written(source: str) -> Iterator[tuple[int, str, str]]:
         elif isinstance(node, ast.Assign):
             yield from ((node.lineno, _base(t), "an assignment to a part") for t in node.targets
                         if isinstance(t, ast.Subscript))  # fmt: skip
-        elif isinstance(node, ast.Call) and isinstance(function := node.func, ast.Attribute):
-            if function.attr.endswith("_") and not function.attr.endswith("__"):
-                yield node.lineno, _base(function.value), f"{function.attr}()"
+        elif (isinstance(node, ast.Call) and isinstance(function := node.func, ast.Attribute)
+              and function.attr.endswith("_") and not function.attr.endswith("__")):
+            yield node.lineno, _base(function.value), f"{function.attr}()"
 
 
 def _base(node: ast.expr) -> str:

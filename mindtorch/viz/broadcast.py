@@ -33,8 +33,7 @@ def shape_name(number: int) -> str:
 def broadcast_text(facts: BroadcastFacts) -> str:
     """Draw the page's content for a terminal."""
     rows = [["", *(str(d.number) for d in facts.dimensions)]]
-    for i in range(len(facts.shapes)):
-        rows.append([shape_name(i), *(_size_text(d, i) for d in facts.dimensions)])
+    rows.extend([shape_name(i), *(_size_text(d, i) for d in facts.dimensions)] for i in range(len(facts.shapes)))
     rows.append(["result", *("✗" if d.result is None else str(d.result) for d in facts.dimensions)])
     widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
     lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]

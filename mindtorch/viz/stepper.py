@@ -116,8 +116,7 @@ def _last(picture: Picture, taken: Sequence[StepFacts]) -> Markup | None:
         rows.append(row("goes to", name, _values(gradient)))
     if step.is_leaf:
         rows.append(row("the leaf's grad is", "", _values(step.total)))
-    for saved in step.freed:
-        rows.append(row("lets go of", tag("b", saved.tensor or saved.name), mono(saved.text)))
+    rows.extend(row("lets go of", tag("b", saved.tensor or saved.name), mono(saved.text)) for saved in step.freed)
     return table(("", "", "gradient"), rows, f"step {step.number}: {step.name}")
 
 

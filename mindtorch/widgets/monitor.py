@@ -38,7 +38,7 @@ class Display:
             self.widget.draw()
         elif sys.stdout.isatty():
             print(f"\r{self.owner.text()}\x1b[K", end="\n" if last else "", flush=True)
-        elif last or share is not None and int(share * TENTHS) > self._tenth:
+        elif last or (share is not None and int(share * TENTHS) > self._tenth):
             self._tenth = TENTHS if share is None else int(share * TENTHS)
             print(self.owner.text(), flush=True)
 

@@ -84,7 +84,8 @@ class StrideExplorer(Explorer):
         """Set another layout, and widen the sliders where it needs that."""
         with self.one_change():
             self.dimensions.value = len(shape)
-            for slider, value in [*zip(self.sizes, shape), *zip(self.strides, stride), (self.offset, offset)]:
+            sliders = [*self.sizes[:len(shape)], *self.strides[:len(stride)], self.offset]
+            for slider, value in zip(sliders, (*shape, *stride, offset), strict=True):
                 slider.min, slider.max = min(slider.min, value), max(slider.max, value)
                 slider.value = value
 

@@ -241,9 +241,9 @@ def test_saved_tensors_hooks_pack_and_unpack(t):
     assert len(packed) == 2 and x.grad.tolist() == [10.0, 10.0, 10.0]
     with t.autograd.graph.save_on_cpu():
         (x * x).sum().backward()
-    with t.autograd.graph.disable_saved_tensors_hooks("not here"), pytest.raises(RuntimeError, match="not here"):
-        with t.autograd.graph.saved_tensors_hooks(lambda v: v, lambda v: v):
-            pass
+    with (t.autograd.graph.disable_saved_tensors_hooks("not here"), pytest.raises(RuntimeError, match="not here"),
+          t.autograd.graph.saved_tensors_hooks(lambda v: v, lambda v: v)):
+        pass
 
 
 @BOTH

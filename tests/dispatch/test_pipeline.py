@@ -109,7 +109,7 @@ def test_a_failure_names_operator_and_line_clears_the_queue_and_invalidates(inpu
         assert len(p) == 0
     assert good.tolist() == [[1, 2, 3], [4, 5, 6]]
     for invalid in (bad, later):
-        with pytest.raises(RuntimeError, match="invalid.*aten::fails"):
+        with pytest.raises(RuntimeError, match=r"invalid.*aten::fails"):
             invalid.tolist()
         with pytest.raises(RuntimeError, match="invalid"):
             invalid + 1

@@ -42,9 +42,8 @@ def spans(timeline: introspect.Timeline, kind: str, lane: str) -> list[introspec
 
 def test_the_host_enqueues_and_the_stream_runs_later() -> None:
     a, stream = ones(4), torch.npu.default_stream()
-    with introspect.timeline() as timeline:
-        with simulator.paused(stream):
-            (a + a).relu()
+    with introspect.timeline() as timeline, simulator.paused(stream):
+        (a + a).relu()
     host, ran = spans(timeline, "enqueue", "host"), spans(timeline, "run", lane(stream))
     assert [span.name for span in host] == ["add.Tensor", "relu"] and lane(stream) in host[0].detail
     assert [span.name for span in ran] == ["aclnnAdd", "aclnnRelu"]
@@ -65,16 +64,15 @@ def test_what_the_host_computes_runs_there() -> None:
 def test_two_streams_overlap_and_one_waits_for_the_other() -> None:
     a, first, second = ones(4), torch.npu.Stream(), torch.npu.Stream()
     begun = torch.npu.Event()
-    with introspect.timeline() as timeline:
-        with simulator.paused(first):
-            with torch.npu.stream(first):
-                b = a * 2
-            with torch.npu.stream(second):
-                c = a + 1
-                begun.record()
-                second.wait_stream(first)
-                d = c + b
-            begun.synchronize()  # the second stream has come to where it waits; the first one still has not begun
+    with introspect.timeline() as timeline, simulator.paused(first):
+        with torch.npu.stream(first):
+            b = a * 2
+        with torch.npu.stream(second):
+            c = a + 1
+            begun.record()
+            second.wait_stream(first)
+            d = c + b
+        begun.synchronize()  # the second stream has come to where it waits; the first one still has not begun
     assert d.tolist() == [4] * 4
     multiplied, = spans(timeline, "run", lane(first))
     added, summed = spans(timeline, "run", lane(second))

@@ -24,7 +24,7 @@ def shown(shell, code):
 
 def skeleton(text):
     """The lines of a traceback that say where the error passed: arrows of the program's lines, and folds."""
-    lines = [line for line in text.splitlines() if line.startswith("-") and "> " in line or re.fullmatch(FOLD, line)]
+    lines = [line for line in text.splitlines() if (line.startswith("-") and "> " in line) or re.fullmatch(FOLD, line)]
     return ["fold" if re.fullmatch(FOLD, line) else line.partition("> ")[2].partition(" ")[2].strip() for line in lines]
 
 

@@ -75,7 +75,7 @@ def main() -> int:
     warnings.simplefilter("ignore")
     bad = count = 0
     for name, dtypes in agreeing.read().items():
-        if options.entries and name not in options.entries or options.k not in name:
+        if (options.entries and name not in options.entries) or options.k not in name:
             continue
         for dtype in set(dtypes) & set(options.dtype):
             with noted() as (launched, fallen):

@@ -37,7 +37,7 @@ def differences(row: Binding, abi: Any = ABI) -> list[str]:
     if len(given) != len(expected):
         found.append(f"{row.name} takes {len(expected)} arguments, not {len(given)}")
     found += [f"{row.name}: argument {i} is {' '.join(want)}, not {' '.join(have)}"
-              for i, (have, want) in enumerate(zip(given, expected)) if have != want]  # fmt: skip
+              for i, (have, want) in enumerate(zip(given, expected, strict=False)) if have != want]  # fmt: skip
     return found + direction_differences(row, abi)
 
 

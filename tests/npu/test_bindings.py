@@ -111,7 +111,7 @@ def test_only_pointers_may_be_null_and_only_tensors_have_dtypes_of_their_own(nam
     row = binding(name)
     for parameter in row.parameters:
         c_type = KINDS[parameter.kind]
-        assert not parameter.optional or c_type.startswith("acl") and c_type.endswith("*"), parameter
+        assert not parameter.optional or (c_type.startswith("acl") and c_type.endswith("*")), parameter
         assert parameter.takes == row.takes or c_type in TENSORS, parameter
         assert dtypes(parameter.takes)
 

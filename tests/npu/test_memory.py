@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from itertools import pairwise
 
 import pytest
 
@@ -31,7 +32,7 @@ def adds_up() -> None:
     """Blocks cover their segments, and the statistics are sums over them."""
     stats, segments = torch.npu.memory_stats(), allocator_of(get_runtime(0)).segments()
     for blocks in segments:
-        for before, after in zip(blocks, blocks[1:], strict=False):
+        for before, after in pairwise(blocks):
             assert before.ptr + before.size == after.ptr and after.before is before
             assert not (before.free and after.free)
     used = [block for blocks in segments for block in blocks if not block.free]

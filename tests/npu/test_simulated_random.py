@@ -57,7 +57,8 @@ def test_bernoulli_by_a_tensor(name: str) -> None:
         drawn = made(name, np.float32, np.zeros(p.shape, np.float32), p, 1, 0, shape=p.shape)
     else:
         drawn = filled(name, np.float32, p, 1, 0, shape=p.shape)
-    assert [abs(part.mean() - want) < 0.02 for part, want in zip(np.split(drawn, 3), (0, 0.25, 1))] == [True] * 3
+    means = [part.mean() for part in np.split(drawn, 3)]
+    assert [abs(mean - want) < 0.02 for mean, want in zip(means, (0, 0.25, 1), strict=True)] == [True] * 3
 
 
 def test_normal_numbers_by_tensors() -> None:
@@ -65,7 +66,8 @@ def test_normal_numbers_by_tensors() -> None:
     for name, args in (("TensorTensor", (mean, std)), ("TensorFloat", (mean, 2.0)), ("FloatTensor", (3.0, std)),
                        ("FloatFloat", (3.0, 2.0))):  # fmt: skip
         drawn = made("aclnnNormal" + name, np.float32, *args, 1, 0)
-        for part, middle, spread in zip(np.split(drawn, 2), *(np.broadcast_to(a, N)[[0, -1]] for a in args)):
+        middles, spreads = (np.broadcast_to(a, N)[[0, -1]] for a in args)
+        for part, middle, spread in zip(np.split(drawn, 2), middles, spreads, strict=True):
             assert abs(part.mean() - middle) < 0.2 and abs(part.std() - spread) < 0.2
 
 

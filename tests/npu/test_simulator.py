@@ -6,6 +6,7 @@ from __future__ import annotations
 import inspect
 import threading
 from collections.abc import Callable, Iterator
+from itertools import pairwise
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,7 @@ def test_a_call_takes_what_pyacl_takes(name: str) -> None:
     wanted = [part for part in CALLS[name]["args"].split(", ") if part]
     parameters = list(inspect.signature(function(name)).parameters.values())
     assert len(parameters) == len(wanted)
-    for text, parameter in zip(wanted, parameters):
+    for text, parameter in zip(wanted, parameters, strict=True):
         assert text.startswith("|") == (parameter.default is not inspect.Parameter.empty)
 
 
@@ -162,7 +163,7 @@ def test_blocks_are_aligned_and_do_not_touch() -> None:
     blocks = [(got(rt.malloc(size, 0)), size) for size in sizes]
     assert all(address % 64 == 0 for address, _ in blocks)
     blocks.sort()
-    assert all(address + size < following for (address, size), (following, _) in zip(blocks, blocks[1:]))
+    assert all(address + size < following for (address, size), (following, _) in pairwise(blocks))
 
 
 def test_memory_is_counted_and_limited() -> None:

@@ -379,7 +379,7 @@ def test_all_streams_of_a_device_are_waited_for_even_if_one_failed() -> None:
     streams = [got(rt.create_stream()) for _ in range(3)]
     one, bad, outs = array([1, 2]), array([1, 2, 3]), [array([0, 0]) for _ in range(3)]
     launch("aclnnMul", one, bad, one, stream=streams[0])
-    for stream, out in zip(streams, outs):
+    for stream, out in zip(streams, outs, strict=True):
         add(one, one, out, stream)
     assert rt.synchronize_device() == c.ACL_ERROR_RT_AICORE_EXCEPTION
     assert [out.read().tolist() for out in outs] == [[0, 0], [2, 4], [2, 4]]
@@ -395,7 +395,7 @@ def test_pausing_without_a_name_holds_all_streams_of_the_device() -> None:
     other = array([1])
     rt.set_device(0)
     with simulator.paused():
-        for stream, one in zip(streams, ones):
+        for stream, one in zip(streams, ones, strict=True):
             add(one, one, one, stream)
         assert [got(rt.stream_query(stream)) for stream in streams] == [PENDING] * 2
         rt.set_device(1)

@@ -55,9 +55,9 @@ def test_indices_on_the_host_go_along() -> None:
 def test_scalars_on_the_host_go_along_and_other_tensors_do_not() -> None:
     a = six()
     assert (a + torch.tensor(2.0)).sum().item() == 27
-    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device.*npu:0 and cpu"):
+    with pytest.raises(RuntimeError, match=r"Expected all tensors to be on the same device.*npu:0 and cpu"):
         a + torch.ones(2, 3)
-    with pytest.raises(RuntimeError, match="Expected all tensors to be on the same device.*npu:0 and npu:1"):
+    with pytest.raises(RuntimeError, match=r"Expected all tensors to be on the same device.*npu:0 and npu:1"):
         a + a.to("npu:1")
 
 

@@ -72,7 +72,7 @@ def run(lib, name, kwargs, dtype=torch.float32):
     optimizer = getattr(lib.optim, name)(params, **kwargs)
     seen = []
     for number, step in enumerate(gradients):
-        for i, (param, gradient) in enumerate(zip(params, step)):
+        for i, (param, gradient) in enumerate(zip(params, step, strict=True)):
             with lib.no_grad():
                 param.grad = gradient if lib is torch else port(gradient, mindtorch)
                 if late and i == 1 and not number:

@@ -59,7 +59,7 @@ def _to_copy(self: Tensor, dtype: DType | None = None, device: _device.device | 
 def strides_for(self: Tensor, memory_format: Any) -> Ints | None:
     """The strides of a copy in a memory format (``torch.preserve_format`` for None); None for contiguous."""
     name = getattr(memory_format, "name", memory_format)
-    if name == "contiguous_format" or not self._keys & STRIDED and name in (None, "preserve_format"):
+    if name == "contiguous_format" or (not self._keys & STRIDED and name in (None, "preserve_format")):
         return None
     if name in (None, "preserve_format"):
         return like_strides(tuple(self.shape), self._strides())

@@ -177,9 +177,9 @@ def _inplace_fast_path(row: Any, meta: Pointwise, general: Callable[..., Any]) -
             right, kind = args[0], args[0].__class__
             if kind in TENSOR_TYPES:
                 storage, right = right._storage, right._array if right._dtype is dtype else None
-                if right is not None and (right.shape != array.shape or storage is not None and storage is self._storage):
+                if right is not None and (right.shape != array.shape or (storage is not None and storage is self._storage)):
                     right = None
-            elif not (kind is float and dtype.category >= FLOATING or kind is int and dtype.category > BOOL):
+            elif not ((kind is float and dtype.category >= FLOATING) or (kind is int and dtype.category > BOOL)):
                 right = None
         if dtype in dtypes and len(args) == others and (right is not None or not args):
             try:
@@ -266,7 +266,7 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
         raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
     else:
         check_writable(out)
-    if out.shape != result.shape or "empty out resized" in op.flags and not out.numel():
+    if out.shape != result.shape or ("empty out resized" in op.flags and not out.numel()):
         resize_output(out, tuple(result.shape))
         if keep_strides:
             _take_strides(out, result)

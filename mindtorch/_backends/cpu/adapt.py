@@ -100,9 +100,9 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
         array = array.astype(dtype.np)
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array).reshape(array.shape)
-    elif array.base is not None or any(array is given for given in inputs):
-        if not array.flags.writeable or shares_memory(array, inputs):
-            array = array.copy()
+    elif ((array.base is not None or any(array is given for given in inputs))
+          and (not array.flags.writeable or shares_memory(array, inputs))):
+        array = array.copy()
     return from_array(array, dtype)
 
 
@@ -194,7 +194,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
             else:
                 if array.__class__ is not ndarray:
                     array = np.asarray(array)
-                if is_ufunc or array.dtype is result.np and array.base is None:
+                if is_ufunc or (array.dtype is result.np and array.base is None):
                     out = new(Tensor)
                     out._array, out._dtype, out._keys = array, result, CPU
                     return out
@@ -205,7 +205,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
         result = results[dtype]
         if other.__class__ is Tensor or other.__class__ in TENSOR_TYPES:
             right = other._array if other._dtype is dtype else None
-        elif other.__class__ is float and dtype.category >= FLOATING or other.__class__ is int and dtype is not bool_:
+        elif (other.__class__ is float and dtype.category >= FLOATING) or (other.__class__ is int and dtype is not bool_):
             right = other
         else:
             right = None
@@ -217,7 +217,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
             else:
                 if array.__class__ is not ndarray:
                     array = np.asarray(array)
-                if array.size and (is_ufunc or array.dtype is result.np and array.base is None):  # empty: odd strides
+                if array.size and (is_ufunc or (array.dtype is result.np and array.base is None)):  # empty: odd strides
                     out = new(Tensor)
                     out._array, out._dtype, out._keys = array, result, CPU
                     return out

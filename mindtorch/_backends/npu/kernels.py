@@ -112,7 +112,7 @@ def inplace_kernel(op: Operator, row: Aclnn, meta: Pointwise, general: Callable[
         spec = meta(self, *args)
         args = (self, *args, *defaults[1 + len(args):]) if 1 + len(args) < count else (self, *args)
         if (spec.shape != tuple(self.shape) or spec.dtype is not self._dtype
-                or row.when is not None and not row.when(*args)):
+                or (row.when is not None and not row.when(*args))):
             return general(*args)
         check_writable(self, args[1:])
         if self.numel():
@@ -196,7 +196,7 @@ def fallback_of(op: Operator) -> Callable[..., Any]:
         moved: dict[int, Tensor] = {}
         result = call_on(op, "cpu", *[_to_host(arg, moved) for arg in args])
         for position, parameter in enumerate(op.schema.parameters):
-            if position < len(args) and (parameter.writes or op.is_inplace and not position):
+            if position < len(args) and (parameter.writes or (op.is_inplace and not position)):
                 _write_back(args[position], moved)
         return args[0] if op.is_inplace else _to_npu(result, device)
 

@@ -23,7 +23,7 @@ def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> np
     if dtype is not None and dtype.category < FLOATING:
         dtype, start, end = dtype, math.trunc(start), math.trunc(end)
         work: Any = np.float32 if dtype.itemsize < 8 else np.float64
-    elif dtype is not None and dtype.category == COMPLEX or isinstance(start, complex) or isinstance(end, complex):
+    elif (dtype is not None and dtype.category == COMPLEX) or isinstance(start, complex) or isinstance(end, complex):
         work = np.complex128
     else:
         work = np.float64 if (dtype or get_default_dtype()).itemsize > 4 else np.float32

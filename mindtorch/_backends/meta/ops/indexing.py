@@ -294,7 +294,7 @@ def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
     check(reduce in ("sum", "prod", "mean", "amax", "amin"),
           lambda: f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     check_scatter(self, dim, index, src)
-    if index.numel() and (reduce == "mean" and self._dtype is bool_ or reduce[0] == "a" and self._dtype.is_complex):
+    if index.numel() and ((reduce == "mean" and self._dtype is bool_) or (reduce[0] == "a" and self._dtype.is_complex)):
         raise not_implemented_for(f"scatter_gather_tensor_cpu_reduce_{reduce}", self._dtype)
 
 

@@ -86,9 +86,8 @@ def nonzero(self: Any) -> Spec:
 
 def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Spec:
     for given in (elements, test_elements):
-        if given.__class__ in TENSOR_TYPES:
-            if given._dtype.category not in (INTEGER, FLOATING):
-                raise RuntimeError(f"Unsupported input type encountered for isin(): {NAMES[given._dtype.name]}")
+        if given.__class__ in TENSOR_TYPES and given._dtype.category not in (INTEGER, FLOATING):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {NAMES[given._dtype.name]}")
     return Spec(tuple(elements.shape) if elements.__class__ in TENSOR_TYPES else (), bool_)
 
 

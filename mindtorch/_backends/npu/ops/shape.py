@@ -20,7 +20,7 @@ def by_integers(self: Any, indices: Any, *rest: Any) -> bool:
     """Whether none of the indices is a mask, with which the shape depends on data, and none is empty or left out at the
     end: an empty index means a dimension that is left out (op-plugin's convention).
     """
-    return all(index is None or index._dtype.name in ("int32", "int64") and index.numel() for index in indices)
+    return all(index is None or (index._dtype.name in ("int32", "int64") and index.numel()) for index in indices)
 
 
 def spelled(self: Any, indices: Any) -> list[Any]:

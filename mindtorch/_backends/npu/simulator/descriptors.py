@@ -74,7 +74,7 @@ class AclTensor:
     def extent(self) -> tuple[int, int]:
         """The first byte, and the one after the last, that the elements lie in."""
         low = high = self.address
-        for size, step in zip(self.shape, self.strides):
+        for size, step in zip(self.shape, self.strides, strict=True):
             if step < 0:
                 low += (size - 1) * step
             else:
@@ -281,8 +281,7 @@ def _size(kind: type) -> Callable[[int | None, Any], int]:
     return ask
 
 
-for kind, name in ((AclIntArray, "array"), (AclBoolArray, "array"), (AclFloatArray, "array"),
-                   (AclTensorList, "list"), (AclScalarList, "list")):
+for kind in (AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList):
     declared(f"aclnnStatus aclGet{kind.__name__[3:]}Size({kind.label}*, uint64_t*)")(_size(kind))
 
 

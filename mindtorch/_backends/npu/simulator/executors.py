@@ -82,7 +82,7 @@ class Operator:
         size, executor = arguments[-2:]
         if not size or not executor:
             raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"{self.name}: workspaceSize or executor is null")
-        values = [read(argument) for read, argument in zip(self._readers, arguments)]
+        values = [read(argument) for read, argument in zip(self._readers, arguments[:-2], strict=True)]
         size[0] = self.workspace
         executor[0] = handles.add(AclOpExecutor(self, values))
         return 0
@@ -139,10 +139,10 @@ class Launch(Task):
             view(value, stream, write) if value.__class__ is AclTensor
             else [item and view(item, stream, write) for item in value] if value.__class__ is list
             else value
-            for value, write in zip(self.values, self.operator.writes)
+            for value, write in zip(self.values, self.operator.writes, strict=True)
         ])
         if shapes.__class__ is list:  # they depend on the data: aclGetViewShape tells them after a synchronisation
-            outs = [value for value, write in zip(self.values, self.operator.writes) if write]
+            outs = [value for value, write in zip(self.values, self.operator.writes, strict=True) if write]
             for out, shape in zip(outs, shapes, strict=True):
                 out.shape = shape
 

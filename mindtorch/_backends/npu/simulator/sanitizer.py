@@ -299,7 +299,7 @@ class Sanitizer:
                 ][-RANGES:]  # fmt: skip
                 self._pinned += [
                     (address, address + size, number, use)
-                    for address, place in zip(host, (target, origin)) if address and place is None
+                    for address, place in zip(host, (target, origin), strict=True) if address and place is None
                 ]  # fmt: skip
 
     # -- races ---------------------------------------------------------------------------------------------------------
@@ -345,7 +345,7 @@ class Sanitizer:
 def _operands(launch: Launch) -> Iterator[tuple[str, AclTensor, bool, bool]]:
     """The tensors of an operator: name, descriptor, whether it is read, whether it is written."""
     partly = launch.operator.name in WRITE_A_PART
-    for parameter, value, writes in zip(launch.operator.parameters, launch.values, launch.operator.writes):
+    for parameter, value, writes in zip(launch.operator.parameters, launch.values, launch.operator.writes, strict=True):
         reads = parameter.kind not in ("out", "outs") and not (partly and writes)
         if value.__class__ is AclTensor:
             yield parameter.name, value, reads, writes

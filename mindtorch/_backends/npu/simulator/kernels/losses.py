@@ -45,10 +45,7 @@ def bce_slope(x: Any, y: Any, weight: Any) -> Any:
 
 def bce_with_logits_slope(x: Any, y: Any, weight: Any, pos_weight: Any) -> Any:
     sigmoid = CPU["sigmoid"](x)
-    if pos_weight is None:
-        slope = sigmoid - y
-    else:
-        slope = (pos_weight * y + 1 - y) * sigmoid - pos_weight * y
+    slope = sigmoid - y if pos_weight is None else (pos_weight * y + 1 - y) * sigmoid - pos_weight * y
     return slope if weight is None else slope * weight
 
 
