@@ -283,7 +283,7 @@ def _tolerances(self: Any, atol: Any, rtol: Any) -> tuple[Any, Any]:
 
 
 def _above(values: Any, largest: Any, atol: Any, rtol: Any) -> Any:
-    """Which singular values count as not zero."""
+    """Whether each singular value counts as not zero."""
     return values > atol.unsqueeze(-1).maximum(rtol.unsqueeze(-1) * largest)
 
 

@@ -37,7 +37,7 @@ def as_text(inspector: Any) -> Any:
 
 
 def as_html(hook: Any) -> Fields | None:
-    """The same for ``text/html``."""
+    """The fields of a hook for ``text/html``."""
     found = fields(hook)
     if found is None:
         return None

@@ -303,7 +303,7 @@ def _jacobian_of(output: Any, inputs: Tensors, create_graph: bool) -> Tensors:
 
 
 def _require_grad(tensors: Sequence[Any], strict: bool, message: str) -> None:
-    """In strict mode, all have a graph."""
+    """Refuse, in strict mode, a tensor that has no graph."""
     for i, tensor in enumerate(tensors):
         if strict and tensor is None:
             raise RuntimeError(INDEPENDENT_OUTPUT.format(i=i))

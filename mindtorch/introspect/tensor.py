@@ -260,7 +260,7 @@ def statistics(array: np.ndarray, dtype: DType, total: int | None = None) -> Sta
 
 
 def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:
-    """Of finite values, also where their sum or their squares are not finite."""
+    """The mean and deviation of finite values, also where their sum or their squares are not finite."""
     if not values.size:
         return None, None
     largest = max(abs(values.min()), abs(values.max()))

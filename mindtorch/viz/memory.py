@@ -116,7 +116,7 @@ def _names(storage: StorageUse) -> str:
 
 
 def _deferred(facts: MemoryFacts) -> Markup | None:
-    """By stream: how much waits for how many operators."""
+    """For each stream, how much memory waits for how many operators."""
     if not facts.deferred:
         return None
     rows = [

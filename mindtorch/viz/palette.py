@@ -67,7 +67,7 @@ def tensor_name(name: str, title: str | None = None) -> Markup:
 
 
 def name_text(name: str) -> str:
-    """The same as text."""
+    """A name as text, shortened; one that is missing is said to be."""
     return short(name) or "(no name)"
 
 

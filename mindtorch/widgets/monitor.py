@@ -95,7 +95,7 @@ class _Shown:
         raise NotImplementedError
 
     def text(self) -> str:
-        """The same in one line."""
+        """Draw the present state in one line."""
         raise NotImplementedError
 
     def _repr_mimebundle_(self, **kwargs: Any) -> dict[str, Any]:

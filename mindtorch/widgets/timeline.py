@@ -40,7 +40,7 @@ class TimelineScrubber(Explorer):
         super().__init__([HBox([self.at, self.back, self.on]), self.window], [self.at, self.window])
 
     def _jump(self, number: int) -> None:
-        """To an event, if there is one of that number; the window follows."""
+        """Move to an event, if there is one of that number; the window follows."""
         if not 0 <= number < len(self._events):
             return
         with self.one_change():

@@ -23,7 +23,7 @@ OVERWRITING = {
 
 
 def differences(row: Binding, abi: Any = ABI) -> list[str]:
-    """Of a row of the binding table and the operator's two functions."""
+    """The differences between a row of the binding table and the operator's two functions."""
     if f"{row.name}GetWorkspaceSize" not in abi["functions"]:
         return [f"{row.name} is not in the interface"]
     phase_one = abi["functions"][f"{row.name}GetWorkspaceSize"]
@@ -42,7 +42,7 @@ def differences(row: Binding, abi: Any = ABI) -> list[str]:
 
 
 def direction_differences(row: Binding, abi: Any) -> list[str]:
-    """Of how tensors are used: read, written, or both."""
+    """The differences in how tensors are used: read, written, or both."""
     documented, found = abi["documented directions"][row.name], []
     for parameter in row.parameters:
         kind, way = parameter.kind.removesuffix("s"), documented.get(parameter.name)
@@ -56,7 +56,7 @@ def direction_differences(row: Binding, abi: Any) -> list[str]:
 
 
 def function_differences(name: str, returns: str, takes: list[str], abi: Any = ABI) -> list[str]:
-    """Of a declared C function and the interface's."""
+    """The differences between a declared C function and the interface's."""
     function = abi["functions"].get(name)
     if function is None:
         return [f"{name} is not in the interface"]
@@ -66,7 +66,7 @@ def function_differences(name: str, returns: str, takes: list[str], abi: Any = A
 
 
 def constant_differences(constants: dict[str, int], abi: Any = ABI) -> list[str]:
-    """Of constants by name and those of the headers, or of the documentation for the codes of aclnnStatus."""
+    """The differences between constants and those of the headers, or of the documentation for aclnnStatus."""
     known = abi["constants"] | abi["documented codes"]
     for values in abi["enums"].values():
         known = known | values
@@ -116,7 +116,7 @@ def pyacl_name(function: str) -> str | None:
 
 
 def call_differences(call: Call, pyacl: Any = PYACL) -> list[str]:
-    """Of a call and pyACL's shapes."""
+    """The differences between a call and pyACL's shapes."""
     shape = pyacl["functions"].get(call.name)
     if shape is None:
         return [f"line {call.line}: pyACL has no {call.name}"]

@@ -248,7 +248,7 @@ def test_codes_have_one_name_each() -> None:
 
 
 def test_dtypes_have_the_headers_numbers() -> None:
-    """By their names there, which are other ones than PyTorch's."""
+    """The headers have other names for the dtypes than PyTorch."""
     theirs = {"float16": "FLOAT16", "bfloat16": "BF16", "float32": "FLOAT", "float64": "DOUBLE"}
     for name, code in constants.DATA_TYPES.items():
         assert ABI["enums"]["aclDataType"][f"ACL_{theirs.get(name, name.upper())}"] == code

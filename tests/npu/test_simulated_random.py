@@ -22,7 +22,7 @@ def filled(name: str, dtype: Any, *args: Any, shape: Any = (N,)) -> np.ndarray:
 
 
 def made(name: str, dtype: Any, *args: Any, shape: Any = (N,)) -> np.ndarray:
-    """The same of one whose output comes last."""
+    """What an operator whose output comes last leaves there."""
     out = np.zeros(shape, dtype)
     KERNELS[name](*args, out)
     return out

@@ -345,7 +345,7 @@ class Comparison:
                                    rtol=self.rtol, atol=self.atol)
 
     def meta(self, function: Callable[..., Any]) -> Iterator[Difference]:
-        """On the meta device: the metadata of PyTorch's CPU result; or both meta devices cannot."""
+        """The meta device gives the metadata of PyTorch's CPU result, or both meta devices cannot."""
         expected = Call(self.sample, torch, grad=False).run(self.op.op)
         if expected.error is not None:
             return
@@ -373,7 +373,7 @@ def wanted(tensors: list[Any]) -> list[Any]:
 
 
 def scattered(tensor: torch.Tensor) -> torch.Tensor:
-    """Of the same shape and dtype, with reversed strides, and other values in it."""
+    """A tensor of the same shape and dtype, with reversed strides and other values."""
     return tensor.new_ones(tensor.shape[::-1]).permute(tuple(reversed(range(tensor.ndim))))
 
 
@@ -382,7 +382,7 @@ def emptied(tensor: torch.Tensor) -> torch.Tensor:
 
 
 def retyped(tensor: torch.Tensor) -> torch.Tensor:
-    """Of the same shape, in a dtype that the result may not be cast to."""
+    """A tensor of the same shape, in a dtype that the result may not be cast to."""
     return torch.ones_like(tensor, dtype=torch.bool if tensor.dtype != torch.bool else torch.int32)
 
 

@@ -195,7 +195,7 @@ def _inplace_fast_path(row: Any, meta: Pointwise, general: Callable[..., Any]) -
 
 
 def dtype_of_target(functional: Operator) -> Callable[..., list[Any]] | None:
-    """For operators whose forms compute in the dtype of what they write to (the flag ``dtype of out``): their canonical
+    """Give operators whose forms compute in the dtype of what they write to (the flag ``dtype of out``) their canonical
     arguments with that dtype, if none is given.
     """
     if "dtype of out" not in functional.flags:

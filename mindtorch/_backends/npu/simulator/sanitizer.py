@@ -186,7 +186,7 @@ class Sanitizer:
         return "out-of-bounds", "where nothing is allocated"
 
     def _written(self, memory: Memory) -> np.ndarray:
-        """Which bytes of a memory have been written: a bool each. What was allocated before is taken to be."""
+        """A bool for each byte of a memory: whether it was written. What was allocated before is taken to be."""
         found = self._shadows.get(memory.base)
         if found is None or found[0] is not memory:
             shadow = np.frombuffer(reserve(memory.top - memory.base), bool)

@@ -37,7 +37,7 @@ def log_sigmoid_forward(self: Array, out: Array, buffer: Array) -> None:
 
 
 def log_sigmoid_backward(grad: Array, self: Array, buffer: Array, out: Array) -> None:
-    """Without what the forward pass left in the buffer, which may have no elements."""
+    """The buffer of the forward pass is not used, since it may have no elements."""
     grad, wide = map(to_opmath, (grad, self))
     store(out, CPU["log_sigmoid_backward"](grad, wide, np.exp(-np.abs(wide))))
 

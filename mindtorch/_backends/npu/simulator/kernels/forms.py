@@ -101,7 +101,7 @@ def inplace(row: Row | str) -> Kernel:
 
 
 def onto_copy(row: Row | str) -> Kernel:
-    """The same into an output that starts as a copy of the first tensor."""
+    """An operator whose row writes into an output that starts as a copy of the first tensor."""
     row = row_of(row)
 
     def kernel(self: Array, *args: Any) -> None:

@@ -15,7 +15,7 @@ def product(row: Any) -> Kernel:
 
 
 def addmv(self: Any, mat: Any, vec: Any, alpha: Any, beta: Any) -> Any:
-    """With the factors in the other order than ATen's."""
+    """ACLNN's order of the two factors is not ATen's."""
     return CPU["addmv"](self, mat, vec, beta, alpha)
 
 

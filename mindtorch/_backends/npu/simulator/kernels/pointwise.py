@@ -31,7 +31,7 @@ def complex_from(row: Any) -> Kernel:
 
 
 def power(self: Any, exponent: Any, out: Any) -> None:
-    """With a number as exponent, of which the CPU's row knows the exact powers."""
+    """The exponent is a number, of which the CPU's row knows the exact powers."""
     pointwise(lambda x: CPU["pow.Tensor_Scalar"](x, np.asarray(number(exponent)).astype(x.dtype)))(self, out)
 
 
