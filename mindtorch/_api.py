@@ -146,11 +146,14 @@ def view_property(name: str, operator: str, what: str) -> property:
     """An attribute that is a view; assigning to the real or imaginary part writes into it."""
     call = registry[operator].call
 
-    def write(self: Any, value: Any) -> None:
+    def read(self: Tensor) -> Tensor:
+        return call(self)
+
+    def write(self: Tensor, value: Any) -> None:
         call(self).copy_(value)
 
     doc = f"{what} (``torch.Tensor.{name}``)."
-    return property(lambda self: call(self), write if name in ("real", "imag") else None, doc=doc)
+    return property(read, write if name in ("real", "imag") else None, doc=doc)
 
 
 VIEWS = {

@@ -130,7 +130,7 @@ def dtypes(results: dict[DType, Any]) -> str:
         if not isinstance(result, Exception):
             outcome = ", ".join("the same dtype" if r is dtype else repr(r) for r in result) or "no tensor"
             by_outcome.setdefault(outcome, []).append(dtype)
-    return "; ".join(f"{grouped(taken)}: {outcome}" for outcome, taken in by_outcome.items())
+    return "; ".join(f"{grouped(taken)} give {outcome}" for outcome, taken in by_outcome.items())
 
 
 def shapes(ops: list[Operator]) -> str:

@@ -56,7 +56,7 @@ def test_other_objects_are_shown_as_before_and_unloading_takes_the_hook_away(ip)
 
 def test_dtypes_and_errors_are_those_of_the_operator():
     facts = operator_facts(torch.relu)
-    assert facts.dtypes == "integers, floating point: the same dtype"
+    assert facts.dtypes == "integers, floating point give the same dtype"
     assert "RuntimeError: for tensors of bool." in facts.errors
     assert "int64" in operator_facts(torch.sum).dtypes
     assert operator_facts(torch.matmul).shapes == "For example, [2, 3] and [3, 4] give [2, 4]."

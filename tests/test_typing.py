@@ -1,0 +1,127 @@
+"""What editors and type checkers know: Jedi (as IPython asks it), pyright and mypy, with the stubs that the build makes."""
+from __future__ import annotations
+
+import re
+import subprocess
+import sys
+import zipfile
+from pathlib import Path
+
+import jedi
+import pytest
+
+import mindtorch as torch
+
+ROOT = Path(torch.__file__).resolve().parent.parent
+#: Expressions, and what type they are of.
+CHAINS = {
+    "torch.randn(3).relu().view(-1).sum(dim=0)": "Tensor",
+    "x.relu()": "Tensor",
+    "x + 1": "Tensor",
+    "x @ x - 1": "Tensor",
+    "x[0, None].T": "Tensor",
+    "x.max(0).values": "Tensor",
+    "x.split(1)[0]": "Tensor",
+    "x.float().to('cpu')": "Tensor",
+    "torch.add(x, x, alpha=2)": "Tensor",
+    "torch.nn.functional.gelu(x)": "Tensor",
+    "torch.fft.rfft(x).real": "Tensor",
+    "torch.special.expit(x)": "Tensor",
+    "torch.zeros_like(x, dtype=torch.float64)": "Tensor",
+    "x.new_zeros(2, 3)": "Tensor",
+}
+#: Jedi does not look into types that are made at run time, as those of these tuples are.
+TUPLES = {"torch.linalg.svd(x).S": "Tensor", "torch.max(x, 0).values": "Tensor", "torch.frexp(x)[0]": "Tensor"}
+TYPOS = {"x.rleu()": "rleu", "torch.softmaxx(x)": "softmaxx", "torch.npu.synchronise()": "synchronise",
+         "torch.nn.functional.sotfmax(x)": "sotfmax", "x.sum(dmi=0)": "sum"}  # fmt: skip
+PROGRAM = "import mindtorch as torch\n\nx = torch.randn(3)\n"
+
+
+@pytest.fixture
+def names():
+    x = torch.randn(3, requires_grad=True)
+    x.sum().backward()
+    return {"torch": torch, "x": x}
+
+
+@pytest.mark.parametrize("chain", [*CHAINS, "x.grad"])
+def test_jedi_completes_the_methods_of_what_an_expression_returns(chain, names):
+    found = {completion.name for completion in jedi.Interpreter(f"({chain}).", [names]).complete()}
+    assert {"relu", "backward", "shape"} <= found
+
+
+def test_jedi_completes_parameters(names):
+    found = {completion.name for completion in jedi.Interpreter("x.sum(d", [names]).complete()}
+    assert {"dim=", "dtype="} <= found
+    assert "alpha=" in {completion.name for completion in jedi.Interpreter("torch.add(x, x, al", [names]).complete()}
+
+
+@pytest.mark.parametrize("namespace", ["torch.npu", "torch.nn.functional", "torch", "torch.linalg", "torch.nn"])
+def test_jedi_completes_public_names_only(namespace, names):
+    found = {completion.name for completion in jedi.Interpreter(f"{namespace}.", [names]).complete()}
+    assert not found & {"Any", "annotations", "Callable", "math", "make_function", "TYPE_CHECKING"}
+
+
+def pyright(program: Path) -> str:
+    command = [sys.executable, "-m", "pyright", "--pythonpath", sys.executable, program.name]
+    return subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=300).stdout
+
+
+def mypy(program: Path) -> str:
+    command = [sys.executable, "-m", "mypy", "--config-file=", f"--cache-dir={program.parent}", program.name]
+    return subprocess.run(command, cwd=program.parent, capture_output=True, text=True, timeout=600).stdout
+
+
+@pytest.fixture(scope="module")
+def installed(tmp_path_factory) -> Path:
+    """A folder in which the wheel that the build makes is unpacked: what the package's users have."""
+    folder = tmp_path_factory.mktemp("wheel")
+    command = [sys.executable, "-m", "pip", "wheel", "-q", "--no-deps", "--no-build-isolation", "-w", str(folder), "."]
+    source = folder / "source"
+    files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True,
+                           check=True).stdout.splitlines()
+    for file in files:
+        if (ROOT / file).is_file() and file.partition("/")[0] in ("mindtorch", "setup.py", "pyproject.toml", "README.md",
+                                                                  "LICENSE"):
+            (source / file).parent.mkdir(parents=True, exist_ok=True)
+            (source / file).write_bytes((ROOT / file).read_bytes())
+    subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=300)
+    zipfile.ZipFile(next(folder.glob("*.whl"))).extractall(folder / "unpacked")
+    return folder / "unpacked"
+
+
+def test_the_wheel_has_stubs_that_are_not_in_the_repository(installed):
+    stubs = {str(path.relative_to(installed)) for path in installed.rglob("*.pyi")}
+    assert {"mindtorch/__init__.pyi", "mindtorch/_methods.pyi", "mindtorch/_functions.pyi"} <= stubs
+    tracked = subprocess.run(["git", "ls-files", "*.pyi"], cwd=ROOT, capture_output=True, text=True, check=True).stdout
+    assert not tracked
+
+
+@pytest.mark.parametrize("checker", [pyright, mypy])
+def test_checkers_know_the_type_of_every_chain(checker, installed):
+    program = installed / f"chains_{checker.__name__}.py"
+    program.write_text(PROGRAM + "".join(f"reveal_type({chain})\n" for chain in {**CHAINS, **TUPLES}))
+    said = checker(program)
+    types = re.findall(r'(?:is|type is) "(?:mindtorch\._tensor\.)?(\w+)"', said)
+    assert types == [*CHAINS.values(), *TUPLES.values()], said
+
+
+@pytest.mark.parametrize("checker", [pyright, mypy])
+def test_checkers_find_misspelt_names(checker, installed):
+    program = installed / f"typos_{checker.__name__}.py"
+    program.write_text(PROGRAM + "".join(f"{typo}\n" for typo in TYPOS))
+    said = checker(program)
+    for line, (typo, name) in enumerate(TYPOS.items(), PROGRAM.count("\n") + 1):
+        assert re.search(rf"{program.name}:{line}:.*error", said), f"{typo} is no error:\n{said}"
+        assert name in re.search(rf"{program.name}:{line}:.*error.*", said)[0]
+
+
+def test_the_stub_has_what_tensors_have(installed):
+    """No method is missing in the stub, and none is there that tensors lack."""
+    stub = (installed / "mindtorch/_methods.pyi").read_text()
+    declared = set(re.findall(r"^    def (\w+)", stub, re.MULTILINE)) - {"__init__"}
+    own = set(re.findall(r"^    def (\w+)", Path(torch.Tensor.__init_subclass__.__code__.co_filename).read_text(), re.M))
+    own |= {"ndimension", "nelement"}  # other names of methods
+    attached = {name for name, value in vars(torch.Tensor).items() if callable(value) or isinstance(value, property)}
+    assert {name for name in attached - own if name[0] != "_"} <= declared
+    assert declared <= set(dir(torch.Tensor))
