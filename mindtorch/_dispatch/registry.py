@@ -75,8 +75,6 @@ class Operator:
     Arguments are canonical: positional, in the schema's order, trailing defaults may be left out.
     """
 
-    call: Callable[..., Any]
-
     def __init__(self, registry: OpRegistry, text: str, flags: frozenset[str] = frozenset(),
                  functional: Operator | None = None, sentence: str = "", family: str = ""):
         self.registry = registry
@@ -91,13 +89,17 @@ class Operator:
         self.kernels: dict[int, Kernel] = {}
         self.table: dict[int, Callable[..., Any]] = {}
         self.derivative: Any = None
-        self.call = registry.make_entry(self)
 
     def __call__(self, *args: Any) -> Any:
         return self.call(*args)
 
     def __repr__(self) -> str:
         return f"<Operator aten::{self.name}>"
+
+    @cached_property
+    def call(self) -> Callable[..., Any]:
+        """Dispatch, by these arguments."""
+        return self.registry.make_entry(self)
 
     @cached_property
     def schema(self) -> _schema.Schema:

@@ -120,8 +120,12 @@ def torch_name(name: str, packet: list[Operator], method: bool = False) -> str:
     return f"torch.{name}" if any("function" in op.flags for op in packet) else f"torch.nn.functional.{name}"
 
 
+def meaning(packet: list[Operator], method: bool) -> str:
+    """What a packet computes, with the names that Python has for its parameters."""
+    return packet[0].sentence if method else packet[0].sentence.replace("`self`", "`input`")
+
+
 def document(name: str, packet: list[Operator], method: bool) -> str:
     """The docstring of a packet's function: ``?`` in a notebook has more, for which tables of kernels are read."""
     rows = "\n    ".join([op.text for op in packet if not op.is_out])
-    said = packet[0].sentence if method else packet[0].sentence.replace("`self`", "`input`")
-    return f"``{torch_name(name, packet, method)}``. {said}\n\nSchemas:\n    {rows}"
+    return f"``{torch_name(name, packet, method)}``. {meaning(packet, method)}\n\nSchemas:\n    {rows}"

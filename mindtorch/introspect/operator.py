@@ -21,7 +21,7 @@ from .._dispatch.keys import BACKEND_OF_DEVICE
 from .._dispatch.registry import Operator
 from .._dispatch.schema import REQUIRED
 from .._dispatch.schemas import registry
-from .._dispatch.signature import torch_name
+from .._dispatch.signature import meaning, torch_name
 from .._dispatch.tables import ALSO_IN, FamilyTable
 from .._dtype import BOOL, COMPLEX, DTYPES, FLOATING, INTEGER, DType
 
@@ -61,10 +61,9 @@ def operator_facts(function: Callable[..., Any]) -> OperatorFacts | None:
     name = torch_name(packet, ops, is_method)
     returned = function.__annotations__["return"]
     text = f"{name}{shown.replace(return_annotation=inspect.Signature.empty)} -> {returned}"
-    said = ops[0].sentence if is_method else ops[0].sentence.replace("`self`", "`input`")
     results = trial(ops)
     written = [piece for op in ops for piece in pieces(op)]
-    return OperatorFacts(name, text, said, [op.text for op in ops], shapes(ops), dtypes(results),
+    return OperatorFacts(name, text, meaning(ops, is_method), [op.text for op in ops], shapes(ops), dtypes(results),
                          errors(ops, results), list(dict.fromkeys(written)))
 
 
