@@ -2,14 +2,18 @@
 from __future__ import annotations
 
 import gc
+import inspect
 import sys
+import traceback
 import weakref
+from types import FunctionType
 
 import pytest
 from hypothesis import given, settings
 
 import mindtorch as torch
 from mindtorch import introspect, nn, viz
+from mindtorch._dispatch.sites import PACKAGE
 from mindtorch.introspect.why import (
     EXPLANATIONS, Bars, Call, Cell, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
 )  # fmt: skip
@@ -19,6 +23,7 @@ from .errors import ERRORS, caught
 from .test_harmless import ALLOWED, HOSTILE
 from .test_pictures import Checker
 
+WHY = PACKAGE + "introspect"
 CASES = [pytest.param(*case, id=f"{i} {case[0]}") for i, case in enumerate(ERRORS)]
 NEEDS_NO_PICTURE = {"view two unknown", "nothing to join", "index type", "no number"}
 
@@ -264,6 +269,68 @@ def test_a_module_that_was_never_made_does_not_hinder():
 
     facts = explained(Unmade)
     assert facts.kind == "before init" and Checker(viz.why_page(facts)).text
+
+
+# -- what is read --------------------------------------------------------------------------------------------------
+
+
+def of_the_library(code):
+    """Whether code is part of the library, and not of what explains it."""
+    return code.co_filename.startswith(PACKAGE) and not code.co_filename.startswith((WHY, PACKAGE + "viz"))
+
+
+def told(function_or_error):
+    """What an explanation tells, without what differs from one run to the next: addresses and amounts of memory."""
+    error = caught(function_or_error) if callable(function_or_error) else function_or_error
+    facts = introspect.explain(error)
+    pictures = [picture for picture in facts.pictures if not isinstance(picture, (Bars, Places))]
+    tensors = [(tensor.role, tensor.name, tensor.shape, tensor.dtype) for tensor in facts.tensors]
+    return facts.kind, facts.title, facts.cause, facts.fixes, pictures, tensors
+
+
+@pytest.fixture(scope="module")
+def explanations():
+    return [told(function) for _, function, _ in ERRORS]
+
+
+def test_no_local_variable_of_the_library_is_read(explanations):
+    for (_, function, _), before in zip(ERRORS, explanations, strict=True):
+        error, kept = caught(function), []
+        for frame, _ in traceback.walk_tb(error.__traceback__):
+            if of_the_library(frame.f_code):
+                kept.append(dict(frame.f_locals))
+                frame.clear()
+        assert told(error) == before
+
+
+def test_renaming_the_local_variables_of_the_library_breaks_no_explanation(explanations):
+    def renamed(code):
+        taken = code.co_argcount + code.co_kwonlyargcount + bool(code.co_flags & inspect.CO_VARARGS) + bool(
+            code.co_flags & inspect.CO_VARKEYWORDS)
+        arguments = code.co_varnames[:taken]
+        return code.replace(
+            co_varnames=(*arguments, *(f"_{name}" for name in code.co_varnames[taken:])),
+            co_cellvars=tuple(name if name in arguments else f"_{name}" for name in code.co_cellvars))
+
+    before = {thing: thing.__code__ for thing in gc.get_objects()
+              if type(thing) is FunctionType and of_the_library(thing.__code__)}
+    assert len(before) > 1000
+    try:
+        for function, code in before.items():
+            function.__code__ = renamed(code)
+        for (_, function, _), wanted in zip(ERRORS, explanations, strict=True):
+            assert told(function) == wanted
+    finally:
+        for function, code in before.items():
+            function.__code__ = code
+
+
+def test_a_message_of_the_library_is_not_read():
+    for kind, function, _ in ERRORS:
+        error = caught(function)
+        if getattr(error, "_about", None) and error._about.kind:
+            error.args = ("in other words",)
+            assert introspect.explain(error).kind == kind
 
 
 # -- where and what ------------------------------------------------------------------------------------------------
