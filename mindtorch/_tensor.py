@@ -64,7 +64,7 @@ class Tensor(Methods, metaclass=_TensorType):
     _stride: Ints | None = None  #: None: contiguous
     _offset: int = 0
     _storage: UntypedStorage | None = None  #: None: the array's memory, not asked for yet
-    _cell: list[Any] | None = None  #: [version, storage(, whole array)], shared with views and twins; None: [0, None]
+    _cell: list[Any] | None = None  #: [version, storage(, whole array)], shared with views and saved aliases; None: [0, None]
     _grad_fn: Node | None = None
     _output_nr: int = 0
     _grad: Tensor | None = None
@@ -356,7 +356,7 @@ class Tensor(Methods, metaclass=_TensorType):
             views.mark_view(out, self)
         return out
 
-    def _twin(self) -> Tensor:
+    def _saved_alias(self) -> Tensor:
         """The same tensor outside the graph, for a node to keep: without a reference back to it, and cheap."""
         if self._keys & PIPELINE:
             return self._shallow()  # which learns of the values when they come
@@ -369,9 +369,9 @@ class Tensor(Methods, metaclass=_TensorType):
         out._device, out._storage = self._device, self._storage
         return out
 
-    def _transposed_twin(self) -> Tensor:
-        """A twin of this CPU matrix, transposed, for formulas whose temporaries nothing else refers to."""
-        out = self._twin()
+    def _transposed_alias(self) -> Tensor:
+        """An alias of this CPU matrix, transposed, for formulas whose temporaries nothing else refers to."""
+        out = self._saved_alias()
         array = self._array
         rows, columns = array.shape  # type: ignore[union-attr]
         first, second = self._stride or (columns, 1)
@@ -380,7 +380,7 @@ class Tensor(Methods, metaclass=_TensorType):
         out._keys = out._keys & ~STRIDED if contiguous else out._keys | STRIDED
         return out
 
-    def _repeated_twin(self, shape: Ints) -> Tensor:
+    def _expanded_alias(self, shape: Ints) -> Tensor:
         """A twin of this CPU tensor of no dimensions, expanded to a shape, for the same formulas."""
         out, stride, array = new(Tensor), (0,) * len(shape), self._array
         cell = self._cell

@@ -464,7 +464,7 @@ class OperatorNode(Node):
             if fact is not None:
                 self.saved[i] = fact(output)  # type: ignore[index]
             elif output is not None and output._dtype.category >= FLOATING:
-                self.saved[i] = save(output._twin(), number, self)  # type: ignore[index]
+                self.saved[i] = save(output._saved_alias(), number, self)  # type: ignore[index]
             elif output is not None:
                 self.saved[i] = save(output)  # type: ignore[index]
 

@@ -246,7 +246,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 raise TypeError(f"save_for_backward can only save variables, but argument {i} is of type "
                                 f"{type(tensor).__name__}")
             elif tensor._grad_fn is self:
-                kept.append(save(tensor._twin(), tensor._output_nr, self))
+                kept.append(save(tensor._saved_alias(), tensor._output_nr, self))
             else:
                 kept.append(save(tensor))
         self._saved, self.to_save = kept, None

@@ -42,7 +42,7 @@ def transposed(matrix: Any) -> Any:
     if (not nobody_sees() or array is None or matrix._keys & ~(CPU | AUTOGRAD | STRIDED)
             or array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2):
         return t(matrix)
-    return matrix._transposed_twin()
+    return matrix._transposed_alias()
 
 
 def repeated(scalar: Any, shape: Any) -> Any:
@@ -51,7 +51,7 @@ def repeated(scalar: Any, shape: Any) -> Any:
     if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD)
             or dispatcher.mode & OBSERVED or not shape or min(shape) < 2):
         return expand(scalar, shape)
-    return scalar._repeated_twin(shape)
+    return scalar._expanded_alias(shape)
 
 
 def can_expand(shape: Sequence[int], to: Sequence[int]) -> bool:

@@ -199,7 +199,7 @@ def outside_graph(function: Callable[..., Any]) -> Callable[..., Any]:
 
     def outside(value: Any) -> Any:
         if value.__class__ in TENSOR_TYPES:
-            return value._twin() if value._keys & AUTOGRAD else value
+            return value._saved_alias() if value._keys & AUTOGRAD else value
         if (kind := value.__class__) is list or kind is tuple:
             return kind([outside(item) for item in value])
         return value
