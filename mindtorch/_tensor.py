@@ -324,7 +324,7 @@ class Tensor(Methods, metaclass=_TensorType):
         views.mark_view(out, self)
         return out
 
-    def _shallow(self) -> Tensor:
+    def _shallow_copy_and_detach(self) -> Tensor:
         """An alias with the same layout that is no view: what ``detach`` returns and what saved outputs are."""
         out = new(Tensor)
         storage = self._storage or self.untyped_storage()
@@ -359,7 +359,7 @@ class Tensor(Methods, metaclass=_TensorType):
     def _saved_alias(self) -> Tensor:
         """The same tensor outside the graph, for a node to keep: without a reference back to it, and cheap."""
         if self._keys & PIPELINE:
-            return self._shallow()  # which learns of the values when they come
+            return self._shallow_copy_and_detach()  # which learns of the values when they come
         out = new(Tensor)
         out._array, out._dtype, out._keys = self._array, self._dtype, self._keys & ~AUTOGRAD
         if self._cell is None:
@@ -416,7 +416,7 @@ class Tensor(Methods, metaclass=_TensorType):
     @property
     def data(self) -> Tensor:
         """This tensor without its history, and with a version counter of its own (``torch.Tensor.data``)."""
-        out = self._shallow()
+        out = self._shallow_copy_and_detach()
         out._cell = None
         return out
 

@@ -118,11 +118,11 @@ class Packed:
         if output_nr is not None:
             return attached(tensor, node, output_nr)
         if self.edge is None:
-            return tensor if not tensor._keys & AUTOGRAD else tensor._shallow()
+            return tensor if not tensor._keys & AUTOGRAD else tensor._shallow_copy_and_detach()
         source, number = self.edge
         if not self.is_leaf:
             return attached(tensor, source, number)
-        out = tensor._shallow()
+        out = tensor._shallow_copy_and_detach()
         out._keys |= AUTOGRAD
         out._accumulator = weakref.ref(source)
         return out
@@ -130,7 +130,7 @@ class Packed:
 
 def attached(tensor: Any, node: Any, output_nr: int) -> Any:
     """A tensor over the same memory that is an output of ``node``."""
-    out = tensor._shallow()
+    out = tensor._shallow_copy_and_detach()
     out._grad_fn, out._output_nr = node, output_nr
     out._keys |= AUTOGRAD
     return out

@@ -24,7 +24,7 @@ def legacy_constructor(cls: Any, *args: Any, dtype: DType | None = None, device:
         return out
     dtype = dtype or get_default_dtype()
     if len(args) == 1 and isinstance(args[0], Tensor):
-        made = args[0]._shallow() if args[0].dtype is dtype else args[0].to(dtype)  # type: ignore[attr-defined]
+        made = args[0]._shallow_copy_and_detach() if args[0].dtype is dtype else args[0].to(dtype)  # type: ignore[attr-defined]
     elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and args[0].__class__ is not Size:
         made = tensor(args[0], dtype=dtype, device=device)
     else:

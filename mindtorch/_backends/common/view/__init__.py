@@ -89,7 +89,7 @@ def fresh(alias: Tensor) -> Tensor:
 
 def detach(self: Tensor) -> Tensor:
     """``Tensor.detach``: an alias outside the graph, on the same version counter."""
-    return self._shallow()
+    return self._shallow_copy_and_detach()
 
 
 KERNELS: dict[str, Row] = {
