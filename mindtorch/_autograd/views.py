@@ -37,7 +37,7 @@ def mark_view(out: Any, source: Any) -> None:
     elif source._creation is not None:
         out._creation = source._creation
     if out._dtype is not base._dtype:
-        out._replay = replay(out, source)
+        out._view_func = replay(out, source)
 
 
 def replay(out: Any, source: Any) -> Callable[[Any], Any]:
@@ -54,8 +54,8 @@ def replayed(view: Any) -> Callable[[Any], Any]:
     """How to make a view from its base, or a tensor from itself."""
     if view._base is None:
         return lambda base: base
-    if view._replay is not None:
-        return view._replay
+    if view._view_func is not None:
+        return view._view_func
     layout = (view.shape, view._strides(), view._offset)
     return lambda base: as_strided(base, *layout)
 
@@ -71,9 +71,9 @@ def refresh(view: Any) -> None:
         return
     if view._creation is not None:
         raise refusal(view, "its base or another view of its base has been")
-    if view._replay is not None:
+    if view._view_func is not None:
         with enable_grad():
-            node = view._replay(base)._grad_fn
+            node = view._view_func(base)._grad_fn
         if node is None:
             view._grad_fn, view._attr_version = None, version
             if not view._own_grad:
@@ -150,7 +150,7 @@ class CopySlices(Node):
         self.inner: Node | None = inner
         self.layout = (view.shape, view._strides(), view._offset - base._offset)
         self.base_layout = (base.shape, base._strides())
-        self.replay = view._replay
+        self.replay = view._view_func
         self._edges = (base._grad_edge() if base._keys & AUTOGRAD else None, *inner._edges[1:])
         describe(self, base)
 
