@@ -70,7 +70,7 @@ class Tensor(Methods, metaclass=_TensorType):
     _grad: Tensor | None = None
     _accumulator: Any = None  #: weak reference to the AccumulateGrad node of a leaf
     _base: Tensor | None = None
-    _creation: str | None = None  #: why a view must not be written in place, see ``_autograd.views``
+    _creation_meta: str | None = None  #: why a view must not be written in place, see ``_autograd.views``
     _own_grad: bool = False  #: of a view: whether it is a leaf that was itself made to require grad
     _view_func: Callable[[Tensor], Tensor] | None = None  #: of a view of another dtype: how to make it from the base again
     _attr_version: int = 0  #: of a view: the version for which ``_grad_fn`` holds
@@ -352,7 +352,7 @@ class Tensor(Methods, metaclass=_TensorType):
         base = self._base
         out._base = self if base is None else base
         out._attr_version = out._cell[0]  # type: ignore[index]
-        if not local.grad_enabled or self._creation is not None or self._view_func is not None:
+        if not local.grad_enabled or self._creation_meta is not None or self._view_func is not None:
             views.mark_view(out, self)
         return out
 

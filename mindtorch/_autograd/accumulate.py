@@ -96,7 +96,7 @@ def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
     if alone and not local.grad_enabled and (gradient._cell is None or memory_is_own(gradient)) and (
             not (gradient._keys | variable._keys) & STRIDED or _has_strides_for(gradient, variable)):
         if gradient._base is not None:
-            gradient._base = gradient._creation = None
+            gradient._base = gradient._creation_meta = None
         if gradient._keys & AUTOGRAD:
             gradient._keys &= ~AUTOGRAD
             gradient._grad_fn = None

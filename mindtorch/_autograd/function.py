@@ -192,7 +192,7 @@ class BackwardCFunction(Node, FunctionCtx):
         if sum(t.__class__ in TENSOR_TYPES and bool(t._keys & AUTOGRAD) for t in outputs) > 1:
             for output in outputs:
                 if output.__class__ in TENSOR_TYPES and output._base is not None:
-                    output._creation = views.MULTIPLE
+                    output._creation_meta = views.MULTIPLE
         if records:
             self._save()
         else:
@@ -218,7 +218,7 @@ class BackwardCFunction(Node, FunctionCtx):
         output._grad_fn = self
         output._keys |= AUTOGRAD
         if output._base is not None:
-            output._creation = views.IN_FUNCTION
+            output._creation_meta = views.IN_FUNCTION
         return output
 
     def _write_history(self, output: Any, number: int, count: int) -> None:

@@ -33,9 +33,9 @@ def mark_view(out: Any, source: Any) -> None:
     if base._keys & AUTOGRAD:
         out._keys |= AUTOGRAD
     if not local.grad_enabled:
-        out._creation = NO_GRAD
-    elif source._creation is not None:
-        out._creation = source._creation
+        out._creation_meta = NO_GRAD
+    elif source._creation_meta is not None:
+        out._creation_meta = source._creation_meta
     if out._dtype is not base._dtype:
         out._view_func = replay(out, source)
 
@@ -69,7 +69,7 @@ def refresh(view: Any) -> None:
     base, version = view._base, view._cell[0]
     if view._attr_version == version or (view._grad_fn is None and not base._keys & AUTOGRAD):
         return
-    if view._creation is not None:
+    if view._creation_meta is not None:
         raise refusal(view, "its base or another view of its base has been")
     if view._view_func is not None:
         with enable_grad():
@@ -104,7 +104,7 @@ def check_inplace(tensor: Any) -> None:
         return
     base = tensor._base
     if base is not None:
-        if tensor._creation is not None:
+        if tensor._creation_meta is not None:
             raise refusal(tensor, "is being")
         if tensor._keys & AUTOGRAD and base._grad_fn is None:
             raise about(RuntimeError("a view of a leaf Variable that requires grad is being used in an in-place "
@@ -133,7 +133,7 @@ REASONS = {
 
 def refusal(view: Any, modified: str) -> RuntimeError:
     """PyTorch's error for a view that must not be written, though it ``is being``, or its base or another view was."""
-    reason = REASONS[view._creation]
+    reason = REASONS[view._creation_meta]
     if view._grad_fn is None:
         return RuntimeError(f"A view was created in no_grad mode and {modified} modified inplace with grad mode "
                             f"enabled. {reason}")
@@ -234,7 +234,7 @@ def mark_multiple(outputs: Any) -> Any:
     """Say of the views that one call returned that they must not be written in place."""
     if local.grad_enabled:
         for output in outputs:
-            output._creation = MULTIPLE
+            output._creation_meta = MULTIPLE
     return outputs
 
 

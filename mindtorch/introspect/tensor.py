@@ -137,7 +137,7 @@ def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
     found: list[str] = []
     node = tensor._grad_fn
     base = tensor._base
-    if (base is not None and base._keys & AUTOGRAD and tensor._creation is None and tensor._view_func is None
+    if (base is not None and base._keys & AUTOGRAD and tensor._creation_meta is None and tensor._view_func is None
             and tensor._attr_version != tensor._cell[0]):
         # It was written through its base, so asking for grad_fn makes this node.
         found, node = ["AsStridedBackward0"], base._grad_fn

@@ -159,7 +159,7 @@ class Border:
 
 def _tie(tensor: Tensor, node: Node, number: int) -> Tensor:
     alias = tensor._view(tensor.shape, tensor._strides(), tensor._offset)
-    alias._creation = IN_FUNCTION
+    alias._creation_meta = IN_FUNCTION
     if tensor._keys & AUTOGRAD:
         alias._keys |= AUTOGRAD
         alias._grad_fn, alias._output_nr = node, number

@@ -133,7 +133,7 @@ def test_a_module_that_cannot_describe_itself_is_drawn_nevertheless():
 #: All that a tensor is, but for its shape and strides, which are worked out when they are asked for.
 PARTS = [
     "_array", "_dtype", "_keys", "_device", "_offset", "_storage", "_cell", "_grad_fn", "_output_nr", "_grad",
-    "_accumulator", "_base", "_creation", "_attr_version", "_hooks", "_retains_grad", "_pending",
+    "_accumulator", "_base", "_creation_meta", "_attr_version", "_hooks", "_retains_grad", "_pending",
 ]  # fmt: skip
 
 
