@@ -64,7 +64,7 @@ class Tensor(Methods, metaclass=_TensorType):
     _stride: Ints | None = None  #: None: contiguous
     _offset: int = 0
     _storage: UntypedStorage | None = None  #: None: the array's memory, not asked for yet
-    _cell: list[Any] | None = None  #: [version, storage(, whole array)], shared with views and saved aliases; None: [0, None]
+    _version_counter: list[Any] | None = None  #: [version, storage(, whole array)], shared with views and saved aliases; None: [0, None]
     _grad_fn: Node | None = None
     _output_nr: int = 0
     _grad: Tensor | None = None
@@ -229,9 +229,9 @@ class Tensor(Methods, metaclass=_TensorType):
         if storage is None:
             if self._keys & PIPELINE:
                 self._wait()
-            cell = self._cell
+            cell = self._version_counter
             if cell is None:
-                cell = self._cell = [0, None]
+                cell = self._version_counter = [0, None]
             storage = cell[1]
             if storage is None:  # a twin may be repeated, or transposed
                 array: Any = self._array.T if self._keys & STRIDED else self._array  # type: ignore[union-attr]
@@ -299,8 +299,8 @@ class Tensor(Methods, metaclass=_TensorType):
         """Another tensor on the same storage and version counter, without a place in the graph."""
         out = new(Tensor)
         storage = self._storage or self.untyped_storage()
-        if self._cell is None:
-            self._cell = [0, storage]
+        if self._version_counter is None:
+            self._version_counter = [0, storage]
         dtype = dtype or self._dtype
         keys = self._keys & ~(AUTOGRAD | STRIDED)
         if stride is None:
@@ -314,7 +314,7 @@ class Tensor(Methods, metaclass=_TensorType):
             if keys & PIPELINE:
                 out._pending = self._pending
         out._dtype, out._keys, out._device = dtype, keys if canonical else keys | STRIDED, self._device
-        out._stride, out._offset, out._storage, out._cell = stride, offset, storage, self._cell
+        out._stride, out._offset, out._storage, out._version_counter = stride, offset, storage, self._version_counter
         storage.add_alias(out)
         return out
 
@@ -328,11 +328,11 @@ class Tensor(Methods, metaclass=_TensorType):
         """An alias with the same layout that is no view: what ``detach`` returns and what saved outputs are."""
         out = new(Tensor)
         storage = self._storage or self.untyped_storage()
-        if self._cell is None:
-            self._cell = [0, storage]
+        if self._version_counter is None:
+            self._version_counter = [0, storage]
         out._array, out._dtype, out._keys, out._device = self._array, self._dtype, self._keys & ~AUTOGRAD, self._device
         out._shape, out._stride, out._offset = self._shape, self._stride, self._offset
-        out._storage, out._cell, out._pending = storage, self._cell, self._pending
+        out._storage, out._version_counter, out._pending = storage, self._version_counter, self._pending
         storage.add_alias(out)
         return out
 
@@ -345,13 +345,13 @@ class Tensor(Methods, metaclass=_TensorType):
         else:
             out._keys, out._stride = self._keys & ~AUTOGRAD | STRIDED, stride
         storage = out._storage = self._storage or self.untyped_storage()
-        if self._cell is None:
-            self._cell = [0, storage]
-        out._cell = self._cell
+        if self._version_counter is None:
+            self._version_counter = [0, storage]
+        out._version_counter = self._version_counter
         storage.add_alias(out)
         base = self._base
         out._base = self if base is None else base
-        out._attr_version = out._cell[0]  # type: ignore[index]
+        out._attr_version = out._version_counter[0]  # type: ignore[index]
         if not local.grad_enabled or self._creation_meta is not None or self._view_func is not None:
             views.mark_view(out, self)
         return out
@@ -362,9 +362,9 @@ class Tensor(Methods, metaclass=_TensorType):
             return self._shallow_copy_and_detach()  # which learns of the values when they come
         out = new(Tensor)
         out._array, out._dtype, out._keys = self._array, self._dtype, self._keys & ~AUTOGRAD
-        if self._cell is None:
-            self._cell = [0, self._storage]
-        out._cell = self._cell
+        if self._version_counter is None:
+            self._version_counter = [0, self._storage]
+        out._version_counter = self._version_counter
         out._shape, out._stride, out._offset = self._shape, self._stride, self._offset
         out._device, out._storage = self._device, self._storage
         return out
@@ -383,9 +383,9 @@ class Tensor(Methods, metaclass=_TensorType):
     def _expanded_alias(self, shape: Ints) -> Tensor:
         """A twin of this CPU tensor of no dimensions, expanded to a shape, for the same formulas."""
         out, stride, array = new(Tensor), (0,) * len(shape), self._array
-        cell = self._cell
+        cell = self._version_counter
         if cell is None:
-            cell = self._cell = [0, None]
+            cell = self._version_counter = [0, None]
         if len(cell) == 2:
             cell.append(array)
         try:
@@ -393,7 +393,7 @@ class Tensor(Methods, metaclass=_TensorType):
         except ValueError:  # bfloat16 has no buffers
             out._array = np.broadcast_to(array, shape)  # type: ignore[arg-type]
         out._dtype, out._keys, out._stride = self._dtype, self._keys & ~AUTOGRAD | STRIDED, stride
-        out._cell, out._offset = cell, self._offset
+        out._version_counter, out._offset = cell, self._offset
         return out
 
     def _is_view(self) -> bool:
@@ -404,20 +404,20 @@ class Tensor(Methods, metaclass=_TensorType):
         """How often this tensor's memory was written in place, by any tensor that shares its version counter."""
         if self._keys & INFERENCE:
             raise RuntimeError("Inference tensors do not track version counter.")
-        return 0 if self._cell is None else self._cell[0]
+        return 0 if self._version_counter is None else self._version_counter[0]
 
     def _bump(self) -> None:
         """Count a write."""
-        if self._cell is None:
-            self._cell = [1, self._storage]
+        if self._version_counter is None:
+            self._version_counter = [1, self._storage]
         else:
-            self._cell[0] += 1
+            self._version_counter[0] += 1
 
     @property
     def data(self) -> Tensor:
         """This tensor without its history, and with a version counter of its own (``torch.Tensor.data``)."""
         out = self._shallow_copy_and_detach()
-        out._cell = None
+        out._version_counter = None
         return out
 
     @data.setter

@@ -93,7 +93,7 @@ def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
     The gradient itself is taken if nothing else refers to it (``alone``) or to its memory, and its strides are those
     that a gradient should have: the leaf's if that is dense, contiguous otherwise.
     """
-    if alone and not local.grad_enabled and (gradient._cell is None or memory_is_own(gradient)) and (
+    if alone and not local.grad_enabled and (gradient._version_counter is None or memory_is_own(gradient)) and (
             not (gradient._keys | variable._keys) & STRIDED or _has_strides_for(gradient, variable)):
         if gradient._base is not None:
             gradient._base = gradient._creation_meta = None
@@ -108,9 +108,9 @@ def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
 
 def memory_is_own(tensor: Any) -> bool:
     """Whether no other tensor shares a tensor's memory, except for a base that only it refers to. All tensors that
-    share memory refer to one ``_cell``.
+    share memory refer to one ``_version_counter``.
     """
-    base, cell = tensor._base, tensor._cell
+    base, cell = tensor._base, tensor._version_counter
     if base is None:
         return getrefcount(cell) == ALONE + 1
     return getrefcount(cell) == ALONE + 2 and getrefcount(base) == ALONE + 1
@@ -156,5 +156,5 @@ def may_take_more(gradient: Any) -> bool:
     """Whether another gradient may be added in place to this one: nothing else refers to its memory, which is dense."""
     if gradient._base is not None or (gradient._keys & STRIDED and not gradient._is_dense()):
         return False
-    cell = gradient._cell
+    cell = gradient._version_counter
     return cell is None or getrefcount(cell) == ALONE + 1

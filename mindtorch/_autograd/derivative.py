@@ -116,7 +116,7 @@ def keep_inputs(plan: Plan, args: tuple[Any, ...]) -> list[Any]:
             if value.__class__ in TENSOR_TYPES:
                 if fact is not None:
                     kept[i] = fact(value)
-                elif value._cell is None and not value._keys & INFERENCE and not local.saved_tensor_hooks:
+                elif value._version_counter is None and not value._keys & INFERENCE and not local.saved_tensor_hooks:
                     kept[i] = value
                 else:
                     kept[i] = save(value)
@@ -411,7 +411,7 @@ class OperatorNode(Node):
             for value in saved:
                 if value.__class__ is Saved:
                     value = value.unpack(self)
-                elif value.__class__ in TENSOR_TYPES and value._cell is not None and value._cell[0]:
+                elif value.__class__ in TENSOR_TYPES and value._version_counter is not None and value._version_counter[0]:
                     raise modified(value, 0, self)
                 values.append(value)
             gradient = formula(*values)
@@ -449,7 +449,7 @@ class OperatorNode(Node):
             return value.unpack(self)
         if value.__class__ is list:
             return [self._unpacked(item) for item in value]
-        if value.__class__ in TENSOR_TYPES and value._cell is not None and value._cell[0]:
+        if value.__class__ in TENSOR_TYPES and value._version_counter is not None and value._version_counter[0]:
             raise modified(value, 0, self)
         return value
 

@@ -45,7 +45,7 @@ class Saved:
         tensor = self.tensor
         if tensor is None:
             return self.packed.restore(node, self.output_nr)  # type: ignore[union-attr]
-        cell = tensor._cell
+        cell = tensor._version_counter
         if cell is not None and cell[0] != self.version:
             raise modified(tensor, self.version, node, self.output_nr)
         if self.output_nr is not None and (attach or local.grad_enabled):
@@ -149,7 +149,7 @@ def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
                                  "`torch.no_grad()` instead of `torch.inference_mode()`."), "inference tensor")
     saved = new(Saved)
     saved.tensor = tensor
-    cell = tensor._cell
+    cell = tensor._version_counter
     saved.version = 0 if cell is None else cell[0]
     saved.output_nr = output_nr
     saved.packed = None

@@ -29,7 +29,7 @@ def mark_view(out: Any, source: Any) -> None:
     if base is None:
         base = source
     out._base = base
-    out._attr_version = out._cell[0]
+    out._attr_version = out._version_counter[0]
     if base._keys & AUTOGRAD:
         out._keys |= AUTOGRAD
     if not local.grad_enabled:
@@ -66,7 +66,7 @@ def refresh(view: Any) -> None:
     Raises:
         RuntimeError: PyTorch's, for views whose memory must not be written.
     """
-    base, version = view._base, view._cell[0]
+    base, version = view._base, view._version_counter[0]
     if view._attr_version == version or (view._grad_fn is None and not base._keys & AUTOGRAD):
         return
     if view._creation_meta is not None:
@@ -213,7 +213,7 @@ def set_history(tensor: Any, node: Node) -> None:
     if tensor._base is None:
         spread(tensor)
     else:
-        tensor._attr_version = tensor._cell[0]
+        tensor._attr_version = tensor._version_counter[0]
 
 
 def spread(base: Any) -> None:

@@ -146,7 +146,7 @@ def ones(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType 
 
 def fresh(out: Tensor) -> Tensor:
     """A new tensor, after the writes in place that filled it: these do not count in its version."""
-    out._cell = None
+    out._version_counter = None
     return out
 
 

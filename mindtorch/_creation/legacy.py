@@ -39,7 +39,7 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     out.__dict__.update(self.__dict__)
     out._hooks = out._accumulator = None
     self.untyped_storage().add_alias(out)
-    out._storage, out._cell = self._storage, self._cell
+    out._storage, out._version_counter = self._storage, self._version_counter
     return out
 
 

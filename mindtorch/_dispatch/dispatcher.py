@@ -215,9 +215,9 @@ def _counting_writes(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
     def call(self: Any, *args: Any) -> Any:
         kernel(self, *args)
-        cell = self._cell
+        cell = self._version_counter
         if cell is None:
-            self._cell = [1, self._storage]
+            self._version_counter = [1, self._storage]
         else:
             cell[0] += 1
         return self
@@ -233,7 +233,7 @@ def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[
         result = kernel(*args)
         for i in written:
             for tensor in args[i]:
-                cell = tensor._cell
+                cell = tensor._version_counter
                 if cell is None:
                     tensor._bump()
                 else:

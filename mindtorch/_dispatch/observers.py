@@ -174,7 +174,7 @@ def observe() -> Iterator[Trace]:
 def describe(value: Any) -> Any:
     """A tensor's metadata; lists of them for lists; everything else as it is."""
     if value.__class__ in TENSOR_TYPES:
-        cell = value._cell
+        cell = value._version_counter
         version, counter = (0, 0) if cell is None else (cell[0], id(cell))
         return TensorMeta(tuple(value.shape), value._dtype.name, value._strides(), str(value._device),
                           value.requires_grad, id(value), version, counter)

@@ -226,7 +226,7 @@ def _as_meta(value: Any) -> Any:
         twin._array = twin._pending = None
         twin._device = _device.META
         twin._keys = META | twin._keys & STRIDED
-        twin._cell = None
+        twin._version_counter = None
         return twin
     if isinstance(value, list):
         return [_as_meta(item) for item in value]

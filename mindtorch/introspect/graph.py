@@ -70,7 +70,7 @@ class Names:
     def __init__(self, named: Mapping[str, Any]):
         found = list(named.items())[::-1]  # so that of several names the first counts
         self.by_identity = {id(tensor): name for name, tensor in found}
-        self.by_layout = {self._layout(tensor): name for name, tensor in found if tensor._cell is not None}
+        self.by_layout = {self._layout(tensor): name for name, tensor in found if tensor._version_counter is not None}
         self.of_outputs: dict[int, list[str]] = {}
         self.graded: set[int] = set()
         computed = [(name, tensor) for name, tensor in named.items() if tensor._grad_fn is not None]
@@ -81,7 +81,7 @@ class Names:
 
     @staticmethod
     def _layout(tensor: Any) -> tuple[Any, ...]:
-        return id(tensor._cell), tuple(tensor.shape), tensor._strides(), tensor._offset
+        return id(tensor._version_counter), tuple(tensor.shape), tensor._strides(), tensor._offset
 
     def get(self, tensor: Any) -> str:
         return self.by_identity.get(id(tensor)) or self.by_layout.get(self._layout(tensor), "")
@@ -168,6 +168,6 @@ def _saved_value(name: str, value: Any, names: Names) -> Saved:
     tensor = value.tensor
     if tensor is None:
         return Saved(name, "packed by a hook", True)
-    version = 0 if tensor._cell is None else tensor._cell[0]
+    version = 0 if tensor._version_counter is None else tensor._version_counter[0]
     text = f"{tensor._dtype.name}[{', '.join(map(str, tensor.shape))}]"
     return Saved(name, text, True, names.get(tensor), value.version, version != value.version)

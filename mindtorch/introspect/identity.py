@@ -11,8 +11,8 @@ _next = itertools.count().__next__
 
 def known_storage(tensor: Any) -> Any:
     """Return a tensor's storage object if one has been made; None means that no other tensor shares the memory."""
-    if tensor._storage is None and tensor._cell is not None:
-        return tensor._cell[1]
+    if tensor._storage is None and tensor._version_counter is not None:
+        return tensor._version_counter[1]
     return tensor._storage
 
 

@@ -119,7 +119,7 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
         address=address_of(tensor),
         is_view=tensor._base is not None,
         base="" if tensor._base is None else names.get(id(tensor._base), ""),
-        version=None if tensor._keys & INFERENCE else 0 if tensor._cell is None else tensor._cell[0],
+        version=None if tensor._keys & INFERENCE else 0 if tensor._version_counter is None else tensor._version_counter[0],
         requires_grad=tensor.requires_grad,
         is_leaf=not history,
         history=history,
@@ -138,7 +138,7 @@ def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
     node = tensor._grad_fn
     base = tensor._base
     if (base is not None and base._keys & AUTOGRAD and tensor._creation_meta is None and tensor._view_func is None
-            and tensor._attr_version != tensor._cell[0]):
+            and tensor._attr_version != tensor._version_counter[0]):
         # It was written through its base, so asking for grad_fn makes this node.
         found, node = ["AsStridedBackward0"], base._grad_fn
     while node is not None and len(found) < HISTORY:

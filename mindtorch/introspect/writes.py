@@ -76,7 +76,7 @@ def writes_to(tensor: Any, after: int) -> list[Write]:
     found: dict[int, Write] = {}
     below = None
     for write in reversed(_noted):  # a counter that is gone may have had the same identity: its versions are no sequel
-        if write.counter != id(tensor._cell) or write.version is None:
+        if write.counter != id(tensor._version_counter) or write.version is None:
             continue
         if below is not None and write.version > below:
             break
@@ -90,7 +90,7 @@ def suspected_writes(tensor: Any, named: Mapping[str, Any], codes: Iterable[Code
     """Lines of functions, and, if one is of a notebook, of its cells, that write in place to something that now shares
     a tensor's version counter. What names meant when the lines ran is not known.
     """
-    ours = {name for name, other in named.items() if other._cell is not None and other._cell is tensor._cell}
+    ours = {name for name, other in named.items() if other._version_counter is not None and other._version_counter is tensor._version_counter}
     spans = {code.co_filename: _span(code) for code in codes}
     if any(map(is_cell, spans)):
         cells = [name for name in linecache.cache if is_cell(name)]

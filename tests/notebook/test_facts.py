@@ -241,7 +241,7 @@ def test_looking_never_waits_and_never_changes_anything():
     fresh = torch.ones(3) + 1
     introspect.tensor_facts(fresh)
     introspect.storage_facts(fresh)
-    assert fresh._storage is None and fresh._cell is None
+    assert fresh._storage is None and fresh._version_counter is None
 
 
 def test_facts_keep_no_tensor_alive():

@@ -132,7 +132,7 @@ def test_a_module_that_cannot_describe_itself_is_drawn_nevertheless():
 
 #: All that a tensor is, but for its shape and strides, which are worked out when they are asked for.
 PARTS = [
-    "_array", "_dtype", "_keys", "_device", "_offset", "_storage", "_cell", "_grad_fn", "_output_nr", "_grad",
+    "_array", "_dtype", "_keys", "_device", "_offset", "_storage", "_version_counter", "_grad_fn", "_output_nr", "_grad",
     "_accumulator", "_base", "_creation_meta", "_attr_version", "_hooks", "_retains_grad", "_pending",
 ]  # fmt: skip
 
@@ -140,7 +140,7 @@ PARTS = [
 def state(tensor):
     """Which objects a tensor consists of, its version, and its bytes."""
     array = tensor._array
-    version = None if tensor._cell is None else tensor._cell[0]
+    version = None if tensor._version_counter is None else tensor._version_counter[0]
     return {part: id(getattr(tensor, part)) for part in PARTS}, version, None if array is None else array.tobytes()
 
 

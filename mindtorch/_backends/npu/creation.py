@@ -25,7 +25,7 @@ def filled(spec: Spec, value: Any, device: Device) -> Tensor:
     """A tensor of a specification, filled with a number."""
     out = empty_tensor(spec, device)
     fill_(out, value)
-    out._cell = None  # the write that filled it does not count
+    out._version_counter = None  # the write that filled it does not count
     return out
 
 

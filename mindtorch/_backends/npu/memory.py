@@ -250,7 +250,7 @@ def pinned_empty(shape: tuple[int, ...], like: Tensor) -> Tensor:
     storage = _pinned_storage(int(np.prod(shape)) * like._dtype.itemsize)
     assert storage._bytes is not None
     out = from_array(storage._bytes.view(like._dtype.np).reshape(shape), like._dtype)
-    out._storage, out._cell = storage, [0, storage]
+    out._storage, out._version_counter = storage, [0, storage]
     storage.add_alias(out)
     return out
 

@@ -102,9 +102,9 @@ def _origin(failure: Failure, saved: Any) -> Involved:
     if saved is None:
         return Involved("saved", "", "", "", (), (), 0, "", None, True, "", 0)
     found = failure.involved(saved, "saved")
-    if not found.name and saved._cell is not None:
+    if not found.name and saved._version_counter is not None:
         for tensor in failure.named.values():
-            if tensor._cell is saved._cell:
+            if tensor._version_counter is saved._version_counter:
                 return failure.involved(tensor, "saved")
     return found
 

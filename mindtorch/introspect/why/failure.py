@@ -186,7 +186,7 @@ class Failure:
             stride=tensor._strides(),
             offset=tensor._offset,
             device=str(tensor._device),
-            version=(0 if tensor._cell is None else tensor._cell[0]) if counted else None,
+            version=(0 if tensor._version_counter is None else tensor._version_counter[0]) if counted else None,
             requires_grad=tensor.requires_grad,
             node="" if node is None else node.name(),
             storage=storage_number(tensor),

@@ -83,7 +83,7 @@ def pieces_apart(pieces_of: Row) -> Row:
 
 def fresh(alias: Tensor) -> Tensor:
     """An alias with a version counter of its own."""
-    alias._cell = None
+    alias._version_counter = None
     return alias
 
 
