@@ -152,7 +152,7 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
                                  "size"), "assigned gradient", tensor=tensor, value=value)
 
 
-def may_take_more(gradient: Any) -> bool:
+def can_accumulate_inplace(gradient: Any) -> bool:
     """Whether another gradient may be added in place to this one: nothing else refers to its memory, which is dense."""
     if gradient._base is not None or (gradient._keys & STRIDED and not gradient._is_dense()):
         return False

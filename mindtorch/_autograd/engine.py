@@ -17,7 +17,7 @@ from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .._size import Size
-from .accumulate import ALONE, AccumulateGrad, accumulate, may_take_more
+from .accumulate import ALONE, AccumulateGrad, accumulate, can_accumulate_inplace
 from .anomaly import AnomalyMode, check_nan, explain_failure
 from .node import Edge, GradientEdge, Node, new
 from .utils import can_expand, reduce_grad
@@ -141,7 +141,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                     if have is None:
                         buffer[number] = gradient
                     elif gradient is not None:
-                        if not create_graph and getrefcount(have) == ALONE + 1 and may_take_more(have):
+                        if not create_graph and getrefcount(have) == ALONE + 1 and can_accumulate_inplace(have):
                             add_(have, gradient)
                         else:
                             buffer[number] = add(have, gradient)
