@@ -10,7 +10,7 @@ from .._dispatch.keys import AUTOGRAD, CPU, OBSERVED, STRIDED
 from .._dispatch.local import local
 
 
-def nobody_sees() -> bool:
+def is_unobserved() -> bool:
     """Whether it does not show which operators compute a gradient, nor whether it is a view, since no call is recorded
     or observed, and no caller gets the gradient itself.
     """
@@ -30,7 +30,7 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
         return sum_all(grad)
     extra = len(have) - len(shape)
     dims = (*range(extra), *(d + extra for d, size in enumerate(shape) if size == 1 and have[d + extra] != 1))
-    if len(dims) == extra and nobody_sees():
+    if len(dims) == extra and is_unobserved():
         return sum_dims(grad, dims)
     grad = sum_dims(grad, dims, True) if dims else grad
     return view(grad, shape) if extra else grad
@@ -39,7 +39,7 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
 def transposed(matrix: Any) -> Any:
     """A matrix transposed, for a formula, without a call of the operator where the call would not show."""
     array = matrix._array
-    if (not nobody_sees() or array is None or matrix._keys & ~(CPU | AUTOGRAD | STRIDED)
+    if (not is_unobserved() or array is None or matrix._keys & ~(CPU | AUTOGRAD | STRIDED)
             or array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2):
         return t(matrix)
     return matrix._transposed_alias()
