@@ -11,7 +11,7 @@ from .generator import Generator
 default_generator = Generator()  #: what every sampler draws from where no generator is given
 default_generator.seed()
 #: Told of a seed that ``manual_seed`` sets: other devices' generators.
-followers: list[Callable[[int], None]] = []
+device_seeders: list[Callable[[int], None]] = []
 
 
 def manual_seed(seed: Any) -> Generator:
@@ -21,8 +21,8 @@ def manual_seed(seed: Any) -> Generator:
         ValueError: if the seed is not in [-2**63, 2**64).
     """
     generator = default_generator.manual_seed(int(seed))
-    for follow in followers:
-        follow(generator.initial_seed())
+    for seeder in device_seeders:
+        seeder(generator.initial_seed())
     return generator
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._device import device as Device
 from ..._device import resolve_device
-from ..._random.default import default_generator, followers
+from ..._random.default import default_generator, device_seeders
 from ..._random.generator import Generator, kinds
 from ..._tensor import Tensor, from_array
 from ..._dtype import uint8
@@ -118,4 +118,4 @@ def drawn(count: int, device: Device, generator: Generator | None = None) -> tup
 
 
 kinds["npu"] = NpuGenerator
-followers.append(manual_seed_all)
+device_seeders.append(manual_seed_all)
