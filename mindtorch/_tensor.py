@@ -462,7 +462,7 @@ class Tensor(Methods, metaclass=_TensorType):
             requires_grad = requires_grad or bool(self._base._keys & AUTOGRAD)
         self._keys = self._keys | AUTOGRAD if requires_grad else self._keys & ~AUTOGRAD
         if self._base is None:
-            views.spread(self)
+            views.propagate_requires_grad(self)
         return self
 
     @property

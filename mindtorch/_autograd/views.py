@@ -211,12 +211,12 @@ def set_history(tensor: Any, node: Node) -> None:
     tensor._grad_fn, tensor._output_nr = node, 0
     tensor._keys |= AUTOGRAD
     if tensor._base is None:
-        spread(tensor)
+        propagate_requires_grad(tensor)
     else:
         tensor._attr_version = tensor._version_counter[0]
 
 
-def spread(base: Any) -> None:
+def propagate_requires_grad(base: Any) -> None:
     """Let the views of a base require grad as it does, whose nodes are made when asked for; and those that are leaves
     no longer, unless they do so themselves.
     """

@@ -5,7 +5,7 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._autograd.views import spread
+from .._autograd.views import propagate_requires_grad
 from .._about import about
 from .._errors import NAMES, check
 from .._layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
@@ -363,7 +363,7 @@ def detach_(self: Any) -> Any:
                               "gradients.")
     self._keys &= ~AUTOGRAD
     self._grad_fn, self._output_nr = None, 0
-    spread(self)
+    propagate_requires_grad(self)
     return self
 
 

@@ -18,14 +18,14 @@ def restored(x: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     return reshape(x, tuple(1 if d in dims else n for d, n in enumerate(shape)))
 
 
-def spread(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
+def sum_backward(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The gradient of a sum: the same for all elements (ATen's ``sum_backward``)."""
     return repeated(restored(grad, shape, dim, keepdim), shape)
 
 
 def mean_grad(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     count = prod([shape[d] for d in wrap_dims(dim, len(shape))])
-    return spread(grad / count, shape, dim, keepdim)
+    return sum_backward(grad / count, shape, dim, keepdim)
 
 
 def var_grad(grad: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
@@ -103,9 +103,9 @@ def norm_grad(grad: Any, self: Any, p: Any, norm: Any, dim: Any = None, keepdim:
 
 derivative("sum", self=lambda grad, self_shape: repeated(grad, self_shape))
 derivative("sum.dim_IntList", "SumBackward1",
-           self=lambda grad, self_shape, dim, keepdim: spread(grad, self_shape, dim, keepdim))
+           self=lambda grad, self_shape, dim, keepdim: sum_backward(grad, self_shape, dim, keepdim))
 derivative("nansum", self=lambda grad, self, dim, keepdim: (
-    spread(grad.to(self.dtype), self.shape, dim, keepdim) * self.isnan().logical_not()))
+    sum_backward(grad.to(self.dtype), self.shape, dim, keepdim) * self.isnan().logical_not()))
 derivative("mean", self=lambda grad, self_shape: mean_grad(grad, self_shape))
 derivative("mean.dim", "MeanBackward1",
            self=lambda grad, self_shape, dim, keepdim: mean_grad(grad, self_shape, dim, keepdim))

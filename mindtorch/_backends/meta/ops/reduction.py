@@ -100,7 +100,7 @@ def averaged(self: Any, wanted: DType | None = None) -> DType:
     return out
 
 
-def spread(name: str) -> Rule:
+def real_dtype_of(name: str) -> Rule:
     """A variance is real."""
 
     def rule(self: Any, wanted: DType | None = None) -> DType:
@@ -146,7 +146,7 @@ def real(name: str) -> Rule:
 
 def moments(name: str) -> Callable[..., tuple[Spec, Spec]]:
     """``var_mean`` and ``std_mean``."""
-    spread_of = reduction(spread(name))
+    spread_of = reduction(real_dtype_of(name))
 
     def meta(self: Any, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Spec, Spec]:
         first = spread_of(self, dim, keepdim)
@@ -210,7 +210,7 @@ def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
 
 
 total, averages, truths = reduction(summed), reduction(averaged), reduction(truth)
-variance = deviation(reduction(spread("std and var")))
+variance = deviation(reduction(real_dtype_of("std and var")))
 META_KERNELS.add(nansum, aminmax, linalg_vector_norm)
 META_KERNELS.update({
     "sum": whole(total),

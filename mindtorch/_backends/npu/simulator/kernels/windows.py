@@ -52,7 +52,7 @@ def correlate(x: Array, weight: Array, out: Array, stride: Ints, dilation: Ints)
         out += np.einsum("ngc...,goc->ngo...", x[key], weight[last(*at)], optimize=True)
 
 
-def spread(grad: Array, weight: Array, x: Array, stride: Ints, dilation: Ints) -> None:
+def convolve_transposed(grad: Array, weight: Array, x: Array, stride: Ints, dilation: Ints) -> None:
     """The transposed of it: what each output gives to each input."""
     for at, key in places(grad.shape[3:], weight.shape[3:], stride, dilation):
         x[key] += np.einsum("ngo...,goc->ngc...", grad, weight[last(*at)], optimize=True)
@@ -91,7 +91,7 @@ def convolution(self: Array, weight: Array, bias: Array | None, stride: Any, pad
     x, w, y = grouped(x, groups, 1), grouped(w, groups, 0), grouped(result, groups, 1)
     if transposed:
         target = padded(y, low, high)
-        spread(x, w, target, stride, dilation)
+        convolve_transposed(x, w, target, stride, dilation)
         y[...] = inside(target, large, low)
     else:
         correlate(padded(x, low, high), w, y, stride, dilation)
@@ -118,7 +118,7 @@ def convolution_backward(grad: Array, self: Array, weight: Array, bias_sizes: An
             correlate(large, w, result, stride, dilation)
         else:
             result = np.zeros(large.shape, x.dtype)
-            spread(small, w, result, stride, dilation)
+            convolve_transposed(small, w, result, stride, dilation)
             result = inside(result, size, low)
         store(grad_input, result.reshape(grad_input.shape))
     if mask[1] and grad_weight is not None:
