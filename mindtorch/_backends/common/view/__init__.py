@@ -13,10 +13,10 @@ from ...._dispatch.dispatcher import registry
 from ...._dispatch.keys import CPU
 from ...._dispatch.registry import Kernel, Operator
 from ...._tensor import Tensor
-from . import fast_paths, layouts, memory, pieces
+from . import fast_paths, layouts, memory, slicing
 
 Row = Callable[..., Any]
-LAYOUTS = {**layouts.LAYOUTS, **pieces.LAYOUTS}
+LAYOUTS = {**layouts.LAYOUTS, **slicing.LAYOUTS}
 
 
 def as_view(layout: Row) -> Row:
@@ -94,13 +94,13 @@ def detach(self: Tensor) -> Tensor:
 
 KERNELS: dict[str, Row] = {
     **{name: as_view(layout) for name, layout in LAYOUTS.items()},
-    **{name: as_views(layout) for name, layout in pieces.MULTIPLE.items()},
+    **{name: as_views(layout) for name, layout in slicing.MULTIPLE.items()},
     "view.dtype": view_dtype,
     "view_as_real": view_as_real,
     "view_as_complex": view_as_complex,
     "_unsafe_view": _unsafe_view,
-    "unsafe_split.Tensor": pieces_apart(pieces.split),
-    "unsafe_split_with_sizes": pieces_apart(pieces.split_with_sizes),
+    "unsafe_split.Tensor": pieces_apart(slicing.split),
+    "unsafe_split_with_sizes": pieces_apart(slicing.split_with_sizes),
     "detach": detach,
     "as_strided_": in_place(layouts.as_strided),
     "squeeze_": in_place(layouts.squeeze),
