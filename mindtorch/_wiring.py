@@ -8,7 +8,7 @@ from __future__ import annotations
 from ._autograd import derivatives, grad_mode, recording, views  # noqa: F401  (derivatives say where their rows are)
 from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
-from ._backends.common import convert, forms, mixed, view
+from ._backends.common import convert, cross_device, forms, view
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline
 from ._dispatch.dispatcher import key_handlers, registry
@@ -21,7 +21,7 @@ key_handlers.update({
     PIPELINE: pipeline.wait_for_inputs,
     INFERENCE: grad_mode.on_inference_tensors,
     AUTOGRAD: recording.record_in_graph,
-    BACKENDS: mixed.on_several_devices,
+    BACKENDS: cross_device.on_several_devices,
 })
 views.start_node = recording.start_node
 
