@@ -8,7 +8,7 @@ from __future__ import annotations
 from ._autograd import derivatives, grad_mode, recording, views  # noqa: F401  (derivatives say where their rows are)
 from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
-from ._backends.common import convert, cross_device, forms, view
+from ._backends.common import convert, cross_device, inplace_and_out, view
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline
 from ._dispatch.dispatcher import key_handlers, registry
@@ -36,7 +36,7 @@ def find_kernel(op: Operator, key: int) -> Kernel | None:
     return (
         backend.kernel(op)
         or composite(op)
-        or forms.kernel_of_form(op, key)
+        or inplace_and_out.kernel_of_form(op, key)
         or conversion(op)
         or view.kernel_of_view(op, key)
         or backend.fallback(op)

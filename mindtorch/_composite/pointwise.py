@@ -6,7 +6,7 @@ from math import sqrt
 from typing import Any
 
 from .._errors import NAMES, check
-from .._backends.common.forms import check_cast
+from .._backends.common.inplace_and_out import check_cast
 from .._backends.common.pointwise import result_type
 from .._dispatch.aten import (
     _conj, _conj_physical, mul_Tensor as mul, pow_Scalar as pow_of_number, pow_Tensor_Scalar as pow_number,

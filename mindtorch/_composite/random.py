@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._errors import check
-from .._backends.common.forms import resize_output
+from .._backends.common.inplace_and_out import resize_output
 from .._layout import broadcast_shapes
 from .._creation import empty, empty_like, fresh, zeros
 from . import COMPOSITES

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._errors import NAMES, check, not_implemented_for
-from .._backends.common.forms import write_out
+from .._backends.common.inplace_and_out import write_out
 from .._dispatch.aten import complex as complex_of
 from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER

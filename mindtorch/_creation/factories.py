@@ -9,7 +9,7 @@ import numpy as np
 
 from .. import _device
 from .._backends.common.convert import strides_for
-from .._backends.common.forms import NAMES
+from .._backends.common.inplace_and_out import NAMES
 from .._layout import contiguous_strides
 from .._dispatch.aten import (
     fill__Scalar as _fill, ones_like as _ones_like, resize_ as _resize_, zeros_like as _zeros_like,

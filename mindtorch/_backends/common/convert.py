@@ -12,7 +12,7 @@ from ..._dispatch.aten import _to_copy as convert_copy
 from ..._dispatch.keys import PIPELINE, STRIDED
 from ..._dtype import DType
 from ..._tensor import Tensor, empty_tensor
-from .forms import check_writable
+from .inplace_and_out import check_writable
 from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
 
 

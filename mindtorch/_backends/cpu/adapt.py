@@ -15,7 +15,7 @@ from ..._dispatch.keys import CPU, STRIDED
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
 from ..._tensor import Tensor, empty_tensor, from_array, new
-from ..common.forms import writing_kernel
+from ..common.inplace_and_out import writing_kernel
 from ..._layout import Spec, contiguous_strides
 from ..common.pointwise import Pointwise, PreparedUfunc
 from ..._dispatch.return_types import pack

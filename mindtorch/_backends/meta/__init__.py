@@ -17,7 +17,7 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._layout import Spec
 from ..._dispatch.return_types import pack
 from ..._tensor import Tensor, empty_tensor
-from ..common.forms import writing_kernel
+from ..common.inplace_and_out import writing_kernel
 from .creation import KERNELS
 from .ops import META_KERNELS
 

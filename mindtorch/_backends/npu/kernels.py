@@ -19,8 +19,8 @@ from ..._dispatch.schema import REQUIRED
 from ..._dispatch.sites import call_site
 from ..._dtype import DType, dtypes
 from ..._tensor import Tensor, empty_tensor
-from ..common import forms
-from ..common.forms import check_writable
+from ..common import inplace_and_out
+from ..common.inplace_and_out import check_writable
 from ..._layout import Spec
 from ..common.pointwise import Pointwise
 from ..._dispatch.return_types import pack
@@ -172,7 +172,7 @@ def kernel_of(op: Operator) -> Kernel | None:
 
 def _general_form(op: Operator) -> Callable[..., Any]:
     """The kernel that the functional operator's gives: compute, then copy."""
-    kernel = forms.kernel_of_form(op, NPU)
+    kernel = inplace_and_out.kernel_of_form(op, NPU)
     assert kernel is not None
     return kernel.fn
 

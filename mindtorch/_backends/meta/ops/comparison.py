@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ...._errors import check, check_fits, check_number, not_implemented_for
-from ...common.forms import with_overlap
+from ...common.inplace_and_out import with_overlap
 from ...._layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
 from ...._dispatch.dispatcher import TENSOR_TYPES

@@ -8,7 +8,7 @@ from typing import Any
 from ...._dtype import bool_, int32, int64, uint8
 from ...._about import about
 from ...._errors import NAMES, check, check_number, not_implemented_for
-from ...common.forms import check_disjoint, check_separate, check_writable, with_overlap
+from ...common.inplace_and_out import check_disjoint, check_separate, check_writable, with_overlap
 from ...._layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides,
     wrap_dim,

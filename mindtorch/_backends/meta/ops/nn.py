@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._errors import NAMES, check, not_implemented_for
-from ...common.forms import check_cast
+from ...common.inplace_and_out import check_cast
 from ...._layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
 from ...._dtype import FLOATING, bool_, int64, uint8

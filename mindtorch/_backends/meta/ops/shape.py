@@ -8,7 +8,7 @@ from typing import Any
 from ...._dtype import DType, int32, int64, promote_types
 from ...._about import about
 from ...._errors import check, not_implemented_for
-from ...common.forms import with_overlap
+from ...common.inplace_and_out import with_overlap
 from ...._layout import (
     Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims,
 )  # fmt: skip
