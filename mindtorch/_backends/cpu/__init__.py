@@ -1,6 +1,6 @@
 """The CPU backend: NumPy does the arithmetic.
 
-A row of ``ops.CPU_KERNELS`` is a function of arrays that returns arrays; ``adapt`` makes it a kernel on tensors. What
+A row of ``ops.CPU_KERNELS`` is a function of arrays that returns arrays; ``kernels`` makes it a kernel on tensors. What
 the kernel has to return, the meta kernel says; the adapters see to dtype and layout.
 """
 from __future__ import annotations
@@ -15,7 +15,7 @@ from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._storage import allocate
 from ..._tensor import Tensor
-from .adapt import kernel_of
+from .kernels import kernel_of
 from .creation import KERNELS
 
 # The fast paths do without np.errstate, which costs more than the arithmetic; PyTorch does not warn of inf and nan.
