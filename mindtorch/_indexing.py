@@ -23,11 +23,11 @@ from ._dispatch.aten import (
 )  # fmt: skip
 from ._dispatch import dispatcher
 from ._dispatch.dispatcher import TENSOR_TYPES
-from ._dispatch.keys import AUTOGRAD, CPU, STRIDED
+from ._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
 from ._tensor import Tensor, tensor_method
 
-PLAIN = CPU | STRIDED
+PLAIN = CPU | NONCONTIGUOUS
 LONG = range(-(2**63), 2**63)
 
 
@@ -54,7 +54,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             return apply_slice(self, 0, index)
         if kind in TENSOR_TYPES and index.ndim:
             return index_tensor(self, [index])
-        if not dispatcher.mode and self._keys | STRIDED == PLAIN:
+        if not dispatcher.mode and self._keys | NONCONTIGUOUS == PLAIN:
             if kind is tuple:
                 return get_basic(self, index)
             if index is None or index is Ellipsis:
@@ -177,7 +177,7 @@ def type_name(value: Any) -> str:
 def copy_to(part: Tensor, value: Any) -> None:
     """Write a value into a view."""
     if value.__class__ not in TENSOR_TYPES:
-        if part._keys & STRIDED:  # which a number may fill, though it overlap itself
+        if part._keys & NONCONTIGUOUS:  # which a number may fill, though it overlap itself
             fill_tensor_(part, make_tensor(value, dtype=part._dtype, device=part._device))
         else:
             fill_scalar_(part, value)

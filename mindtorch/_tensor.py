@@ -24,7 +24,7 @@ from ._layout import (
 )  # fmt: skip
 from ._dispatch import binding
 from ._dispatch.dispatcher import TENSOR_TYPES
-from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, PIPELINE, STRIDED
+from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, PIPELINE, NONCONTIGUOUS
 from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
 from ._dtype import FLOATING, DType
@@ -175,10 +175,10 @@ class Tensor(Methods, metaclass=_TensorType):
                 return False
             order = (0, *range(2, ndim), 1)
             return is_contiguous([self.shape[d] for d in order], [self._strides()[d] for d in order])
-        return not self._keys & STRIDED or is_contiguous(self.shape, self._strides())
+        return not self._keys & NONCONTIGUOUS or is_contiguous(self.shape, self._strides())
 
     def _is_dense(self) -> bool:
-        return not self._keys & STRIDED or is_non_overlapping_and_dense(self.shape, self._strides())
+        return not self._keys & NONCONTIGUOUS or is_non_overlapping_and_dense(self.shape, self._strides())
 
     def is_floating_point(self) -> bool:
         """Whether the dtype is a floating point one (``torch.Tensor.is_floating_point``)."""
@@ -234,7 +234,7 @@ class Tensor(Methods, metaclass=_TensorType):
                 cell = self._version_counter = [0, None]
             storage = cell[1]
             if storage is None:  # a twin may be repeated, or transposed
-                array: Any = self._array.T if self._keys & STRIDED else self._array  # type: ignore[union-attr]
+                array: Any = self._array.T if self._keys & NONCONTIGUOUS else self._array  # type: ignore[union-attr]
                 storage = cell[1] = storage_of_array(cell[2] if len(cell) > 2 else array)
             self._storage = storage
             storage.add_alias(self)
@@ -290,7 +290,7 @@ class Tensor(Methods, metaclass=_TensorType):
             storage.add_alias(self)
         self._shape, self._stride, self._offset = Size(shape), tuple(stride), offset
         canonical = self._stride == contiguous_strides(shape)
-        self._keys = self._keys & ~STRIDED if canonical else self._keys | STRIDED
+        self._keys = self._keys & ~NONCONTIGUOUS if canonical else self._keys | NONCONTIGUOUS
         self._refresh_array()
 
     # -- aliases ---------------------------------------------------------------------------------------------------
@@ -302,7 +302,7 @@ class Tensor(Methods, metaclass=_TensorType):
         if self._version_counter is None:
             self._version_counter = [0, storage]
         dtype = dtype or self._dtype
-        keys = self._keys & ~(AUTOGRAD | STRIDED)
+        keys = self._keys & ~(AUTOGRAD | NONCONTIGUOUS)
         if stride is None:
             stride = contiguous_strides(shape)
         if storage._bytes is not None:
@@ -313,7 +313,7 @@ class Tensor(Methods, metaclass=_TensorType):
             canonical = stride == contiguous_strides(shape)
             if keys & PIPELINE:
                 out._pending = self._pending
-        out._dtype, out._keys, out._device = dtype, keys if canonical else keys | STRIDED, self._device
+        out._dtype, out._keys, out._device = dtype, keys if canonical else keys | NONCONTIGUOUS, self._device
         out._stride, out._offset, out._storage, out._version_counter = stride, offset, storage, self._version_counter
         storage.add_alias(out)
         return out
@@ -341,9 +341,9 @@ class Tensor(Methods, metaclass=_TensorType):
         out = new(Tensor)
         out._array, out._dtype, out._offset = array, self._dtype, offset
         if stride is None:
-            out._keys = self._keys & ~(AUTOGRAD | STRIDED)
+            out._keys = self._keys & ~(AUTOGRAD | NONCONTIGUOUS)
         else:
-            out._keys, out._stride = self._keys & ~AUTOGRAD | STRIDED, stride
+            out._keys, out._stride = self._keys & ~AUTOGRAD | NONCONTIGUOUS, stride
         storage = out._storage = self._storage or self.untyped_storage()
         if self._version_counter is None:
             self._version_counter = [0, storage]
@@ -377,7 +377,7 @@ class Tensor(Methods, metaclass=_TensorType):
         first, second = self._stride or (columns, 1)
         out._array, out._shape, out._stride = array.T, None, (second, first)  # type: ignore[union-attr]
         contiguous = first == 1 and second == rows
-        out._keys = out._keys & ~STRIDED if contiguous else out._keys | STRIDED
+        out._keys = out._keys & ~NONCONTIGUOUS if contiguous else out._keys | NONCONTIGUOUS
         return out
 
     def _expanded_alias(self, shape: Ints) -> Tensor:
@@ -392,7 +392,7 @@ class Tensor(Methods, metaclass=_TensorType):
             out._array = np.ndarray(shape, array.dtype, array, 0, stride)  # type: ignore[union-attr, arg-type]
         except ValueError:  # bfloat16 has no buffers
             out._array = np.broadcast_to(array, shape)  # type: ignore[arg-type]
-        out._dtype, out._keys, out._stride = self._dtype, self._keys & ~AUTOGRAD | STRIDED, stride
+        out._dtype, out._keys, out._stride = self._dtype, self._keys & ~AUTOGRAD | NONCONTIGUOUS, stride
         out._version_counter, out._offset = cell, self._offset
         return out
 
@@ -710,7 +710,7 @@ def empty_tensor(spec: Spec, device: _device.device = _device.CPU) -> Tensor:
         return from_array(allocate(shape, dtype.np), dtype)
     out = new(Tensor)
     out._device, out._dtype, out._shape, out._stride = device, dtype, Size(shape), stride
-    out._keys = BACKEND_OF_DEVICE[device.type] if stride is None else BACKEND_OF_DEVICE[device.type] | STRIDED
+    out._keys = BACKEND_OF_DEVICE[device.type] if stride is None else BACKEND_OF_DEVICE[device.type] | NONCONTIGUOUS
     out._storage = UntypedStorage(storage_size(shape, out._strides()) * dtype.itemsize, device=device)
     out._storage.add_alias(out)
     out._refresh_array()

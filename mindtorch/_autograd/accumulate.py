@@ -10,7 +10,7 @@ from .._about import about
 from .._device import CPU
 from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, clone, copy_, new_empty_strided
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import AUTOGRAD, STRIDED
+from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dispatch.local import local
 from .._formats import contiguous_format
 from .hooks import checked, run_tensor_hooks
@@ -94,14 +94,14 @@ def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
     that a gradient should have: the leaf's if that is dense, contiguous otherwise.
     """
     if alone and not local.grad_enabled and (gradient._version_counter is None or memory_is_own(gradient)) and (
-            not (gradient._keys | variable._keys) & STRIDED or _has_strides_for(gradient, variable)):
+            not (gradient._keys | variable._keys) & NONCONTIGUOUS or _has_strides_for(gradient, variable)):
         if gradient._base is not None:
             gradient._base = gradient._creation_meta = None
         if gradient._keys & AUTOGRAD:
             gradient._keys &= ~AUTOGRAD
             gradient._grad_fn = None
         return gradient
-    if not variable._is_dense() or not (local.grad_enabled or variable._keys & STRIDED):
+    if not variable._is_dense() or not (local.grad_enabled or variable._keys & NONCONTIGUOUS):
         return clone(gradient, contiguous_format)
     return copy_(new_empty_strided(gradient, tuple(variable.shape), variable._strides()), gradient)
 
@@ -154,7 +154,7 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
 
 def can_accumulate_inplace(gradient: Any) -> bool:
     """Whether another gradient may be added in place to this one: nothing else refers to its memory, which is dense."""
-    if gradient._base is not None or (gradient._keys & STRIDED and not gradient._is_dense()):
+    if gradient._base is not None or (gradient._keys & NONCONTIGUOUS and not gradient._is_dense()):
         return False
     cell = gradient._version_counter
     return cell is None or getrefcount(cell) == ALONE + 1

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._dispatch.aten import expand, sum as sum_all, sum_dim_IntList as sum_dims, t, view
 from .._dispatch import dispatcher
-from .._dispatch.keys import AUTOGRAD, CPU, OBSERVED, STRIDED
+from .._dispatch.keys import AUTOGRAD, CPU, OBSERVED, NONCONTIGUOUS
 from .._dispatch.local import local
 
 
@@ -39,7 +39,7 @@ def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
 def transposed(matrix: Any) -> Any:
     """A matrix transposed, for a formula, without a call of the operator where the call would not show."""
     array = matrix._array
-    if (not is_unobserved() or array is None or matrix._keys & ~(CPU | AUTOGRAD | STRIDED)
+    if (not is_unobserved() or array is None or matrix._keys & ~(CPU | AUTOGRAD | NONCONTIGUOUS)
             or array.ndim != 2 or array.shape[0] < 2 or array.shape[1] < 2):
         return t(matrix)
     return matrix._transposed_alias()

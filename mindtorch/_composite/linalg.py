@@ -13,7 +13,7 @@ from .._creation import empty, eye, ones
 from .._dispatch.aten import (
     _trilinear as trilinear, _unsafe_view, addmm, bmm, cat, dot, linalg_cross, linalg_inv as inverse, mm, mv, t, vdot,
 )  # fmt: skip
-from .._dispatch.keys import AUTOGRAD, STRIDED
+from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dtype import FLOATING, bool_, int64, promote_types
 from . import COMPOSITES
 
@@ -30,7 +30,7 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
         return mm(input, t(weight)) if bias is None else addmm(bias, input, t(weight))
     check(ndim and weight.ndim,
           lambda: f"both arguments to linear need to be at least 1D, but they are {ndim}D and {weight.ndim}D")
-    if bias is not None and not input._keys & STRIDED:
+    if bias is not None and not input._keys & NONCONTIGUOUS:
         rows = input.view((-1, input.shape[-1]))
         return addmm(bias, rows, t(weight)).view((*input.shape[:-1], weight.shape[0]))
     product = input.matmul(t(weight))

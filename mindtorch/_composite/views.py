@@ -16,7 +16,7 @@ from .._dispatch.aten import (
     transpose_int as transpose, unfold, unsafe_split_Tensor, unsafe_split_with_sizes, unsqueeze, view, view_as_real,
 )  # fmt: skip
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import AUTOGRAD, STRIDED
+from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dispatch.schemas import registry
 from .._dispatch.schemas.views import COPIES
 from . import COMPOSITES
@@ -29,7 +29,7 @@ Row = Callable[..., Any]
 
 def reshape(self: Any, shape: Ints) -> Any:
     """``torch.reshape``: a view if the strides allow it, else a copy."""
-    if not self._keys & STRIDED or self.is_contiguous():
+    if not self._keys & NONCONTIGUOUS or self.is_contiguous():
         return view(self, shape)
     wanted = infer_size(shape, self.numel())
     stride = view_strides(tuple(self.shape), self._strides(), wanted)

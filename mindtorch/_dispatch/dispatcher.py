@@ -11,7 +11,7 @@ from typing import Any
 
 from .._about import about, note
 from .keys import (
-    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, LOCAL, OBSERVED, PIPELINE, STRIDED, DispatchKeySet,
+    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, LOCAL, OBSERVED, PIPELINE, NONCONTIGUOUS, DispatchKeySet,
 )  # fmt: skip
 from .local import local
 from .registry import Operator, OpRegistry
@@ -183,7 +183,7 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
             return key_handlers[AUTOGRAD](op, 0)(inner)
         recording = key_handlers[AUTOGRAD](op, 0)(outside_graph(inner))
         return lambda *args: (recording if local.grad_enabled else inner)(*args)
-    function = kernel.fast if kernel.fast is not None and not keys & STRIDED else kernel.fn
+    function = kernel.fast if kernel.fast is not None and not keys & NONCONTIGUOUS else kernel.fn
     if not op.is_inplace:
         return function
     return _counting_list_writes(op, function) if op.writes_lists else _counting_writes(function)

@@ -16,7 +16,7 @@ class DispatchKey(IntFlag):
     Meta = 2
     NPU = 4
     Autograd = 8  #: some input requires grad
-    Strided = 16  #: some input's strides are not those of a fresh contiguous tensor: no fast path
+    NonContiguous = 16  #: some input's strides are not those of a fresh contiguous tensor: no fast path
     Inference = 32  #: some input was made in inference mode
     Pipeline = 64  #: some input is pending in a pipeline
     Local = 128  #: some thread's state (grad mode, pipeline, hooks) is not the default: look at it
@@ -24,7 +24,7 @@ class DispatchKey(IntFlag):
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
-AUTOGRAD, STRIDED, INFERENCE = int(DispatchKey.Autograd), int(DispatchKey.Strided), int(DispatchKey.Inference)
+AUTOGRAD, NONCONTIGUOUS, INFERENCE = int(DispatchKey.Autograd), int(DispatchKey.NonContiguous), int(DispatchKey.Inference)
 PIPELINE, LOCAL, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.Local), int(DispatchKey.Observed)
 BACKENDS = CPU | META | NPU
 BACKEND_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}

@@ -16,7 +16,7 @@ from typing import Any
 from .. import _device
 from .._about import about, note
 from .dispatcher import TENSOR_TYPES, keys_of, registry, resolve, set_local, tensors_of, key_handlers
-from .keys import AUTOGRAD, BACKENDS, META, PIPELINE, STRIDED
+from .keys import AUTOGRAD, BACKENDS, META, PIPELINE, NONCONTIGUOUS
 from .local import local
 from .registry import Kernel, Operator
 from .sites import call_site
@@ -130,7 +130,7 @@ class Pipeline:
             for tensor in tensors_of((result,)):
                 storage = tensor.untyped_storage()
                 storage.device = tensor._device = device
-                tensor._keys = backend | PIPELINE | tensor._keys & STRIDED
+                tensor._keys = backend | PIPELINE | tensor._keys & NONCONTIGUOUS
                 tensor._pending = entry
                 entry.storages.append(storage)
                 entry.shapes.append(tuple(tensor.shape))
@@ -225,7 +225,7 @@ def _as_meta(value: Any) -> Any:
         twin._shape = value.shape
         twin._array = twin._pending = None
         twin._device = _device.META
-        twin._keys = META | twin._keys & STRIDED
+        twin._keys = META | twin._keys & NONCONTIGUOUS
         twin._version_counter = None
         return twin
     if isinstance(value, list):

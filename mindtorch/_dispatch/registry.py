@@ -46,7 +46,7 @@ class Kernel:
     """What runs an operator on a backend.
 
     ``fn`` takes the operator's canonical arguments; ``fast``, where given, does the same for inputs without
-    the ``Strided`` key; ``origin`` is the function that a reader wants to see; ``composite`` says that it is
+    the ``NonContiguous`` key; ``origin`` is the function that a reader wants to see; ``composite`` says that it is
     written in other operators, which record their own derivatives; ``makes_view``, that it only makes a layout;
     ``fallback``, that another backend's kernel does the work; ``registered``, that a user put it there.
     """

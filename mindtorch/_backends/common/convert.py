@@ -9,7 +9,7 @@ from ..._about import about
 from ... import _device
 from ..._backend import backends
 from ..._dispatch.aten import _to_copy as convert_copy
-from ..._dispatch.keys import PIPELINE, STRIDED
+from ..._dispatch.keys import PIPELINE, NONCONTIGUOUS
 from ..._dtype import DType
 from ..._tensor import Tensor, empty_tensor
 from .inplace_and_out import check_writable
@@ -59,7 +59,7 @@ def _to_copy(self: Tensor, dtype: DType | None = None, device: _device.device | 
 def strides_for(self: Tensor, memory_format: Any) -> Ints | None:
     """The strides of a copy in a memory format (``torch.preserve_format`` for None); None for contiguous."""
     name = getattr(memory_format, "name", memory_format)
-    if name == "contiguous_format" or (not self._keys & STRIDED and name in (None, "preserve_format")):
+    if name == "contiguous_format" or (not self._keys & NONCONTIGUOUS and name in (None, "preserve_format")):
         return None
     if name in (None, "preserve_format"):
         return like_strides(tuple(self.shape), self._strides())

@@ -9,7 +9,7 @@ import numpy as np
 
 from ..._dispatch.aten import copy_, resize_
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph, registry, resolve, tensors_of
-from ..._dispatch.keys import AUTOGRAD, CPU, STRIDED
+from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, DType, can_cast
 from ..._tensor import Tensor
@@ -35,9 +35,9 @@ def check_writable(target: Tensor, inputs: Any = ()) -> None:
     Raises:
         RuntimeError: PyTorch's, for internal or partial overlap.
     """
-    if not target._keys & STRIDED and target._storage is None:
+    if not target._keys & NONCONTIGUOUS and target._storage is None:
         return
-    if target._keys & STRIDED and overlaps_itself(target.shape, target._strides()):
+    if target._keys & NONCONTIGUOUS and overlaps_itself(target.shape, target._strides()):
         raise about(RuntimeError(OVERLAP), "overlapping write")
     for other in inputs:
         if (other.__class__ in TENSOR_TYPES and other is not target and other._storage is not None
@@ -108,7 +108,7 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
             if self._dtype.is_complex and makes_real:
                 raise RuntimeError(f"In-place {functional.packet} is not supported for complex tensors.")
             check_cast(result._dtype, self._dtype)
-        keys = backend | ((self._keys | result._keys) & STRIDED)
+        keys = backend | ((self._keys | result._keys) & NONCONTIGUOUS)
         copy_kernel = copy.kernel(backend)
         assert copy_kernel is not None, keys
         copy_kernel.fn(self, result)
@@ -234,7 +234,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
         reads = tensors_of(inputs["in-place" in op.flags:]) if disjoint else ()
         for target in (out,) if single else out:
             check_disjoint(target, reads)
-        keys = backend | STRIDED
+        keys = backend | NONCONTIGUOUS
         compute = functional.table.get(keys) or resolve(functional, keys & ~AUTOGRAD)
         result = compute(*inputs)
         if result.__class__ in TENSOR_TYPES:

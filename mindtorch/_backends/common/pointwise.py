@@ -9,7 +9,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._dispatch.dispatcher import TENSOR_TYPES
-from ..._dispatch.keys import STRIDED
+from ..._dispatch.keys import NONCONTIGUOUS
 from ..._dtype import FLOATING, DType, bool_, dtype_of_number, dtypes, get_default_dtype, promote_types
 from ..._errors import not_implemented_for
 from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
@@ -137,7 +137,7 @@ class Pointwise:
         numbers = self.iterates_numbers and any(o is not None and o.__class__ not in TENSOR_TYPES for o in operands)
         shapes = [tuple(t.shape) for t in tensors]
         shape = shapes[0] if len(shapes) == 1 else broadcast_shapes(*shapes)
-        if 0 in shape or any(t._keys & STRIDED for t in tensors):
+        if 0 in shape or any(t._keys & NONCONTIGUOUS for t in tensors):
             converted = [dtype is not None and t._dtype is not dtype and i not in self.unpromoted
                          for i, t in enumerate(operands) if t.__class__ in TENSOR_TYPES]
             layouts = [(s, like_strides(s, t._strides()) or contiguous_strides(s) if c else t._strides())

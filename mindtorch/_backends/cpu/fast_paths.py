@@ -252,4 +252,4 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     **{name: on_lists(name, count) for name, count in (("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6))},
 }
 #: Those that take tensors of any strides.
-STRIDED = {"mm", "addmm"}
+NONCONTIGUOUS = {"mm", "addmm"}

@@ -11,7 +11,7 @@ from typing import Any
 import numpy as np
 
 from ..._dispatch.dispatcher import TENSOR_TYPES, flattened, registry
-from ..._dispatch.keys import CPU, STRIDED
+from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
 from ..._tensor import Tensor, empty_tensor, from_array, new
@@ -20,7 +20,7 @@ from ..._layout import Spec, contiguous_strides
 from ..common.pointwise import Pointwise, PreparedUfunc
 from ..._dispatch.return_types import pack
 from ..common.fast_paths import REFUSALS, fast_path, fresh, ndarray
-from .fast_paths import FAST_PATHS, STRIDED as ANY_STRIDES
+from .fast_paths import FAST_PATHS, NONCONTIGUOUS as ANY_STRIDES
 from .ops import CPU_KERNELS
 
 Rows = Callable[..., Any]
@@ -260,7 +260,7 @@ def with_zero_strides(general: Rows, fast: Rows) -> Rows:
 
     def kernel(*args: Any) -> Any:
         for arg in args:
-            if arg.__class__ in TENSOR_TYPES and arg._keys & STRIDED and any(arg._stride):
+            if arg.__class__ in TENSOR_TYPES and arg._keys & NONCONTIGUOUS and any(arg._stride):
                 return general(*args)
         return fast(*args)
 

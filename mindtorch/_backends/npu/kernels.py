@@ -13,7 +13,7 @@ from typing import Any
 from ..._about import about
 from ... import _device
 from ..._dispatch.dispatcher import TENSOR_TYPES, call_on, flattened, registry
-from ..._dispatch.keys import CPU, NPU, STRIDED
+from ..._dispatch.keys import CPU, NPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.schema import REQUIRED
 from ..._dispatch.sites import call_site
@@ -227,7 +227,7 @@ def _write_back(value: Any, moved: dict[int, Tensor]) -> None:
 def _to_npu(value: Any, device: _device.device) -> Any:
     if value.__class__ in TENSOR_TYPES:
         out = empty_tensor(
-            Spec(tuple(value.shape), value._dtype, value._strides() if value._keys & STRIDED else None), device
+            Spec(tuple(value.shape), value._dtype, value._strides() if value._keys & NONCONTIGUOUS else None), device
         )
         return out.copy_(value)
     if isinstance(value, (list, tuple)):

@@ -118,7 +118,7 @@ def kernel_of_view(op: Operator, backend: int) -> Kernel | None:
     row = KERNELS.get(op.name)
     if row is None:
         return None
-    strided = fast_paths.STRIDED.get(op.name) if backend == CPU else None
+    strided = fast_paths.NONCONTIGUOUS.get(op.name) if backend == CPU else None
     fast_path = fast_paths.FAST_PATHS.get(op.name) if backend == CPU else None
     general = row if strided is None else strided(row)
     return Kernel(general, row, fast=None if fast_path is None else fast_path(general), makes_view=True)

@@ -149,4 +149,4 @@ Maker = Callable[[Row], Row]
 #: Of contiguous tensors; the rest goes to those of any strides.
 FAST_PATHS: dict[str, Maker] = {"expand": expand, "view": view, "select.int": select, "slice.Tensor": slice_}
 #: Of tensors of any strides.
-STRIDED: dict[str, Maker] = {"select.int": select_any, "slice.Tensor": slice_any, "unsqueeze": unsqueeze, "t": t}
+NONCONTIGUOUS: dict[str, Maker] = {"select.int": select_any, "slice.Tensor": slice_any, "unsqueeze": unsqueeze, "t": t}
