@@ -12,12 +12,12 @@ from ._backends.common import convert, cross_device, inplace_and_out, view
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline
 from ._dispatch.dispatcher import key_handlers, registry
-from ._dispatch.keys import AUTOGRAD, BACKENDS, INFERENCE, LOCAL, OBSERVED, PIPELINE
+from ._dispatch.keys import AUTOGRAD, BACKENDS, INFERENCE, THREAD_STATE, OBSERVED, PIPELINE
 from ._dispatch.registry import Kernel, Operator
 
 key_handlers.update({
     OBSERVED: observers.observed,
-    LOCAL: grad_mode.with_local_state,
+    THREAD_STATE: grad_mode.with_local_state,
     PIPELINE: pipeline.wait_for_inputs,
     INFERENCE: grad_mode.on_inference_tensors,
     AUTOGRAD: recording.record_in_graph,

@@ -11,16 +11,16 @@ from typing import Any
 
 from .._about import about, note
 from .keys import (
-    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, LOCAL, OBSERVED, PIPELINE, NONCONTIGUOUS, DispatchKeySet,
+    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, THREAD_STATE, OBSERVED, PIPELINE, NONCONTIGUOUS, DispatchKeySet,
 )  # fmt: skip
 from .local import local
 from .registry import Operator, OpRegistry
 
-#: Keys that hold for every call: ``LOCAL`` while some thread has a pipeline or is in inference mode, ``OBSERVED`` while
+#: Keys that hold for every call: ``THREAD_STATE`` while some thread has a pipeline or is in inference mode, ``OBSERVED`` while
 #: there is an observer. A module global, so that reading it costs next to nothing.
 mode = 0
 _lock = threading.RLock()  # reentrant, because a signal handler may change the mode while its thread does
-_unusual: set[int] = set()  #: the threads on whose account ``LOCAL`` is set
+_unusual: set[int] = set()  #: the threads on whose account ``THREAD_STATE`` is set
 #: Tensor and its subclasses. Membership of an argument's class is the cheapest sure test.
 TENSOR_TYPES: set[Any] = set()
 #: What each key wraps around the backend's kernel; ``_wiring`` fills it in, so that the dispatcher need not know them.
@@ -42,7 +42,7 @@ def set_local(name: str, value: Any) -> None:
             _unusual.discard(threading.get_ident())
         else:
             _unusual.add(threading.get_ident())
-        set_mode(LOCAL, bool(_unusual))
+        set_mode(THREAD_STATE, bool(_unusual))
         setattr(local, name, value)  # last: if anything before it is interrupted, the state is the one from before
 
 
@@ -144,8 +144,8 @@ def resolve(op: Operator, keys: int) -> Callable[..., Any]:
     """The function for a key set, outermost wrapper first, remembered in the operator's table."""
     if keys & OBSERVED:
         function = key_handlers[OBSERVED](op, keys)
-    elif keys & LOCAL:
-        function = _look_at_thread(op, keys & ~LOCAL)
+    elif keys & THREAD_STATE:
+        function = _look_at_thread(op, keys & ~THREAD_STATE)
     elif keys & PIPELINE:
         function = key_handlers[PIPELINE](op, keys & ~PIPELINE)
     elif keys & INFERENCE:
@@ -157,12 +157,12 @@ def resolve(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
-    """Look at the calling thread's state, then go on without the ``LOCAL`` key."""
+    """Look at the calling thread's state, then go on without the ``THREAD_STATE`` key."""
     table = op.table
 
     def call(*args: Any) -> Any:
         if local.pipeline is not None or local.inference:
-            return key_handlers[LOCAL](op, keys)(*args)
+            return key_handlers[THREAD_STATE](op, keys)(*args)
         return (table.get(keys) or resolve(op, keys))(*args)
 
     return call

@@ -19,13 +19,13 @@ class DispatchKey(IntFlag):
     NonContiguous = 16  #: some input's strides are not those of a fresh contiguous tensor: no fast path
     Inference = 32  #: some input was made in inference mode
     Pipeline = 64  #: some input is pending in a pipeline
-    Local = 128  #: some thread's state (grad mode, pipeline, hooks) is not the default: look at it
+    ThreadState = 128  #: some thread's state (grad mode, pipeline, hooks) is not the default: look at it
     Observed = 256  #: an observer is subscribed to what the dispatcher does
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
 AUTOGRAD, NONCONTIGUOUS, INFERENCE = int(DispatchKey.Autograd), int(DispatchKey.NonContiguous), int(DispatchKey.Inference)
-PIPELINE, LOCAL, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.Local), int(DispatchKey.Observed)
+PIPELINE, THREAD_STATE, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.ThreadState), int(DispatchKey.Observed)
 BACKENDS = CPU | META | NPU
 BACKEND_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}
 DEVICE_OF_BACKEND = {key: name for name, key in BACKEND_OF_DEVICE.items()}

@@ -15,7 +15,7 @@ from typing import Any
 
 from .._backend import by_key
 from .dispatcher import TENSOR_TYPES, resolve, set_mode
-from .keys import AUTOGRAD, BACKENDS, LOCAL, OBSERVED, DispatchKeySet
+from .keys import AUTOGRAD, BACKENDS, THREAD_STATE, OBSERVED, DispatchKeySet
 from .local import local
 from .registry import Operator
 from .sites import call_site, kernel_site
@@ -185,7 +185,7 @@ def describe(value: Any) -> Any:
 
 def observed(op: Operator, keys: int) -> Callable[..., Any]:
     inner_keys = keys & ~OBSERVED
-    shown = inner_keys & ~LOCAL
+    shown = inner_keys & ~THREAD_STATE
     paths: dict[int, Path] = {}  # a table with another kernel gets another function
 
     def call(*args: Any) -> Any:
