@@ -52,7 +52,7 @@ def _outcome(step: StepFacts) -> str:
 
 
 def _freed(step: StepFacts) -> str:
-    """The names of what a node let go of, each once."""
+    """The names of what a node freed, each once."""
     return ", ".join(dict.fromkeys(saved.tensor or saved.name for saved in step.freed))
 
 
@@ -100,7 +100,7 @@ def stepper_summary(facts: GraphFacts, taken: Sequence[StepFacts], total: int) -
     did = f"{last.name} passed its gradients on"
     if last.is_leaf:
         did = f"a gradient was added to the grad of {leaf}"
-    freed = f", let go of {_freed(last)}" if last.freed else ""
+    freed = f", freed {_freed(last)}" if last.freed else ""
     end = " · backward is complete" if len(taken) == total else ""
     return f"step {len(taken)} of {total}: {did}{freed}{end}"
 
@@ -123,7 +123,7 @@ def _last(picture: Picture, taken: Sequence[StepFacts]) -> Markup | None:
 def _legend() -> Markup:
     marks = (
         ("▶", "ran last"), ("✓", "ran before"), ("●○", "gradients that arrived, and those to come"),
-        ("dashed", "let go of what it kept"),
+        ("dashed", "freed what it kept"),
     )  # fmt: skip
     return tag("div", join((join([tag("b", mark), " ", text]) for mark, text in marks), " · "), class_="mt-soft")
 

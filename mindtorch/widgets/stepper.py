@@ -65,7 +65,7 @@ def _names() -> dict[str, Any]:
 
 def backward_stepper(loss: Any, gradient: Any = None, retain_graph: bool = False,
                      named: Mapping[str, Any] | None = None) -> BackwardStepper:
-    """Run ``loss.backward(gradient, retain_graph)`` one node per click: gradients arrive, saved tensors are let go of.
+    """Run ``loss.backward(gradient, retain_graph)`` one node per click: gradients arrive, saved tensors are freed.
     The slider goes back to look, and on to run.
 
     The gradients in the end are those of ``backward``. ``named`` are tensors by name, by default the notebook's. The

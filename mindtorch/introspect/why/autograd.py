@@ -154,7 +154,7 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
         Fix("or keep the graph the first time", f"{label}.backward(retain_graph=True)"), add_up,
     )  # fmt: skip
     return Diagnosis(
-        f"{'a part of ' * partly}this graph was used up: {name} has let go of what it kept",
+        f"{'a part of ' * partly}this graph was used up: {name} has freed what it kept",
         "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward "
         "through the same part of the graph finds nothing."
         + " Here a new graph leads into an older one, which an earlier backward went through." * partly,
@@ -207,7 +207,7 @@ def no_graph(failure: Failure, f: Fields) -> Diagnosis:
                  Fix("and without leaving the graph: no detach(), .item(), argmax, ==, .long() in between")]
     else:
         cause = f"{label} was computed from tensors none of which requires grad, so nothing was recorded."
-        fixes = [Fix("say of which tensors gradients are wanted, before computing",
+        fixes = [Fix("declare which tensors need gradients, before computing",
                       "w = torch.ones(3, requires_grad=True)")]
     if frozen:
         fixes.append(Fix("if it was computed from the frozen parameters, let them learn",
@@ -233,7 +233,7 @@ def unused(failure: Failure, f: Fields) -> Diagnosis:
         f"{label} has no part in {out}: no path of the graph leads to it",
         f"The gradient of {out} was asked for with respect to a tensor that it was not computed from (or only through "
         "detach() or no_grad).",
-        (Fix("if that may be so, have None in its place", "torch.autograd.grad(…, allow_unused=True)"),
+        (Fix("if that is intended, take None in its place", "torch.autograd.grad(…, allow_unused=True)"),
          Fix("else see what it was computed from", f"%graph {out}")),
         (Groups((Group(f"{out} was computed from", leaves[:LEAVES] or ("tensors without a name",), GOOD),
                  Group("asked for", (label,), CLASH))),),
@@ -266,8 +266,8 @@ def one_of_views(failure: Failure, f: Fields) -> Diagnosis:
              Step("write in place", f"into {f.x}", CLASH))
     return Diagnosis(
         f"{f.x} is one of several views that {operator} made: it cannot be written in place",
-        "A write in place through a view changes the graph of what it is a view of. For functions that return several "
-        "views at once autograd does not do that.",
+        "A write in place through a view changes the graph of what it is a view of. Autograd does not do that for "
+        "functions that return several views at once.",
         (*[Fix("compute a new tensor", f"{f.x} = {failure.anew(f.x)}")] * bool(failure.calls),
          Fix("or take one view alone, which may be written", "part = x[0]"),
          Fix("or write into a copy", f"{f.x} = {f.x}.clone()")),
@@ -293,7 +293,7 @@ def out_argument(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"{needing[0]} requires grad, and {failure.packet} was to write its result into out=",
         "A result that is written into a tensor that is there already has no place of its own in the graph.",
-        (Fix("let it make a new tensor: leave out= away"),
+        (Fix("let it make a new tensor, without out="),
          Fix("or write without recording", f"with torch.no_grad(): torch.{failure.packet}(…, out=…)")),
         (Groups((Group("require grad", needing, CLASH), Group("written into", ("out",)))),),
     )

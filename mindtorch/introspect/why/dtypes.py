@@ -104,7 +104,7 @@ def loss_target(failure: Failure, f: Fields) -> Diagnosis:
         fixes += [Fix(f"if they are probabilities, give one for each class: the shape {scores.size}"),
                   Fix("if they are numbers to predict, this is another loss", "F.mse_loss(…)")]
     return Diagnosis(
-        f"class numbers must be int64 or uint8, {target} is {target.dtype}",
+        f"class numbers must be int64 or uint8, and {target} is {target.dtype}",
         f"cross_entropy reads a target of the shape {target.size} as one class number for each sample.",
         tuple(fixes),
         (Groups((Group(scores.dtype, (f"{scores} {scores.size}: scores",), GOOD),
@@ -182,7 +182,7 @@ def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
     }
     return Diagnosis(
         f"{f.sign} has no meaning between a tensor and a {others[0]}",
-        "Beside a tensor stands another tensor, or a number, which counts for each element.",
+        "The other operand must be a tensor, or a number, which then counts for each element.",
         (fixes.get(others[0], Fix("make a tensor or a number of it", "torch.as_tensor(value)")),),
         (given(kinds, "Tensor and Tensor", "Tensor and number"),),
         (),
@@ -216,5 +216,5 @@ def no_number(failure: Failure, f: Fields) -> Diagnosis:
         f"a {f.given} is nothing that a tensor can hold",
         "Tensors hold numbers and bools.",
         (Fix("turn words or labels into numbers first", "{word: i for i, word in enumerate(sorted(set(words)))}")
-         if f.given == "str" else Fix("say by a number what is missing", "float('nan')"),),
+         if f.given == "str" else Fix("mark what is missing by a number", "float('nan')"),),
     )

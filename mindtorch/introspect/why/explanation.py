@@ -83,7 +83,7 @@ class Cell:
 
 @dataclass(frozen=True)
 class ShapeRow:
-    """A tensor's sizes, one a column; None leaves a column empty. ``note`` stands behind them."""
+    """A tensor's sizes, one per column; None leaves a column empty. ``note`` stands behind them."""
 
     label: str
     cells: tuple[Cell | None, ...]

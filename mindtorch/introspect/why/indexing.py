@@ -92,14 +92,14 @@ def one_hot(failure: Failure, f: Fields) -> Diagnosis:
     fixes = []
     if any(n > top for n in wrong):
         fixes += [Fix("leave the number of classes to be found out", f"F.one_hot({label})"),
-                  Fix("or say as many as there are", f"F.one_hot({label}, {max(wrong) + 1})")]
+                  Fix("or give the number of classes that there are", f"F.one_hot({label}, {max(wrong) + 1})")]
     if any(n < 0 for n in wrong):
         fixes.append(Fix("classes are counted from 0: replace what stands for none", f"{label}.clamp(min=0)"))
     return Diagnosis(
         f"{', '.join(map(str, wrong)) or 'a value'} {'are no classes' if len(wrong) > 1 else 'is no class'}: "
         f"there are 0 to {top}",
         "one_hot sets, for each value, the place of that number in a row of zeros, which has one place for each class.",
-        tuple(fixes) or (Fix(f"let all be 0 to {top}"),),
+        tuple(fixes) or (Fix(f"keep all within 0 to {top}"),),
         (Ruler("classes", 0, top, wrong),),
     )
 
@@ -113,7 +113,7 @@ def probabilities(failure: Failure, f: Fields) -> Diagnosis:
         return Diagnosis(
             title.format(target),
             "The target of binary_cross_entropy says how likely each answer is yes: 0 for no, 1 for yes.",
-            (Fix("make yes or no of it", f"({target} > 0).float()"),
+            (Fix("turn it into yes or no", f"({target} > 0).float()"),
              Fix("if it holds class numbers of several classes, this is another loss", "F.cross_entropy(…)")),
             (Steps(steps, "", "…"),),
         )

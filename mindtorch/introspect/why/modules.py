@@ -31,7 +31,7 @@ def _like(name: str, there: Iterable[str], least: float = 0.6) -> list[str]:
 
 
 def _names_like(asked: str, close: list[str]) -> Groups:
-    """A name that there is not beside those that look like it."""
+    """A name that does not exist, beside those that look like it."""
     return Groups((Group("asked for", (asked,), CLASH),
                    Group("names like it", tuple(close) or ("none",), GOOD if close else "")))
 

@@ -123,8 +123,8 @@ def linear(failure: Failure, f: Fields) -> Diagnosis:
             aside(weight.label, last, (inputs, outputs), [0], f"takes {inputs}, makes {outputs}"))
     return Diagnosis(
         f"the layer takes {inputs} features, and {x} {x.size} has {x.shape[-1]}",
-        f"A linear layer works on the last dimension of its input. Its weight {weight} {weight.size} is "
-        f"made for {inputs} of them.",
+        f"A linear layer works on the last dimension of its input; {weight} {weight.size} is its weight, made for {inputs} "
+        "features.",
         tuple(fixes),
         (Shapes(rows, (*("",) * last, "must agree", "out")),),
     )

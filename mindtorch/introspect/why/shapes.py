@@ -177,7 +177,7 @@ def stack(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def target_shape(failure: Failure, f: Fields) -> Diagnosis:
-    """A target of class numbers that has not the shape of the scores without their classes."""
+    """A target of class numbers that does not have the shape of the scores without their classes."""
     x, target = f.x, f.target
     wanted = (*x.shape[:1], *x.shape[2:]) if len(x.shape) > 1 else ()
     rows = (ShapeRow(x.label, cells(x.shape), "scores: [samples, classes, …]"),

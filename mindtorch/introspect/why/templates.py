@@ -30,7 +30,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
     # shapes
     "nothing to join": lambda f: Diagnosis(
         "there is nothing to join: the list of tensors is empty",
-        "Of no tensors neither the dtype nor the shape of the result is known.",
+        "Without tensors, neither the dtype nor the shape of the result is known.",
         (Fix("look at what fills the list: a loop that never ran, a filter that let nothing through"),),
     ),
     "split sizes": lambda f: Diagnosis(
@@ -52,7 +52,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
                 ("samples", *("classes",) * (len(f.x.shape) > 1))),),
     ),
     "loss shapes": lambda f: Diagnosis(
-        f"the target {f.target.size} has not the shape of the input {f.input.size}",
+        f"the target {f.target.size} does not have the shape of the input {f.input.size}",
         "This loss compares element with element; it does not broadcast, since that is mostly a mistake.",
         (Fix("give the target the input's shape", f"{f.target}.view_as({f.input})"),),
         (Shapes((whole(f.input.label, f.input.shape), whole(f.target.label, f.target.shape))),),
@@ -76,14 +76,14 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
     ),
     "expand dimensions": lambda f: Diagnosis(
         f"{f.x} has {len(f.x.shape)} dimensions, and {len(f.size)} were asked for",
-        "expand gives a size for each dimension that there is (-1 leaves it as it is), after those that it adds in front.",
+        "expand takes a size for each dimension (-1 leaves it as it is), after those that it adds in front.",
         (Fix("give all sizes", f"{f.x}.expand({', '.join(['-1'] * len(f.x.shape))})"),),
         (Shapes((ShapeRow(f.x.label, cells(f.x.shape)),
                  aside("asked for", len(f.x.shape) - len(f.size), f.size))),),
     ),
     "repeat": lambda f: Diagnosis(
-        f"{f.x} has {len(f.x.shape)} dimensions, and repeat was told of {len(f.repeats)}",
-        "repeat takes how often each dimension is repeated, 1 for those that stay as they are.",
+        f"{f.x} has {len(f.x.shape)} dimensions, and repeat was given {len(f.repeats)} numbers",
+        "repeat takes, for each dimension, how often it is repeated: 1 for those that stay as they are.",
         (Fix("name them all", f"{f.x}.repeat("
              f"{', '.join(map(str, (*(1,) * (len(f.x.shape) - len(f.repeats)), *f.repeats)))})"),),
         (Shapes((ShapeRow(f.x.label, cells(f.x.shape, range(len(f.x.shape) - len(f.repeats)))),
@@ -163,7 +163,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
     ),
     "gather dimensions": lambda f: Diagnosis(
         "the index must have as many dimensions as the tensor that it picks from",
-        "gather and scatter take, for each place in the index, an element at that place but along one dimension.",
+        "gather and scatter take, for each place in the index, an element at that place, except along one dimension.",
         (Fix("add the missing dimension", f"{f.index}.unsqueeze(1)"),
          Fix("to pick whole rows", "x.index_select(0, index)")),
         (plain(*f.tensors, note=lambda t: f"{len(t.shape)}-d"),),
@@ -191,7 +191,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
     ),
     "nothing to reduce": lambda f: Diagnosis(
         f"{f.x} {f.x.size} has no elements: there is no {f.name.removeprefix('a').removeprefix('rg')} of nothing",
-        "A sum of nothing is 0 and a product 1, but of no numbers none is the largest or the smallest.",
+        "The sum of no numbers is 0 and their product 1, but none of them is the largest or the smallest.",
         (Fix("look at where the elements went: a mask that lets nothing through, an empty slice or batch"),
          Fix("or ask first", f"if {f.x}.numel(): …")),
         (Shapes((ShapeRow(f.x.label, cells(f.x.shape, [d for d, n in enumerate(f.x.shape) if not n])),)),),
@@ -204,10 +204,10 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
         (by_dtype(f.tensors, f.mask.dtype),),
     ),
     "mean of integers": lambda f: Diagnosis(
-        f"the mean of {f.x.dtype} numbers is mostly none of them",
-        "A result has the dtype of its operand unless told otherwise, and the mean of whole numbers is a fraction.",
+        f"the mean of {f.x.dtype} values is seldom itself of that dtype",
+        "A result has the dtype of its operand unless told otherwise, and the mean of whole numbers is usually a fraction.",
         (Fix("convert first", f"{f.x}.float().mean()"),
-         Fix("or say the result's dtype", f"{f.x}.mean(dtype=torch.float32)")),
+         Fix("or give the result's dtype", f"{f.x}.mean(dtype=torch.float32)")),
         (by_dtype([f.x], f.x.dtype),),
     ),
     "negative power": lambda f: Diagnosis(
@@ -215,7 +215,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
         (Fix("convert first", f"{f.x}.float() ** -1"),), (by_dtype(f.tensors, *(t.dtype for t in f.tensors)),),
     ),
     "negative strides": lambda f: Diagnosis(
-        "the array runs backwards through memory, which a tensor cannot",
+        "the array runs backwards through memory, which a tensor cannot do",
         "from_numpy shares the array's memory, so it needs strides that a tensor can have: none that is negative.",
         (Fix("copy the array", "torch.from_numpy(a.copy())"),),
         (Shapes((ShapeRow("size", cells(f.shape)),
@@ -223,7 +223,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
     ),
     # autograd
     "gradient shape": lambda f: Diagnosis(
-        f"the gradient {text(f.given)} has not the shape of {f.x} {text(f.wanted)}",
+        f"the gradient {text(f.given)} does not have the shape of {f.x} {text(f.wanted)}",
         "The gradient says how much each element of the output counts: one number for each.",
         (Fix("for ones", f"{f.x}.backward(torch.ones_like({f.x}))"),),
         (Shapes((whole(f.x.label, f.wanted), whole("gradient", f.given))),),
@@ -271,7 +271,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
         (Steps((Step("leaf", "may be set", GOOD), Step(f.x.node), Step(f.x.label, "follows", CLASH))),),
     ),
     "inference tensor": of(lambda t: t.version is None, lambda f: Diagnosis(
-        f"{f.x} was made in inference mode, and autograd cannot take part in what is done with it",
+        f"{f.x} was made in inference mode, and cannot take part in autograd",
         "Tensors made in inference_mode count no writes and know no views, which makes them cheap, and unfit for graphs.",
         (Fix("make a normal tensor of it", f"{f.x}.clone()"),
          Fix("or compute it where graphs may follow", "with torch.no_grad(): …")),
@@ -290,7 +290,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
         "Meta tensors let operators work out shapes, strides and dtypes without computing. There is nothing to read, and "
         "nothing to copy.",
         (Fix("make new, uninitialised memory of that shape elsewhere", f"torch.empty_like({f.x}, device='cpu')"),
-         Fix("of a module, and initialise or load it then", "model.to_empty(device='cpu')"),
+         Fix("the same for a module, which is then initialised or loaded", "model.to_empty(device='cpu')"),
          Fix("or look at what there is", f"{f.x}.shape, {f.x}.dtype")),
         (Groups((Group("meta", (f"{f.x}: shape {f.x.size}", "values: none"), GONE, True),)),),
     )),
@@ -338,8 +338,8 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
     "no parameters": lambda f: Diagnosis(
         "the optimizer was given no parameters",
         "Either nothing in the model is a parameter, or the iterator was read before: parameters() can be read once.",
-        (Fix("modules and parameters must be attributes of the module, and lists of them", "nn.ModuleList([…])"),
-         Fix("a tensor of one's own becomes a parameter so", "self.w = nn.Parameter(torch.randn(3))"),
+        (Fix("modules and parameters must be attributes of the module; nn has lists of them", "nn.ModuleList([…])"),
+         Fix("a tensor becomes a parameter in this way", "self.w = nn.Parameter(torch.randn(3))"),
          Fix("ask again instead of using an iterator twice", "model.parameters()")),
         (Steps((Step("model.parameters()", "yields nothing", CLASH), Step("optimizer", "would have nothing to do"))),),
     ),
