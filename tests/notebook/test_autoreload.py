@@ -1,4 +1,4 @@
-"""``%autoreload 2``: rows of kernels, meta kernels, derivatives and composites that are edited are used at the next call.
+"""``%autoreload 2``: edited rows of kernels, meta kernels, derivatives and composites are used at the next call.
 
 A shell in a process of its own imports a copy of the package, whose files are edited while it runs.
 """
@@ -42,8 +42,7 @@ EDITS = {
                      "self=lambda grad, self, result: grad * 7,\n           "
                      "other=lambda grad, other, result: grad * 8)", 7.0),
     "a meta kernel": ("str(torch.hypot(x, y).dtype)", "torch.float32", META,
-                      '"hypot": Pointwise("default", 2, "hf", "hypot_cpu"),',
-                      '"hypot": Pointwise("bool", 2, "hf", "hypot_cpu"),', "torch.bool"),
+                      '"hypot": Pointwise("default", 2,', '"hypot": Pointwise("bool", 2,', "torch.bool"),
     "a composite": ("torch.column_stack([x, y]).tolist()", [[3.0, 4.0]], COMPOSITES,
                     "return hstack([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors])",
                     "return hstack([t if t.dim() > 1 else t.reshape(t.numel(), 1) for t in tensors[::-1]])",
