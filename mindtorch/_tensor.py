@@ -5,6 +5,7 @@ worked out when it is asked for. Operators are attached as methods by ``_api``.
 """
 from __future__ import annotations
 
+import inspect
 from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
@@ -48,6 +49,13 @@ class _TensorType(type):
 
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return _TensorType.construct(cls, *args, **kwargs)
+
+    @property
+    def __signature__(cls) -> inspect.Signature:
+        """That of the method by which a subclass makes its instances, or else of the legacy constructor."""
+        methods = [getattr(cls, name) for name in ("__new__", "__init__") if getattr(cls, name) is not getattr(object, name)]
+        shown = inspect.signature(methods[0] if methods else _TensorType.construct)
+        return shown.replace(parameters=[*shown.parameters.values()][1:])
 
     def __instancecheck__(cls, instance: Any) -> bool:
         return type.__instancecheck__(cls, instance)

@@ -13,22 +13,22 @@ from .data import tensor
 from .factories import empty
 
 
-def legacy_constructor(cls: Any, *args: Any, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Any:
+def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Any:
     """``torch.Tensor(2, 3)`` (uninitialised) and ``torch.Tensor([1, 2])`` (float32, whatever the numbers)."""
     if (cls is not Tensor and "__init__" in cls.__dict__) or "__new__" in cls.__dict__:
         out = cls.__new__(
-            cls, *args, **({"dtype": dtype} if dtype else {}), **({"device": device} if device else {}), **kwargs
+            cls, *data, **({"dtype": dtype} if dtype else {}), **({"device": device} if device else {}), **kwargs
         )
         if isinstance(out, cls) and cls.__init__ is not object.__init__:
-            cls.__init__(out, *args, **kwargs)
+            cls.__init__(out, *data, **kwargs)
         return out
     dtype = dtype or get_default_dtype()
-    if len(args) == 1 and isinstance(args[0], Tensor):
-        made = args[0]._shallow_copy_and_detach() if args[0].dtype is dtype else args[0].to(dtype)  # type: ignore[attr-defined]
-    elif len(args) == 1 and isinstance(args[0], (list, tuple, np.ndarray)) and args[0].__class__ is not Size:
-        made = tensor(args[0], dtype=dtype, device=device)
+    if len(data) == 1 and isinstance(data[0], Tensor):
+        made = data[0]._shallow_copy_and_detach() if data[0].dtype is dtype else data[0].to(dtype)  # type: ignore[attr-defined]
+    elif len(data) == 1 and isinstance(data[0], (list, tuple, np.ndarray)) and data[0].__class__ is not Size:
+        made = tensor(data[0], dtype=dtype, device=device)
     else:
-        made = empty(*(args or (0,)), dtype=dtype, device=device)
+        made = empty(*(data or (0,)), dtype=dtype, device=device)
     return made if cls is Tensor else as_subclass(made, cls)
 
 

@@ -1,0 +1,126 @@
+"""Every public callable has a signature, whose names are PyTorch's, and a docstring that names what it mirrors."""
+from __future__ import annotations
+
+import inspect
+import re
+import typing
+from importlib import import_module
+
+import pytest
+
+import mindtorch
+from mindtorch._dispatch.schemas import registry
+
+PUBLIC = [
+    "mindtorch", "mindtorch.autograd", "mindtorch.autograd.functional", "mindtorch.autograd.graph", "mindtorch.fft",
+    "mindtorch.functional", "mindtorch.library", "mindtorch.linalg", "mindtorch.masked", "mindtorch.nn",
+    "mindtorch.nn.functional", "mindtorch.nn.init", "mindtorch.nn.utils", "mindtorch.npu", "mindtorch.optim",
+    "mindtorch.random", "mindtorch.special",
+]  # fmt: skip
+
+
+def callables():
+    """Every public function and class of the namespaces, and every public method of tensors, by its name."""
+    for module in map(import_module, PUBLIC):
+        for name in module.__all__:
+            if callable(value := getattr(module, name)):
+                yield f"{module.__name__}.{name}", value
+    for name in dir(mindtorch.Tensor):
+        if name[0] != "_" and callable(value := getattr(mindtorch.Tensor, name)):
+            yield f"mindtorch.Tensor.{name}", value
+
+
+CALLABLES = dict(callables())
+
+
+def is_generic(function) -> bool:
+    """Whether a signature says nothing: ``(*args, **kwargs)``."""
+    parameters = list(inspect.signature(function).parameters.values())
+    rest = [p for p in parameters if p.name != "self"]
+    return bool(rest) and all(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name in ("args", "kwargs") for p in rest)
+
+
+def is_exception(value) -> bool:
+    return isinstance(value, type) and issubclass(value, BaseException)
+
+
+def of_pytorch(name):
+    """What PyTorch has under a name of ours, or None."""
+    found = pytest.importorskip("torch")
+    for part in name.split(".")[1:]:
+        found = getattr(found, part, None)
+    return found
+
+
+@pytest.mark.parametrize("name", [name for name, value in CALLABLES.items() if not is_exception(value)])
+def test_a_public_callable_has_a_signature(name):
+    """But for classes that in PyTorch, too, take anything, as ``nn.Identity`` does."""
+    function = CALLABLES[name]
+    if is_generic(function):
+        assert isinstance(function, type) and is_generic(of_pytorch(name)), inspect.signature(function)
+
+
+@pytest.mark.parametrize("name", CALLABLES)
+def test_a_docstring_names_what_it_mirrors(name):
+    """It has PyTorch's name, with the namespace, where PyTorch has such a thing."""
+    doc = inspect.getdoc(CALLABLES[name]) or ""
+    assert doc
+    if of_pytorch(name) is not None:
+        assert re.search(r"\btorch(?:\.\w+)+", doc), doc
+
+
+@pytest.mark.parametrize("name", [name for name, value in CALLABLES.items() if hasattr(value, "packet")])
+def test_parameters_are_those_of_pytorchs_schemas(name):
+    """A parameter of ours is one of an overload of PyTorch's, or one that its Python function has; ``self`` is
+    ``input`` in a function, and ``out`` is there where PyTorch has an ``out`` form.
+    """
+    torch = pytest.importorskip("torch")
+    function = CALLABLES[name]
+    packet = getattr(torch.ops.aten, function.packet, None)
+    if packet is None or any(op.overload == "python" for op in registry.packets[function.packet]):
+        return  # a Python function of PyTorch's
+    is_method = name.startswith("mindtorch.Tensor.")
+    theirs = {a.name for overload in packet.overloads() for a in getattr(packet, overload)._schema.arguments}
+    parameters = inspect.signature(function).parameters
+    spelled = {p.rstrip("_") if p == "from_" else p for p in parameters}
+    assert spelled - {"out"} <= {"input" if p == "self" and not is_method else p for p in theirs}
+    if "out" in parameters:
+        assert any(a.is_out for overload in packet.overloads() for a in getattr(packet, overload)._schema.arguments)
+
+
+def test_annotations_are_types():
+    for name, function in CALLABLES.items():
+        if hasattr(function, "packet"):
+            assert "return" in typing.get_type_hints(function), name
+    assert typing.get_type_hints(mindtorch.add)["return"] is mindtorch.Tensor
+    assert mindtorch.Tensor in typing.get_args(typing.get_type_hints(mindtorch.max)["return"])
+
+
+def test_signatures_are_shown_as_in_pytorchs_documentation():
+    x = mindtorch.ones(2)
+    shown = {text: re.sub(r" -> .*", "", str(inspect.signature(function))) for text, function in {
+        "(input, other, *, alpha=1, out=None)": mindtorch.add,
+        "(dim=None, keepdim=False, *, dtype=None)": x.sum,
+        "(*dims)": x.permute,
+        "(condition, other)": x.where,
+        "(input, dim=..., keepdim=False, *, other=..., out=None)": mindtorch.max,
+    }.items()}
+    assert all(text == found for text, found in shown.items()), shown
+
+
+def test_a_signature_is_made_when_it_is_asked_for():
+    op = mindtorch.library.define("signed(Tensor self, int times=2) -> Tensor", "method")
+    try:
+        assert "schema" in vars(op)  # which define looks into itself
+        assert str(inspect.signature(mindtorch.Tensor.signed).replace(return_annotation=inspect.Signature.empty)) == (
+            "(self, times=2)")
+    finally:
+        del registry.operators["signed"], registry.packets["signed"], mindtorch.Tensor.signed
+
+
+@pytest.mark.parametrize("name", [*PUBLIC, "mindtorch.introspect", "mindtorch.viz", "mindtorch.widgets"])
+def test_a_namespace_lists_only_its_own_names(name):
+    module = import_module(name)
+    listed = dir(module)
+    assert listed and all(hasattr(module, shown) for shown in listed)
+    assert not {"Any", "annotations", "Callable", "TYPE_CHECKING", "math", "warnings", "make_function"} & set(listed)
