@@ -37,7 +37,7 @@ TYPES = {
     "Tensor": "Tensor", "Scalar": "_Number", "int": "_int", "float": "_float", "bool": "_bool", "str": "_str",
     "ScalarType": "DType", "Device": "_Device | _str | _int", "Generator": "Generator", "Layout": "_Layout",
     "MemoryFormat": "_MemoryFormat", "Storage": "UntypedStorage | TypedStorage",
-}  # fmt: skip
+}
 #: Unary operators of Python; all other operators have a second operand.
 UNARY = {"neg", "pos", "abs", "invert"}
 

@@ -3,28 +3,30 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from . import _conversion as _conversion_methods, _indexing as _indexing, _wiring as _wiring
-from . import functional as functional, random as random
+from . import (
+    _conversion as _conversion_methods, _indexing as _indexing, _wiring as _wiring, functional as functional,
+    random as random,
+)
 from ._api import FUNCTIONS as _FUNCTIONS, result_type as result_type
 from ._autograd.engine import backward as backward
 from ._autograd.grad_mode import (
     enable_grad as enable_grad, inference_mode as inference_mode, is_grad_enabled as is_grad_enabled,
     is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
-)  # fmt: skip
+)
 from ._creation import (
     arange as arange, as_tensor as as_tensor, asarray as asarray, empty as empty, empty_like as empty_like,
     empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye, from_dlpack as from_dlpack,
     from_numpy as from_numpy, frombuffer as frombuffer, full as full, full_like as full_like, linspace as linspace,
     logspace as logspace, ones as ones, ones_like as ones_like, range as range, scalar_tensor as scalar_tensor,
     tensor as tensor, typed_constructor as _typed_constructor, zeros as zeros, zeros_like as zeros_like,
-)  # fmt: skip
+)
 from ._creation.random import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
     randn as randn, randn_like as randn_like, randperm as randperm,
-)  # fmt: skip
+)
 from ._device import (
     device as device, get_default_device as get_default_device, set_default_device as set_default_device,
-)  # fmt: skip
+)
 from ._dispatch.observers import observe as observe, subscribe as subscribe
 from ._dispatch.pipeline import pipeline as pipeline
 from ._dispatch.schemas import registry as registry
@@ -32,18 +34,18 @@ from ._dtype import (
     DTYPE_ALIASES as _DTYPE_ALIASES, DTYPES as _DTYPES, DType as dtype, can_cast as can_cast, finfo as finfo,
     get_default_dtype as get_default_dtype, iinfo as iinfo, promote_types as promote_types,
     set_default_dtype as set_default_dtype,
-)  # fmt: skip
+)
 from ._errors import OutOfMemoryError as OutOfMemoryError
 from ._formats import (
     channels_last as channels_last, channels_last_3d as channels_last_3d, contiguous_format as contiguous_format,
     e as e, inf as inf, layout as layout, memory_format as memory_format, nan as nan, newaxis as newaxis, pi as pi,
     preserve_format as preserve_format, strided as strided,
-)  # fmt: skip
+)
 from ._lazy import lazily as _lazily
 from ._random import (
     Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
     initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
-)  # fmt: skip
+)
 from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
 from ._tensor import Tensor as Tensor
@@ -54,16 +56,16 @@ from .functional import (
     broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
     chain_matmul as chain_matmul, einsum as einsum, lu as lu, meshgrid as meshgrid, split as split,
     tensordot as tensordot, tril_indices as tril_indices, triu_indices as triu_indices, unravel_index as unravel_index,
-)  # fmt: skip
+)
 
 if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see ``_lazy``
     from . import (
         _C as _C, autograd as autograd, fft as fft, library as library, linalg as linalg, masked as masked, nn as nn,
         npu as npu, optim as optim, special as special, widgets as widgets,
-    )  # fmt: skip
+    )
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
-    )  # fmt: skip
+    )
     from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
     from ._lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
     from .library import ops as ops

@@ -8,12 +8,12 @@ import numpy as np
 
 from . import _functions
 from ._backends.common.pointwise import result_type as common_result_type
+from ._dispatch.aten import abs as abs_, bitwise_not, neg, positive, reciprocal
 from ._dispatch.binding import make_function
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.registry import inplace_name
-from ._dispatch.signature import attached_names
-from ._dispatch.aten import abs as abs_, bitwise_not, neg, positive, reciprocal
 from ._dispatch.schemas import registry
+from ._dispatch.signature import attached_names
 from ._dtype import FLOATING, DType
 from ._tensor import Tensor
 
@@ -116,7 +116,7 @@ OPERATORS = {
     "or": ("bitwise_or.Tensor",), "xor": ("bitwise_xor.Tensor",), "lshift": ("bitwise_left_shift.Tensor",),
     "rshift": ("bitwise_right_shift.Tensor",), "eq": ("eq.Tensor",), "ne": ("ne.Tensor",), "lt": ("lt.Tensor",),
     "le": ("le.Tensor",), "gt": ("gt.Tensor",), "ge": ("ge.Tensor",),
-}  # fmt: skip
+}
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
 COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
 REFLECTED = {
@@ -124,7 +124,7 @@ REFLECTED = {
     "mod": ("remainder.Tensor", "remainder.Scalar_Tensor"),
     "lshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Scalar_Tensor"),
     "rshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Scalar_Tensor"),
-}  # fmt: skip
+}
 for _name, _operators in OPERATORS.items():
     setattr(Tensor, f"__{_name}__", binary(*_operators))
     if _name not in COMPARISONS:
@@ -137,7 +137,7 @@ METHODS: dict[str, Callable[..., Any]] = {
     "rsub": binary("rsub.Tensor", "rsub.Scalar"), "rtruediv": reflected_division, "rdiv": reflected_division,
     "matmul": among_tensors("matmul"), "rmatmul": among_tensors("matmul", swapped=True),
     "neg": neg, "pos": positive, "abs": abs_, "invert": invert,
-}  # fmt: skip
+}
 for _name, _method in METHODS.items():
     setattr(Tensor, f"__{_name}__", _method)
 
@@ -161,7 +161,7 @@ VIEWS = {
     "mT": ("mT", "A view with the last two dimensions swapped"),
     "H": ("matrix_H", "The matrix, conjugated and transposed"), "mH": ("mH", "The matrices, conjugated and transposed"),
     "real": ("real", "A view of the real parts"), "imag": ("imag", "A view of the imaginary parts"),
-}  # fmt: skip
+}
 for _name, (_operator, _what) in VIEWS.items():
     setattr(Tensor, _name, view_property(_name, _operator, _what))
 

@@ -7,10 +7,10 @@ from typing import Any
 
 import numpy as np
 
-from ._about import about
 from . import _device
-from ._backends.common.convert import to_device
+from ._about import about
 from ._backend import backends
+from ._backends.common.convert import to_device
 from ._dispatch.aten import clone
 from ._dispatch.keys import PIPELINE
 from ._dispatch.schemas import registry
@@ -24,7 +24,7 @@ LEGACY_NAMES = {
     "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
     "ByteTensor": "uint8", "CharTensor": "int8", "ShortTensor": "int16", "IntTensor": "int32", "LongTensor": "int64",
     "BoolTensor": "bool", "ComplexFloatTensor": "complex64", "ComplexDoubleTensor": "complex128",
-}  # fmt: skip
+}
 LEGACY_TYPES: dict[str, DType] = {name: DTYPES[dtype] for name, dtype in LEGACY_NAMES.items()}
 
 
@@ -33,7 +33,7 @@ CONVERSIONS = {
     "bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
     "half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64", "cfloat": "complex64",
     "cdouble": "complex128",
-}  # fmt: skip
+}
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, Any]:

@@ -99,7 +99,7 @@ DTYPE_ALIASES = {
 GROUPS = {
     "integral": "uint8|int8|int16|int32|int64", "reduced": "float16|bfloat16", "floating": "float32|float64",
     "complex": "complex64|complex128", "real": "integral|reduced|floating", "all": "bool|real|complex",
-}  # fmt: skip
+}
 
 
 @cache

@@ -13,18 +13,18 @@ from typing import Any
 import numpy as np
 
 from ._about import about, note
-from ._errors import check_number
 from ._backends.common.fast_paths import fast_path
 from ._backends.common.view.fast_paths import basic_view
 from ._creation import tensor as make_tensor
+from ._dispatch import dispatcher
 from ._dispatch.aten import (
     alias, copy_, expand, fill__Scalar as fill_scalar_, fill__Tensor as fill_tensor_, index_put_,
     index_Tensor as index_tensor, select_int as select, slice_Tensor as slice_, unsqueeze, view,
-)  # fmt: skip
-from ._dispatch import dispatcher
+)
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
+from ._errors import check_number
 from ._tensor import Tensor, tensor_method
 
 PLAIN = CPU | NONCONTIGUOUS
@@ -214,7 +214,7 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
         "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; "
         "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
         "x[torch.tensor(seq)], which will result either in an error or a different result", stacklevel=4,
-    )  # fmt: skip
+    )
     return tuple(index)
 
 

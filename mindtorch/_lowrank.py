@@ -1,8 +1,8 @@
 """Approximate factorizations of matrices of low rank, by subspace iteration (Halko et al., 2011)."""
 from __future__ import annotations
 
-from ._dispatch.aten import _linalg_svd as _svd, linalg_qr as _qr
 from ._creation.random import randn
+from ._dispatch.aten import _linalg_svd as _svd, linalg_qr as _qr
 from ._tensor import Tensor
 
 

@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._about import about
 from . import _device
+from ._about import about
 from ._backend import DeviceMemory, backends
 from ._dtype import DType
 

@@ -12,23 +12,21 @@ from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
 
-from ._about import about
 from . import _device
-from ._backend import backends
-from ._device import device as Device
+from ._about import about
 from ._autograd import engine, views
 from ._autograd.accumulate import check_assigned_grad, grad_accumulator
 from ._autograd.hooks import HookDict, RemovableHandle
 from ._autograd.node import Node
-from ._layout import (
-    Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size,
-)  # fmt: skip
+from ._backend import backends
+from ._device import device as Device
 from ._dispatch import binding
 from ._dispatch.dispatcher import TENSOR_TYPES
-from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, PIPELINE, NONCONTIGUOUS
+from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, NONCONTIGUOUS, PIPELINE
 from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
 from ._dtype import FLOATING, DType
+from ._layout import Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size
 from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
 

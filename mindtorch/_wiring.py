@@ -12,7 +12,7 @@ from ._backends.common import convert, cross_device, inplace_and_out, view
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline
 from ._dispatch.dispatcher import key_handlers, registry
-from ._dispatch.keys import AUTOGRAD, BACKENDS, INFERENCE, THREAD_STATE, OBSERVED, PIPELINE
+from ._dispatch.keys import AUTOGRAD, BACKENDS, INFERENCE, OBSERVED, PIPELINE, THREAD_STATE
 from ._dispatch.registry import Kernel, Operator
 
 key_handlers.update({

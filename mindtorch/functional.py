@@ -6,17 +6,17 @@ from __future__ import annotations
 from typing import Any
 
 from ._about import about
-from ._layout import Ints, contiguous_strides
 from ._device import resolve_device
 from ._dispatch.aten import (
     _lu_with_info, block_diag as _block_diag, broadcast_tensors as _broadcast_tensors,
     cartesian_prod as _cartesian_prod, chain_matmul as _chain_matmul, chain_matmul_out as _chain_matmul_out,
     copy_ as _copy_, einsum as _einsum, meshgrid_indexing as _meshgrid_indexing, resize_ as _resize_,
     tensordot as _tensordot, tensordot_out as _tensordot_out,
-)  # fmt: skip
+)
 from ._dispatch.dispatcher import call_on
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType, bool_, int64
+from ._layout import Ints, contiguous_strides
 from ._size import Size
 from ._tensor import Tensor, tensor_method
 
@@ -24,7 +24,7 @@ __all__ = [
     "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
     "cartesian_prod", "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "tril_indices",
     "triu_indices", "unravel_index",
-]  # fmt: skip
+]
 __dir__ = __all__.copy
 
 

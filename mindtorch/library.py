@@ -14,8 +14,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._about import about
-from ._autograd.derivative import derivative as derivative
-from ._autograd.derivative import not_differentiable as not_differentiable
+from ._autograd.derivative import derivative as derivative, not_differentiable as not_differentiable
 from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
 

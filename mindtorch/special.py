@@ -10,7 +10,7 @@ ALIASES = {
     "expm1": "expm1", "gammainc": "igamma", "gammaincc": "igammac", "gammaln": "lgamma", "i0": "i0", "log1p": "log1p",
     "log_softmax": "log_softmax", "logit": "logit", "logsumexp": "logsumexp", "multigammaln": "mvlgamma",
     "polygamma": "polygamma", "psi": "digamma", "sinc": "sinc", "softmax": "softmax", "xlogy": "xlogy",
-}  # fmt: skip
+}
 PREFIX = "special_"
 _packets = {packet.removeprefix(PREFIX): packet for packet in registry.packets if packet.startswith(PREFIX)}
 _functions = {name: make_function(packet) for name, packet in {**_packets, **ALIASES}.items()}

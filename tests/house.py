@@ -55,7 +55,7 @@ HOUSE = (
     Room("widgets", "pictures that move", "a widget"),
     Room("_ipython", "the extension: magics, formatters, tracebacks", "a magic"),
     Room("_install __main__", "PyTorch's programs run on mindtorch; the command line", "a command"),
-)  # fmt: skip
+)
 
 
 def modules(top: Path = TOP) -> dict[str, Path]:

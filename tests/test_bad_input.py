@@ -121,7 +121,7 @@ CASES = {
     },
     "an optimizer without parameters": (lambda t: t.optim.SGD([], lr=0.1), ["empty parameter list"]),
     "a learning rate below zero": (lambda t: t.optim.SGD([t.ones(1, requires_grad=True)], lr=-1), ["learning rate"]),
-}  # fmt: skip
+}
 
 
 def raised(do, library):

@@ -8,8 +8,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mindtorch
 from tests.support import assert_same
@@ -62,7 +61,7 @@ def test_tensor_of_nested_numbers_is_pytorchs_or_raises_as_it_does(data):
     lambda t: t.ones(2).type("torch.DoubleTensor"), lambda t: t.tensor([1.7, -1.7]).long(),
     lambda t: t.tensor([0.0, 2.0]).bool(), lambda t: t.tensor([1 + 2j]).to(t.complex128),
     lambda t: t.tensor([300]).to(t.uint8),
-])  # fmt: skip
+])
 def test_values_dtype_and_strides_are_pytorchs(make):
     assert_same(make(mindtorch), make(torch))
 
@@ -124,7 +123,7 @@ def test_copies_keep_sharing_and_gradients_and_pickles_come_back():
         copy.deepcopy(base * 2)
     for t in (
         base.detach().view(2, 2).t(), mindtorch.tensor([1 + 1j]), mindtorch.ones(2, dtype=mindtorch.bfloat16), base,
-    ):  # fmt: skip
+    ):
         back = pickle.loads(pickle.dumps(t))
         assert back.tolist() == t.tolist() and back.stride() == t.stride() and back.dtype is t.dtype
         assert back.requires_grad == t.requires_grad
@@ -156,7 +155,7 @@ def test_default_dtype_and_device_reach_the_factories():
 @pytest.mark.parametrize("name", [
     "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
     "complex128",
-])  # fmt: skip
+])
 def test_dtypes_know_what_pytorchs_know(name):
     ours, theirs = getattr(mindtorch, name), getattr(torch, name)
     assert repr(ours) == repr(theirs)

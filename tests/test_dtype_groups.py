@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import pytest
+
 from mindtorch._dtype import DTYPES, dtypes
 
 torch = pytest.importorskip("torch", reason="PyTorch says what its groups are")

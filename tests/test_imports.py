@@ -43,7 +43,7 @@ def test_no_packages_import_each_other(edges) -> None:
     ("_backends/cpu/kernels.py", "import mindtorch.nn"),
     ("introspect/tensor.py", "from ..viz import html"),
     ("nn/init.py", "from .. import Tensor"),
-])  # fmt: skip
+])
 def test_an_import_that_goes_up_is_found(tmp_path: Path, module: str, line: str) -> None:
     shutil.copytree(house.TOP / "mindtorch", tmp_path / "mindtorch", ignore=shutil.ignore_patterns("__pycache__"))
     path = tmp_path / "mindtorch" / module

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mindtorch
 from tests import arguments
@@ -28,7 +27,7 @@ def names(t: Any) -> dict[str, Any]:
         "i": t.tensor([0, 2, -1]), "j": t.tensor([[1, 0], [2, 2]]), "b": t.arange(12).view(3, 4) % 3 == 0,
         "k": t.tensor([True, False, True]), "u": t.tensor([1, 0, 1], dtype=t.uint8), "one": t.tensor(1),
         "cl": t.arange(24.0).view(1, 2, 3, 4).to(memory_format=t.channels_last),
-    }  # fmt: skip
+    }
 
 
 def same_for(run: Callable[..., Any], code: str) -> None:
@@ -66,7 +65,7 @@ INDICES = [
     "t.empty(0, dtype=t.int64)", "i[:0], :, i[:0]", "..., i, None", "i, ..., j[0, 0]", "[0, 1], ..., [0, 1]",
     "[slice(0, 2), 1]", "[None, 1]", "[..., 0]", "[1.0]", "[[0], [0, 1]]", "np.array([0.5])", "b, :2", "b, 1:, None",
     "b, one", "None, b, 1", ":, x[0] > 8", "[[True] * 4] * 3, 1", "n.new_ones(3, 4, dtype=t.uint8), 1",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("where", INDICES)
@@ -113,7 +112,7 @@ WRONG_INDICES = [
     "x[[-5]]", "x[k, k]", "x[b.t()]", "x[[True, False]]", "x[i, i[:2]]", "x[0, 0, 0, None, 0]", "x[[0], [0], [0], [0]]",
     "z[[0]]", "e[0]", "e[[0]]", "e[:, 4]", "x[j, i]", "x[1j]", "x[one:z]", "x[[1j]]", "x[b, 7]", "x[b, 1, 1]",
     "x[b, i]", "z[1:]", "z[..., :]",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("expression", WRONG_INDICES)
@@ -126,7 +125,7 @@ WRONG_ASSIGNMENTS = [
     "x[i, [4]] = 1", "x[[0, 1]] = [[1]]", "x[0, 0, 0] = t.zeros(2)", "x[i] = n[0]", "n[i] = 1j", "n[i] = c",
     "x[k, k] = 1", "x[{}] = 1", "z[0] = 1", "x[...] = t.zeros(7, 3, 4, 5)", "del x[0]", "z[:] = 1", "x[u] = 1",
     "n[0] = 1j", "x[0] = 1e300", "n.to(t.int8)[0] = 300",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("statement", WRONG_ASSIGNMENTS)
@@ -144,7 +143,7 @@ ASSIGNMENTS = [
     "x[[]] = t.ones(0, 4, 5)", "x[False] = 1", "x[0][1] = 2", "x[0][i] = 2", "x[0, i] += 2", "m[b] *= 2",
     "v[[0, 0, 0]] = 1", "v[k.repeat(2)] = v[k.repeat(2)] + 1", "m[1:, [0, 1]] = m[0, :2]", "m[t.tensor(1)] = 0",
     "m[t.tensor([1])] = 0", "x[0] = t.ones(4, 5, dtype=t.float64)", "x[i, 0, None] = 1", "x.t = 1",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("statement", ASSIGNMENTS)
@@ -196,7 +195,7 @@ FUNCTIONS = [
     "t.unravel_index(i[:2], (3, 4))", "F.one_hot(j)", "F.one_hot(j, 5)", "F.embedding(j, m)",
     "F.embedding(one, m, padding_idx=1)", "t.embedding(m, j)", "F.one_hot(t.empty(0, dtype=t.int64), 3)",
     "t.unravel_index(t.tensor([12, -1]), (3, 4))", "t.unravel_index(i, 12)",
-]  # fmt: skip
+]
 WRONG_CALLS = [
     "m.index_select(0, t.tensor([3]))", "m.index_select(0, j)", "m.index_select(2, i)", "m.index_select(0, z)",
     "m.index_fill(0, t.tensor([9]), 1)", "m.index_fill(0, i, v)", "m.index_copy(0, i, t.ones(2, 4))",
@@ -209,7 +208,7 @@ WRONG_CALLS = [
     "m.masked_scatter(b, n)", "m.index_put((i, i, i), z)", "m.index_put((i,), n)", "F.one_hot(i)", "F.one_hot(m)",
     "F.one_hot(j, 2)", "F.embedding(t.tensor([3]), m)", "F.embedding(m, m)", "t.unravel_index(m, (3, 4))",
     "m.index_put((i, 1), z)", "m.index_put(i, z)",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("expression", FUNCTIONS)
@@ -245,7 +244,7 @@ JOINED = [
     "F.fold(F.unfold(cl, 2), (3, 4), 2)", "F.fold(F.unfold(cl, 2, padding=1), (3, 4), 2, padding=1)",
     "m.clone(memory_format=t.contiguous_format)", "cl.clone()", "cl.contiguous()",
     "cl.contiguous(memory_format=t.channels_last)", "m.t().clone()", "m.fill_(2)", "m.t().zero_()", "m.fill(z)",
-]  # fmt: skip
+]
 WRONG_JOINS = [
     "t.cat([])", "t.cat([m, v])", "t.cat([m, x])", "t.cat([m, m], 2)", "t.cat([z, z])", "t.cat(m)", "t.cat([m, 1])",
     "t.stack([])", "t.stack([m, v])", "t.stack([m, m], 4)", "t.hstack([])", "t.block_diag(x)", "t.cartesian_prod(m)",
@@ -257,7 +256,7 @@ WRONG_JOINS = [
     "F.channel_shuffle(cl, 3)", "F.unfold(m, 2)", "F.unfold(cl, 9)", "F.fold(m, (3, 4), 2)", "t.tril_indices(-1, 2)",
     "m.fill_(v)", "t.cat((1, m))", "t.cat(3)", "t.block_diag(m, 1)", "F.pad(m, (1,) * 6)", "F.pad(m, (1,), 'reflect')",
     "F.unfold(v, 2)",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("expression", JOINED)
@@ -285,14 +284,14 @@ GRADIENTS = [
     "F.pixel_shuffle(x.view(1, 4, 3, 5), 2)", "t.cartesian_prod(v, v)", "t.block_diag(m, v)",
     "t.meshgrid(v, v, indexing='ij')[0]", "m.clone().fill_(z)", "m.clone().copy_(v[:4])",
     "m.take_along_dim(m.detach().argsort(1), 1)", "t.where(b, m, z)", "m.select_scatter(v[:4], 0, 1)",
-]  # fmt: skip
+]
 
 
 #: What they cannot be computed of, there as here: the index names fewer elements than the source has.
 REFUSED_GRADIENTS = [
     "m.scatter(0, j, m * 2)", "m.scatter_add(0, j, m * 2)", "m.scatter_reduce(0, j, m * 2, 'mean')",
     "m.scatter_reduce(0, j, m * 2, 'prod')", "m.scatter_reduce(0, j, m * 2, 'amax')",
-]  # fmt: skip
+]
 
 
 def gradients(expression: str, t: Any) -> Any:

@@ -3,8 +3,7 @@
 import ml_dtypes  # noqa: F401  (lets NumPy know bfloat16)
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 from hypothesis.extra import numpy as hnp
 
 import mindtorch

@@ -33,7 +33,7 @@ CHAINS = {
 #: Jedi does not look into types that are made at run time, as those of these tuples are.
 TUPLES = {"torch.linalg.svd(x).S": "Tensor", "torch.max(x, 0).values": "Tensor", "torch.frexp(x)[0]": "Tensor"}
 TYPOS = {"x.rleu()": "rleu", "torch.softmaxx(x)": "softmaxx", "torch.npu.synchronise()": "synchronise",
-         "torch.nn.functional.sotfmax(x)": "sotfmax", "x.sum(dmi=0)": "sum"}  # fmt: skip
+         "torch.nn.functional.sotfmax(x)": "sotfmax", "x.sum(dmi=0)": "sum"}
 PROGRAM = "import mindtorch as torch\n\nx = torch.randn(3)\n"
 
 

@@ -7,8 +7,7 @@ from typing import Any
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mindtorch
 from tests.support import Outcome, array, assert_same, error_differences, is_tensor, port, tensors_in, torch
@@ -235,7 +234,7 @@ OVERLAPS = [
     "e.masked_scatter_(e == 0, a)", "e.masked_fill_(e == 0, 1)", "e.add_(1)", "e.t_()", "e.tril_()", "e.clamp_(0, 1)",
     "a.index_copy_(0, i, a[:2])", "a.view(2, 6).copy_(a.view(6, 2).t())", "a.copy_(a[0])",
     "a[0:2].add_(a[0])", "a.fill_(a[0, 1])", "a[0].copy_(a[0, 0])", "a.t()[0] = a[:, 0]",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("statement", OVERLAPS)
@@ -263,7 +262,7 @@ IMPOSSIBLE = [
     "x.movedim((0, 0), (1, 2))",
     "t.view_as_real(x)", "t.view_as_complex(x)", "x.imag", "x[0, 0].mT", "x.H", "t.broadcast_tensors(x, t.zeros(2))",
     "t.broadcast_shapes((2, 3), (4,))", "t.atleast_1d(3)", "x.select_scatter(x, 0, 0)",
-]  # fmt: skip
+]
 
 
 @pytest.mark.parametrize("expression", IMPOSSIBLE)

@@ -12,8 +12,7 @@ import warnings
 from collections import Counter
 from typing import Any, ClassVar
 
-from hypothesis import HealthCheck, settings
-from hypothesis import strategies as st
+from hypothesis import HealthCheck, settings, strategies as st
 from hypothesis.stateful import RuleBasedStateMachine, initialize, rule, run_state_machine_as_test
 
 import mindtorch

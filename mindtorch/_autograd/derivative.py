@@ -29,17 +29,17 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
-from .saved import freed, Saved, SavedTensor, modified, save, unwritten
+from .saved import Saved, SavedTensor, freed, modified, save, unwritten
 
 Formula = Callable[..., Any]
 FACTS: dict[str, Callable[[Any], Any]] = {
     "shape": lambda t: tuple(t.shape) if t._array is None else t._array.shape, "stride": lambda t: t._strides(),
     "offset": lambda t: t._offset, "dtype": lambda t: t._dtype, "device": lambda t: t._device,
     "requires_grad": lambda t: t.requires_grad,
-}  # fmt: skip
+}
 #: How PyTorch spells a kept fact: ``_saved_self_sym_sizes``.
 FACT_NAMES = {"shape": "sym_sizes", "stride": "sym_strides", "offset": "sym_storage_offset", "dtype": "scalar_type",
-              "device": "device", "requires_grad": "requires_grad"}  # fmt: skip
+              "device": "device", "requires_grad": "requires_grad"}
 
 
 class Row:

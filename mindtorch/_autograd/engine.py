@@ -3,10 +3,10 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Mapping, Sequence
-from types import MappingProxyType
 from heapq import heappop, heappush, heapreplace
 from math import prod
 from sys import getrefcount
+from types import MappingProxyType
 from typing import Any
 
 from .._about import about, note

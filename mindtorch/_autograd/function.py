@@ -16,7 +16,7 @@ from .._dtype import FLOATING
 from . import views
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
-from .saved import freed, SavedTensor, attached, save
+from .saved import SavedTensor, attached, freed, save
 
 
 class FunctionCtx:

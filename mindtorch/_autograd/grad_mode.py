@@ -193,4 +193,4 @@ def with_local_state(op: Operator, keys: int) -> Callable[..., Any]:
 __all__ = [
     "GradMode", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
     "set_grad_enabled",
-]  # fmt: skip
+]

@@ -5,9 +5,9 @@ import weakref
 from collections.abc import Callable
 from typing import Any
 
-from .._errors import type_string
 from .._dispatch.aten import clone
 from .._dispatch.dispatcher import TENSOR_TYPES
+from .._errors import type_string
 from .._formats import contiguous_format
 
 

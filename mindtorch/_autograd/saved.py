@@ -6,10 +6,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._about import about
-from .._errors import type_string
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE
 from .._dispatch.local import local
+from .._errors import type_string
 from .anomaly import AnomalyMode
 
 new: Callable[..., Any] = object.__new__
@@ -92,7 +92,7 @@ def modified(tensor: Any, version: int, node: Any, output_nr: int | None = None)
     ) if AnomalyMode.enabled else (
         "enable anomaly detection to find the operation that failed to compute its gradient, with "
         "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    )  # fmt: skip
+    )
     return about(RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
                               f"operation: [{type_string(tensor)} {list(tensor.shape)}]{origin} is at version "
                               f"{tensor._version}; expected version {version} instead. Hint: {hint}"),

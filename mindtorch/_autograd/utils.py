@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from .._dispatch.aten import expand, sum as sum_all, sum_dim_IntList as sum_dims, t, view
 from .._dispatch import dispatcher
-from .._dispatch.keys import AUTOGRAD, CPU, OBSERVED, NONCONTIGUOUS
+from .._dispatch.aten import expand, sum as sum_all, sum_dim_IntList as sum_dims, t, view
+from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED
 from .._dispatch.local import local
 
 

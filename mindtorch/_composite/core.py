@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._layout import Ints
 from .._creation import fresh as fresh
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
+from .._layout import Ints
 from . import COMPOSITES
 
 

@@ -6,8 +6,8 @@ from math import prod
 from typing import Any
 
 from .._about import about
-from .._errors import check
 from .._dispatch.aten import bmm
+from .._errors import check
 from . import COMPOSITES
 
 ELLIPSIS = "."  #: stands for the dimensions of an ellipsis among labels

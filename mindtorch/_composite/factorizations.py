@@ -6,10 +6,7 @@ from math import prod
 from typing import Any
 
 from .._about import about
-from .._errors import NAMES, check
-from .._layout import Ints, wrap_dim
 from .._backends.common.matrices import check_floating, check_matrix, check_square
-from .._dispatch.return_types import pack
 from .._creation import full, zeros
 from .._dispatch.aten import (
     _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_solve_ex as solve_ex,
@@ -17,11 +14,14 @@ from .._dispatch.aten import (
     linalg_householder_product as householder_product, linalg_inv_ex as inv_ex, linalg_ldl_factor_ex as ldl_factor_ex,
     linalg_lu_factor_ex as lu_factor_ex, linalg_lu_solve as lu_solve_, linalg_matrix_exp as matrix_exp,
     linalg_pinv_atol_rtol_tensor as pinv, linalg_qr as qr, linalg_vector_norm as vector_norm, where_self as where,
-)  # fmt: skip
+)
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
+from .._dispatch.return_types import pack
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, finfo, int64
+from .._errors import NAMES, check
+from .._layout import Ints, wrap_dim
 from .._linalg_error import LinAlgError, first_failure
 from . import COMPOSITES
 

@@ -4,14 +4,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._errors import NAMES, check
-from .._layout import Ints, broadcast_shapes
 from .._dispatch.aten import (
     _unsafe_view, clone, expand, gather, index_add_, index_put, index_select, index_Tensor, masked_scatter_, ones_like,
     scatter__value as scatter_value_,
-)  # fmt: skip
+)
 from .._dispatch.schemas import registry
 from .._dtype import int64
+from .._errors import NAMES, check
+from .._layout import Ints, broadcast_shapes
 from . import COMPOSITES
 from .core import fresh
 

@@ -6,15 +6,15 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from .._errors import NAMES, check
-from .._layout import broadcast_shapes, wrap_dim, wrap_dims
 from .._backends.common.matrices import check_square
 from .._creation import empty, eye, ones
 from .._dispatch.aten import (
     _trilinear as trilinear, _unsafe_view, addmm, bmm, cat, dot, linalg_cross, linalg_inv as inverse, mm, mv, t, vdot,
-)  # fmt: skip
+)
 from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dtype import FLOATING, bool_, int64, promote_types
+from .._errors import NAMES, check
+from .._layout import broadcast_shapes, wrap_dim, wrap_dims
 from . import COMPOSITES
 
 Ints = tuple[int, ...]

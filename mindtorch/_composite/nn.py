@@ -5,12 +5,12 @@ import math
 from typing import Any
 
 from .._about import about
-from .._errors import NAMES, check
 from .._dispatch.aten import (
     _log_softmax as log_softmax, multilabel_margin_loss_forward, nll_loss2d_forward, nll_loss_forward,
     pairwise_distance,
-)  # fmt: skip
+)
 from .._dtype import FLOATING
+from .._errors import NAMES, check
 from . import COMPOSITES
 
 NONE, MEAN, SUM = 0, 1, 2

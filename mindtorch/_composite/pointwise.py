@@ -5,16 +5,16 @@ from collections.abc import Callable
 from math import sqrt
 from typing import Any
 
-from .._errors import NAMES, check
 from .._backends.common.inplace_and_out import check_cast
 from .._backends.common.pointwise import result_type
 from .._dispatch.aten import (
     _conj, _conj_physical, mul_Tensor as mul, pow_Scalar as pow_of_number, pow_Tensor_Scalar as pow_number,
     pow_Tensor_Tensor as pow_, round_decimals, rsub_Scalar as rsub,
-)  # fmt: skip
+)
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING, bool_, complex128, float64, get_default_dtype
+from .._errors import NAMES, check
 from . import COMPOSITES
 
 #: name: the operator that it is another name of, with its in-place form if it has one.
@@ -25,7 +25,7 @@ ALIASES = {
     "arctanh": "atanh", "arctan2": "atan2", "fix": "trunc", "not_equal.Tensor": "ne.Tensor",
     "less.Tensor": "lt.Tensor", "less_equal.Tensor": "le.Tensor", "greater.Tensor": "gt.Tensor",
     "greater_equal.Tensor": "ge.Tensor", "clip": "clamp", "clip.Tensor": "clamp.Tensor",
-}  # fmt: skip
+}
 
 
 def positive(self: Any) -> Any:

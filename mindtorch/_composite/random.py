@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._errors import check
 from .._backends.common.inplace_and_out import resize_output
-from .._layout import broadcast_shapes
 from .._creation import empty, empty_like, fresh, zeros
+from .._errors import check
+from .._layout import broadcast_shapes
 from . import COMPOSITES
 
 # -- normal and bernoulli ------------------------------------------------------------------------------------

@@ -5,11 +5,11 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from .._errors import NAMES, check, not_implemented_for
 from .._backends.common.inplace_and_out import write_out
 from .._dispatch.aten import complex as complex_of
 from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER
+from .._errors import NAMES, check, not_implemented_for
 from . import COMPOSITES
 
 
@@ -113,4 +113,4 @@ COMPOSITES.update({
     "count_nonzero": lambda self, dim=None: self.count_nonzero(() if dim is None else (dim,)),
     "max.other": lambda self, other: self.maximum(other),
     "min.other": lambda self, other: self.minimum(other),
-})  # fmt: skip
+})

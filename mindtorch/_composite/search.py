@@ -5,7 +5,7 @@ from typing import Any
 
 from .._dispatch.aten import (
     _unique2 as unique2, nonzero as nonzero_indices, nonzero_out, unique_consecutive as consecutive, unique_dim,
-)  # fmt: skip
+)
 from . import COMPOSITES
 
 

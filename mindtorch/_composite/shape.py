@@ -6,19 +6,17 @@ from itertools import pairwise
 from typing import Any
 
 from .._about import about
-from .._errors import check, not_implemented_for
-from .._layout import (
-    Ints, check_sizes, contiguous_strides, ordered_strides, storage_size, suggested_order, wrap_dim,
-)  # fmt: skip
 from .._dispatch.aten import (
     _unsafe_view, atleast_2d, cat, clone, constant_pad_nd, copy_, diagonal as diagonal_view, expand,
     flatten_using_ints as flatten, hstack, narrow, repeat as repeat_dims, repeat_interleave_Tensor, stack, unsqueeze,
     view,
-)  # fmt: skip
+)
 from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.schemas import registry
 from .._dtype import bool_, int64
+from .._errors import check, not_implemented_for
+from .._layout import Ints, check_sizes, contiguous_strides, ordered_strides, storage_size, suggested_order, wrap_dim
 from . import COMPOSITES
 from .core import fresh
 

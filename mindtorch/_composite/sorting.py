@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._dtype import float32, float64, int64
 from .._errors import check
 from .._layout import wrap_dim
-from .._dtype import float32, float64, int64
 from . import COMPOSITES
 
 INTERPOLATIONS = ("linear", "lower", "higher", "midpoint", "nearest")

@@ -5,20 +5,20 @@ import warnings
 from collections.abc import Callable, Iterable
 from typing import Any
 
-from .._autograd.views import propagate_requires_grad
 from .._about import about
-from .._errors import NAMES, check
-from .._layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
+from .._autograd.views import propagate_requires_grad
 from .._conversion import contiguous
 from .._dispatch.aten import (
     _reshape_alias, _unsafe_view, add_, alias, as_strided, clone, copy_, diagonal, expand, permute,
     select_int as select, slice_Tensor as slice_, split_Tensor as split, split_with_sizes, transpose_,
     transpose_int as transpose, unfold, unsafe_split_Tensor, unsafe_split_with_sizes, unsqueeze, view, view_as_real,
-)  # fmt: skip
+)
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dispatch.schemas import registry
 from .._dispatch.schemas.views import COPIES
+from .._errors import NAMES, check
+from .._layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
 from . import COMPOSITES
 from .core import fresh
 
@@ -134,7 +134,7 @@ def numpy_T(self: Any) -> Any:
             "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
             "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
             "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.", stacklevel=3,
-        )  # fmt: skip
+        )
     return permute(self, tuple(range(self.dim()))[::-1])
 
 
@@ -147,7 +147,7 @@ def transposed(name: str, conjugated: bool) -> Row:
         if not self.dim():
             warnings.warn(
                 f"Tensor.{name} is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=3,
-            )  # fmt: skip
+            )
             return self
         swapped = transpose(self, -2, -1)
         return swapped.conj() if conjugated and self._dtype.is_complex else swapped

@@ -3,7 +3,7 @@ from .data import scalar_tensor, tensor
 from .factories import (
     empty, empty_like, empty_permuted, empty_strided, finish, fresh, full, full_like, ones, ones_like, sizes_of, zeros,
     zeros_like,
-)  # fmt: skip
+)
 from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, to_dlpack
 from .legacy import as_subclass, legacy_constructor, typed_constructor
 from .sequences import arange, eye, linspace, logspace, range
@@ -15,4 +15,4 @@ __all__ = [
     "logspace", "ones",
     "ones_like", "range", "scalar_tensor", "sizes_of", "tensor", "to_dlpack", "typed_constructor", "zeros",
     "zeros_like",
-]  # fmt: skip
+]

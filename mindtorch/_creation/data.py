@@ -6,13 +6,11 @@ from typing import Any
 
 import numpy as np
 
-from .._about import about
 from .. import _device
+from .._about import about
 from .._backends.common.convert import to_device
 from .._dispatch.aten import _to_copy
-from .._dtype import (
-    BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, from_numpy_dtype, get_default_dtype, int64,
-)  # fmt: skip
+from .._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, from_numpy_dtype, get_default_dtype, int64
 from .._tensor import Tensor, from_array, tensor_method
 from .factories import full
 

@@ -10,14 +10,14 @@ import numpy as np
 from .. import _device
 from .._backends.common.convert import strides_for
 from .._backends.common.inplace_and_out import NAMES
-from .._layout import contiguous_strides
 from .._dispatch.aten import (
     fill__Scalar as _fill, ones_like as _ones_like, resize_ as _resize_, zeros_like as _zeros_like,
-)  # fmt: skip
+)
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
 from .._dtype import DType, dtype_of_number, get_default_dtype
 from .._formats import strided
+from .._layout import contiguous_strides
 from .._tensor import Method, Tensor
 
 _call_empty, _call_full = registry["empty"], registry["full"]

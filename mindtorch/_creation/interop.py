@@ -5,11 +5,11 @@ from typing import Any
 
 import numpy as np
 
-from .._about import about
 from .. import _device
+from .._about import about
 from .._backends.common.convert import to_device
-from .._layout import contiguous_strides
 from .._dtype import DType, from_numpy_dtype, get_default_dtype
+from .._layout import contiguous_strides
 from .._tensor import Tensor, from_array, tensor_method
 from .data import tensor
 

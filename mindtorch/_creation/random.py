@@ -10,16 +10,16 @@ from typing import Any
 import numpy as np
 
 from .. import _device
-from .._errors import NAMES
 from .._dispatch.aten import normal_ as _normal, random__from as _random_from, resize_ as _resize, uniform_ as _uniform
 from .._dispatch.binding import make_function
 from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.schemas import registry
 from .._dtype import DType, int64
+from .._errors import NAMES
+from .._random.generator import Generator
 from .._tensor import Tensor
 from .factories import empty, empty_like, finish, fresh, options_of, sizes_of
-from .._random.generator import Generator
 
 _randperm, _normal_of_tensors = registry["randperm"], make_function("normal")
 

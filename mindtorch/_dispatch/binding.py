@@ -15,15 +15,15 @@ from .._about import about
 from .._device import device
 from .._dtype import DType, bool_, get_default_dtype, int64
 from .._size import Size
+from . import return_types as return_types
 from .dispatcher import TENSOR_TYPES, registry
 from .registry import Operator
 from .schema import REQUIRED, Parameter
-from . import return_types as return_types
 from .signature import annotations_of, document, merged, returned
 
 NUMBERS = (bool, int, float, complex)
 ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other",
-           "ord": "p", "self": "input"}  # fmt: skip
+           "ord": "p", "self": "input"}
 Tensor: Any = None  #: the class, for annotations; set where it is defined
 #: Types that settle which overload is meant and how to convert, whatever the value.
 SETTLED: set[type] = {bool, int, float, complex, type(None), DType, str, device}

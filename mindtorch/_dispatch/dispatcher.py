@@ -11,8 +11,9 @@ from typing import Any
 
 from .._about import about, note
 from .keys import (
-    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, THREAD_STATE, OBSERVED, PIPELINE, NONCONTIGUOUS, DispatchKeySet,
-)  # fmt: skip
+    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, NONCONTIGUOUS, OBSERVED, PIPELINE, THREAD_STATE,
+    DispatchKeySet,
+)
 from .local import local
 from .registry import Operator, OpRegistry
 

@@ -38,7 +38,7 @@ class DispatchKeySet:
     ORDER = (
         DispatchKey.Pipeline, DispatchKey.Inference, DispatchKey.Autograd,
         DispatchKey.Meta, DispatchKey.NPU, DispatchKey.CPU,
-    )  # fmt: skip
+    )
 
     def __init__(self, bits: int):
         self.bits = bits

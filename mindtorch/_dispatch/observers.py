@@ -15,7 +15,7 @@ from typing import Any
 
 from .._backend import by_key
 from .dispatcher import TENSOR_TYPES, resolve, set_mode
-from .keys import AUTOGRAD, BACKENDS, THREAD_STATE, OBSERVED, DispatchKeySet
+from .keys import AUTOGRAD, BACKENDS, OBSERVED, THREAD_STATE, DispatchKeySet
 from .local import local
 from .registry import Operator
 from .sites import call_site, kernel_site
@@ -214,7 +214,7 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
             event = DispatchEvent(
                 sequence, op.name, *path, inputs, outputs, called, start, duration, current.ident or 0, current.name,
                 stream, depth, call_site(), error, local.pipeline is not None,
-            )  # fmt: skip
+            )
             for observer in _observers:
                 observer(event)
 

@@ -15,8 +15,8 @@ from typing import Any
 
 from .. import _device
 from .._about import about, note
-from .dispatcher import TENSOR_TYPES, keys_of, registry, resolve, set_local, tensors_of, key_handlers
-from .keys import AUTOGRAD, BACKENDS, META, PIPELINE, NONCONTIGUOUS
+from .dispatcher import TENSOR_TYPES, key_handlers, keys_of, registry, resolve, set_local, tensors_of
+from .keys import AUTOGRAD, BACKENDS, META, NONCONTIGUOUS, PIPELINE
 from .local import local
 from .registry import Kernel, Operator
 from .sites import call_site

@@ -20,7 +20,7 @@ from .tables import FamilyTable
 WORDS = frozenset({
     "function", "method", "in-place", "out", "operator only", "wrapped numbers", "exact dtype", "no overlap", "TypeError",
     "dtype of out", "inplace_view", "contiguous out", "strided out", "empty out resized",
-})  # fmt: skip
+})
 
 
 def flags_of(heading: str) -> frozenset[str]:
@@ -260,7 +260,7 @@ def _schema_of(name: str, fn: Callable[..., Any]) -> str:
     types = {
         int: "int", float: "float", bool: "bool", str: "str",
         "int": "int", "float": "float", "bool": "bool", "str": "str",
-    }  # fmt: skip
+    }
     parts = []
     for parameter in inspect.signature(fn).parameters.values():
         kind = types.get(parameter.annotation, "Tensor" if parameter.default is parameter.empty else "Any")

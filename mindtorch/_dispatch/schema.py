@@ -111,7 +111,7 @@ def parse_parameter(text: str, kwarg_only: bool = False) -> Parameter:
         optional=optional, inner_optional=bool(match["inner"]) and bool(match["list"]),
         writes="!" in (match["alias"] or ""), kwarg_only=kwarg_only,
         default=_literal(default.strip()) if default else REQUIRED,
-    )  # fmt: skip
+    )
 
 
 def parse(text: str) -> Schema:

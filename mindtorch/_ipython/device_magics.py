@@ -9,8 +9,8 @@ from IPython.core.magic import line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 from IPython.display import display
 
-from .._device import device as Device
 from .. import introspect, viz
+from .._device import device as Device
 from .base import MagicGroup, Picture, with_help
 
 

@@ -7,8 +7,8 @@ from IPython.core.error import UsageError
 from IPython.core.magic import line_magic, magics_class
 from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
 
-from .._device import get_default_device, set_default_device
 from .. import introspect, viz
+from .._device import get_default_device, set_default_device
 from .base import MagicGroup, Picture, with_help
 
 

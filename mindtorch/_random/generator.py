@@ -11,8 +11,7 @@ from typing import Any
 
 import numpy as np
 
-from .._device import CPU
-from .._device import device as Device
+from .._device import CPU, device as Device
 from .._dtype import uint8
 from .._tensor import Tensor, from_array
 

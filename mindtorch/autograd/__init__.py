@@ -1,24 +1,18 @@
 """``torch.autograd``: gradients, modes, functions with derivatives of one's own."""
-from .._autograd.anomaly import detect_anomaly as detect_anomaly
-from .._autograd.anomaly import set_detect_anomaly as set_detect_anomaly
-from .._autograd.engine import backward as backward
-from .._autograd.engine import grad as grad
+from .._autograd.anomaly import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
+from .._autograd.engine import backward as backward, grad as grad
 from .._autograd.function import Function as Function
-from .._autograd.grad_mode import enable_grad as enable_grad
-from .._autograd.grad_mode import inference_mode as inference_mode
-from .._autograd.grad_mode import no_grad as no_grad
-from .._autograd.grad_mode import set_grad_enabled as set_grad_enabled
+from .._autograd.grad_mode import (
+    enable_grad as enable_grad, inference_mode as inference_mode, no_grad as no_grad,
+    set_grad_enabled as set_grad_enabled,
+)
 from .._tensor import Tensor as Variable  # PyTorch kept the old name
-from . import function as function
-from . import functional as functional
-from . import graph as graph
-from .gradcheck import GradcheckError as GradcheckError
-from .gradcheck import gradcheck as gradcheck
-from .gradcheck import gradgradcheck as gradgradcheck
+from . import function as function, functional as functional, graph as graph
+from .gradcheck import GradcheckError as GradcheckError, gradcheck as gradcheck, gradgradcheck as gradgradcheck
 
 __all__ = [
     "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "function",
     "functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
     "set_detect_anomaly", "set_grad_enabled",
-]  # fmt: skip
+]
 __dir__ = __all__.copy

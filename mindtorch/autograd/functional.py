@@ -171,7 +171,7 @@ def jacobian(func: Callable[..., Any], inputs: Any, create_graph: bool = False, 
             message = (f"Output {i} of the user-provided function is independent of input {{i}}. This is not allowed "
                        "in strict mode.")
             filled = _filled(row, [output.new_zeros(output.shape + x.shape, dtype=x.dtype) for x in inputs],
-                             strict, create_graph, message, "jacobian")  # fmt: skip
+                             strict, create_graph, message, "jacobian")
             rows.append(_result(filled, create_graph, single))
     return rows[0] if single_output else tuple(rows)
 
@@ -223,7 +223,7 @@ def _tensors(value: Any, what: str, function: str) -> tuple[bool, Tensors]:
 def _prepared(tensors: Tensors, create_graph: bool, need_graph: bool = True) -> Tensors:
     """Tensors of the same values to differentiate by: still part of the caller's graph, or leaves."""
     return tuple(t.view_as(t) if create_graph and t.requires_grad else t.detach().requires_grad_(need_graph)
-                 for t in tensors)  # fmt: skip
+                 for t in tensors)
 
 
 def _result(tensors: Sequence[Any], create_graph: bool, single: bool) -> Any:
@@ -245,7 +245,7 @@ def _vector(v: Any, like: Tensors, single: bool, function: str, create_graph: bo
     v = _prepared(_tensors(v, "v", function)[1], create_graph, need_graph=False)
     if len(v) != len(like):
         raise RuntimeError("The given v should contain a single Tensor." if single else
-                           f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")  # fmt: skip
+                           f"v is a tuple of invalid length: should be {len(like)} but got {len(v)}.")
     for i, (have, want) in enumerate(zip(v, like, strict=True)):
         if have.shape != want.shape:
             where = "" if single else f"Entry {i} in "
@@ -284,7 +284,7 @@ def _first_derivative(func: Callable[..., Any], inputs: Any, v: Any, function: s
 def _gradients(outputs: Sequence[Any], inputs: Tensors, vectors: Tensors | None, create_graph: bool) -> Tensors:
     """The gradients of those outputs that have a graph; None for inputs that they do not depend on."""
     pairs = [(output, v) for output, v in zip(outputs, vectors or (None,) * len(outputs), strict=True)
-             if output is not None and output.requires_grad]  # fmt: skip
+             if output is not None and output.requires_grad]
     if not pairs:
         return (None,) * len(inputs)
     kept, given = zip(*pairs, strict=True)
@@ -331,7 +331,7 @@ def _check_strategy(function: str, strategy: str, create_graph: bool, strict: bo
         return
     where = f"torch.autograd.functional.{function}"
     for option, given, error in (("create_graph=True", create_graph, NotImplementedError),
-                                 ("strict=True", strict, RuntimeError)):  # fmt: skip
+                                 ("strict=True", strict, RuntimeError)):
         if given:
             raise error(f'{where}: `{option}` and `strategy="forward-mode"` are not supported together. Please choose '
                         '`strategy="reverse-mode"`.')

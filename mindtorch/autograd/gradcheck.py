@@ -13,9 +13,9 @@ from typing import Any
 from .._api import FUNCTIONS
 from .._autograd.engine import execute, grad
 from .._creation import eye, zeros_like
+from .._creation.random import randn, randn_like
 from .._dtype import FLOATING, promote_types
 from .._random import Generator
-from .._creation.random import randn, randn_like
 from .._tensor import Tensor
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
@@ -35,7 +35,7 @@ def gradcheck(
     raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
     check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
     check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
-) -> bool:  # fmt: skip
+) -> bool:
     """Whether the gradients of ``func(*inputs)`` with respect to those inputs that require grad are the limits of
     ``(func(x + eps) - func(x - eps)) / (2 * eps)``, within ``atol`` and ``rtol`` (``torch.autograd.gradcheck``).
 
@@ -49,7 +49,7 @@ def gradcheck(
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
     for name, wanted in (("check_forward_ad", check_forward_ad), ("check_batched_grad", check_batched_grad),
-                         ("check_batched_forward_grad", check_batched_forward_grad)):  # fmt: skip
+                         ("check_batched_forward_grad", check_batched_forward_grad)):
         if wanted:
             raise RuntimeError(f"gradcheck: {name}=True is not supported: there is no forward mode and no vmap")
     check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
@@ -69,7 +69,7 @@ def gradgradcheck(
     gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, nondet_tol: float = 0.0,
     check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
     check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False, masked: bool = False,
-) -> bool:  # fmt: skip
+) -> bool:
     """``gradcheck`` of the gradients of ``func``, as functions of the inputs and of ``grad_outputs``
     (``torch.autograd.gradgradcheck``).
 
@@ -98,7 +98,7 @@ def gradgradcheck(
         nondet_tol=nondet_tol, check_undefined_grad=check_undefined_grad, check_grad_dtypes=check_grad_dtypes,
         check_batched_grad=check_batched_grad, check_forward_ad=check_fwd_over_rev,
         check_backward_ad=check_rev_over_rev, fast_mode=fast_mode, masked=masked,
-    )  # fmt: skip
+    )
 
 
 class _Check:
@@ -223,7 +223,7 @@ class _Check:
         """
         given = weights.to(output.dtype)
         first, second = (grad(output, self.checked, given, retain_graph=True, allow_unused=True, is_grads_batched=True)
-                         for _ in range(2))  # fmt: skip
+                         for _ in range(2))
         result = []
         for x, g, again in zip(self.checked, first, second, strict=True):
             if g is None:

@@ -8,8 +8,7 @@ from contextlib import contextmanager
 from typing import Any
 
 from .._autograd.hooks import RemovableHandle
-from .._autograd.node import GradientEdge as GradientEdge
-from .._autograd.node import Node as Node
+from .._autograd.node import GradientEdge as GradientEdge, Node as Node
 from .._autograd.saved import pop_hooks, push_hooks
 from .._dispatch.keys import INFERENCE
 from .._dispatch.local import local
@@ -18,7 +17,7 @@ from .._tensor import Tensor
 __all__ = [
     "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
     "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
-]  # fmt: skip
+]
 __dir__ = __all__.copy
 
 

@@ -14,8 +14,8 @@ if TYPE_CHECKING:
     from .module import MemberFacts, ModuleFacts, module_facts
     from .names import module_name, named_tensors, names_of
     from .npu import NpuSource
-    from .operator import OperatorFacts, Written, operator_facts
     from .off_host import Pending, Source, sources
+    from .operator import OperatorFacts, Written, operator_facts
     from .pipeline import Flush, PipelineFacts, Recorded, watch_pipeline
     from .profiler import Profile, Share, profile
     from .spans import Span, Timeline, timeline

@@ -39,7 +39,7 @@ def _names(what: str, place: dict[str, int], name: str, order: int) -> list[dict
     return [
         {"ph": "M", "name": f"{what}_name", **place, "args": {"name": name}},
         {"ph": "M", "name": f"{what}_sort_index", **place, "args": {"sort_index": order}},
-    ]  # fmt: skip
+    ]
 
 
 def save_chrome_trace(timeline: Timeline, path: str | PathLike[str]) -> Path:

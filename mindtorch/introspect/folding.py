@@ -133,7 +133,7 @@ class _Folding:
             node.name, node.shapes, node.dtypes, node.hooks, node.freed, node.has_grad, tuple(map(pattern, node.outputs)),
             tuple((saved.name, saved.stale, pattern(saved.tensor)) for saved in node.saved),
             tuple(goal and (goal.name, pattern(goal.variable), goal.hooks, goal.has_grad) for goal in goals),
-        )  # fmt: skip
+        )
 
     def _paths(self, operators: list[NodeFacts]) -> dict[int, Path]:
         """The module of each operator, as names from the outside in."""

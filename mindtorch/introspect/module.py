@@ -81,7 +81,7 @@ class _Reader:
         children = () if again else tuple(
             self.read(child, key, f"{path}.{key}" if path else key)
             for key, child in module._modules.items() if child is not None
-        )  # fmt: skip
+        )
         own = [member for member in members if not member.tied]
         learnt = [member for member in own if member.is_parameter]
         return ModuleFacts(

@@ -50,7 +50,7 @@ def _visible(namespace: Mapping[str, Any]) -> dict[str, Any]:
     return {
         name: value for name, value in namespace.items()
         if isinstance(name, str) and not name.startswith("_") and value is not outputs
-    }  # fmt: skip
+    }
 
 
 def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:

@@ -14,7 +14,6 @@ from .._backends.npu.runtime import AclError, Queue, check, runtimes
 from .identity import known_storage
 from .off_host import Pending, Source
 
-
 WHOLE = 1 << 20  #: bytes that are copied at once; of larger tensors only parts are
 PARTS, PART = 256, 400  #: of a large tensor that its statistics are made of, and elements of each at most
 

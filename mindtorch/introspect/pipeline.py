@@ -23,7 +23,7 @@ REASONS = {
     "__array__": "NumPy asked for the values",
     "numpy": "numpy() shares the values", "item": "item() reads a value", "tolist": "tolist() reads the values",
     "backward": "backward() was called", "grad": "autograd.grad() was called", "to": "to() moves the values",
-}  # fmt: skip
+}
 #: The library's own functions on the way from there to the queue.
 INNER = ("_", "<", "call", "function", "method", "flush_for", "binary", "wrapped")
 

@@ -125,7 +125,7 @@ def _written(source: str) -> Iterator[tuple[int, str, str]]:
             yield node.lineno, _base(node.target), "an assignment with an operator"
         elif isinstance(node, ast.Assign):
             yield from ((node.lineno, _base(t), "an assignment to a part") for t in node.targets
-                        if isinstance(t, ast.Subscript))  # fmt: skip
+                        if isinstance(t, ast.Subscript))
         elif (isinstance(node, ast.Call) and isinstance(function := node.func, ast.Attribute)
               and function.attr.endswith("_") and not function.attr.endswith("__")):
             yield node.lineno, _base(function.value), f"{function.attr}()"

@@ -20,14 +20,14 @@ from .._tensor import Tensor
 __all__ = [
     "calculate_gain", "constant_", "dirac_", "eye_", "kaiming_normal_", "kaiming_uniform_", "normal_", "ones_",
     "orthogonal_", "sparse_", "trunc_normal_", "uniform_", "xavier_normal_", "xavier_uniform_", "zeros_",
-]  # fmt: skip
+]
 __dir__ = __all__.copy
 
 
 _GAINS = {"linear": 1.0, "conv1d": 1.0, "conv2d": 1.0, "conv3d": 1.0, "conv_transpose1d": 1.0,
           "conv_transpose2d": 1.0,
           "conv_transpose3d": 1.0, "sigmoid": 1.0, "tanh": 5.0 / 3, "relu": math.sqrt(2.0),
-          "selu": 3.0 / 4}  # fmt: skip
+          "selu": 3.0 / 4}
 
 
 def calculate_gain(nonlinearity: str, param: int | float | None = None) -> float:

@@ -15,9 +15,9 @@ from .._dtype import FLOATING, DType, bfloat16, float16, float32, float64
 from .._tensor import Tensor
 from . import _hooks
 from ._hooks import (
-    HookedCall, global_backward_hooks, global_backward_pre_hooks, global_forward_hooks,
-    global_forward_pre_hooks, registered,
-)  # fmt: skip
+    HookedCall, global_backward_hooks, global_backward_pre_hooks, global_forward_hooks, global_forward_pre_hooks,
+    registered,
+)
 from ._state import State
 from .parameter import Buffer, Parameter
 

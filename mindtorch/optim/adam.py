@@ -8,19 +8,18 @@ from .._autograd.grad_mode import enable_grad
 from .._creation import tensor, zeros, zeros_like
 from .._dispatch.aten import (
     _foreach_add__Scalar as foreach_add, _fused_adam_ as fused_adam, _fused_adamw_ as fused_adamw, view_as_real,
-)  # fmt: skip
+)
 from .._dispatch.local import local
 from .._dtype import float32, float64, get_default_dtype
 from .._tensor import Tensor
 from .optimizer import (
-    Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative,
-    check_single,
-)  # fmt: skip
+    Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single,
+)
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
 #: The settings that groups saved by older versions lack.
 _LATER = {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
-          "decoupled_weight_decay": False, "fused": None}  # fmt: skip
+          "decoupled_weight_decay": False, "fused": None}
 
 
 def _step_dtype(fused: bool | None) -> Any:

@@ -10,9 +10,8 @@ from .._dispatch.aten import _fused_sgd_ as fused_sgd
 from .._dispatch.local import local
 from .._tensor import Tensor
 from .optimizer import (
-    Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative,
-    check_single,
-)  # fmt: skip
+    Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single,
+)
 
 #: The settings that groups saved by older versions lack.
 _LATER = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}

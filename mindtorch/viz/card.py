@@ -12,7 +12,7 @@ from .html import Markup, join, page, tag
 from .palette import (
     chip, count_text, device_badge, invalid_mark, mono, name_text, number_text, pending_mark, place_text, size_text,
     soft, storage_chip, storage_letter, tensor_name, tuple_text, type_text,
-)  # fmt: skip
+)
 from .storage import strips
 
 RECORDED = re.compile(r"recorded at (\S+):(\d+) in \S+,")
@@ -140,7 +140,7 @@ def _waiting(facts: TensorFacts) -> Markup:
     return tag(
         "div", f"waits for {count} ", soft(f"{pending.queue}: "),
         join(queue, " › "), soft(f" ({place})") if place else None, class_="mt-queue",
-    )  # fmt: skip
+    )
 
 
 def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:

@@ -17,7 +17,7 @@ NARROW, WIDE = set("fijlrtI1.,:;'|()[]· "), set("mwMWADGOQ%@—⚠×")
 ARROW = tag("defs", tag(
     "marker", tag("path", d="M0,0 L8,4 L0,8 z"), id="mt-arrow", viewBox="0 0 8 8", refX="7", refY="4",
     markerWidth="7", markerHeight="7", orient="auto",
-))  # fmt: skip
+))
 
 
 @dataclass(frozen=True)
@@ -76,7 +76,7 @@ class Picture:
         return tag(
             "svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=label, width=width, height=height,
             viewBox=f"0 0 {width} {height}",
-        )  # fmt: skip
+        )
 
     def _alone(self) -> list[NodeFacts]:
         """The root, where it is a leaf itself."""
@@ -110,7 +110,7 @@ class Picture:
         kinds = {
             "leaf": bool(node.variable), "root": node.identity == self.root and not node.variable, "freed": node.freed,
             "stale": any(saved.stale for saved in node.saved),
-        }  # fmt: skip
+        }
         look = " ".join(kind for kind, holds in kinds.items() if holds)
         return Box(*node_lines(node, WIDEST), "\n".join([node.name, *kept_lines(node)]), look)
 

@@ -38,7 +38,7 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
         (prefix, r, c): (*prefix, r, c)[max(0, 2 - len(shape)):]
         for prefix in prefixes for r in shown_indices(height, edge) for c in shown_indices(width, edge)
         if GAP not in (r, c)
-    }  # fmt: skip
+    }
     found = dict(zip(indices, cells(tensor, list(indices.values())), strict=True))  # type: ignore[arg-type]
     write = number_format([cell.value for cell in found.values()])
     letters = max(len(str(width - 1)), *(len(write(cell.value)) for cell in found.values()))

@@ -41,7 +41,7 @@ def tag(name: str, *children: Any, **attributes: Any) -> Markup:
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
         for key, value in attributes.items() if value is not None
-    )  # fmt: skip
+    )
     return Markup(f"<{name}{written}>{join(children)}</{name}>")
 
 

@@ -8,7 +8,7 @@ from ..introspect import BlockFacts, DeferredFree, MemoryFacts, SegmentFacts, St
 from .html import Markup, join, page, row, table, tag
 from .palette import (
     chip, count_text, device_badge, device_class, mono, pending_mark, size_text, soft, storage_class, storage_letter,
-)  # fmt: skip
+)
 
 STORAGES = 12  #: at most that are listed
 BLOCKS = 48  #: of a segment at most that are drawn
@@ -26,7 +26,7 @@ def _device(facts: MemoryFacts) -> list[Markup | None]:
     if not facts.statistics:
         return [head, _storages(facts)]
     return [head, tag("div", _said(facts), class_="mt-summary"), _bar(facts), _segments(facts), _deferred(facts),
-            _storages(facts), _statistics(facts)]  # fmt: skip
+            _storages(facts), _statistics(facts)]
 
 
 def _use(facts: MemoryFacts) -> str:
@@ -43,7 +43,7 @@ def _said(facts: MemoryFacts) -> str:
         f"{size_text(facts.storage_bytes)} in {count_text(len(facts.storages), 'live storage')}",
         f"at most {size_text(peak)} allocated at once", count_text(len(facts.segments), "segment"),
         f"{size_text(facts.free)} of the device's {size_text(facts.total)} are free",
-    ]  # fmt: skip
+    ]
     return " · ".join(parts)
 
 
@@ -51,12 +51,12 @@ def _bar(facts: MemoryFacts) -> Markup:
     """The device's memory to scale: allocated, reserved, taken by others, free."""
     others = max(0, facts.total - facts.free - facts.reserved)
     parts = [("use", "allocated", facts.allocated), ("cached", "cached", facts.reserved - facts.allocated),
-             ("others", "in use by others", others), ("left", "free", facts.free)]  # fmt: skip
+             ("others", "in use by others", others), ("left", "free", facts.free)]
     drawn = [
         tag("span", f"{size_text(size)} {name}" if size > facts.total / 8 else None, class_=kind,
             style=f"flex-grow:{size / facts.total:.4f}", title=f"{name}: {size_text(size)}")
         for kind, name, size in parts if size
-    ]  # fmt: skip
+    ]
     return tag("div", *drawn, class_=f"mt-whole {device_class(facts.device)}")
 
 
@@ -70,7 +70,7 @@ def _segments(facts: MemoryFacts) -> Markup | None:
     marks = tag(
         "div", *(tag("span", tag("span", class_=f"block {_kind(state)}"), state) for state in MARKS),
         tag("span", tag("span", class_="block free late"), "free after pending work"), soft(said), class_="mt-legend",
-    )  # fmt: skip
+    )
     return join([tag("div", *lines, more, class_="mt-segments"), marks])
 
 
@@ -98,7 +98,7 @@ def _block(block: BlockFacts) -> Markup:
     return tag(
         "span", letters, class_=f"block {_kind(block.state)}{late}{colour}", style=f"flex-grow:{sqrt(block.bytes):.0f}",
         title=_told(block), tabindex="0",
-    )  # fmt: skip
+    )
 
 
 def _told(block: BlockFacts) -> str:

@@ -38,7 +38,7 @@ def module_page(facts: ModuleFacts) -> Markup:
         "div", tensor_name(facts.name) if facts.name else None, tag("b", facts.kind),
         *(device_badge(device) for device in facts.devices), chip("training" if facts.training else "eval"),
         class_="mt-head",
-    )  # fmt: skip
+    )
     titles = (tag("span", text) for text in ("", "", "parameters", "device", "gradient"))
     top = tag("div", *titles, class_="mt-line mt-titles")
     lines = (_line(row, 0, depth, max(facts.parameters, 1)) for row in tree.rows)
@@ -57,7 +57,7 @@ def module_text(facts: ModuleFacts) -> str:
             f"{row.count:,}" if row.count else "", row.device, row.grad,
         )
         for depth, row in _walk(_tree(facts), 0) if depth
-    ]  # fmt: skip
+    ]
     widths = [max((len(cell[i]) for cell in cells), default=0) for i in range(4)]
     for label, count, device, grad in cells:
         line = f"{label:<{widths[0]}}  {count:>{widths[1]}}  {device:<{widths[2]}}  {grad}"
@@ -146,7 +146,7 @@ def _children(facts: ModuleFacts, depth: int) -> Iterator[Row]:
                 grad=_gradients(sum(c.gradients for c in found), sum(c.tensors for c in found),
                                 sum(c.trainable for c in found)),
                 rows=tuple(rows),
-            )  # fmt: skip
+            )
 
 
 def _place(facts: ModuleFacts) -> str:
@@ -169,7 +169,7 @@ def _member(facts: MemberFacts) -> Row:
         grad = "has grad" if facts.has_grad else "no grad yet" if facts.requires_grad else "frozen"
     counted = facts.elements if facts.is_parameter and not facts.tied else 0
     return Row(facts.name, type_text(facts.dtype, facts.shape), "", counted, facts.device, grad, tuple(remarks),
-               is_tensor=True)  # fmt: skip
+               is_tensor=True)
 
 
 def _gradients(present: int, tensors: int, trainable: int) -> str:
@@ -216,7 +216,7 @@ def _line(row: Row, depth: int, unfolded: int, total: int) -> Markup:
         tag("span", f"{row.count:,}" if row.count else ""),
         tag("span", row.device),
         tag("span", _mark(row.grad), row.grad),
-    )  # fmt: skip
+    )
     if not row.rows:
         return tag("div", *cells, class_="mt-line")
     inner = join(_line(below, depth + 1, unfolded, total) for below in row.rows)

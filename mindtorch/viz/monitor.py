@@ -53,7 +53,7 @@ def progress_bar(done: int, total: int | None, elapsed: float, label: str) -> Ma
     bar = tag(
         "span", fill, class_="mt-progressbar", role="progressbar", aria_label=label or "progress", aria_valuemin="0",
         aria_valuemax=total, aria_valuenow=done,
-    )  # fmt: skip
+    )
     return tag("div", bar, tag("span", text, class_="mt-mono"), class_="mt-progress-line")
 
 
@@ -94,7 +94,7 @@ def plot(title: str, lines: Sequence[Series]) -> Markup:
     svg = tag(
         "svg", *_axes(frame), *drawn, class_="mt-plot", role="img", aria_label=said,
         viewBox=f"0 0 {WIDTH + LEFT + 6:.0f} {HEIGHT + BOTTOM + 10:.0f}",
-    )  # fmt: skip
+    )
     return tag("figure", tag("figcaption", tag("b", title), *names), svg)
 
 

@@ -37,7 +37,7 @@ def _operator(recorded: Recorded, longest: int) -> Markup:
     waits = recorded.state != "at once"
     outputs = join([tag("span", HOURGLASS, class_="mt-waits") if waits else None, mono(_outputs(recorded))], " ")
     return row(soft(recorded.number + 1), tag("b", recorded.operator), outputs, join([place, code], " "),
-               _ran(recorded, longest))  # fmt: skip
+               _ran(recorded, longest))
 
 
 def _outputs(recorded: Recorded) -> str:
@@ -75,5 +75,5 @@ def pipeline_text(facts: PipelineFacts) -> str:
             flush = facts.flushes[number]
             where = f" at {place_text(flush.file, flush.line)}" if flush.file else ""
             lines.append(f"   > the queue runs: {flush.reason}{where}: {count_text(flush.ran, 'operator')} in "
-                         f"{time_text(flush.duration)}" + (f": {flush.error}" if flush.error else ""))  # fmt: skip
+                         f"{time_text(flush.duration)}" + (f": {flush.error}" if flush.error else ""))
     return "\n".join(lines)

@@ -30,7 +30,7 @@ def profile_page(facts: Profile) -> Markup:
         for what, shares, name in (
             ("line", facts.lines, _line), ("module", facts.modules, _name), ("kernel", facts.kernels, _kernel),
         ) if shares
-    ]  # fmt: skip
+    ]
     main = _table(facts.operators, "operator", _name, facts.wall) if facts.operators else None
     return page(tag("div", head, _whole(facts), main, *inner, class_="mt-box"), kind="profile", sheet="profile")
 
@@ -38,7 +38,7 @@ def profile_page(facts: Profile) -> Markup:
 def _parts(facts: Profile) -> list[tuple[str, str, int]]:
     """The parts that make up the wall time: what, its class, how long."""
     return [("in operators", "mt-inside", facts.inside), ("outside operators (Python)", "mt-outside", facts.outside),
-            ("measuring", "mt-observing", facts.observing)]  # fmt: skip
+            ("measuring", "mt-observing", facts.observing)]
 
 
 def _whole(facts: Profile) -> Markup:
@@ -47,7 +47,7 @@ def _whole(facts: Profile) -> Markup:
     bar = [tag("span", class_=kind, style=f"flex-grow:{max(0, time)}") for _, kind, time in parts]
     said = [tag("span", tag("i", class_=kind), f" {what} ", mono(time_text(time)), " ",
                 soft(_percent(time, facts.wall)))
-            for what, kind, time in parts]  # fmt: skip
+            for what, kind, time in parts]
     text = ", ".join(f"{what} {time_text(time)}" for what, _, time in parts)
     return join([tag("div", *bar, class_="mt-whole", role="img", aria_label=text),
                  tag("div", *said, class_="mt-legend")])
@@ -58,7 +58,7 @@ def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], 
     head = (what, "calls", "own time", "", "with those inside", "a call")
     body = [row(name(share), share.calls or "", *_times(share, longest, wall), mono(time_text(share.total_time)),
                 mono(time_text(share.total_time / share.calls)) if share.calls else "")
-            for share in shares[:MAX_ROWS]]  # fmt: skip
+            for share in shares[:MAX_ROWS]]
     if rest := shares[MAX_ROWS:]:
         left = Share("", sum(share.calls for share in rest), sum(share.self_time for share in rest), 0)
         body.append(row(soft(f"{len(rest)} more"), left.calls, *_times(left, longest, wall), "", ""))
@@ -95,13 +95,13 @@ def _folded(title: str, inner: Markup) -> Markup:
 def profile_text(facts: Profile) -> str:
     """Draw what ``%%profile`` shows in a terminal."""
     lines = [f"{time_text(facts.wall)} in all: " + ", ".join(
-        f"{what} {time_text(time)} ({_percent(time, facts.wall)})" for what, _, time in _parts(facts))]  # fmt: skip
+        f"{what} {time_text(time)} ({_percent(time, facts.wall)})" for what, _, time in _parts(facts))]
     longest = max((share.self_time for share in facts.operators), default=0) or 1
     width = max((len(share.name) for share in facts.operators), default=0)
     for share in facts.operators[:MAX_ROWS]:
         bar = "█" * round(BAR * share.self_time / longest)
         lines.append(f"{share.name:<{width}} {share.calls:>6} × {time_text(share.self_time):>8} "
-                     f"{_percent(share.self_time, facts.wall):>6} {bar}")  # fmt: skip
+                     f"{_percent(share.self_time, facts.wall):>6} {bar}")
     if rest := facts.operators[MAX_ROWS:]:
         lines.append(f"and {count_text(len(rest), 'more operator')}, {time_text(sum(s.self_time for s in rest))}")
     for what, shares in (("line", facts.lines), ("module", facts.modules)):

@@ -124,7 +124,7 @@ def _legend() -> Markup:
     marks = (
         ("▶", "ran last"), ("✓", "ran before"), ("●○", "gradients that arrived, and those to come"),
         ("dashed", "freed what it kept"),
-    )  # fmt: skip
+    )
     return tag("div", join((join([tag("b", mark), " ", text]) for mark, text in marks), " · "), class_="mt-soft")
 
 

@@ -9,7 +9,7 @@ from .html import Markup, join, page, tag
 from .palette import (
     chip, count_text, device_badge, mono, name_text, shape_text, size_text, storage_chip, storage_class, tensor_name,
     tuple_text,
-)  # fmt: skip
+)
 
 WIDTH = 960.0  #: units that a strip is drawn in
 MARK = 28  #: pixels at most that one mark is wide
@@ -34,7 +34,7 @@ def strip(facts: StorageFacts, sharer: Sharer) -> Markup:
     return tag(
         "svg", tag("title", text), bed, *runs, *ticks, class_="mt-strip", role="img", aria_label=text,
         viewBox=f"0 0 {WIDTH:.0f} 16", preserveAspectRatio="none",
-    )  # fmt: skip
+    )
 
 
 def strips(facts: StorageFacts) -> Markup | None:
@@ -66,7 +66,7 @@ def storage_page(facts: StorageFacts) -> Markup:
     head = tag(
         "div", storage_chip(facts.number), mono(size_text(facts.bytes)), device_badge(facts.device),
         chip("shared between processes") if facts.shared_memory else None, class_="mt-head",
-    )  # fmt: skip
+    )
     count = len(facts.sharers) + facts.others
     seen = "one tensor sees it"
     if count > 1:

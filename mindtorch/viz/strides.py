@@ -27,7 +27,7 @@ def strides_page(facts: StrideFacts, read: int | None = None) -> Markup:
             _title("tensor", f"where each element lies: {formula(facts)}"), _tensor(facts, done), class_="mt-box",
         ),
         kind="strides", sheet="widgets",
-    )  # fmt: skip
+    )
 
 
 def call_text(facts: StrideFacts) -> str:
@@ -98,7 +98,7 @@ def _storage_cell(facts: StrideFacts, position: int, done: int) -> Markup:
     inside = 0 <= position < facts.storage
     kinds = {
         "out": not inside, "read": bool(orders), "again": len(orders) > 1, "now": done - 1 in orders,
-    }  # fmt: skip
+    }
     below = f"#{orders[0]}" if len(orders) == 1 else f"×{len(orders)}" if orders else "·"
     who = ", ".join(f"#{order} {shape_text(facts.index(order))}" for order in orders[:8]) or "not read"
     title = f"position {position}{'' if inside else ', outside of the storage'}: {who}{', …' * (len(orders) > 8)}"

@@ -9,10 +9,9 @@ from typing import Any
 from ..introspect import DispatchEvent, TensorFacts, TensorMeta
 from .html import Markup, join, page, row, table, tag
 from .palette import (
-    DEVICES, chip, count_text, device_badge, invalid_mark, mono, name_text, pending_mark, place_text, shape_text,
-    short, size_text, soft, storage_chip, tuple_text,
-)  # fmt: skip
-
+    DEVICES, chip, count_text, device_badge, invalid_mark, mono, name_text, pending_mark, place_text, shape_text, short,
+    size_text, soft, storage_chip, tuple_text,
+)
 
 MAX_ROWS = 300  #: at most that are drawn
 ADDED_UP = ": %%profile adds them up"
@@ -39,7 +38,7 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
         body.append(row(
             storage, _clipped("b", facts.name), mono(_type(facts)), join([device_badge(facts.device), mark], " "),
             _clipped("span", _base(facts)), _autograd(facts), _version(facts), mono(layout),
-        ))  # fmt: skip
+        ))
         before = facts.storage
     more = _more(len(rows), "tensor")
     return page(table(head, body, counts), soft(more) if more else None, kind="tensors")
@@ -53,7 +52,7 @@ def tensors_text(rows: Sequence[TensorFacts]) -> str:
         lines.append((
             short(facts.name), _type(facts), facts.device + state, _base(facts), _autograd(facts), _version(facts),
             tuple_text(facts.stride), str(facts.offset), size_text(facts.bytes),
-        ))  # fmt: skip
+        ))
     return _with_more(lines, len(rows), "tensor")
 
 
@@ -133,7 +132,7 @@ def dispatch_text(events: Sequence[DispatchEvent]) -> str:
             event.error or _outputs(event), _time(event.duration),
         )
         for event in events[:MAX_ROWS]
-    ]  # fmt: skip
+    ]
     return _with_more(lines, len(events), "operator", ADDED_UP)
 
 

@@ -35,7 +35,7 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
         tag("div", said, class_="mt-summary"),
         tag("div", tag("span"), _axis(start, end, timeline.start), *lanes, class_="mt-lanes"),
         _legend(), None if at is None else _going_on(timeline, at),
-    )  # fmt: skip
+    )
     return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="timeline")
 
 
@@ -172,7 +172,7 @@ def _going_on(timeline: Timeline, at: int) -> Markup:
             f"{time_text(span.start - timeline.start)} to {time_text(span.end - timeline.start)}", soft(span.detail),
         )
         for span in spans
-    ]  # fmt: skip
+    ]
     caption = join(["at ", tag("b", time_text(at - timeline.start)), f": {len(rows) or 'nothing'} going on"])
     if not rows:
         return tag("div", caption, class_="mt-soft")

@@ -5,13 +5,13 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..introspect.why import (
-    Bars, Call, Cell, Fix, Explanation, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
-)  # fmt: skip
+    Bars, Call, Cell, Explanation, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
+)
 from ..introspect.why.explanation import CLASH, GONE, GOOD
 from .html import Markup, join, page, row, table, tag
 from .palette import (
     device_badge, mono, place_text, size_text, soft, storage_chip, storage_class, tensor_name, tuple_text, type_text,
-)  # fmt: skip
+)
 
 SIGNS = {CLASH: "✗", GOOD: "✓", GONE: "✂"}  #: so that no mark is told by colour alone
 ENDS = 5  #: numbers drawn at each end of a ruler
@@ -27,7 +27,7 @@ def why_page(facts: Explanation) -> Markup:
         tag("p", tag("b", "Why "), facts.cause),
         tag("p", tag("b", "What helps"), class_="mt-helps") if facts.fixes else None, fixes,
         _tensors(facts.tensors), _message(facts),
-    )  # fmt: skip
+    )
     return page(tag("div", *parts, class_="mt-box"), kind="why", sheet="why")
 
 
@@ -50,7 +50,7 @@ def _tensors(tensors: Sequence[Involved]) -> Markup | None:
     head = ("tensor", "given as", "type", "stride", "device", "storage", "version", "autograd")
     rows = [row(tensor_name(_called(t)), soft(t.role), mono(type_text(t.dtype, t.shape)), mono(_layout(t)),
                 device_badge(t.device), storage_chip(t.storage), "–" if t.version is None else t.version, _autograd(t))
-            for t in tensors]  # fmt: skip
+            for t in tensors]
     return tag("details", tag("summary", "the tensors involved"), table(head, rows, None))
 
 
@@ -124,7 +124,7 @@ def _ruler(facts: Ruler) -> Markup:
     size = facts.high + 1
     shown = range(size) if size <= 2 * ENDS + 1 else [*range(ENDS), None, *range(size - ENDS, size)]
     boxes = [soft("…") if i is None else _tick(i, i - size if facts.low < 0 and i - size >= facts.low else None)
-             for i in shown]  # fmt: skip
+             for i in shown]
     if not size:
         boxes = [soft("none")]
     before = [_beyond(i) for i in sorted(facts.asked) if i < facts.low or (facts.low == 0 and i < 0)]
@@ -178,4 +178,4 @@ def _bars(facts: Bars) -> Markup:
 
 _DRAWN: dict[type, Callable[[Any], Markup]] = {
     Shapes: _shapes, Places: _places, Ruler: _ruler, Steps: _steps, Groups: _groups, Bars: _bars,
-}  # fmt: skip
+}

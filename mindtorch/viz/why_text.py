@@ -33,7 +33,7 @@ def _tensor(tensor: Involved) -> str:
     autograd = tensor.node or ("leaf, requires grad" if tensor.requires_grad else "")
     parts = (f"{tensor.label}: {type_text(tensor.dtype, tensor.shape)}", f"stride {tuple_text(tensor.stride)}",
              tensor.device,
-             "" if tensor.version is None else f"version {tensor.version}", autograd)  # fmt: skip
+             "" if tensor.version is None else f"version {tensor.version}", autograd)
     return ", ".join(part for part in parts if part)
 
 
@@ -95,4 +95,4 @@ def _bars(facts: Bars) -> Iterator[str]:
 
 _DRAWN: dict[type, Callable[[Any], Iterator[str]]] = {
     Shapes: _shapes, Places: _places, Ruler: _ruler, Steps: _steps, Groups: _groups, Bars: _bars,
-}  # fmt: skip
+}

@@ -21,7 +21,7 @@ _PLACES = {
     "backward_stepper": "stepper", "BackwardStepper": "stepper",
     "timeline_scrubber": "timeline", "TimelineScrubber": "timeline",
     "TrainingMonitor": "monitor", "progress": "monitor",
-}  # fmt: skip
+}
 __all__ = list(_PLACES)
 __dir__ = __all__.copy
 if not TYPE_CHECKING:

@@ -26,7 +26,7 @@ class BackwardStepper(Explorer):
         self.rest = Button(description="run the rest", icon="fast-forward")
         self.shown = IntSlider(
             0, min=0, max=self.steps.total, description="step", style=NAMES, layout=Layout(width="26rem"),
-        )  # fmt: skip
+        )
         self.forward.on_click(lambda _: self.run(1))
         self.rest.on_click(lambda _: self.run(self.steps.total))
         super().__init__([HBox([self.forward, self.rest, self.shown])], [self.shown])

@@ -83,7 +83,7 @@ def test_nothing_is_recorded_without_grad_mode(name: str) -> None:
     calls = {
         "add": lambda: w + w, "relu": lambda: w.relu(), "matmul": lambda: w @ w, "var": lambda: w.var(0),
         "linear": lambda: torch.nn.functional.linear(w, w, torch.ones(3)),
-    }  # fmt: skip
+    }
     assert calls[name]().grad_fn is not None
     with torch.no_grad():
         result = calls[name]()

@@ -38,7 +38,7 @@ PROGRAMS = {
     "in place": lambda t, a, b: (a * 1).add_(b).mul_(2).relu_(),
     "in place through a view": lambda t, a, b: _written(a * 1, b),
     "conversions": lambda t, a, b: a.double().float().clone().contiguous() + b.to(t.float64).sum(),
-}  # fmt: skip
+}
 
 
 def _written(x, b):
@@ -119,7 +119,7 @@ def test_hooks_run_in_pytorchs_order_and_may_replace(t):
         ("tensor", 3.0), ("pre", 30.0), ("post", 30.0, [60.0]), ("leaf", 60.0), ("accumulated", 60.0),
     ] or log == [
         ("tensor", 3.0), ("pre", 30.0), ("post", 30.0, [60.0, None]), ("leaf", 60.0), ("accumulated", 60.0),
-    ]  # fmt: skip
+    ]
     assert y.grad.item() == 30.0
 
 

@@ -202,7 +202,7 @@ def test_results_are_taken_or_refused_as_in_pytorch(place: str, result: str) -> 
         register = {
             "tensor": a.register_hook, "leaf": x.register_hook, "prehook": a.grad_fn.register_prehook,
             "hook": a.grad_fn.register_hook, "post accumulate": x.register_post_accumulate_grad_hook,
-        }[place]  # fmt: skip
+        }[place]
         register(lambda *args: value)
         a.sum().backward()
         return x.grad

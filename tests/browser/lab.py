@@ -24,7 +24,7 @@ CHROMIUM = shutil.which("chromium")
 FLAGS = [
     "--no-sandbox", "--disable-gpu", "--disable-quic", "--no-first-run", "--disable-background-networking",
     "--disable-component-update", "--disable-sync",
-]  # fmt: skip
+]
 SETTINGS = {
     "notebook-extension/tracker": {"windowingMode": "none"},  # cells out of sight are in the page too
     "apputils-extension/notification": {"fetchNews": "false", "checkForUpdates": False},
@@ -33,11 +33,11 @@ ERROR = "[data-mime-type='application/vnd.jupyter.error'], [data-mime-type='appl
 PLACES = {
     "JUPYTER_CONFIG_DIR": "config", "JUPYTER_DATA_DIR": "data", "JUPYTER_RUNTIME_DIR": "runtime",
     "JUPYTERLAB_SETTINGS_DIR": "settings", "JUPYTERLAB_WORKSPACES_DIR": "workspaces", "IPYTHONDIR": "ipython",
-}  # fmt: skip
+}
 #: For each front end its module, its class of settings, and the path of a notebook in it.
 FRONT_ENDS = {
     "JupyterLab": ("jupyterlab", "LabApp", "lab/tree"), "Notebook": ("notebook", "JupyterNotebookApp", "notebooks"),
-}  # fmt: skip
+}
 NEEDED = {"Playwright": "playwright", **{name: module for name, (module, *_) in FRONT_ENDS.items()}}
 #: The marks of a module of tests that look at pages.
 MARKS = [
@@ -76,7 +76,7 @@ def jupyter(folder: Path, front_end: str = "JupyterLab") -> Iterator[str]:
         sys.executable, "-m", module, "--no-browser", "--allow-root", "--ip=127.0.0.1",
         f"--port={port}", "--ServerApp.port_retries=0", f"--ServerApp.root_dir={folder}",
         f"--IdentityProvider.token={token}", f"--{settings}.expose_app_in_browser=True",
-    ]  # fmt: skip
+    ]
     with open(folder / "server.log", "wb") as log:
         server = subprocess.Popen(command, env=environment(home), stdout=log, stderr=log, cwd=folder)
         try:

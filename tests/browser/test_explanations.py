@@ -30,7 +30,7 @@ FAILING = {
     "shapes": "x + torch.ones(3)", "places": "x.t().view(12)", "ruler": "x[7]", "steps": "loss.backward()",
     "groups": "x + torch.ones(3, 4, device='meta')", "bars": "torch.empty(1 << 44, device='npu')",
     "hostile": f"nn.Linear(2, 2).load_state_dict({{{HOSTILE!r}: x}})",
-}  # fmt: skip
+}
 CELLS = {
     "load": LOAD,
     **{name: f"attempt({name!r}, lambda: {code})\n%why errors['{name}']" for name, code in FAILING.items()},
@@ -41,7 +41,7 @@ SAID = {
     "shapes": "x [3, 4] and torch.ones(3) [3] do not broadcast", "places": "storage", "ruler": "asked for",
     "steps": "freed by an earlier backward", "groups": "add was given tensors on cpu and meta", "bars": "in use by tensors",
     "hostile": HOSTILE, "profile": "outside operators (Python)", "pipeline": "item() reads a value",
-}  # fmt: skip
+}
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 
 

@@ -23,7 +23,7 @@ SAID = [
     "ReluBackward0", "model.2 … model.78 × 39", "2,889 parameters", "keys looked at", "29.15", "outside operators",
     "the queue runs", "npu:0 stream 1", "allocated of", "waits for 2 operators", "do not broadcast",
     "24 elements over a storage of 24", "broadcasts to (4, 3, 6)", "step 0 of 4", "30/30 (100%)", "step 30",
-]  # fmt: skip
+]
 WIDGETS = 5  #: at the end
 
 
@@ -105,7 +105,7 @@ def test_every_picture_is_shown_in_the_html_of_nbconvert(executed, page, theme, 
     ("vscode-dark", "#cccccc", "#1f1f1f", "rgb(31, 31, 31)"),
     ("vscode-high-contrast", "#ffffff", "#000000", "rgb(0, 0, 0)"),
     ("vscode-high-contrast-light", "#292929", "#ffffff", "rgb(255, 255, 255)"),
-])  # fmt: skip
+])
 def test_every_picture_is_shown_among_the_variables_of_vs_code(executed, page, theme, front, back, colour):
     cells = nbformat.read(executed, 4).cells
     shown = [output.data for cell in cells for output in cell.get("outputs", ()) if "data" in output]

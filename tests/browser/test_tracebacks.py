@@ -16,7 +16,7 @@ CELLS = [
 LINES = [
     "-> 5 Model()(x)", "1 frame inside mindtorch, %tb shows it", "-> 3         return x + torch.ones(3)",
     "frames inside mindtorch, %tb shows them", "RuntimeError: The size of tensor a", "%why explains this error",
-]  # fmt: skip
+]
 
 
 @pytest.fixture(scope="module")

@@ -20,7 +20,7 @@ spans = (
 )
 scrubber = widgets.timeline_scrubber(Timeline(spans, ("host", "npu:0 stream 0", "npu:0 stream 1")))
 scrubber
-""".replace("HOSTILE", repr(HOSTILE))  # fmt: skip
+""".replace("HOSTILE", repr(HOSTILE))
 CELLS = {
     "load": "%load_ext mindtorch\nimport mindtorch as torch\nfrom mindtorch import widgets",
     "strides": "strides = widgets.stride_explorer(12, (3, 4))\nstrides",
@@ -32,7 +32,7 @@ CELLS = {
                "    norms = {'first': 1 + step % 3, 'last': 2.0}\n"
                "    monitor.record(step, loss=2 / (step + 1), lr=0.1 - step / 1000, grad_norms=norms)",
     "progress": "for _ in widgets.progress(range(50), label='batch'):\n    pass",
-}  # fmt: skip
+}
 WIDGETS = list(CELLS)[1:]
 KERNEL = """async expression => {
   const kernel = jupyterapp.shell.currentWidget.sessionContext.session.kernel;

@@ -42,7 +42,7 @@ def test_recorded_tensors_know_shape_dtype_strides_and_graph_but_not_values(inpu
     lambda t: bool(t.sum()), lambda t: float(t.sum()), lambda t: t.data_ptr(), copy.deepcopy, lambda t: t.cpu(),
 ], ids=[
     "numpy", "tolist", "item", "repr", "str", "to cpu", "truth", "float", "data_ptr", "deepcopy", "cpu",
-])  # fmt: skip
+])
 def test_every_look_at_the_data_runs_what_is_pending(inputs, look):
     with torch.pipeline() as p:
         y = inputs[0] + 1

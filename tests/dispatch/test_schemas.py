@@ -116,7 +116,7 @@ def test_operators_that_say_the_same_are_the_same() -> None:
     assert shared == [
         {"linalg_matrix_power", "matrix_power"}, {"cholesky", "linalg_cholesky"}, {"linalg_matrix_exp", "matrix_exp"},
         {"adjoint", "mH"}, {"i0", "special_modified_bessel_i0"}, {"special_i1", "special_modified_bessel_i1"},
-    ]  # fmt: skip
+    ]
 
 
 def test_overloads_share_the_sentence_and_forms_say_where_the_result_goes() -> None:

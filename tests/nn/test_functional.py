@@ -39,7 +39,7 @@ INPUTS = {
     "batch": lambda t: t.randn(2, 4, 3), "batch of batches": lambda t: t.randn(2, 2, 4, 3),
     "empty": lambda t: t.randn(0, 3),
     "batch transposed": lambda t: t.randn(4, 2, 3).transpose(0, 1),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("bias", [True, False])

@@ -212,7 +212,7 @@ def test_hooks_of_all_modules():
             m.register_module_buffer_registration_hook(lambda *args: seen.append(("buffer", args[1]))),
             m.register_module_parameter_registration_hook(lambda *args: seen.append(("parameter", args[1]))),
             m.register_module_module_registration_hook(lambda *args: seen.append(("module", args[1]))),
-        ]  # fmt: skip
+        ]
         try:
             model = t.nn.Sequential(t.nn.Linear(1, 1, bias=False))
             model.register_buffer("x", None)

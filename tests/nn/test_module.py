@@ -54,7 +54,7 @@ VALUES = {
     "a module": lambda t: t.nn.ReLU(),
     "None": lambda t: None, "a number": lambda t: 3, "a buffer": lambda t: t.nn.Buffer(t.ones(1)),
     "a passing buffer": lambda t: t.nn.Buffer(t.ones(1), persistent=False),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("value", VALUES)
@@ -206,7 +206,7 @@ CONVERSIONS = {
     "type": lambda m, t: m.type(t.float64), "type by name": lambda m, t: m.type("torch.DoubleTensor"),
     "to meta": lambda m, t: m.to("meta"), "to empty": lambda m, t: m.to_empty(device="meta"),
     "cpu": lambda m, t: m.cpu(),
-}  # fmt: skip
+}
 
 
 @pytest.mark.parametrize("name", CONVERSIONS)

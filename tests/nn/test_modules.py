@@ -5,11 +5,11 @@ import inspect
 import warnings
 
 import pytest
+from torch.testing._internal.common_modules import module_db
 
 import mindtorch
 from tests.nn.both import same
 from tests.support import assert_same, port, torch
-from torch.testing._internal.common_modules import module_db
 
 #: Entries of the database whose modules come with convolutions, normalisation, recurrence, attention and
 #: images.
@@ -20,7 +20,7 @@ LATER = {
                                      "Embedding", "Fold", "CTC", "LocalResponse", "LinearCrossEntropy",
                                      "Shuffle", "Upsample",
                                      "Adaptive"))
-}  # fmt: skip
+}
 INFOS = {info.name: info for info in module_db if info.name not in LATER}
 
 
@@ -81,7 +81,7 @@ def test_signatures(name):
 @pytest.mark.parametrize("bias", [True, False])
 @pytest.mark.parametrize("make", [
     lambda t, b: t.nn.Linear(17, 5, bias=b), lambda t, b: t.nn.Bilinear(3, 4, 5, bias=b),
-])  # fmt: skip
+])
 def test_initial_values_are_those_of_the_seed(make, bias):
     torch.manual_seed(11)
     mindtorch.manual_seed(11)

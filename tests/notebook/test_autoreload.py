@@ -53,7 +53,7 @@ EDITS = {
     "a schema": ("torch.addcmul(x, x, x).item()", 12.0, "_dispatch/schemas/pointwise.py",
                  "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=1)",
                  "addcmul(Tensor self, Tensor tensor1, Tensor tensor2, *, Scalar value=2)", 12.0),
-}  # fmt: skip
+}
 SCRIPT = """
 import json, os, sys, time
 from pathlib import Path

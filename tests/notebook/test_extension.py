@@ -110,7 +110,7 @@ EVERY = sorted({*MAGICS["line"], *MAGICS["cell"]})
 def test_these_are_the_magics():
     assert EVERY == [
         "device", "dispatch", "graph", "memory", "pipeline", "profile", "storage", "tensors", "timeline", "why",
-    ]  # fmt: skip
+    ]
     assert sorted(MAGICS["cell"]) == sorted(RUN_CODE)
 
 
@@ -269,7 +269,7 @@ def test_unloading_leaves_nothing(bare):
             set(bare.magics_manager.registry), len(bare.configurables),
             {event: list(callbacks) for event, callbacks in bare.events.callbacks.items()},
             len(bare.Completer.custom_matchers) if hasattr(bare, "Completer") else 0,
-        )  # fmt: skip
+        )
 
     bare.run_line_magic("unload_ext", "mindtorch")  # so that IPython has set up %load_ext itself
     before = registries()

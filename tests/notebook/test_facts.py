@@ -18,7 +18,7 @@ def test_names_come_from_variables_containers_modules_and_gradients():
     namespace = {
         "w": w, "again": w, "xs": [torch.ones(1), 3], "d": {"k": torch.ones(1)}, "_hidden": torch.ones(1),
         "n": 5, "layer": torch.nn.Linear(2, 1),
-    }  # fmt: skip
+    }
     assert [name for name, _ in introspect.named_tensors(namespace)] == [
         "w", "layer.weight", "layer.bias", "xs[0]", "d['k']", "w.grad",
     ]
@@ -91,7 +91,7 @@ def test_statistics_are_exact_below_the_sample_size_and_say_so_above():
 @pytest.mark.parametrize("dtype", [
     "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
     "complex128",
-])  # fmt: skip
+])
 def test_statistics_are_those_of_numpy(dtype):
     values = np.random.default_rng(0).normal(size=(20, 30)) * 50
     values[values < -60] = 0
@@ -138,7 +138,7 @@ def test_the_base_of_a_view_is_named_where_it_has_a_name_and_a_view_of_a_view_ha
     (lambda: torch.zeros(2, 3, 4, 5, 6).to(memory_format=torch.channels_last_3d), False, True),
     (lambda: torch.zeros(2, 1, 4, 4), True, True), (lambda: torch.zeros(1, 4, 1).transpose(0, 2), True, False),
     (lambda: torch.zeros(2, 4, 4, 3).permute(0, 3, 1, 2), False, True), (lambda: torch.zeros(2, 3), True, False),
-])  # fmt: skip
+])
 def test_contiguity_is_that_of_pytorch(make, contiguous, channels_last):
     facts = introspect.tensor_facts(make())
     assert (facts.contiguous, facts.channels_last, facts.dense) == (contiguous, channels_last, True)

@@ -142,7 +142,7 @@ def test_a_long_irregular_graph_is_cut_into_pieces():
 @pytest.mark.parametrize("make", [
     lambda: (lambda model: (model(torch.ones(2, 4)).sum(), {"model": model}))(mlp()),
     recurrence, deep_blocks, lambda: irregular(1500),
-])  # fmt: skip
+])
 def test_the_page_of_a_deep_graph_is_below_300_kib_and_needs_no_script(make):
     loss, namespace = make()
     facts = facts_of(loss, **namespace)
@@ -227,7 +227,7 @@ def test_hooks_are_counted_in_folds():
 @pytest.mark.parametrize(("name", "path"), [
     ("model.0.weight", ("model", "0")), ("w", ()), ("d['a.b']", ()), ("layers[0].bias", ("layers[0]",)), ("", ()),
     ("a leaf without a name", ()),
-])  # fmt: skip
+])
 def test_a_parameter_s_name_tells_its_module(name, path):
     assert module_of(name) == path
 

@@ -8,8 +8,7 @@ from html import escape
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mindtorch as torch
 from mindtorch import introspect, nn, viz
@@ -20,12 +19,12 @@ FRAGMENTS = [
     "<script>alert(1)</script>", "\"><img src=x onerror=alert(1)>", "' onmouseover='x", "</style><b>", "</title>",
     "</svg>", "&lt;", "]]>", "\x00\x1b[31m", "\u202e", "\ud800", "{{7*7}}", "<!--", "<td onclick=x>",
     "javascript:alert(1)",
-]  # fmt: skip
+]
 HOSTILE = st.text(min_size=1, max_size=30) | st.sampled_from(FRAGMENTS)
 ALLOWED = {
     "style", "div", "span", "b", "i", "table", "caption", "thead", "tbody", "tr", "td", "th", "dl", "dt", "dd",
     "details", "summary", "svg", "defs", "marker", "path", "g", "rect", "line", "text", "title",
-}  # fmt: skip
+}
 RENDERERS = ("card", "storage", "tensors", "graph", "deep graph", "dispatch", "module", "pending", "failed")
 
 
@@ -134,7 +133,7 @@ def test_a_module_that_cannot_describe_itself_is_drawn_nevertheless():
 PARTS = [
     "_array", "_dtype", "_keys", "_device", "_offset", "_storage", "_version_counter", "_grad_fn", "_output_nr", "_grad",
     "_accumulator", "_base", "_creation_meta", "_attr_version", "_hooks", "_retains_grad", "_pending",
-]  # fmt: skip
+]
 
 
 def state(tensor):
@@ -147,7 +146,7 @@ def state(tensor):
 @pytest.mark.parametrize("make", [
     lambda: torch.ones(3) + 1, lambda: torch.ones(3, 4)[1:].t(), lambda: torch.ones(2, requires_grad=True) * 2,
     lambda: torch.ones(2, device="meta"), lambda: torch.ones(3, 1).expand(3, 4), lambda: nn.Parameter(torch.ones(2)),
-])  # fmt: skip
+])
 def test_drawing_leaves_a_tensor_as_it_is(make):
     tensor = make()
     before, count = state(tensor), sys.getrefcount(tensor)

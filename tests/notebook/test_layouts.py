@@ -5,8 +5,7 @@ import ctypes
 
 import numpy as np
 import pytest
-from hypothesis import given
-from hypothesis import strategies as st
+from hypothesis import given, strategies as st
 
 import mindtorch as torch
 from mindtorch import introspect

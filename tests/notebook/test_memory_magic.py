@@ -241,7 +241,7 @@ def test_values_of_views_are_read_where_they_lie() -> None:
     for look in (
         lambda t: t, lambda t: t[1], lambda t: t[:, 1:, ::2], lambda t: t.permute(2, 0, 1), lambda t: t[1, 2, 3],
         lambda t: t[0, 0].expand(5, 4), lambda t: t[:, :0],
-    ):  # fmt: skip
+    ):
         np.testing.assert_array_equal(introspect.values_without_waiting(look(on_npu)), look(x).numpy())
 
 

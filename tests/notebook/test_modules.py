@@ -94,7 +94,7 @@ def test_one_module_in_two_places_counts_once_and_ends_where_it_contains_itself(
     ("", []), ("abc", [(0, 1, 1), (1, 1, 1), (2, 1, 1)]), ("aab", [(0, 1, 1), (1, 1, 1), (2, 1, 1)]),
     ("aaab", [(0, 1, 3), (3, 1, 1)]),
     ("abababc", [(0, 2, 3), (6, 1, 1)]), ("xabcabcabc", [(0, 1, 1), (1, 3, 3)]), ("aaaaaa", [(0, 1, 6)]),
-])  # fmt: skip
+])
 def test_repeated_patterns_are_found(text, found):
     assert repeats(text) == found
 
@@ -115,7 +115,7 @@ def test_equal_layers_are_drawn_once_and_a_different_one_stands_out():
 @pytest.mark.parametrize("make", [
     lambda i: nn.Linear(64, 64), lambda i: nn.Linear(64 + i, 64 + i),
     lambda i: nn.Sequential(nn.Linear(4 + i, 4), nn.Sequential(nn.ReLU(), nn.Linear(4, 4 + i))),
-])  # fmt: skip
+])
 def test_a_model_of_100_layers_is_below_100_kib(make):
     facts = introspect.module_facts(nn.Sequential(*map(make, range(100))), "model")
     page = viz.module_page(facts)
@@ -165,7 +165,7 @@ def test_the_text_says_the_same():
     assert [line.split("  ")[0].strip() or line.strip().split("  ")[0] for line in lines[1:]] == [
         "0 Linear(in_features=4, out_features=3, bias=True)", "weight float32[3, 4]", "bias float32[3]",
         "1 Dropout(p=0.5, inplace=False)",
-    ]  # fmt: skip
+    ]
 
 
 def test_modules_have_names():

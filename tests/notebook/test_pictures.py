@@ -85,7 +85,7 @@ TENSORS = {
 DTYPES = [
     "bool", "uint8", "int8", "int16", "int32", "int64", "float16", "bfloat16", "float32", "float64", "complex64",
     "complex128",
-]  # fmt: skip
+]
 TENSORS |= {name: (lambda name=name: torch.ones(2, 3, dtype=getattr(torch, name))) for name in DTYPES}
 
 
@@ -169,7 +169,7 @@ def test_cards_of_ten_million_elements_stay_below_64_kib_in_every_layout(dtype):
     for tensor in (
         flat, rows, rows.t(), rows[::2, ::3], rows[:1].expand(1000, 10_000),
         flat.view(10, 100, 100, 100).permute(3, 1, 0, 2), flat.as_strided((3000, 3000), (1000, 1)),
-    ):  # fmt: skip
+    ):
         assert len(viz.tensor_card(tensor).encode()) < 64 * 1024
 
 
@@ -196,7 +196,7 @@ def test_pictures_stay_small_whatever_things_are_called():
 @pytest.mark.parametrize("make", [
     lambda: torch.randn(3, 200), lambda: torch.randn(10**7), lambda: torch.randn(2, 3, 50, 50),
     lambda: torch.randint(-(2**62), 2**62, (9, 99)), lambda: torch.randn(40, dtype=torch.complex64),
-])  # fmt: skip
+])
 def test_the_columns_of_a_grid_fit_into_a_cell_of_jupyterlab(make):
     card = viz.tensor_card(make())
     rows = re.findall(r"<tr>.*?</tr>", card.partition("</table>")[0])

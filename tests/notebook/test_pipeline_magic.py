@@ -43,7 +43,7 @@ def test_the_end_of_the_block_runs_the_queue():
     (lambda y: np.asarray(y), "NumPy asked for the values"),
     (lambda y: y.nonzero(), "the shape of aten::nonzero depends on values"),
     (lambda y: y.to("npu").to("cpu"), "to() moves the values"),
-])  # fmt: skip
+])
 def test_a_look_at_the_data_runs_the_queue_and_is_named(look, reason):
     with introspect.watch_pipeline() as facts:
         y = torch.ones(3) * 2
@@ -78,7 +78,7 @@ def test_a_failure_tells_what_ran_what_failed_and_what_was_given_up():
     assert states(facts) == [
         ("arange.start_step", "run", 0), ("mul.Tensor", "run", 0), ("index.Tensor", "failed", 0),
         ("add.Tensor", "given up", 0),
-    ]  # fmt: skip
+    ]
     assert facts.flushes[0].ran == 2 and "index 7 is out of bounds" in facts.flushes[0].error
 
 
@@ -106,7 +106,7 @@ def test_the_picture_shows_operators_flushes_and_the_failure():
     page = Checker(viz.pipeline_page(facts))
     text = viz.pipeline_text(facts)
     for part in ("3 operators recorded, the queue ran 2 times", "float32[5]", "item() reads a value",
-                 "index 9 is out of bounds", "✗", "x.sum().item()"):  # fmt: skip
+                 "index 9 is out of bounds", "✗", "x.sum().item()"):
         assert part in page.text and part in text
     assert "failed" in page.text
 

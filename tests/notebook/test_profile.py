@@ -111,7 +111,7 @@ def event(op, depth, start, duration):
     return DispatchEvent(
         0, op, 0, (), op, "kernels.py", 1, False, (), (), start - 1, start, duration, threading.get_ident(), "", None, depth,
         ("program.py", 7, "f"),
-    )  # fmt: skip
+    )
 
 
 def recorded(events, wall):

@@ -85,12 +85,12 @@ SITUATIONS = {
     "failed in a pipeline": failed_in_a_pipeline,
     "failed on a stream": failed_on_a_stream,
     "on a lost device": on_npu,
-}  # fmt: skip
+}
 
 SAID = {  # by every card of a situation
     "pending in a pipeline": "pending", "pending on a stream": "pending", "failed in a pipeline": "⚠ invalid",
     "failed on a stream": "⚠ invalid", "on a lost device": "⚠ the values cannot be read", "meta": "no values",
-}  # fmt: skip
+}
 
 
 @contextmanager
@@ -138,7 +138,7 @@ def world():
         torch.default_generator._get_state_array().tobytes(), random.getstate(), repr(np.random.get_state()),
         torch.is_grad_enabled(), torch.is_inference_mode_enabled(),
         queue.enqueued, queue.pending(), torch.npu.memory_allocated(), torch.npu.memory_reserved(),
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize("name", SITUATIONS)

@@ -47,10 +47,10 @@ def test_tb_shows_everything_as_without_the_extension(shell):
 
 def test_the_programs_frames_between_two_runs_of_the_librarys_stay(shell):
     shown(shell, "from mindtorch import nn\nclass Model(nn.Module):\n    def forward(self, x):\n"
-                 "        return self.half(x)\n    def half(self, x):\n        return x.view(5)")  # fmt: skip
+                 "        return self.half(x)\n    def half(self, x):\n        return x.view(5)")
     assert skeleton(shown(shell, "nn.Sequential(Model())(torch.ones(3))")) == [
         "nn.Sequential(Model())(torch.ones(3))", "fold", "return self.half(x)", "return x.view(5)", "fold",
-    ]  # fmt: skip
+    ]
 
 
 @pytest.mark.parametrize(("code", "expected"), [
@@ -89,7 +89,7 @@ def test_each_error_of_a_chain_is_folded_and_the_way_to_the_explanation_stands_o
     "1 / 0", "def f():\n    return undefined\nf()", "x = = 1", "int('a')", "raise KeyboardInterrupt",
     "import json\njson.loads('{')", "%storage", "raise SystemExit", "eval('1 +')",
     "raise ExceptionGroup('several', [ValueError(1)])",
-])  # fmt: skip
+])
 def test_errors_without_a_frame_of_the_library_are_as_without_the_extension(shell, code):
     with_extension = shown(shell, code)
     shell.run_line_magic("unload_ext", "mindtorch")

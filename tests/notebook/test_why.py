@@ -16,7 +16,7 @@ from mindtorch import introspect, nn, viz
 from mindtorch._dispatch.sites import PACKAGE
 from mindtorch.introspect.why import (
     EXPLANATIONS, Bars, Call, Cell, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
-)  # fmt: skip
+)
 from mindtorch.introspect.why.explanation import CLASH
 
 from .errors import ERRORS, caught
@@ -137,7 +137,7 @@ def test_devices_and_dtypes_stand_side_by_side():
     groups = pictured(explained(lambda: a + m), Groups).groups
     assert [(group.title, group.members, group.device) for group in groups] == [
         ("cpu", ("a [2]",), True), ("meta", ("m [2]",), True),
-    ]  # fmt: skip
+    ]
     x = torch.ones(2, 2, dtype=torch.float64)
     groups = pictured(explained(lambda: a.view(1, 2) @ x), Groups).groups
     assert [group.title for group in groups] == ["float32", "float64"]
@@ -450,7 +450,7 @@ def hostile(name):
         Shapes((ShapeRow(name, (Cell(name, CLASH), None), name),), (name,), name), Places(name, 0, ((0, 1), ()), 9, 0, name),
         Ruler(name, 0, 3, (9,), name), Steps((Step(name, name, CLASH), Step(name)), name, name),
         Groups((Group(name, (name,), CLASH), Group(name, (), "", True)), name), Bars(((name, 3, CLASH),), name),
-    )  # fmt: skip
+    )
     call = Call(name, name, 3, name, name)
     tensor = Involved(name, name, name, name, (1,), (1,), 0, name, 0, True, name, 0)
     yield introspect.Explanation(name, name, name, (Fix(name, name),), name, name, call, (tensor,), pictures)

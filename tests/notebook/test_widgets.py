@@ -6,8 +6,7 @@ import sys
 
 import numpy as np
 import pytest
-from hypothesis import given, settings
-from hypothesis import strategies as st
+from hypothesis import given, settings, strategies as st
 
 import mindtorch as torch
 from mindtorch import introspect, viz, widgets
@@ -47,7 +46,7 @@ def test_the_positions_are_those_that_pytorch_reads(dimensions, offset):
     ((2,), (1,), -2, (-2, -1)),
     ((2, 2), (1,), 0, ()),
     ((-1,), (1,), 0, ()),
-])  # fmt: skip
+])
 def test_what_pytorch_refuses_is_followed_nevertheless_with_its_message(shape, stride, offset, outside):
     reference = pytest.importorskip("torch", reason="PyTorch says what is right")
     facts = introspect.stride_facts(torch.arange(12.0), shape, stride, offset)
@@ -97,7 +96,7 @@ def test_reading_in_order_marks_one_element_after_the_other():
 @pytest.mark.parametrize(("arguments", "error"), [
     (("x",), TypeError), ((True,), TypeError), ((-1,), ValueError), ((4, (2, 2), (1,)), ValueError),
     ((4, (1,) * 5), ValueError), ((4, (-1,)), ValueError),
-])  # fmt: skip
+])
 def test_the_stride_explorer_refuses(arguments, error):
     with pytest.raises(error):
         widgets.stride_explorer(*arguments)
@@ -137,7 +136,7 @@ def test_the_error_is_pytorchs():
 
 @pytest.mark.parametrize(("text", "shape"), [
     ("", ()), ("()", ()), ("(2,)", (2,)), ("2, 3", (2, 3)), ("[4]", (4,)), ("torch.Size([2, 1])", (2, 1)), ("0", (0,)),
-])  # fmt: skip
+])
 def test_shapes_are_read_as_people_write_them(text, shape):
     assert introspect.parse_shape(text) == shape
 
@@ -315,7 +314,7 @@ def test_a_backward_given_up_leaves_nothing_behind():
 
 @pytest.mark.parametrize(("make", "error"), [
     (lambda: torch.ones(2), ValueError), (lambda: torch.ones(2, requires_grad=True) * 2, RuntimeError),
-])  # fmt: skip
+])
 def test_the_stepper_refuses(make, error):
     with pytest.raises(error):
         widgets.backward_stepper(make())
@@ -476,7 +475,7 @@ def test_numbers_that_are_not_finite_are_counted_and_leave_a_gap():
     (lambda monitor: monitor.record(1, loss="much"), ValueError),
     (lambda monitor: monitor.record(1, loss=[1]), TypeError),
     (lambda monitor: monitor.record(1, loss=torch.ones(2)), (RuntimeError, ValueError)),
-])  # fmt: skip
+])
 def test_the_monitor_refuses(record, error):
     with pytest.raises(error):
         record(widgets.TrainingMonitor())
@@ -524,7 +523,7 @@ def every_widget():
     return [
         widgets.stride_explorer(), widgets.broadcast_explorer(), widgets.backward_stepper(loss, named={}),
         widgets.timeline_scrubber(timeline()), monitor, widgets.progress([1]),
-    ]  # fmt: skip
+    ]
 
 
 def test_each_gives_a_view_a_still_picture_and_a_text():
@@ -555,7 +554,7 @@ def test_hostile_names_stay_text_in_every_picture(name):
         return Checker("".join([
             viz.stepper_page(steps.graph, steps.taken, steps.total, name), viz.monitor_page(record.facts()),
             viz.timeline_page(introspect.Timeline(spans, (name,)), 1), viz.progress_page(1, 2, 1.0, name),
-        ]))  # fmt: skip
+        ]))
 
     hostile = pages(name)
     assert set(hostile.tags) <= set(pages("n").tags)

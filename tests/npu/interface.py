@@ -19,7 +19,7 @@ OVERWRITING = {
     "aclnnInplace" + what
     for what in ("Copy", "Zero", "One", "FillScalar", "FillTensor", "Normal", "Uniform", "Random", "Bernoulli",
                  "BernoulliTensor")
-}  # fmt: skip
+}
 
 
 def differences(row: Binding, abi: Any = ABI) -> list[str]:
@@ -37,7 +37,7 @@ def differences(row: Binding, abi: Any = ABI) -> list[str]:
     if len(given) != len(expected):
         found.append(f"{row.name} takes {len(expected)} arguments, not {len(given)}")
     found += [f"{row.name}: argument {i} is {' '.join(want)}, not {' '.join(have)}"
-              for i, (have, want) in enumerate(zip(given, expected, strict=False)) if have != want]  # fmt: skip
+              for i, (have, want) in enumerate(zip(given, expected, strict=False)) if have != want]
     return found + direction_differences(row, abi)
 
 
@@ -71,7 +71,7 @@ def constant_differences(constants: dict[str, int], abi: Any = ABI) -> list[str]
     for values in abi["enums"].values():
         known = known | values
     return [f"{name} is {known.get(name, 'unknown')}, not {value}"
-            for name, value in constants.items() if known.get(name) != value]  # fmt: skip
+            for name, value in constants.items() if known.get(name) != value]
 
 
 # -- calls of pyACL ----------------------------------------------------------------------------------------------------

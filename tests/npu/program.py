@@ -14,10 +14,7 @@ from mindtorch._backends.npu import runtime, simulator
 from mindtorch._backends.npu.aclnn import HANDLE_FUNCTIONS, PHASE_TWO, prototype
 from mindtorch._backends.npu.bindings import binding
 from mindtorch._backends.npu.constants import (
-    ACL_FORMAT_ND,
-    ACL_MEMCPY_DEVICE_TO_HOST,
-    ACL_MEMCPY_HOST_TO_DEVICE,
-    DATA_TYPES,
+    ACL_FORMAT_ND, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE, DATA_TYPES,
 )
 
 acl = simulator.acl
@@ -99,7 +96,7 @@ class Array:
         handle = c_function("aclCreateTensor")(
             ctypes.addressof(shape), len(shape), DATA_TYPES[self.dtype.name], ctypes.addressof(stride), self.offset,
             ACL_FORMAT_ND, ctypes.addressof(storage), 1, self.address,
-        )  # fmt: skip
+        )
         assert handle, message()
         return handle
 

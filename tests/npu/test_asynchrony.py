@@ -115,7 +115,7 @@ def test_elapsed_time_needs_timing_events_that_were_recorded_and_passed() -> Non
 @pytest.mark.parametrize("look", [
     lambda t: t.to("cpu"), lambda t: t.sum().item(), lambda t: repr(t), lambda t: t.tolist(),
     lambda t: bool((t > 0).all()), lambda t: t.cpu().numpy(),
-])  # fmt: skip
+])
 def test_looking_at_data_waits(look) -> None:
     a, queue = ones(3), get_runtime(0).queue
     b = a + 1

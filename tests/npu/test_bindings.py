@@ -126,7 +126,7 @@ def test_a_row_reads_as_written() -> None:
     assert row.parameters == (
         ("ref", "a", True, floats), ("tensors", "b", False, "bool|int64"), ("ints", "c", True, floats),
         ("int64", "d", False, floats), ("out", "out", False, floats),
-    )  # fmt: skip
+    )
     assert row.phase_one == ["aclTensor*", "aclTensorList*", "aclIntArray*", "int64_t", "aclTensor*", "uint64_t*",
                              "aclOpExecutor**"]
     assert row.reads == (0, 1) and row.writes == (0, 4)
@@ -198,7 +198,7 @@ def test_the_calls_are_found() -> None:
     used = {call.name for source in SOURCES.values() for call in calls(source)}
     assert used >= {"acl.init", "acl.finalize", "acl.rt.set_device", "acl.rt.create_context", "acl.rt.create_stream",
                     "acl.rt.synchronize_stream", "acl.rt.malloc", "acl.rt.free", "acl.rt.memcpy", "acl.rt.memcpy_async",
-                    "acl.rt.record_event", "acl.rt.get_mem_info"}  # fmt: skip
+                    "acl.rt.record_event", "acl.rt.get_mem_info"}
 
 
 @pytest.mark.parametrize(
@@ -218,7 +218,7 @@ def test_the_calls_are_found() -> None:
         ("code = acl.init()", "code = acl.init(path, more)"),
         ("name = acl.get_soc_name()", "name, code = acl.get_soc_name()"),
     ],
-)  # fmt: skip
+)
 def test_an_altered_call_is_noticed(right: str, wrong: str) -> None:
     check = lambda source: [found for call in calls(source) for found in call_differences(call)]  # noqa: E731
     assert calls(right) and check(right) == []

@@ -120,7 +120,7 @@ print("handles left:", count())
 @pytest.mark.parametrize(("codes", "call", "message"), [
     ((561000, 0), "aclnnAddGetWorkspaceSize failed on npu:0 with ACLNN_ERR_INNER (561000)", "planning failed as asked"),
     ((0, 361001), "aclnnAdd failed on npu:0 with ACLNN_ERR_RUNTIME_ERROR (361001)", "running failed as asked"),
-])  # fmt: skip
+])
 def test_a_wrong_return_code_is_an_error_with_the_device_s_words(toolkit: Path, codes, call: str, message: str) -> None:
     found = run(toolkit, f"""
 import ctypes
@@ -172,7 +172,7 @@ print(any("the NPU is simulated" in str(warning.message) for warning in warned))
     ("off", "the NPU is switched off: MINDTORCH_NPU=off"),
     ("cann", "Looked for libascendcl.so, libascendcl_impl.so in"),
     ("nonsense", "MINDTORCH_NPU='nonsense' is not one of auto, sim, cann, off"),
-])  # fmt: skip
+])
 def test_without_cann(mode: str, words: str) -> None:
     found = run(None, "print(torch.npu.is_available())" + FAILURE.format("torch.ones(2, device='npu')"), mode)
     assert found[0] == "False" and words in found[1]

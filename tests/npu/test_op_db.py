@@ -8,7 +8,6 @@ import warnings
 import pytest
 
 import mindtorch
-
 from mindtorch._backends.npu import ops
 from tests.npu.agreement import check, noted
 from tests.parity import agreeing

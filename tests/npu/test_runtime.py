@@ -74,7 +74,7 @@ def test_what_was_deferred_is_freed_although_the_stream_failed(acl: Recorder) ->
     ("create_stream", 207008, "aclrtCreateStream failed on npu:0 with ACL_ERROR_RT_NO_STREAM_RESOURCE"),
     ("set_device", 107001, "invalid device ordinal: npu:0, but there are 1 NPU devices"),
     ("set_device", 999999, "unknown error \\(999999\\)"),
-])  # fmt: skip
+])
 def test_a_code_other_than_0_is_an_error_that_names_call_and_code(
     acl: Recorder, call: str, code: int, words: str
 ) -> None:

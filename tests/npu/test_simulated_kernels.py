@@ -25,7 +25,7 @@ RANDOM = {
         "BernoulliTensor", "NormalTensorTensor", "NormalTensorFloat", "NormalFloatTensor", "NormalFloatFloat",
         "Randperm", "Multinomial", "DropoutGenMask", "DropoutDoMask",
     )
-}  # fmt: skip
+}
 #: Operators that take no tensor that would say which dtype the output has.
 FILLING = {"aclnnInplaceZero", "aclnnInplaceOne", "aclnnInplaceFillScalar", "aclnnArange", "aclnnLinspace", "aclnnEye"}
 

@@ -64,7 +64,7 @@ def test_bernoulli_by_a_tensor(name: str) -> None:
 def test_normal_numbers_by_tensors() -> None:
     mean, std = np.repeat(np.float32([0, 100]), N // 2), np.repeat(np.float32([1, 5]), N // 2)
     for name, args in (("TensorTensor", (mean, std)), ("TensorFloat", (mean, 2.0)), ("FloatTensor", (3.0, std)),
-                       ("FloatFloat", (3.0, 2.0))):  # fmt: skip
+                       ("FloatFloat", (3.0, 2.0))):
         drawn = made("aclnnNormal" + name, np.float32, *args, 1, 0)
         middles, spreads = (np.broadcast_to(a, N)[[0, -1]] for a in args)
         for part, middle, spread in zip(np.split(drawn, 2), middles, spreads, strict=True):

@@ -229,7 +229,7 @@ def test_copies_go_there_and_back() -> None:
     ("to", "source", "kind"),
     [("host", "device", c.ACL_MEMCPY_HOST_TO_DEVICE), ("device", "host", c.ACL_MEMCPY_DEVICE_TO_HOST),
      ("device", "host", c.ACL_MEMCPY_DEVICE_TO_DEVICE), ("device", "device", c.ACL_MEMCPY_HOST_TO_DEVICE)],
-)  # fmt: skip
+)
 def test_a_copy_must_go_the_way_that_it_says(to: str, source: str, kind: int) -> None:
     host = np.zeros(8, "float32")
     places = {"host": host.ctypes.data, "device": array(host).address}

@@ -103,7 +103,7 @@ def test_gradients_are_on_the_device() -> None:
     (lambda: torch.empty(10**10, device="npu"), torch.OutOfMemoryError, "Tried to allocate 37.25 GiB"),
     (lambda: six().view(4), RuntimeError, "shape '\\[4\\]' is invalid"),
     (lambda: six().pin_memory(), RuntimeError, "cannot pin"),
-])  # fmt: skip
+])
 def test_wrong_use_is_a_clear_error(wrong, error: type[Exception], words: str) -> None:
     with pytest.raises(error, match=words):
         wrong()

@@ -27,7 +27,7 @@ OPTIMIZERS: dict[str, Callable[[Any], Any]] = {
     "Adam": lambda parameters: torch.optim.Adam(parameters, lr=1e-3),
     "AdamW": lambda parameters: torch.optim.AdamW(parameters, lr=1e-3),
     "Adam, amsgrad": lambda parameters: torch.optim.Adam(parameters, lr=1e-3, amsgrad=True, weight_decay=1e-4),
-}  # fmt: skip
+}
 
 
 def losses(device: str, optimizer: Callable[[Any], Any], epochs: int = 2) -> tuple[list[float], float]:

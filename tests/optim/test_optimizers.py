@@ -300,7 +300,7 @@ def test_hooks():
             optimizer.register_state_dict_post_hook(lambda o, s: seen.append(sorted(s)), prepend=True),
             optimizer.register_load_state_dict_pre_hook(lambda o, state: without_extra(state)),
             optimizer.register_load_state_dict_post_hook(lambda o: seen.append("loaded")),
-        ]  # fmt: skip
+        ]
         try:
             loss = optimizer.step()
             state = optimizer.state_dict()

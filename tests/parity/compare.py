@@ -12,29 +12,11 @@ from typing import Any
 
 import numpy as np
 
-from tests.parity.exclusions import (
-    ANY_OF_EQUALS,
-    EXCLUDED,
-    EXCLUDED_CHECKS,
-    TOLERANCES,
-    UNINITIALISED,
-    UP_TO_GAUGE,
-)
+from tests.parity.exclusions import ANY_OF_EQUALS, EXCLUDED, EXCLUDED_CHECKS, TOLERANCES, UNINITIALISED, UP_TO_GAUGE
 from tests.parity.resolve import LibPorter, Missing, counterpart
 from tests.support import (
-    Difference,
-    Outcome,
-    Unportable,
-    alias_differences,
-    array,
-    differences,
-    error_differences,
-    first_line,
-    is_tensor,
-    name_of,
-    seed_all,
-    tensors_in,
-    torch,
+    Difference, Outcome, Unportable, alias_differences, array, differences, error_differences, first_line, is_tensor,
+    name_of, seed_all, tensors_in, torch,
 )
 
 SEED = 1234

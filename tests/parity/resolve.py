@@ -8,8 +8,7 @@ import types
 from collections.abc import Callable
 from typing import Any
 
-
-from tests.support import Porter, seed_all, Unportable, torch
+from tests.support import Porter, Unportable, seed_all, torch
 
 # Where PyTorch keeps functions; the first namespace that holds a callable names it.
 NAMESPACES = ("", "nn.functional", "linalg", "special", "fft", "masked", "sparse", "signal.windows", "Tensor")

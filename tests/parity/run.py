@@ -16,7 +16,6 @@ from collections import Counter
 from collections.abc import Iterator
 from typing import Any
 
-
 from tests.parity import agreeing
 from tests.parity.compare import Entry, Result, database
 from tests.support import torch

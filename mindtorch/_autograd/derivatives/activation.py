@@ -9,7 +9,7 @@ from ..._dispatch.aten import (
     hardsigmoid_backward, hardswish_backward, hardtanh_backward, leaky_relu_backward, log_sigmoid_backward,
     rrelu_with_noise_backward as rrelu_backward, sigmoid, sigmoid_backward, silu_backward, softplus, softplus_backward,
     softshrink_backward, threshold_backward, where_self as where, zeros_like,
-)  # fmt: skip
+)
 from ..._dispatch.local import local
 from ..derivative import derivative
 from .pointwise import conj

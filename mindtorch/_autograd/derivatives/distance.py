@@ -5,7 +5,7 @@ from typing import Any
 
 from ..._dispatch.aten import (
     _cdist_backward as cdist_backward, _pdist_backward as pdist_backward, linalg_vector_norm as vector_norm,
-)  # fmt: skip
+)
 from ..derivative import derivative
 from .reduction import norm_grad
 

@@ -3,13 +3,13 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._layout import broadcast_shapes
 from ..._dispatch.aten import (
     _unsafe_masked_index, _unsafe_masked_index_put_accumulate, embedding_dense_backward, index_put_,
     index_select_backward, index_Tensor as index, masked_scatter_backward, ones_like, scatter_value,
     where_self as where, zeros_like,
-)  # fmt: skip
+)
 from ..._dtype import bool_
+from ..._layout import broadcast_shapes
 from ..derivative import derivative
 
 

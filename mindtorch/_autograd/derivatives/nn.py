@@ -7,7 +7,7 @@ from ..._dispatch.aten import (
     binary_cross_entropy_backward, huber_loss_backward, log_sigmoid, mse_loss_backward, multi_margin_loss_backward,
     multilabel_margin_loss_backward, nll_loss, nll_loss2d, nll_loss2d_backward, nll_loss_backward,
     smooth_l1_loss_backward, soft_margin_loss_backward,
-)  # fmt: skip
+)
 from ..derivative import derivative
 
 MEAN = 1

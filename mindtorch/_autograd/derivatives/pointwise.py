@@ -12,7 +12,7 @@ from typing import Any
 from ..._dispatch.aten import (
     _conj as complex_conj, div_Tensor_mode as div_mode, imag, real, rsqrt, sigmoid_backward, tanh_backward,
     where_self as where, zeros_like,
-)  # fmt: skip
+)
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..derivative import derivative, not_differentiable
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from math import inf, prod
 from typing import Any
 
-from ..._layout import wrap_dims
 from ..._dispatch.aten import cat, reshape
+from ..._layout import wrap_dims
 from ..derivative import derivative, not_differentiable
 from ..utils import repeated
 

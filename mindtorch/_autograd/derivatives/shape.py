@@ -6,7 +6,7 @@ from typing import Any
 from ..._dispatch.aten import (
     channel_shuffle, col2im, constant_pad_nd, diagonal_backward, im2col, narrow, pixel_shuffle, pixel_unshuffle,
     reshape, select_int as select,
-)  # fmt: skip
+)
 from ..._dispatch.schemas import registry
 from ..derivative import derivative, not_differentiable
 

@@ -4,7 +4,6 @@ from __future__ import annotations
 from ..._dispatch.aten import _log_softmax_backward_data as log_softmax_grad, _softmax_backward_data as softmax_grad
 from ..derivative import derivative
 
-
 derivative("_softmax",
            self=lambda grad, result, dim, self_dtype: softmax_grad(grad, result, dim, self_dtype))
 derivative("_log_softmax",

@@ -6,7 +6,7 @@ from .reduction import extremum_grad, selection_grad
 
 SELECTIONS = {
     "kthvalue": None, "mode": None, "median.dim": "MedianBackward1", "nanmedian.dim": "NanmedianBackward1",
-}  # fmt: skip
+}
 SORTS = {"sort": None, "sort.stable": "SortBackward1", "topk": None}
 for name, node in SELECTIONS.items():
     derivative(name, node, self=lambda grad, self_shape, dim, indices, keepdim: (

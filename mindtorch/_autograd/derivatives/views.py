@@ -3,16 +3,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._layout import storage_size
 from ..._dispatch.aten import (
     cat, copy_, diagonal_backward, index_add_, new_empty_strided, reshape, select_backward, slice_backward,
     slice_Tensor as slice_, stack, transpose_int as transpose, unfold_backward, view_as_complex, view_as_real, zero_,
     zeros_like,
-)  # fmt: skip
+)
 from ..._dispatch.dispatcher import call_on
 from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.views import COPIES
 from ..._dtype import int64
+from ..._layout import storage_size
 from ..derivative import derivative, node_name, not_differentiable
 from ..utils import reduce_grad, transposed
 

@@ -5,15 +5,15 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._about import about
 from ... import _device
+from ..._about import about
 from ..._backend import backends
 from ..._dispatch.aten import _to_copy as convert_copy
-from ..._dispatch.keys import PIPELINE, NONCONTIGUOUS
+from ..._dispatch.keys import NONCONTIGUOUS, PIPELINE
 from ..._dtype import DType
+from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
 from ..._tensor import Tensor, empty_tensor
 from .inplace_and_out import check_writable
-from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
 
 
 def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:

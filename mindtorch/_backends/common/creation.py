@@ -4,8 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._device import device as Device
-from ..._device import resolve_device
+from ..._device import device as Device, resolve_device
 from ..._dtype import DType, get_default_dtype
 from ..._layout import Ints, Spec, check_sizes, contiguous_strides
 from ..._tensor import Tensor, empty_tensor

@@ -7,15 +7,15 @@ from typing import Any
 
 import numpy as np
 
+from ..._about import about
 from ..._dispatch.aten import copy_, resize_
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph, registry, resolve, tensors_of
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, DType, can_cast
-from ..._tensor import Tensor
-from ..._about import about
 from ..._errors import NAMES as NAMES
 from ..._layout import Ints, overlaps_itself, storage_size
+from ..._tensor import Tensor
 from .fast_paths import fast_path
 from .pointwise import Pointwise, PreparedUfunc
 
@@ -297,7 +297,7 @@ def resize_output(out: Tensor, shape: Ints) -> Tensor:
                 f"match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
                 "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
                 "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=6,
-            )  # fmt: skip
+            )
         resize_(out, shape)
     return out
 

@@ -15,8 +15,8 @@ from ..._dispatch.keys import CPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._storage import allocate
 from ..._tensor import Tensor
-from .kernels import kernel_of
 from .creation import KERNELS
+from .kernels import kernel_of
 
 # The fast paths do without np.errstate, which costs more than the arithmetic; PyTorch does not warn of inf and nan.
 warnings.filterwarnings("ignore", category=RuntimeWarning, module=r"mindtorch\._backends\.")

@@ -13,13 +13,13 @@ import numpy as np
 from ..._dispatch.dispatcher import TENSOR_TYPES, flattened, registry
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
-from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
-from ..._tensor import Tensor, empty_tensor, from_array, new
-from ..common.inplace_and_out import writing_kernel
-from ..._layout import Spec, contiguous_strides
-from ..common.pointwise import Pointwise, PreparedUfunc
 from ..._dispatch.return_types import pack
+from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
+from ..._layout import Spec, contiguous_strides
+from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.fast_paths import REFUSALS, fast_path, fresh, ndarray
+from ..common.inplace_and_out import writing_kernel
+from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import FAST_PATHS, NONCONTIGUOUS as ANY_STRIDES
 from .ops import CPU_KERNELS
 

@@ -14,8 +14,8 @@ from ..._backend import Backend, register
 from ..._device import META
 from ..._dispatch.keys import META as META_KEY
 from ..._dispatch.registry import Kernel, Operator
-from ..._layout import Spec
 from ..._dispatch.return_types import pack
+from ..._layout import Spec
 from ..._tensor import Tensor, empty_tensor
 from ..common.inplace_and_out import writing_kernel
 from .creation import KERNELS

@@ -28,7 +28,7 @@ C_TYPES: dict[str, Any] = {
     "double": ctypes.c_double, "int8_t": ctypes.c_int8, "int": ctypes.c_int, "int32_t": ctypes.c_int32,
     "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "aclDataType": ctypes.c_int32,
     "aclFormat": ctypes.c_int32, "aclnnStatus": ctypes.c_int32,
-}  # fmt: skip
+}
 
 #: The functions that make and destroy handles, as ``acl_meta.h`` declares them: what they return, what they take.
 HANDLE_FUNCTIONS: dict[str, tuple[str, list[str]]] = {
@@ -193,7 +193,7 @@ CONVERTERS: dict[str, Callable[[Any, Handles], Any]] = {
     "float": _plain, "double": _plain,
     "dtype": lambda dtype, handles: DATA_TYPES[dtype.name] if isinstance(dtype, DType) else dtype,
     "chars": lambda text, handles: text.encode(),
-}  # fmt: skip
+}
 
 
 def _or_null(convert: Callable[[Any, Handles], Any]) -> Callable[[Any, Handles], Any]:

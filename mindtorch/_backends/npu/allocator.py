@@ -12,8 +12,8 @@ from collections import deque
 from dataclasses import dataclass
 from typing import Any
 
-from ..._errors import OutOfMemoryError
 from ..._about import about
+from ..._errors import OutOfMemoryError
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM, ACL_MEM_MALLOC_HUGE_FIRST
 from .runtime import Queue, _Runtime

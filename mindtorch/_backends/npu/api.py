@@ -4,7 +4,7 @@ from .devices import (  # noqa: F401  (more than users need)
     _model_dir, _probe_model_dirs, current_device, device, device_count, empty_cache, get_device_name,
     get_device_properties, is_available, max_memory_allocated, max_memory_reserved, mem_get_info, memory_allocated,
     memory_reserved, memory_stats, reset_peak_memory_stats, set_device, synchronize, unavailable_reason,
-)  # fmt: skip
+)
 from .random import get_rng_state, initial_seed, manual_seed, manual_seed_all, set_rng_state
 from .runtime import AclError, finalize, get_runtime  # noqa: F401
 from .streams import Event, Stream, current_stream, default_stream, set_stream, stream
@@ -15,4 +15,4 @@ __all__ = [
     "is_available", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
     "memory_allocated", "memory_reserved", "memory_stats", "reset_peak_memory_stats", "set_device", "set_rng_state",
     "set_stream", "stream", "synchronize",
-]  # fmt: skip
+]

@@ -4,15 +4,14 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._device import device as Device
-from ..._device import resolve_device
+from ..._device import device as Device, resolve_device
 from ..._dispatch.aten import fill__Scalar as fill_
 from ..._dispatch.dispatcher import registry
 from ..._dtype import DType, get_default_dtype
+from ..._layout import Ints, Spec, check_sizes
 from ..._tensor import Tensor, empty_tensor
 from ..common import convert
 from ..common.creation import creation_kernels
-from ..._layout import Ints, Spec, check_sizes
 from .memory import read_in_stream
 
 
@@ -49,4 +48,4 @@ def _to_copy(self: Tensor, dtype: DType | None = None, device: Device | None = N
 
 KERNELS: dict[str, Callable[..., Any]] = {
     **creation_kernels("npu"), "full": full, "zeros_like": zeros_like, "ones_like": ones_like, "_to_copy": _to_copy,
-}  # fmt: skip
+}

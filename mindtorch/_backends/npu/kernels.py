@@ -10,20 +10,20 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._about import about
 from ... import _device
+from ..._about import about
 from ..._dispatch.dispatcher import TENSOR_TYPES, call_on, flattened, registry
-from ..._dispatch.keys import CPU, NPU, NONCONTIGUOUS
+from ..._dispatch.keys import CPU, NONCONTIGUOUS, NPU
 from ..._dispatch.registry import Kernel, Operator
+from ..._dispatch.return_types import pack
 from ..._dispatch.schema import REQUIRED
 from ..._dispatch.sites import call_site
 from ..._dtype import DType, dtypes
+from ..._layout import Spec
 from ..._tensor import Tensor, empty_tensor
 from ..common import inplace_and_out
 from ..common.inplace_and_out import check_writable
-from ..._layout import Spec
 from ..common.pointwise import Pointwise
-from ..._dispatch.return_types import pack
 from . import ops
 from .aclnn import launch
 from .bindings import binding

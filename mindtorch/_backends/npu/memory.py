@@ -14,9 +14,9 @@ import numpy as np
 
 from ..._device import device as Device
 from ..._dispatch import observers
+from ..._layout import Spec
 from ..._storage import UntypedStorage
 from ..._tensor import Tensor, empty_tensor, from_array
-from ..._layout import Spec
 from . import activities, runtime
 from .aclnn import launch
 from .allocator import Block, allocator_of
@@ -24,7 +24,7 @@ from .constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, A
 from .runtime import Queue, check, current_queue, get_runtime
 
 KIND_NAMES = {ACL_MEMCPY_DEVICE_TO_DEVICE: "device to device", ACL_MEMCPY_DEVICE_TO_HOST: "device to host",
-              ACL_MEMCPY_HOST_TO_DEVICE: "host to device"}  # fmt: skip
+              ACL_MEMCPY_HOST_TO_DEVICE: "host to device"}
 
 
 class Memory:

@@ -7,12 +7,11 @@ from typing import Any
 
 import numpy as np
 
-from ..._device import device as Device
-from ..._device import resolve_device
+from ..._device import device as Device, resolve_device
+from ..._dtype import uint8
 from ..._random.default import default_generator, device_seeders
 from ..._random.generator import Generator, kinds
 from ..._tensor import Tensor, from_array
-from ..._dtype import uint8
 from .runtime import thread
 
 

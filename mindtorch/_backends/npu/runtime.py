@@ -19,7 +19,7 @@ from . import activities, provider
 from .constants import (
     ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_INVALID_DEVICEID,
     ACL_ERROR_RT_REPEATED_INIT, ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_STREAM_STATUS_COMPLETE, ERROR_NAMES,
-)  # fmt: skip
+)
 
 acl: Any = None  #: pyACL's module; None until the first use, or what a test puts here
 _lock = threading.RLock()

@@ -5,8 +5,7 @@ import threading
 from types import TracebackType
 from typing import Any
 
-from ..._device import device as Device
-from ..._device import resolve_device
+from ..._device import device as Device, resolve_device
 from ..._dispatch import observers
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE

@@ -20,7 +20,7 @@ from ..dispatcher import registry
 FAMILIES = (
     "core", "creation", "distance", "fft", "histogram", "indexing", "linalg", "random", "reduction", "scan", "search",
     "softmax", "sorting", "shape", "views", "activation", "comparison", "pointwise", "special", "nn", "optim",
-)  # fmt: skip
+)
 for _family in FAMILIES:
     registry.define_table(import_module(f".{_family}", __name__).SCHEMAS, _family)
 __all__ = ["registry"]

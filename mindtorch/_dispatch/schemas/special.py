@@ -66,7 +66,7 @@ POLYNOMIALS = {
     "shifted_chebyshev_polynomial_w": "shifted Chebyshev polynomial of the fourth kind",
     "hermite_polynomial_h": "physicist's Hermite polynomial", "hermite_polynomial_he": "probabilist's Hermite polynomial",
     "laguerre_polynomial_l": "Laguerre polynomial", "legendre_polynomial_p": "Legendre polynomial",
-}  # fmt: skip
+}
 SCHEMAS += "out:\n" + "".join(
     f"    special_{name}(Tensor x, Tensor n) -> Tensor  # The {said} of degree `n` at each element of `x`.\n"
     f"    special_{name}.n_scalar(Tensor x, Scalar n) -> Tensor\n"

@@ -135,4 +135,4 @@ SCHEMAS = "\n".join((
     VIEWS, IN_PLACE, COMPOSITE, SCATTER,
     "function, out, exact dtype, no overlap:", *(row for name, row in COPIES.items() if name[0] != "_"),
     "out, exact dtype, no overlap:", COPIES["_reshape_alias_copy"],
-))  # fmt: skip
+))

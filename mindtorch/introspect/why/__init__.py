@@ -15,14 +15,14 @@ from . import autograd, devices, dtypes, indexing, layout, modules, products, sh
 from .explanation import (
     Bars, Call, Cell, Diagnosis, Explanation, Fields, Fix, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow,
     Shapes, Step, Steps, plain,
-)  # fmt: skip
+)
 from .failure import Failure
 from .templates import TEMPLATES
 
 __all__ = [
     "Bars", "Call", "Cell", "Diagnosis", "EXPLANATIONS", "Explanation", "Failure", "Fix", "Group", "Groups", "Involved",
     "Picture", "Places", "Ruler", "ShapeRow", "Shapes", "Step", "Steps", "explain", "last_error",
-]  # fmt: skip
+]
 
 Explain = Callable[[Failure, Fields], "Diagnosis | None"]
 

@@ -12,7 +12,7 @@ from ..._tensor import Tensor
 from ..writes import Write, suspected_writes, watching_writes, writes_to
 from .explanation import (
     CLASH, GONE, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps, given,
-)  # fmt: skip
+)
 from .failure import SIGNS, Failure
 
 LONGEST = 7  #: nodes at most of a path that is drawn
@@ -43,7 +43,7 @@ def leaf(failure: Failure, f: Fields) -> Diagnosis:
     statement = failure.statement or f"{found}.{call.packet if call else 'copy_'}(…)"
     new = () if call is None or failure.is_assignment else (
         Fix("to compute with it, make a new tensor", f"y = {call.anew(found.label)}"),
-    )  # fmt: skip
+    )
     steps = (Step(found.label, f"a leaf, version {found.version}", GOOD),
              Step("write in place", f"into {part}{found}", CLASH),
              Step("backward", "would take the gradient for the value before or after?"))
@@ -152,7 +152,7 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
     ) if partly else (
         Fix("run forward again before each backward: compute the loss inside the loop"),
         Fix("or keep the graph the first time", f"{label}.backward(retain_graph=True)"), add_up,
-    )  # fmt: skip
+    )
     return Diagnosis(
         f"{'a part of ' * partly}this graph was used up: {name} has freed what it kept",
         "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward "
@@ -161,7 +161,7 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
         fixes,
         (Steps(tuple(steps), "The walk of backward, from the output towards the leaves.", "←"),),
         tuple(involved) or None,
-    )  # fmt: skip
+    )
 
 
 def _detached(failure: Failure, node: Any) -> str:
@@ -197,12 +197,12 @@ def no_graph(failure: Failure, f: Fields) -> Diagnosis:
                    if type(tensor) is not Tensor and not tensor.requires_grad)
     groups = (Group("requires grad", leaves[:LEAVES] or ("nothing here",), GOOD if leaves else ""),
               *((Group("parameters that are frozen", frozen[:LEAVES]),) if frozen else ()),
-              Group("no grad_fn", (label,), CLASH))  # fmt: skip
+              Group("no grad_fn", (label,), CLASH))
     if leaves:
         cause = (f"There are tensors that require grad ({', '.join(leaves[:3])}), but {label} was not recorded as "
                  "computed from them: either it was not, or it was inside no_grad or inference_mode, or after "
                  "detach(), .data, .item(), a round through NumPy, or what has no derivative: argmax, a comparison, "
-                 "integers.")  # fmt: skip
+                 "integers.")
         fixes = [Fix("compute it where grad mode is on: outside of no_grad and inference_mode"),
                  Fix("and without leaving the graph: no detach(), .item(), argmax, ==, .long() in between")]
     else:
@@ -313,7 +313,7 @@ def assigned(failure: Failure, f: Fields) -> Diagnosis:
         )
     other = failure.involved(value, "grad")
     pairs = (("shape", one.size, other.size), ("dtype", one.dtype, other.dtype),
-             ("device", one.device, other.device))  # fmt: skip
+             ("device", one.device, other.device))
     wrong = [name for name, mine, theirs in pairs if mine != theirs]
     rows = (ShapeRow(one.label, tuple(Cell(mine) for _, mine, _ in pairs)),
             ShapeRow(other.label, tuple(Cell(theirs, CLASH if name in wrong else GOOD) for name, _, theirs in pairs)))

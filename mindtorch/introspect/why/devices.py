@@ -5,7 +5,7 @@ import re
 
 from .explanation import (
     CLASH, GOOD, Bars, Cell, Diagnosis, Fields, Fix, Group, Groups, ShapeRow, Shapes, Step, Steps, whole,
-)  # fmt: skip
+)
 from .failure import Failure
 
 

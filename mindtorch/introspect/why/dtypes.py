@@ -5,7 +5,7 @@ from dataclasses import replace
 
 from .explanation import (
     CLASH, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps, by_dtype, given,
-)  # fmt: skip
+)
 from .failure import Failure
 
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "bool")

@@ -40,7 +40,7 @@ def written(text: str, caller: FrameType, called: CodeType, args: Sequence[Any],
     if isinstance(node, ast.Call):
         found += [(word.value, named.get(_canonical(word.arg, named))) for word in node.keywords if word.arg]
     return {id(value): short for expression, value in found if _may_be(expression, value, caller)
-            and (short := _short(expression))}  # fmt: skip
+            and (short := _short(expression))}
 
 
 def _canonical(name: str, named: Mapping[str, Any]) -> str:

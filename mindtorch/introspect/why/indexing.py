@@ -6,7 +6,7 @@ import numpy as np
 from ..tensor import values_without_waiting
 from .explanation import (
     CLASH, GOOD, Diagnosis, Fields, Fix, Ruler, ShapeRow, Shapes, Step, Steps, cells, numbered, text,
-)  # fmt: skip
+)
 from .failure import Failure
 
 ASKED = 5  #: wrong indices at most that are named

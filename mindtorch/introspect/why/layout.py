@@ -7,7 +7,7 @@ from dataclasses import replace
 
 from .explanation import (
     CLASH, Cell, Diagnosis, Fields, Fix, Involved, Places, Ruler, ShapeRow, Shapes, aside, cells, numbered, text, whole,
-)  # fmt: skip
+)
 from .failure import Failure
 
 SHOWN = 48  #: positions at most of a storage that are drawn
@@ -37,7 +37,7 @@ def view_stride(failure: Failure, f: Fields) -> Diagnosis:
     suffixes = {math.prod(wanted[d:]) for d in range(len(wanted) + 1)}
     wrong = [d for d in breaks if math.prod(tensor.shape[d + 1:]) not in suffixes] or breaks
     needed = [Cell(str(tensor.stride[d + 1] * tensor.shape[d + 1]), CLASH) if d in wrong else None
-              for d in range(len(tensor.shape))]  # fmt: skip
+              for d in range(len(tensor.shape))]
     rows = (
         ShapeRow("size", cells(tensor.shape)),
         ShapeRow("stride", cells(tensor.stride, wrong)),
@@ -156,7 +156,7 @@ def permutation(failure: Failure, f: Fields) -> Diagnosis:
     wrong = twice or range(len(dims))
     rows = (ShapeRow(tensor.label, cells(tensor.shape), f"{len(tensor.shape)} dimensions"),
             ShapeRow("dims", cells(dims, wrong),
-                     "one is named twice" if twice else f"{len(dims)} dimensions"))  # fmt: skip
+                     "one is named twice" if twice else f"{len(dims)} dimensions"))
     order = ", ".join(map(str, reversed(range(len(tensor.shape)))))
     return Diagnosis(
         f"{text(dims)} is no order of the {len(tensor.shape)} dimensions of {tensor}",
@@ -164,4 +164,4 @@ def permutation(failure: Failure, f: Fields) -> Diagnosis:
         (Fix("name each once, for example all in reverse", f"{tensor}.permute({order})"),
          Fix("or exchange two", f"{tensor}.transpose(0, -1)")),
         (Shapes(rows),),
-    )  # fmt: skip
+    )

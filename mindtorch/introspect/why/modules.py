@@ -13,7 +13,7 @@ from ..._dispatch.dispatcher import registry
 from .explanation import (
     CLASH, GONE, GOOD, Diagnosis, Fields, Fix, Group, Groups, Picture, ShapeRow, Shapes, Step, Steps, cells, given,
     plain, text,
-)  # fmt: skip
+)
 from .failure import Failure
 
 #: Where a function or a class of the library is looked for.
@@ -174,7 +174,7 @@ def _renaming(missing: list[str], unexpected: list[str]) -> list[Fix]:
                 code = f"{{k.removeprefix({prefix!r}): v for k, v in state.items()}}"
                 return [Fix(f"the saved keys begin with {prefix!r}, the model's do not", code)]
             return [Fix(f"the model's keys begin with {prefix!r}, the saved ones do not",
-                         f"{{{prefix!r} + k: v for k, v in state.items()}}")]  # fmt: skip
+                         f"{{{prefix!r} + k: v for k, v in state.items()}}")]
     return []
 
 
@@ -205,7 +205,7 @@ def no_gradient(failure: Failure, f: Fields) -> Diagnosis | None:
         (Steps((Step(label, state), Step("backward", "has brought it no gradient"),
                 Step(f"{label}.grad", "is None", CLASH))),),
         () if owner is None else (failure.involved(owner, "tensor"),),
-    )  # fmt: skip
+    )
 
 
 def not_optimized(failure: Failure, f: Fields) -> Diagnosis:

@@ -19,7 +19,7 @@ def stair(a: Involved, b: Involved) -> Shapes:
                            Cell(str(n)) if len(a.shape) > 1 else None, Cell(str(k), CLASH if k != k2 else GOOD), None)),
         ShapeRow(b.label, (*lead_b, *cells(batch_b, [d + len(batch_b) for d in bad]),
                            None, Cell(str(k2), CLASH if k != k2 else GOOD), Cell(str(m)))),
-    )  # fmt: skip
+    )
     head = (*("batch",) * depth, "rows", "must agree", "columns")
     return Shapes(rows, head)
 
@@ -96,7 +96,7 @@ def not_matrices(failure: Failure, f: Fields) -> Diagnosis:
     involved = failure.of_call(failure.innermost)
     rows = tuple(ShapeRow(t.label, cells(t.shape, range(len(t.shape)) if len(t.shape) != wanted else ()),
                           f"{len(t.shape)}-d" + ("" if len(t.shape) == wanted else f", {wanted}-d wanted"))
-                 for t in involved)  # fmt: skip
+                 for t in involved)
     return Diagnosis(
         f"{packet} takes tensors of {wanted} dimensions",
         f"{packet} neither broadcasts nor adds dimensions: its operands must have {wanted} dimensions.",

@@ -8,7 +8,7 @@ from typing import Any
 
 from .explanation import (
     CLASH, Cell, Diagnosis, Fields, Fix, Involved, Shape, ShapeRow, Shapes, aside, cells, text, whole,
-)  # fmt: skip
+)
 from .failure import Failure
 
 LISTED = 8  #: tensors of a list at most that are all drawn
@@ -61,7 +61,7 @@ def broadcast(failure: Failure, f: Fields) -> Diagnosis | None:
         return None
     a, b = clashing[0], next(t for t in clashing[1:] if not broadcasts(t.shape, clashing[0].shape))
     column = min(d for d in range(-1, -1 - min(len(a.shape), len(b.shape)), -1)
-                 if a.shape[d] != b.shape[d] and 1 not in (a.shape[d], b.shape[d]))  # fmt: skip
+                 if a.shape[d] != b.shape[d] and 1 not in (a.shape[d], b.shape[d]))
     return Diagnosis(
         f"{a} {a.size} and {b} {b.size} do not broadcast",
         f"Shapes are aligned at their last dimensions. Sizes that meet must be equal, or one of them 1, which is then "
@@ -85,7 +85,7 @@ def grown(failure: Failure, f: Fields) -> Diagnosis:
     """A result with more elements than what it is written into."""
     first, *others = involved = failure.of_call(failure.innermost)
     wanted = tuple(max(column, key=lambda n: (n != 1, n)) for column in itertools.zip_longest(
-        *(t.shape[::-1] for t in involved), fillvalue=1))[::-1]  # fmt: skip
+        *(t.shape[::-1] for t in involved), fillvalue=1))[::-1]
     lead = len(wanted) - len(first.shape)
     rows = [aside(t.label, len(wanted) - len(t.shape), t.shape) for t in involved]
     wrong = [d for d, n in enumerate(wanted) if ((1,) * lead + first.shape)[d] != n]
@@ -128,7 +128,7 @@ def cat(failure: Failure, f: Fields) -> Diagnosis:
     first, other = involved[0].shape, involved[f.number].shape
     wrong = [d for d in range(len(first)) if d != dim and first[d] != other[d]]
     rows = _some([ShapeRow(t.label, cells(t.shape, [d for d in wrong if t.shape[d] != first[d] or t is involved[0]]))
-                  for t in involved], f.number)  # fmt: skip
+                  for t in involved], f.number)
     fixes = []
     if len(wrong) == 1 and len(first) > 1:
         fixes.append(Fix(f"join them along dimension {wrong[0]}, where they differ", f"torch.cat(…, dim={wrong[0]})"))
@@ -147,7 +147,7 @@ def cat_ndim(failure: Failure, f: Fields) -> Diagnosis:
     ndim = len(involved[0].shape)
     odd = next((t for t in involved if len(t.shape) != ndim), involved[-1])
     rows = _some([ShapeRow(t.label, cells(t.shape, range(len(t.shape)) if t is odd else ()), f"{len(t.shape)}-d")
-                  for t in involved], involved.index(odd))  # fmt: skip
+                  for t in involved], involved.index(odd))
     return Diagnosis(
         f"tensors to be joined must have equally many dimensions: {odd} has {len(odd.shape)}, the first {ndim}",
         "cat adds no dimensions: all its tensors have the same number of them.",

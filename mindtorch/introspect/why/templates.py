@@ -11,9 +11,9 @@ from typing import Any
 import numpy as np
 
 from .explanation import (
-    CLASH, GONE, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, Involved, Ruler, ShapeRow, Shapes, Step, Steps, aside, by_dtype, cells,
-    given, plain, text, whole,
-)  # fmt: skip
+    CLASH, GONE, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, Involved, Ruler, ShapeRow, Shapes, Step, Steps,
+    aside, by_dtype, cells, given, plain, text, whole,
+)
 
 
 def s(count: int) -> str:

@@ -1,7 +1,5 @@
 """``torch.nn.functional``: the functions that modules are made of."""
-from . import (
-    activation as _activation, dropout as _dropout, linear as _linear, loss as _loss, rearrange as _rearrange,
-)  # fmt: skip
+from . import activation as _activation, dropout as _dropout, linear as _linear, loss as _loss, rearrange as _rearrange
 from .activation import *  # noqa: F403
 from .dropout import *  # noqa: F403
 from .linear import *  # noqa: F403

@@ -6,13 +6,13 @@ from typing import Any
 
 from ..._creation import empty_like, zeros_like
 from ..._functions import (
-    celu_, elu_, gelu, glu, hardshrink, hardtanh_, leaky_relu_, log_sigmoid as logsigmoid, prelu, relu_, rrelu_,
-    selu_, sigmoid, softplus, softshrink, tanh, threshold_, celu as _celu, elu as _elu, hardsigmoid as
-    _hardsigmoid, hardsigmoid_ as _hardsigmoid_, hardswish as _hardswish, hardswish_ as _hardswish_, hardtanh as
-    _hardtanh, leaky_relu as _leaky_relu, log_softmax as _log_softmax, mish as _mish, mish_ as _mish_, relu as
-    _relu, relu6 as _relu6, rrelu as _rrelu, selu as _selu, silu as _silu, silu_ as _silu_, softmax as _softmax,
-    threshold as _threshold,
-)  # fmt: skip
+    celu as _celu, celu_, elu as _elu, elu_, gelu, glu, hardshrink, hardsigmoid as _hardsigmoid,
+    hardsigmoid_ as _hardsigmoid_, hardswish as _hardswish, hardswish_ as _hardswish_, hardtanh as _hardtanh, hardtanh_,
+    leaky_relu as _leaky_relu, leaky_relu_, log_sigmoid as logsigmoid, log_softmax as _log_softmax, mish as _mish,
+    mish_ as _mish_, prelu, relu as _relu, relu6 as _relu6, relu_, rrelu as _rrelu, rrelu_, selu as _selu, selu_,
+    sigmoid, silu as _silu, silu_ as _silu_, softmax as _softmax, softplus, softshrink, tanh, threshold as _threshold,
+    threshold_,
+)
 from ..._tensor import Tensor
 
 __all__ = [
@@ -20,7 +20,7 @@ __all__ = [
     "hardtanh", "hardtanh_", "leaky_relu", "leaky_relu_", "log_softmax", "logsigmoid", "mish", "prelu", "relu",
     "relu6", "relu_", "rrelu", "rrelu_", "selu", "selu_", "sigmoid", "silu", "softmax", "softmin", "softplus",
     "softshrink", "softsign", "tanh", "tanhshrink", "threshold", "threshold_",
-]  # fmt: skip
+]
 __dir__ = __all__.copy
 
 

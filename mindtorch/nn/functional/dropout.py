@@ -8,7 +8,7 @@ from ..._functions import (
     alpha_dropout as _alpha_dropout, alpha_dropout_ as _alpha_dropout_, dropout as _dropout, dropout_ as _dropout_,
     feature_alpha_dropout as _feature_alpha_dropout, feature_alpha_dropout_ as _feature_alpha_dropout_,
     feature_dropout as _feature_dropout, feature_dropout_ as _feature_dropout_,
-)  # fmt: skip
+)
 from ..._tensor import Tensor
 
 __all__ = ["alpha_dropout", "dropout", "dropout1d", "dropout2d", "dropout3d", "feature_alpha_dropout"]
@@ -20,7 +20,7 @@ _FORMS = {
     "dropout": (_dropout, _dropout_), "alpha_dropout": (_alpha_dropout, _alpha_dropout_),
     "feature_dropout": (_feature_dropout, _feature_dropout_),
     "feature_alpha_dropout": (_feature_alpha_dropout, _feature_alpha_dropout_),
-}  # fmt: skip
+}
 
 
 def _drop(name: str, input: Any, p: float, training: bool, inplace: bool) -> Any:

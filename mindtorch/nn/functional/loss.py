@@ -11,17 +11,18 @@ from typing import Any
 
 from ..._about import about
 from ..._autograd.grad_mode import no_grad
-from ..._layout import broadcast_shapes
 from ..._creation import full_like
 from ..._functions import (
-    binary_cross_entropy as _binary_cross_entropy, binary_cross_entropy_with_logits as
-    _binary_cross_entropy_with_logits, cosine_embedding_loss as _cosine_embedding_loss, cross_entropy_loss as
-    _cross_entropy_loss, hinge_embedding_loss as _hinge_embedding_loss, huber_loss as _huber_loss, kl_div as
-    _kl_div, l1_loss as _l1_loss, margin_ranking_loss as _margin_ranking_loss, mse_loss as _mse_loss,
-    multi_margin_loss as _multi_margin_loss, multilabel_margin_loss as _multilabel_margin_loss, nll_loss_nd as
-    _nll_loss_nd, poisson_nll_loss as _poisson_nll_loss, smooth_l1_loss as _smooth_l1_loss, soft_margin_loss as
-    _soft_margin_loss, triplet_margin_loss as _triplet_margin_loss,
-)  # fmt: skip
+    binary_cross_entropy as _binary_cross_entropy,
+    binary_cross_entropy_with_logits as _binary_cross_entropy_with_logits,
+    cosine_embedding_loss as _cosine_embedding_loss, cross_entropy_loss as _cross_entropy_loss,
+    hinge_embedding_loss as _hinge_embedding_loss, huber_loss as _huber_loss, kl_div as _kl_div, l1_loss as _l1_loss,
+    margin_ranking_loss as _margin_ranking_loss, mse_loss as _mse_loss, multi_margin_loss as _multi_margin_loss,
+    multilabel_margin_loss as _multilabel_margin_loss, nll_loss_nd as _nll_loss_nd,
+    poisson_nll_loss as _poisson_nll_loss, smooth_l1_loss as _smooth_l1_loss, soft_margin_loss as _soft_margin_loss,
+    triplet_margin_loss as _triplet_margin_loss,
+)
+from ..._layout import broadcast_shapes
 from ..._tensor import Tensor
 from .._reduction import get_enum, legacy_get_enum
 from .activation import logsigmoid
@@ -33,7 +34,7 @@ __all__ = [
     "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss",
     "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
     "triplet_margin_with_distance_loss",
-]  # fmt: skip
+]
 __dir__ = __all__.copy
 
 

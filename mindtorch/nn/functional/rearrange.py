@@ -6,7 +6,7 @@ from typing import Any
 from ..._autograd.grad_mode import no_grad
 from ..._dispatch.aten import (
     col2im as _fold, embedding as _embedding, embedding_renorm_ as _embedding_renorm_, im2col as _unfold,
-)  # fmt: skip
+)
 from ..._functions import channel_shuffle, one_hot, pad, pixel_shuffle, pixel_unshuffle
 from ..._tensor import Tensor
 

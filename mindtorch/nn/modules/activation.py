@@ -7,8 +7,7 @@ from typing import Any
 
 from ..._creation import full
 from ..._tensor import Tensor
-from .. import functional as F
-from .. import init as _init
+from .. import functional as F, init as _init
 from ..module import Module
 from ..parameter import Parameter
 

@@ -6,8 +6,7 @@ from typing import Any
 
 from ..._creation import empty
 from ..._tensor import Tensor
-from .. import functional as F
-from .. import init
+from .. import functional as F, init
 from ..module import Module
 from ..parameter import Parameter
 

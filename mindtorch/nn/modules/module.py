@@ -3,7 +3,7 @@ from .._hooks import (
     register_module_buffer_registration_hook, register_module_forward_hook, register_module_forward_pre_hook,
     register_module_full_backward_hook, register_module_full_backward_pre_hook,
     register_module_module_registration_hook, register_module_parameter_registration_hook,
-)  # fmt: skip
+)
 from .._state import _IncompatibleKeys
 from ..module import Module
 
@@ -12,4 +12,4 @@ __all__ = [
     "register_module_forward_pre_hook", "register_module_full_backward_hook",
     "register_module_full_backward_pre_hook",
     "register_module_module_registration_hook", "register_module_parameter_registration_hook",
-]  # fmt: skip
+]

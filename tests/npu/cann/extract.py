@@ -22,7 +22,7 @@ from mindtorch._backends.npu.simulator.executors import FUNCTIONS
 HERE = Path(__file__).parent
 #: Parameters that the documentation calls inputs although the operator's formula, or their names, say otherwise.
 MISPRINTS = {("aclnnAmin", "out"): "out", ("aclnnTril", "out"): "out", ("aclnnTrace", "out"): "out",
-             ("aclnnBatchNorm", "runningMean"): "ref", ("aclnnBatchNorm", "runningVar"): "ref"}  # fmt: skip
+             ("aclnnBatchNorm", "runningMean"): "ref", ("aclnnBatchNorm", "runningVar"): "ref"}
 INPUT, OUTPUTS = "输入", ("输出", "出参")
 
 
@@ -81,7 +81,7 @@ def reduced(abi: Any, folders: list[Path]) -> dict[str, Any]:
         "constants": pick(abi["constants"]),
         "documented codes": pick(codes),
         "documented directions": {name: directions(name, abi, ways[name]) for name in bindings.names()},
-    }  # fmt: skip
+    }
 
 
 def directions(name: str, abi: Any, documented: dict[str, str]) -> dict[str, str]:

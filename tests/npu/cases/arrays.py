@@ -52,7 +52,7 @@ case("LogSumExp", lambda x: (x(3, 4), (1,), True), torch.logsumexp, "reduced|flo
 for p in (2.0, 1.0, 3.0, 0.0, float("inf")):
     case("Norm", lambda x, p=p: (x(3, 4), p, (1,), True), lambda a, p, d, k: torch.norm(a, p, d, k), "float32")
 case("LinalgVectorNorm", lambda x: (x(3, 4), 2.0, (0, 1), False, x.dtype),
-     lambda a, p, d, k, t: torch.linalg.vector_norm(a, p, d, k, dtype=t))  # fmt: skip
+     lambda a, p, d, k, t: torch.linalg.vector_norm(a, p, d, k, dtype=t))
 case("Cumsum", lambda x: (x(3, 4), 1, x.dtype), lambda a, d, t: torch.cumsum(a, d, dtype=t))
 case("Cumprod", lambda x: (x(3, 4), 0, x.dtype), lambda a, d, t: torch.cumprod(a, d, dtype=t), "int64|float32")
 case("Cummax", lambda x: (x(3, 7), 1), torch.cummax, "int64|float32")
@@ -252,7 +252,7 @@ for padding, scale in (((1 << 64) - 1, False), (2, True)):
         "float32",
     )
 case("EmbeddingRenorm", lambda x: (x(6, 3) * 2, x.below(6, 4), 1.0, 2.0),
-     lambda w, i, m, p: aten.embedding_renorm_(w, i, m, p), "float32")  # fmt: skip
+     lambda w, i, m, p: aten.embedding_renorm_(w, i, m, p), "float32")
 case(
     "OneHot",
     lambda x: (

@@ -72,7 +72,7 @@ def case(name: str, values: Callable[[Draw], tuple[Any, ...]], expected: Callabl
 
 
 def unary(names: str, values: Callable[[Draw], tuple[Any, ...]] = lambda x: (x(3, 4),),
-          only: str | None = None) -> None:  # fmt: skip
+          only: str | None = None) -> None:
     """Operators of one tensor, with PyTorch's names in lower case."""
     for name in names.split():
         case(name, values, getattr(torch, name.lower(), None) or getattr(F, name.lower()), only)

@@ -164,7 +164,7 @@ case("Threshold", lambda x: (x(3, 4), 1, 7), aten.threshold, "int32|reduced|floa
 case("ThresholdBackward", lambda x: (x(3, 4), x(3, 4), 0), aten.threshold_backward, "int32|reduced|float32")
 case("LogSigmoidForward", lambda x: (x(3, 4),), lambda a: (F.logsigmoid(a), torch.exp(-a.abs())))
 case("LogSigmoidBackward", lambda x: (x(3, 4), x(3, 4), x(0)),
-     lambda g, a, _: aten.log_sigmoid_backward(g, a, torch.exp(-a.abs())), "float32")  # fmt: skip
+     lambda g, a, _: aten.log_sigmoid_backward(g, a, torch.exp(-a.abs())), "float32")
 case("Glu", lambda x: (x(3, 4), 1), F.glu)
 case("GluBackward", lambda x: (x(3, 2), x(3, 4), -1), aten.glu_backward)
 case("Prelu", lambda x: (x(2, 3, 4), x(3)), F.prelu, "reduced|float32")

@@ -44,9 +44,9 @@ for reduction in (0, 1, 2):
         )
         case("BinaryCrossEntropyBackward",
              lambda x, r=reduction, w=weight, g=grad: (x(*g), x.unit(3, 4), x.unit(3, 4), w(x), r),
-             aten.binary_cross_entropy_backward, "float32")  # fmt: skip
+             aten.binary_cross_entropy_backward, "float32")
         case("BinaryCrossEntropyWithLogits", lambda x, r=reduction, w=weight: (x(3, 4), x.unit(3, 4), w(x), w(x), r),
-             aten.binary_cross_entropy_with_logits)  # fmt: skip
+             aten.binary_cross_entropy_with_logits)
 
         def logits_backward(g: Any, a: Any, b: Any, w: Any, p: Any, r: int) -> Any:
             a = a.detach().requires_grad_()
@@ -85,7 +85,7 @@ for reduction in (0, 1, 2):
     case("NLLLossBackward",
          lambda x, r=reduction: (x(*(() if r else (5,))), x(5, 4), torch.tensor([0, 3, 1, 2, 3]), x.unit(4), r, 1,
                                  x.positive()),
-         aten.nll_loss_backward, "float32")  # fmt: skip
+         aten.nll_loss_backward, "float32")
     case(
         "NLLLoss2d",
         lambda x, r=reduction: (x(2, 4, 3, 3), x.below(4, 2, 3, 3), x.unit(4), r, 1),
@@ -95,7 +95,7 @@ for reduction in (0, 1, 2):
     case("NLLLoss2dBackward",
          lambda x, r=reduction: (x(*(() if r else (2, 3, 3))), x(2, 4, 3, 3), x.below(4, 2, 3, 3), x.unit(4), r, 1,
                                  x.positive()),
-         aten.nll_loss2d_backward, "float32")  # fmt: skip
+         aten.nll_loss2d_backward, "float32")
     case(
         "MultilabelMarginLoss",
         lambda x, r=reduction: (x(2, 4), torch.tensor([[1, 2, -1, 0], [3, -1, 1, 1]]), r),
@@ -120,7 +120,7 @@ case("LayerNorm", lambda x: (x(2, 3, 4), (3, 4), x(3, 4), x(3, 4), 1e-5), layer_
 case("LayerNorm", lambda x: (x(2, 3, 4), (4,), None, None, 1e-3), layer_norm, "float32")
 case("LayerNormBackward",
      lambda x: (x(2, 3, 4), a := x(2, 3, 4), (4,), *layer_norm(a, (4,), None, None, 1e-5)[1:], x(4), x(4), MASK),
-     aten.native_layer_norm_backward, "float32")  # fmt: skip
+     aten.native_layer_norm_backward, "float32")
 
 
 def rms_norm(a: Any, gamma: Any, eps: float) -> Any:
@@ -158,20 +158,20 @@ case("BatchNorm", lambda x: (x(3, 4, 2, 2), x(4), x(4), x(4), x.unit(4), False, 
 for training in (True, False):
     case("BatchNormBackward",
          lambda x, t=training: (x(3, 4, 5), x(3, 4, 5), x(4), x(4), x.unit(4), x(4), x.unit(4), t, 1e-5, MASK),
-         aten.native_batch_norm_backward, "float32")  # fmt: skip
+         aten.native_batch_norm_backward, "float32")
 case("GroupNorm", lambda x: (x(2, 6, 5), x(6), x(6), 2, 6, 5, 3, 1e-5), torch.native_group_norm, "float32")
 case("GroupNorm", lambda x: (x(2, 6, 5), None, None, 2, 6, 5, 2, 1e-5), torch.native_group_norm, "float32")
 case("GroupNormBackward",
      lambda x: (x(2, 6, 5), a := x(2, 6, 5), *torch.native_group_norm(a, None, None, 2, 6, 5, 3, 1e-5)[1:], x(6),
                 2, 6, 5, 3, MASK),
-     aten.native_group_norm_backward, "float32")  # fmt: skip
+     aten.native_group_norm_backward, "float32")
 
 
 def adam_w(var: Any, m: Any, v: Any, peak: Any, grad: Any, step: Any, lr: float, beta1: float, beta2: float,
            decay: float, eps: float, amsgrad: bool, maximize: bool) -> Any:
     peaks = [] if peak is None else [peak]
     torch._fused_adamw_([var], [grad], [m], [v], peaks, [step.float().reshape(()) + 1], lr=lr, beta1=beta1, beta2=beta2,
-                        weight_decay=decay, eps=eps, amsgrad=amsgrad, maximize=maximize)  # fmt: skip
+                        weight_decay=decay, eps=eps, amsgrad=amsgrad, maximize=maximize)
     return (var, m, v, *peaks) if peaks else (var, m, v, None)
 
 
@@ -184,7 +184,7 @@ case(
 )
 case("ApplyAdamWV2",
      lambda x: (x(3, 4), x(3, 4), x.unit(3, 4), x.unit(3, 4), x(3, 4), torch.tensor([2.0]), *RATES, True, False),
-     adam_w, "float32")  # fmt: skip
+     adam_w, "float32")
 
 # -- convolution and pooling -------------------------------------------------------------------------------------------
 
@@ -208,9 +208,9 @@ for size, kernel, *settings in CONVOLUTIONS:
     case("ConvolutionBackward",
          lambda x, s=size, k=kernel, c=channels, o=settings: (
              torch.randn_like(aten.convolution(a := x(*s), w := x(*k), None, *o)), a, w, (c,), *o, MASK, 0),
-         lambda g, a, w, b, *rest: aten.convolution_backward(g, a, w, list(b), *rest[:-1]), "float32")  # fmt: skip
+         lambda g, a, w, b, *rest: aten.convolution_backward(g, a, w, list(b), *rest[:-1]), "float32")
 case("Convolution", lambda x: (x(1, 2, 5, 5), x(3, 2, 3, 3), None, (1, 1), (0, 0), (1, 1), False, (0, 0), 1, 0),
-     lambda a, w, b, *rest: aten.convolution(a, w, b, *rest[:-1]), "reduced|float32")  # fmt: skip
+     lambda a, w, b, *rest: aten.convolution(a, w, b, *rest[:-1]), "reduced|float32")
 
 #: kernel, stride, padding, ceil mode
 POOLS = (((2, 2), (2, 2), (0, 0), False), ((3, 2), (2, 1), (1, 0), True), ((3, 3), (), (1, 1), False))
@@ -226,10 +226,10 @@ for kernel, stride, pad, ceil in POOLS:
                  torch.randn_like(aten.avg_pool2d(a := x(2, 3, 7, 6), *p[:5], p[5] or None)), a, *p, 0),
              lambda g, a, k, s, p, c, i, o, _: aten.avg_pool2d_backward(g, a, k, s, p, c, i, o or None), "float32")
     case("MaxPool2dWithIndices", lambda x, p=(kernel, stride, pad, (1, 1), ceil): (x(2, 3, 7, 6), *p),
-         aten.max_pool2d_with_indices, "float32")  # fmt: skip
+         aten.max_pool2d_with_indices, "float32")
     case("MaxPool2dWithIndicesBackward", lambda x, p=(kernel, stride, pad, (1, 1), ceil): (
              torch.randn_like((pooled := aten.max_pool2d_with_indices(a := x(2, 3, 7, 6), *p))[0]), a, pooled[1], *p),
-         lambda g, a, i, *p: aten.max_pool2d_with_indices_backward(g, a, *p, i), "float32")  # fmt: skip
+         lambda g, a, i, *p: aten.max_pool2d_with_indices_backward(g, a, *p, i), "float32")
 case(
     "MaxPool2dWithIndices",
     lambda x: (x(2, 7, 6), (2, 2), (1, 1), (0, 0), (2, 1), False),

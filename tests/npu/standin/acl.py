@@ -53,4 +53,4 @@ rt = SimpleNamespace(
     create_context=lambda device: (1, 0),
     create_stream=lambda: (2, 0), create_event=lambda: (3, 0), stream_query=lambda stream: (0, 0),
     query_event_status=lambda event: (1, 0), get_mem_info=lambda kind: (1 << 30, 1 << 30, 0),
-)  # fmt: skip
+)

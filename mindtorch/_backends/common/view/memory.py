@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._storage import UntypedStorage
-from ...._tensor import Tensor
 from ...._errors import check
 from ...._layout import Ints, contiguous_strides, storage_size
+from ...._storage import UntypedStorage
+from ...._tensor import Tensor
 
 
 def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from collections.abc import Callable
 
-from ...._tensor import Tensor
 from ...._about import about
 from ...._errors import check
 from ...._layout import Ints, wrap_dim
+from ...._tensor import Tensor
 from .layouts import Layout
 
 

@@ -9,7 +9,7 @@ import numpy as np
 
 from ...._layout import wrap_dims
 from . import CPU_KERNELS
-from .reduction import total, vector_norm, to_opmath
+from .reduction import to_opmath, total, vector_norm
 
 #: Elements of the differences that a distance looks at together.
 BLOCK = 1 << 20

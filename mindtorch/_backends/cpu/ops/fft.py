@@ -1,8 +1,8 @@
 """CPU kernels of Fourier transforms: NumPy's."""
 from __future__ import annotations
 
-
 import numpy as np
+
 from . import CPU_KERNELS
 
 ndarray = np.ndarray

@@ -6,9 +6,9 @@ from collections.abc import Callable
 from typing import Any
 
 import numpy as np
-from . import CPU_KERNELS
 
 from ...._about import about
+from . import CPU_KERNELS
 
 Array = np.ndarray
 Key = tuple[Any, ...]
@@ -131,7 +131,7 @@ REDUCTIONS: dict[str, tuple[Any, Callable[[np.dtype], Any]]] = {
     "sum": (np.add, lambda dtype: 0), "add": (np.add, lambda dtype: 0),
     "prod": (np.multiply, lambda dtype: 1), "multiply": (np.multiply, lambda dtype: 1),
     "mean": (np.add, lambda dtype: 0), "amax": (np.maximum, lowest), "amin": (np.minimum, highest),
-}  # fmt: skip
+}
 
 
 def reduce_at(x: Array, key: Key, values: Any, reduce: str, include_self: bool) -> None:

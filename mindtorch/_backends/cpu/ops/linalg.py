@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 import numpy as np
-from . import CPU_KERNELS
 
+from . import CPU_KERNELS
 from .reduction import to_opmath
 
 ndarray = np.ndarray

@@ -76,7 +76,7 @@ def power(x: Any, y: Any) -> Any:
 EXACT_POWERS: dict[Any, Callable[..., Any]] = {
     0.5: np.sqrt, 2: np.square, 3: lambda x: x * x * x, -0.5: lambda x: 1 / np.sqrt(x), -1: lambda x: 1 / x,
     -2: lambda x: 1 / (x * x),
-}  # fmt: skip
+}
 
 
 def power_of_number(x: Any, y: Any) -> Any:

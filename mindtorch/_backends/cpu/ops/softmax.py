@@ -7,7 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import CPU_KERNELS
-from .reduction import lines, total, to_opmath
+from .reduction import lines, to_opmath, total
 
 #: Elements of a block: 256 KiB of float32.
 BLOCK = 1 << 16

@@ -4,10 +4,10 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
 from ...._errors import check, check_fits, not_implemented_for
 from ...._layout import Spec, wrap_dim
 from ...common.pointwise import Pointwise
-from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
 from . import META_KERNELS
 
 

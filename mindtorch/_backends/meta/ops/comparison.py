@@ -3,12 +3,12 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._errors import check, check_fits, check_number, not_implemented_for
-from ...common.inplace_and_out import with_overlap
-from ...._layout import Spec, broadcast_shapes
-from ...common.pointwise import Pointwise
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
+from ...._errors import check, check_fits, check_number, not_implemented_for
+from ...._layout import Spec, broadcast_shapes
+from ...common.inplace_and_out import with_overlap
+from ...common.pointwise import Pointwise
 from . import META_KERNELS
 from .pointwise import refuse_complex
 

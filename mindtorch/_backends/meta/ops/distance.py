@@ -4,10 +4,10 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
+from ...._dtype import BOOL, FLOATING, bfloat16, float16
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Spec, broadcast_shapes, wrap_dims
 from ...common.pointwise import result_type
-from ...._dtype import BOOL, FLOATING, float16, bfloat16
 from . import META_KERNELS
 from .reduction import linalg_vector_norm, reduced_shape
 

@@ -9,7 +9,7 @@ from ...._errors import NAMES, check
 from ...._layout import Ints, Spec, broadcast_shapes
 from ...common.matrices import (
     check_floating, check_lapack, check_matrix, check_same_dtype, check_square, column_major, columns, strided,
-)  # fmt: skip
+)
 from . import META_KERNELS
 
 Specs = tuple[Spec, ...]

@@ -3,9 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
 from ...._errors import check, not_implemented_for
 from ...._layout import Spec
-from ...._dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
 from . import META_KERNELS
 
 Specs = tuple[Spec, Spec]

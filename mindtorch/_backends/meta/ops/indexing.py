@@ -5,14 +5,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ...._dtype import bool_, int32, int64, uint8
 from ...._about import about
+from ...._dtype import bool_, int32, int64, uint8
 from ...._errors import NAMES, check, check_number, not_implemented_for
-from ...common.inplace_and_out import check_disjoint, check_separate, check_writable, with_overlap
 from ...._layout import (
-    Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides,
-    wrap_dim,
-)  # fmt: skip
+    Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
+)
+from ...common.inplace_and_out import check_disjoint, check_separate, check_writable, with_overlap
 from . import META_KERNELS
 
 Check = Callable[..., None]
@@ -280,7 +279,7 @@ def scatter_reduce_old_(self: Any, dim: int, index: Any, src: Any, reduce: str) 
     warnings.warn(
         "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
         "release. Use torch.scatter_reduce instead for more reduction options.", stacklevel=2,
-    )  # fmt: skip
+    )
     check_reduce(reduce)
     check_scatter(self, dim, index, src)
 

@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._dtype import INTEGER, bool_
 from ...._about import about
+from ...._dtype import INTEGER, bool_
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Spec, broadcast_shapes, iterator_strides, wrap_dim
 from ...common.pointwise import result_type

@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._errors import NAMES, check, not_implemented_for
-from ...common.inplace_and_out import check_cast
-from ...._layout import Spec, broadcast_shapes
-from ...common.pointwise import Pointwise
 from ...._dtype import FLOATING, bool_, int64, uint8
+from ...._errors import NAMES, check, not_implemented_for
+from ...._layout import Spec, broadcast_shapes
+from ...common.inplace_and_out import check_cast
+from ...common.pointwise import Pointwise
 from . import META_KERNELS
 
 NONE, MEAN, SUM = 0, 1, 2

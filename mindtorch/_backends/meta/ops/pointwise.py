@@ -4,11 +4,11 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._dispatch.dispatcher import TENSOR_TYPES
+from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, float64, int32
 from ...._errors import NAMES, check, check_fits, not_implemented_for
 from ...._layout import Spec
 from ...common.pointwise import Pointwise
-from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, float64, int32
 from . import META_KERNELS
 
 MINUS = (

@@ -6,8 +6,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
 from ...._about import about
+from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Ints, Spec, broadcast_shapes, like_strides
 from . import META_KERNELS

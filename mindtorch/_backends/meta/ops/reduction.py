@@ -9,9 +9,9 @@ from math import inf
 from typing import Any
 
 from ...._about import about
+from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, promote_types, uint8
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Ints, Spec, wrap_dim, wrap_dims
-from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, promote_types, uint8
 from . import META_KERNELS
 
 Rule = Callable[..., DType]  # from the input, and the dtype asked for, to the output's dtype

@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._dtype import COMPLEX, FLOATING, DType, bool_, int64
 from ...._errors import not_implemented_for
 from ...._layout import Spec, wrap_dim
-from ...._dtype import COMPLEX, FLOATING, DType, bool_, int64
 from . import META_KERNELS
 from .reduction import only, summed
 

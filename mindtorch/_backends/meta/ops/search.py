@@ -3,11 +3,11 @@ from __future__ import annotations
 
 from typing import Any
 
+from ...._dispatch.dispatcher import TENSOR_TYPES
+from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, int32, int64
 from ...._errors import NAMES, check, not_implemented_for
 from ...._layout import Ints, Spec, contiguous_strides, wrap_dim
 from ...common.pointwise import result_type
-from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, int32, int64
 from . import META_KERNELS
 
 Specs = tuple[Spec, Spec, Spec]

@@ -5,13 +5,11 @@ from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
-from ...._dtype import DType, int32, int64, promote_types
 from ...._about import about
+from ...._dtype import DType, int32, int64, promote_types
 from ...._errors import check, not_implemented_for
+from ...._layout import Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims
 from ...common.inplace_and_out import with_overlap
-from ...._layout import (
-    Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims,
-)  # fmt: skip
 from . import META_KERNELS
 
 Layout = tuple[Ints, Ints]

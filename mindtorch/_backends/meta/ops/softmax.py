@@ -4,9 +4,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from ...._dtype import FLOATING
 from ...._errors import check, not_implemented_for
 from ...._layout import Spec, wrap_dim
-from ...._dtype import FLOATING
 from . import META_KERNELS
 
 

@@ -3,10 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._errors import check
-from ...common.pointwise import Pointwise
 from ...._dispatch.schemas.special import POLYNOMIALS
 from ...._dtype import DType
+from ...._errors import check
+from ...common.pointwise import Pointwise
 from . import META_KERNELS
 
 

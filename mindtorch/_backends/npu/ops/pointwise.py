@@ -46,7 +46,7 @@ UNARY = named("""
     erfc Erfc                erfinv Erfinv            lgamma Lgamma            digamma Digamma
     logical_not LogicalNot   bitwise_not BitwiseNot   isfinite IsFinite        isinf IsInf
     isposinf IsPosInf        isneginf IsNegInf
-""")  # fmt: skip
+""")
 BINARY = paired("""
     add.Tensor Add Adds                    sub.Tensor Sub Subs                   mul.Tensor Mul Muls
     div.Tensor Div Divs                    floor_divide FloorDivide FloorDivides
@@ -55,14 +55,14 @@ BINARY = paired("""
     bitwise_and.Tensor BitwiseAndTensor BitwiseAndScalar
     bitwise_or.Tensor BitwiseOrTensor BitwiseOrScalar
     bitwise_xor.Tensor BitwiseXorTensor BitwiseXorScalar
-""")  # fmt: skip
+""")
 OF_TENSORS = {name: Aclnn(row.name, when=is_tensor) for name, row in named("""
     atan2 Atan2                logaddexp LogAddExp        logaddexp2 LogAddExp2      gcd Gcd
     logical_and LogicalAnd     logical_or LogicalOr       logical_xor LogicalXor     maximum Maximum
     minimum Minimum            remainder.Tensor RemainderTensorTensor                fmod.Tensor FmodTensor
     pow.Tensor_Tensor PowTensorTensor                     lerp.Tensor Lerp           complex Complex
     polar Polar                sigmoid_backward SigmoidBackward                      tanh_backward TanhBackward
-""").items()}  # fmt: skip
+""").items()}
 
 ACLNN_CALLS.update({
     **UNARY,

@@ -12,4 +12,4 @@ TABLE = "".join(
     for family in (
         pointwise, comparison, activation, reduction, sorting, linalg, shape, indexing, creation, nn
     )
-)  # fmt: skip
+)

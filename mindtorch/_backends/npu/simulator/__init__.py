@@ -11,8 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from . import faults, handles, watch
-from . import sanitizer as _sanitizer
+from . import faults, handles, sanitizer as _sanitizer, watch
 from .acl import acl
 from .devices import DEFAULT_LIMIT, machine, thread
 from .faults import slow
@@ -24,7 +23,7 @@ __all__ = [
     "KINDS", "Report", "acl", "check", "clear_reports", "device_count", "faults", "find", "hold", "live_bytes",
     "live_handles",
     "memory_limit", "paused", "release", "reports", "reset", "sanitizer", "slow",
-]  # fmt: skip
+]
 
 
 def sanitizer(on: bool | None = None) -> bool:

@@ -10,24 +10,12 @@ import numpy as np
 from ...._dtype import DTYPES, dtypes
 from ..bindings import WRITTEN, Binding, Parameter
 from ..constants import (
-    ACL_DT_UNDEFINED,
-    ACLNN_ERR_PARAM_INVALID,
-    ACLNN_ERR_PARAM_NULLPTR,
-    ACLNN_MAX_SHAPE_RANK,
-    DATA_TYPES,
-    DTYPE_NAMES,
+    ACL_DT_UNDEFINED, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_MAX_SHAPE_RANK, DATA_TYPES, DTYPE_NAMES,
 )
 from . import faults, handles, watch
 from .descriptors import (
-    FUNCTIONS as FUNCTIONS,
-    AclBoolArray,
-    AclFloatArray,
-    AclIntArray,
-    AclScalar,
-    AclScalarList,
-    AclTensor,
-    AclTensorList,
-    declared,
+    FUNCTIONS as FUNCTIONS, AclBoolArray, AclFloatArray, AclIntArray, AclScalar, AclScalarList, AclTensor,
+    AclTensorList, declared,
 )
 from .devices import machine, stream_of
 from .errors import Fault
@@ -38,7 +26,7 @@ from .streams import Stream, Task
 WORKSPACES = dict.fromkeys((
     "aclnnMatmul", "aclnnMm", "aclnnBatchMatMul", "aclnnAddmm", "aclnnBaddbmm", "aclnnReduceSum", "aclnnMean",
     "aclnnConvolution", "aclnnConvolutionBackward", "aclnnSort", "aclnnTopk", "aclnnCumsum",
-), 16 * ALIGNMENT)  # fmt: skip
+), 16 * ALIGNMENT)
 
 
 class AclOpExecutor:

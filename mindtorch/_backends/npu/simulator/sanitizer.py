@@ -28,7 +28,7 @@ import numpy as np
 from ...._dispatch.sites import call_site
 from . import watch
 from .clocks import Clock, Clocks
-from .descriptors import AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclScalarList, AclTensor, AclTensorList
+from .descriptors import AclBoolArray, AclFloatArray, AclIntArray, AclScalar, AclScalarList, AclTensor, AclTensorList
 from .devices import Device, machine
 from .executors import AclOpExecutor, Launch
 from .memory import Block, Memory, reserve
@@ -40,15 +40,15 @@ if TYPE_CHECKING:
 KINDS = (
     "use-after-free", "out-of-bounds", "uninitialised-read", "freed-while-pending", "race", "destroyed-handle",
     "leaked-handle", "host-pointer",
-)  # fmt: skip
+)
 #: Operators that write only a part of their ``ref`` and read nothing of it: what they leave alone may be unwritten.
 WRITE_A_PART = {
     "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor", "aclnnInplaceMaskedScatter",
     "aclnnInplaceIndexCopy", "aclnnInplaceScatter", "aclnnInplaceScatterValue", "aclnnInplacePut", "aclnnIndexPutImpl",
-}  # fmt: skip
+}
 DESCRIPTORS = (
     AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList, AclOpExecutor,
-)  # fmt: skip
+)
 #: How much is remembered: reports, freed blocks, ranges of bytes that a stream uses of a block, steps of exact overlap.
 REPORTS, FREED, RANGES, OVERLAP_STEPS = 1000, 1024, 4096, 10_000
 
@@ -266,7 +266,7 @@ class Sanitizer:
         if low < max(block.start, tensor.data) or high > min(block.end, storage_end):
             self.report("out-of-bounds", name,
                         f"{what} reaches from byte {low - tensor.data} to {high - tensor.data} of a storage of "
-                        f"{storage_end - tensor.data} bytes in a block of {block.size}")  # fmt: skip
+                        f"{storage_end - tensor.data} bytes in a block of {block.size}")
             return None
         return owner.memory, block
 
@@ -296,11 +296,11 @@ class Sanitizer:
                 self._pinned = [
                     entry for entry in self._pinned
                     if not self._clocks.knows(self._clocks.host, entry[2], entry[3].task)
-                ][-RANGES:]  # fmt: skip
+                ][-RANGES:]
                 self._pinned += [
                     (address, address + size, number, use)
                     for address, place in zip(host, (target, origin), strict=True) if address and place is None
-                ]  # fmt: skip
+                ]
 
     # -- races ---------------------------------------------------------------------------------------------------------
 

@@ -10,11 +10,8 @@ from typing import TYPE_CHECKING, Any
 import numpy as np
 
 from ..constants import (
-    ACL_ERROR_RT_AICORE_EXCEPTION,
-    ACL_ERROR_RT_INVALID_HANDLE,
-    ACL_ERROR_RT_LOST_HEARTBEAT,
-    ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
-    ACL_EVENT_TIME_LINE,
+    ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_INVALID_HANDLE, ACL_ERROR_RT_LOST_HEARTBEAT,
+    ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_EVENT_TIME_LINE,
 )
 from . import faults
 from .errors import Fault
@@ -241,7 +238,7 @@ class Stream:
         """
         if self._gate is not None and self._paused_by == threading.get_ident():
             raise Fault(code, f"{self} is paused by this thread, which would wait for ever: nothing runs before the "
-                              "block is left")  # fmt: skip
+                              "block is left")
 
     def hold(self, paused_by: int = 0) -> None:
         """Start no further task until ``release``; ``paused_by`` is the thread that alone will call that."""

@@ -14,8 +14,8 @@ from typing import Any
 import numpy as np
 
 from . import (
-    activation, comparison, creation, indexing, linalg, losses, norms, pointwise, reduction, shape, sorting, windows
-)  # fmt: skip
+    activation, comparison, creation, indexing, linalg, losses, norms, pointwise, reduction, shape, sorting, windows,
+)
 
 
 def quiet(kernel: Callable[..., Any]) -> Callable[..., Any]:
@@ -34,4 +34,4 @@ KERNELS: dict[str, Callable[..., Any]] = {
     for family in (pointwise, comparison, activation, reduction, sorting, linalg, shape, indexing, creation, losses,
                    norms, windows)
     for name, kernel in family.KERNELS.items()
-}  # fmt: skip
+}

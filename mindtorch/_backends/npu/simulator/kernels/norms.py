@@ -54,7 +54,7 @@ def layer_norm_backward(grad: Array, self: Array, shape: Any, mean: Array, rstd:
     normal = (x - mean) * rstd
     put((grad_input if mask[0] else None, input_grad(affine(grad, weight, None), normal, rstd, inner)),
         (grad_weight if mask[1] else None, (grad * normal).sum(outer)),
-        (grad_bias if mask[2] else None, grad.sum(outer)))  # fmt: skip
+        (grad_bias if mask[2] else None, grad.sum(outer)))
 
 
 def rms_norm(x: Array, gamma: Array, eps: float, out: Array, rstd_out: Array) -> None:
@@ -70,7 +70,7 @@ def rms_norm_grad(grad: Array, x: Array, rstd: Array, gamma: Array, dx: Array, d
     normal = wide * rstd
     through = grad * weight
     put((dx, rstd * (through - normal * (through * normal).mean(inner, keepdims=True))),
-        (dgamma, (grad * normal).sum(outer)))  # fmt: skip
+        (dgamma, (grad * normal).sum(outer)))
 
 
 # -- batch norm: statistics by channel, which is dimension 1 -----------------------------------------------------------
@@ -112,7 +112,7 @@ def batch_norm_backward(grad: Array, self: Array, weight: Any, running_mean: Any
     of_input = input_grad(through, normal, invstd, others(x)) if training else through * invstd
     put((grad_input if mask[0] else None, of_input),
         (grad_weight if mask[1] else None, (grad * normal).sum(others(x))),
-        (grad_bias if mask[2] else None, grad.sum(others(x))))  # fmt: skip
+        (grad_bias if mask[2] else None, grad.sum(others(x))))
 
 
 # -- group norm: statistics by sample and group of channels ------------------------------------------------------------
@@ -135,7 +135,7 @@ def group_norm_backward(grad: Array, self: Array, mean: Array, rstd: Array, gamm
     through = affine(grad, by_channel(gamma, grad), None).reshape(normal.shape)
     put((grad_input if mask[0] else None, input_grad(through, normal, rstd, (2,))),
         (grad_gamma if mask[1] else None, (grad * normal.reshape(grad.shape)).sum((0, 2))),
-        (grad_beta if mask[2] else None, grad.sum((0, 2))))  # fmt: skip
+        (grad_beta if mask[2] else None, grad.sum((0, 2))))
 
 
 # -- optimizer ---------------------------------------------------------------------------------------------------------
@@ -147,7 +147,7 @@ def adam_w(var: Array, m: Array, v: Array, peak: Array | None, grad: Array, step
     states = [part for part in (var, m, v, peak) if part is not None]
     wide = [part.astype(np.float32) for part in states]
     CPU["_fused_adamw_"]([wide[0]], [to_opmath(grad)], [wide[1]], [wide[2]], wide[3:], [np.array(step.item() + 1.0)],
-                         lr, beta1, beta2, weight_decay, eps, amsgrad, maximize)  # fmt: skip
+                         lr, beta1, beta2, weight_decay, eps, amsgrad, maximize)
     put(*zip(states, wide, strict=True))
 
 

@@ -43,7 +43,7 @@ def padding(name: str, how: str, dims: int) -> dict[str, Kernel]:
         store(out, total.reshape(self.shape))
 
     return {f"{name}{dims}d": whole(lambda self, padding: padded(self, padding, mode=how)),
-            f"{name}{dims}dBackward": backward}  # fmt: skip
+            f"{name}{dims}dBackward": backward}
 
 
 def repeated(self: Array, repeats: Any, output_size: int) -> Any:

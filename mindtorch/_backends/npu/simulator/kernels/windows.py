@@ -35,7 +35,7 @@ def places(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Iterator[tu
     for at in product(*map(range, kernel)):
         yield at, last(*[
             slice(a * d, a * d + (n - 1) * s + 1, s) for a, d, s, n in zip(at, dilation, stride, out, strict=True)
-        ])  # fmt: skip
+        ])
 
 
 # -- convolution: grouped, input (N, G, C, ...), weight (G, O, C, ...), output (N, G, O, ...) --------------------------
