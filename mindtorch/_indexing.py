@@ -122,7 +122,7 @@ def get_general(self: Tensor, index: Any) -> Tensor:
     return alias(self) if part is self else part
 
 
-#: Several views at once, where no key but the backend's is set and nobody would see those in between.
+#: Several views at once, where no key but the backend's is set, so that those in between are not seen.
 get_basic = fast_path(basic_view)(get_general)
 
 

@@ -257,7 +257,7 @@ def tolerances(dtype: torch.dtype, rtol: float | None, atol: float | None) -> tu
 
 
 def close(ours: np.ndarray, theirs: np.ndarray, rtol: float, atol: float) -> bool:
-    """As `torch.testing.assert_close`: NaNs equal each other, infinities their like."""
+    """Compare as `torch.testing.assert_close` does: NaNs equal each other, infinities their like."""
     if theirs.dtype.kind not in "fc":
         return bool((ours == theirs).all())
     with np.errstate(all="ignore"):

@@ -75,7 +75,7 @@ class Saved:
 
 
 def freed(node: Any) -> RuntimeError:
-    """PyTorch's error for a node that has let go of what it kept."""
+    """PyTorch's error for a node that has freed what it kept."""
     return about(RuntimeError(FREED), "backward twice", node=node)
 
 

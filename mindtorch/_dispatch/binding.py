@@ -1,7 +1,7 @@
 """From what a user types to an operator and its canonical arguments: overloads, defaults, errors.
 
 A packet (all overloads of one name) becomes a function. What types of positional arguments lead to which overload is
-remembered, so that a call like ``x.sum(1)`` is bound once a combination of types.
+remembered, so that a call like ``x.sum(1)`` is bound once per combination of types.
 """
 from __future__ import annotations
 

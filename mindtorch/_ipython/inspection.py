@@ -52,6 +52,6 @@ def show_operators(ip: Any) -> None:
 
 
 def hide_operators(ip: Any) -> None:
-    """Have it show them as any other object again."""
+    """Have IPython's inspector show them as any other object again."""
     hooks = ip.inspector.mime_hooks.items()
     ip.inspector.mime_hooks = {mime: hook for mime, hook in hooks if hook.__module__ != __name__}

@@ -15,7 +15,7 @@ PACKAGE = f"{__name__.partition('.')[0]}."
 
 
 class AfterCells:
-    """Is called after each cell, while ``%autoreload`` is on."""
+    """A callback that runs after each cell, while ``%autoreload`` is on."""
 
     def __init__(self, ip: Any):
         self.ip, self.times = ip, _times()

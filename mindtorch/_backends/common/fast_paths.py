@@ -18,7 +18,7 @@ from ..._dispatch.keys import CPU
 from ..._tensor import Tensor, new
 
 Row = Callable[..., Any]
-#: What NumPy raises for what it cannot do, or for warnings where somebody wants them raised.
+#: What NumPy raises for what it cannot do, or for warnings where a user has them raised.
 REFUSALS = (ValueError, TypeError, IndexError, OverflowError, Warning, FloatingPointError)
 ndarray = np.ndarray
 
@@ -49,7 +49,7 @@ def fast_path(compute: Row) -> Callable[[Row], Row]:
 
 
 def fresh(array: ndarray, dtype: Any) -> Tensor:
-    """A contiguous CPU tensor of an array that nobody else refers to."""
+    """A contiguous CPU tensor of an array that nothing else refers to."""
     out = new(Tensor)
     out._array, out._dtype, out._keys = array, dtype, CPU
     return out

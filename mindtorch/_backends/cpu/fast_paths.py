@@ -90,7 +90,7 @@ def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
 
 @fast_path
 def mm(self: Any, mat2: Any) -> ndarray | None:
-    """Matrices of any strides, which NumPy hands to BLAS as they are."""
+    """A product of matrices of any strides, which NumPy hands to BLAS as they are."""
     left, right, dtype = self._array, mat2._array, self._dtype
     if dtype not in BLAS or mat2._dtype is not dtype or left.ndim != 2 or right.ndim != 2:
         return None
@@ -99,7 +99,7 @@ def mm(self: Any, mat2: Any) -> ndarray | None:
 
 @fast_path
 def addmm(self: Any, mat1: Any, mat2: Any, *factors: Any) -> ndarray | None:
-    """The same, and a bias for each column.
+    """A product of matrices of any strides, as in ``mm``, and a bias for each column.
 
     What ``linear`` asks for, a few rows times a larger matrix transposed, OpenBLAS computes up to 1.5 times as fast in
     float32 the other way round, with the matrix as it lies in memory; adding the bias then puts the result in order.
@@ -165,7 +165,7 @@ def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
 
 @fast_path
 def index(self: Any, indices: Any) -> ndarray | None:
-    """One tensor of int64 indices of the first dimension, or one mask."""
+    """The elements at one tensor of int64 indices of the first dimension, or at one mask."""
     at = indices[0] if len(indices) == 1 else None
     if at is None:
         return None
@@ -180,7 +180,7 @@ def index(self: Any, indices: Any) -> ndarray | None:
 
 @fast_path
 def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -> Any:
-    """A number in a tensor, or as many rows as there are indices, at int64 indices of the first dimension."""
+    """Write a number, or as many rows as there are indices, at int64 indices of the first dimension."""
     at = indices[0] if len(indices) == 1 else None
     if (accumulate or at is None or at._dtype is not int64 or values._dtype is not self._dtype
             or (values._storage is not None and values._storage is self._storage)
@@ -195,7 +195,7 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
 
 @fast_path
 def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
-    """int64 indices that are in range."""
+    """The elements at int64 indices that are in range."""
     array, at = self._array, index._array
     if index._dtype is not int64 or at.ndim != 1 or not at.size or not array.ndim or at.min() < 0:
         return None

@@ -1,4 +1,4 @@
-"""The schemas: a table a family, one row an operator, ``schema  # what it computes``, below headings of words.
+"""The schemas: one table per family, one row per operator, ``schema  # what it computes``, below headings of words.
 
 A heading says what there is of the operators below it. ``function``, ``method``: one of torch, and of tensors (as in
 PyTorch's ``variants``). ``in-place``, ``out``: a form that writes into ``self``, or into ``out=``; the forms are made

@@ -20,7 +20,7 @@ def basic_view(self: Tensor, index: tuple[Any, ...]) -> Tensor | None:
     """``self[index]`` for ints, slices, None and ``...``, of a CPU tensor of any strides; None for anything else.
 
     The strides are those that ``select``, ``slice`` and ``unsqueeze`` make one after the other; what is skipped are the
-    views in between, which nobody sees where nothing is recorded.
+    views in between, which are not seen where nothing is recorded.
 
     Raises:
         IndexError, TypeError, ValueError: NumPy's and Python's, for what cannot be: the operators say why.
@@ -64,19 +64,19 @@ def as_view(self: Tensor, array: np.ndarray, offset: int, stride: Any) -> Tensor
 
 @fast_path
 def select_any(self: Tensor, dim: int, index: int) -> Tensor | None:
-    """Any dimension, any strides."""
+    """An index of any dimension, of a tensor of any strides."""
     return basic_view(self, (*(WHOLE,) * dim, index)) if dim >= 0 else None
 
 
 @fast_path
 def slice_any(self: Tensor, dim: int = 0, start: Any = None, end: Any = None, step: int = 1) -> Tensor | None:
-    """Any dimension, any step, any strides."""
+    """A range of any dimension with any step, of a tensor of any strides."""
     return basic_view(self, (*(WHOLE,) * dim, slice(start, end, step))) if dim >= 0 else None
 
 
 @fast_path
 def unsqueeze(self: Tensor, dim: int) -> Tensor | None:
-    """A dimension counted from the first, any strides."""
+    """A new dimension, counted from the first, in a tensor of any strides."""
     return basic_view(self, (*(WHOLE,) * dim, None)) if dim >= 0 else None
 
 

@@ -156,7 +156,7 @@ def grad_by_sample(grad_output: array, samples: int, reduction: int) -> array:
 
 
 def multilabel_margin(self: array, target: array) -> tuple[array, array]:
-    """By sample, target class and other class: the distance to the margin, 0 where the pair does not count.
+    """The distance to the margin by sample, target class and other class, 0 where the pair does not count.
     And which classes are targets: those before the first -1.
 
     Raises:
