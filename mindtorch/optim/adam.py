@@ -1,10 +1,9 @@
 """Adam; mirrors ``torch.optim.adam``."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from .._autograd.grad_mode import enable_grad
+from .._backends.common import optim
 from .._creation import tensor, zeros, zeros_like
 from .._dispatch.aten import (
     _foreach_add__Scalar as foreach_add, _fused_adam_ as fused_adam, _fused_adamw_ as fused_adamw, view_as_real,
@@ -12,14 +11,12 @@ from .._dispatch.aten import (
 from .._dispatch.local import local
 from .._dtype import float32, float64, get_default_dtype
 from .._tensor import Tensor
+from ._recorded import Recorded
 from .optimizer import (
-    Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single,
+    Optimizer, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single, every_group,
 )
 
 _MOMENTS = ("exp_avg", "exp_avg_sq")
-#: The settings that groups saved by older versions lack.
-_LATER = {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
-          "decoupled_weight_decay": False, "fused": None}
 
 
 def _step_dtype(fused: bool | None) -> Any:
@@ -39,6 +36,9 @@ class Adam(Optimizer):
         ValueError: for settings out of range.
         RuntimeError: if ``fused`` is combined with ``foreach`` or ``differentiable``.
     """
+
+    _later = {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
+              "decoupled_weight_decay": False, "fused": None}  # fmt: skip
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,
@@ -67,8 +67,6 @@ class Adam(Optimizer):
     def __setstate__(self, state: dict[str, Any]) -> None:
         super().__setstate__(state)
         for group in self.param_groups:
-            for name, value in _LATER.items():
-                group.setdefault(name, value)
             for param in group["params"]:
                 kept = self.state.get(param)
                 if kept and not isinstance(kept["step"], Tensor):
@@ -87,25 +85,18 @@ class Adam(Optimizer):
                 state[name] = zeros_like(param)
         return state
 
-    @_in_grad_mode
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients, and return the closure's loss (``torch.optim.Adam.step``)."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            params = [param for param in group["params"] if param._grad is not None]
-            states = [self._state_of(param, group) for param in params]
-            beta1, beta2 = group["betas"]
-            adam(params, [param._grad for param in params], [state["exp_avg"] for state in states],
-                 [state["exp_avg_sq"] for state in states],
-                 [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [],
-                 [state["step"] for state in states],
-                 capturable=group["capturable"], decoupled_weight_decay=group["decoupled_weight_decay"],
-                 amsgrad=group["amsgrad"], beta1=beta1, beta2=beta2, lr=group["lr"],
-                 weight_decay=group["weight_decay"], eps=group["eps"], maximize=group["maximize"])
-        return loss
+    @every_group
+    def step(self, group: dict[str, Any]) -> None:
+        params = [param for param in group["params"] if param._grad is not None]
+        states = [self._state_of(param, group) for param in params]
+        beta1, beta2 = group["betas"]
+        adam(params, [param._grad for param in params], [state["exp_avg"] for state in states],
+             [state["exp_avg_sq"] for state in states],
+             [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [],
+             [state["step"] for state in states],
+             capturable=group["capturable"], decoupled_weight_decay=group["decoupled_weight_decay"],
+             amsgrad=group["amsgrad"], beta1=beta1, beta2=beta2, lr=group["lr"],
+             weight_decay=group["weight_decay"], eps=group["eps"], maximize=group["maximize"])
 
 
 def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: list[Any],
@@ -123,38 +114,17 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
     """
     if capturable and any(param.device.type in ("cpu", "meta") for param in params):
         raise AssertionError("If capturable=True, params and state_steps must be on supported devices: ['npu'].")
+    settings: list[Any] = [lr, beta1, beta2, weight_decay, eps, amsgrad, maximize]
     if local.grad_enabled:
-        peaks = max_exp_avg_sqs if amsgrad else exp_avg_sqs
-        tensors = zip(params, grads, exp_avgs, exp_avg_sqs, peaks, state_steps, strict=True)
-        for param, grad, average, squares, peak, step in tensors:
-            _in_operators(param, grad, average, squares, peak, step, amsgrad, beta1, beta2, lr, weight_decay,
-                          eps, maximize, decoupled_weight_decay)
+        for *tensors, step in zip(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs or exp_avg_sqs, state_steps,
+                                  strict=True):
+            step += 1
+            if tensors[0].is_complex():
+                tensors = [view_as_real(part) for part in tensors]
+            optim.adam(Recorded, decoupled_weight_decay, step, *tensors, *settings)
         return
-    settings = (float(as_number(lr)), float(as_number(beta1)), float(as_number(beta2)), weight_decay, eps,
-                amsgrad, maximize, grad_scale, found_inf)
+    settings[:3] = [float(as_number(value)) for value in settings[:3]]
     fused_step: Any = fused_adamw if decoupled_weight_decay else fused_adam
     for lists in by_device(params, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs, state_steps):
         foreach_add(lists[-1], 1)
-        fused_step(*lists, *settings)
-
-
-def _in_operators(param: Any, grad: Any, average: Any, squares: Any, peak: Any, step: Any, amsgrad: bool,
-                  beta1: Any, beta2: Any, lr: Any, weight_decay: Any, eps: float, maximize: bool,
-                  decoupled: bool) -> None:
-    step += 1
-    if maximize:
-        grad = -grad
-    if isinstance(weight_decay, Tensor) or weight_decay:
-        if decoupled:
-            param.mul_(1 - lr * weight_decay)
-        else:
-            grad = grad + param.clone() * weight_decay
-    if param.is_complex():
-        param, grad, average, squares, peak = map(view_as_real, (param, grad, average, squares, peak))
-    average.add_((grad - average.clone()) * (1 - beta1))
-    squares.mul_(beta2).add_(grad * grad * (1 - beta2))
-    if amsgrad:
-        peak.copy_(peak.clone().maximum(squares))
-    size = lr / (1 - beta1**step)
-    correction = (1 - beta2**step).sqrt()
-    param.sub_(average.clone() * size / ((peak if amsgrad else squares).sqrt() / correction + eps))
+        fused_step(*lists, *settings, grad_scale, found_inf)

@@ -82,18 +82,29 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
     return hooked
 
 
-def _in_grad_mode(step: Callable[..., Any]) -> Callable[..., Any]:
-    """A ``step`` that records nothing, unless the optimizer is differentiable."""
+def every_group(update: Callable[[Any, dict[str, Any]], None]) -> Callable[..., Any]:
+    """The ``step`` of an optimizer whose ``update(self, group)`` changes the parameters of one group. It records
+    nothing, unless the optimizer is differentiable.
+    """
 
-    @functools.wraps(step)
-    def call(self: Any, *args: Any, **kwargs: Any) -> Any:
-        before, local.grad_enabled = local.grad_enabled, self.defaults["differentiable"]
+    def step(self: Any, closure: Callable[[], Any] | None = None) -> Any:
+        """Change the parameters by their gradients, which ``closure`` computes anew if it is given, and return its loss
+        (``torch.optim.Optimizer.step``).
+        """
+        loss, before = None, local.grad_enabled
         try:
-            return step(self, *args, **kwargs)
+            if closure is not None:
+                local.grad_enabled = True
+                loss = closure()
+            local.grad_enabled = self.defaults["differentiable"]
+            for group in self.param_groups:
+                update(self, group)
         finally:
             local.grad_enabled = before
+        return loss
 
-    return call
+    step.__module__, step.__qualname__ = update.__module__, update.__qualname__
+    return step
 
 
 class Optimizer:
@@ -107,6 +118,8 @@ class Optimizer:
         ValueError: if ``params`` is empty, or a tensor is no leaf or occurs twice.
     """
 
+    #: The settings that groups saved by older versions lack.
+    _later: dict[str, Any] = {}
     state: defaultdict[Any, Any]
     param_groups: list[dict[str, Any]]
 
@@ -138,6 +151,9 @@ class Optimizer:
         for table in _HOOK_TABLES:
             self.__dict__.setdefault(table, OrderedDict())
         self.defaults.setdefault("differentiable", False)
+        for group in self.param_groups:
+            for name, value in self._later.items():
+                group.setdefault(name, value)
 
     def __repr__(self) -> str:
         lines = []

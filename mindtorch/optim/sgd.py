@@ -1,20 +1,17 @@
 """Stochastic gradient descent; mirrors ``torch.optim.sgd``."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
-from .._autograd.grad_mode import enable_grad
+from .._backends.common import optim
 from .._creation import empty_like
 from .._dispatch.aten import _fused_sgd_ as fused_sgd
 from .._dispatch.local import local
 from .._tensor import Tensor
+from ._recorded import Recorded
 from .optimizer import (
-    Optimizer, _in_grad_mode, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single,
+    Optimizer, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single, every_group,
 )
-
-#: The settings that groups saved by older versions lack.
-_LATER = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
 
 
 class SGD(Optimizer):
@@ -28,6 +25,8 @@ class SGD(Optimizer):
         ValueError: for negative settings, and Nesterov's momentum without momentum or with dampening.
         RuntimeError: if ``fused`` is combined with ``foreach`` or ``differentiable``.
     """
+
+    _later = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
 
     def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False,
@@ -45,32 +44,19 @@ class SGD(Optimizer):
         })
         check_implementation(differentiable, foreach, fused)
 
-    def __setstate__(self, state: dict[str, Any]) -> None:
-        super().__setstate__(state)
-        for group in self.param_groups:
-            for name, value in _LATER.items():
-                group.setdefault(name, value)
-
-    @_in_grad_mode
-    def step(self, closure: Callable[[], Any] | None = None) -> Any:
-        """Change the parameters by their gradients, and return the closure's loss (``torch.optim.SGD.step``)."""
-        loss = None
-        if closure is not None:
-            with enable_grad():
-                loss = closure()
-        for group in self.param_groups:
-            params = [param for param in group["params"] if param._grad is not None]
-            if group["fused"]:
-                for param in params:
-                    check_fused(param)
-            states = [self.state[param] for param in params] if group["momentum"] else []
-            buffers = [state.get("momentum_buffer") for state in states]
-            sgd(params, [param._grad for param in params], buffers, fused=group["fused"],
-                weight_decay=group["weight_decay"], momentum=group["momentum"], lr=group["lr"],
-                dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"])
-            for state, buffer in zip(states, buffers, strict=True):
-                state["momentum_buffer"] = buffer
-        return loss
+    @every_group
+    def step(self, group: dict[str, Any]) -> None:
+        params = [param for param in group["params"] if param._grad is not None]
+        if group["fused"]:
+            for param in params:
+                check_fused(param)
+        states = [self.state[param] for param in params] if group["momentum"] else []
+        buffers = [state.get("momentum_buffer") for state in states]
+        sgd(params, [param._grad for param in params], buffers, fused=group["fused"],
+            weight_decay=group["weight_decay"], momentum=group["momentum"], lr=group["lr"],
+            dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"])
+        for state, buffer in zip(states, buffers, strict=True):
+            state["momentum_buffer"] = buffer
 
 
 def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
@@ -81,43 +67,22 @@ def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
 
     In grad mode it is written in operators, so that autograd records it; else the fused operator does it.
     """
-    if local.grad_enabled:
-        _in_operators(params, d_p_list, momentum_buffer_list, weight_decay, momentum, lr, dampening, nesterov,
-                      maximize)
-        return
-    settings = (float(as_number(weight_decay)), momentum, float(as_number(lr)), dampening, nesterov, maximize)
-    if not momentum:
-        _fused(params, d_p_list, [], *settings, False, grad_scale, found_inf)
-        return
-    is_new = [buffer is None for buffer in momentum_buffer_list]
-    if True not in is_new:
-        _fused(params, d_p_list, momentum_buffer_list, *settings, False, grad_scale, found_inf)
-        return
-    for i, gradient in enumerate(d_p_list):
-        if is_new[i]:
-            momentum_buffer_list[i] = empty_like(gradient)
-    for first in (True, False):
-        part = [i for i, new in enumerate(is_new) if new is first]
-        lists = ([tensors[i] for i in part] for tensors in (params, d_p_list, momentum_buffer_list))
-        _fused(*lists, *settings, first, grad_scale, found_inf)
-
-
-def _fused(params: list[Any], grads: list[Any], buffers: list[Any], *settings: Any) -> None:
-    for lists in by_device(params, grads, buffers):
-        fused_sgd(*lists, *settings)
-
-
-def _in_operators(params: list[Any], grads: list[Any], buffers: list[Any], weight_decay: Any, momentum: float,
-                  lr: Any, dampening: float, nesterov: bool, maximize: bool) -> None:
-    for i, (param, grad) in enumerate(zip(params, grads, strict=True)):
-        if maximize:
-            grad = -grad
-        if isinstance(weight_decay, Tensor) or weight_decay:
-            grad = grad + param.clone() * weight_decay
-        if momentum:
-            if buffers[i] is None:
-                buffers[i] = grad.detach().clone()
-            else:
-                buffers[i].mul_(momentum).add_(grad * (1 - dampening))
-            grad = grad + buffers[i] * momentum if nesterov else buffers[i]
-        param.add_(grad * -lr)
+    settings: Any = (weight_decay, momentum, lr, dampening, nesterov, maximize)
+    if not local.grad_enabled:
+        settings = (float(as_number(weight_decay)), momentum, float(as_number(lr)), dampening, nesterov, maximize)
+    buffers = momentum_buffer_list if momentum else []
+    is_new = [buffer is None for buffer in buffers]
+    parts = [(False, [params, d_p_list, buffers])]
+    if True in is_new:
+        buffers[:] = [empty_like(grad) if buffer is None else buffer
+                      for grad, buffer in zip(d_p_list, buffers, strict=True)]
+        parts = [(first, [[tensor for tensor, new in zip(tensors, is_new, strict=True) if new is first]
+                          for tensors in (params, d_p_list, buffers)]) for first in (True, False)]
+    fused_step: Any = fused_sgd
+    for first, lists in parts:
+        if local.grad_enabled:
+            for tensors in zip(*lists[:2], lists[2] or lists[0], strict=True):
+                optim.sgd(Recorded, *tensors, *(*settings, first))
+        else:
+            for of_device in by_device(*lists):
+                fused_step(*of_device, *settings, first, grad_scale, found_inf)

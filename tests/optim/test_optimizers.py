@@ -105,6 +105,31 @@ def test_steps_in_other_dtypes(name, dtype, differentiable):
         assert_same(mine, other, rtol=tolerance, atol=tolerance)
 
 
+@pytest.mark.parametrize(("name", "kwargs"), [
+    ("SGD", {"momentum": 0.9, "nesterov": True, "weight_decay": 0.1}), ("SGD", {"momentum": 0.9, "dampening": 0.5}),
+    ("Adam", {"amsgrad": True, "weight_decay": 0.2}), ("AdamW", {"maximize": True}),
+])  # fmt: skip
+@pytest.mark.parametrize("way", ["foreach", "differentiable", "npu"])
+@pytest.mark.filterwarnings("ignore:The .grad attribute")
+def test_a_step_gives_the_same_numbers_however_it_is_run(name, kwargs, way):
+    """Its mathematics is written once: in NumPy's arithmetic, in operators that are recorded, in calls of ACLNN."""
+    usual = [params for params, _ in run(mindtorch, name, kwargs)]
+    if way != "npu":
+        found = [params for params, _ in run(mindtorch, name, {**kwargs, way: True})]
+    else:
+        values, gradients = starting_point(torch.float32)
+        params = [p.detach().to("npu").requires_grad_() for p in parameters_of(mindtorch, values)]
+        optimizer, found = getattr(mindtorch.optim, name)(params, **kwargs), []
+        for number, step in enumerate(gradients):
+            for i, (param, gradient) in enumerate(zip(params, step, strict=True)):
+                param.grad = port(gradient, mindtorch).to("npu") if i != 1 or number else None
+            optimizer.step()
+            found.append([p.detach().cpu() for p in params])
+    for mine, other in zip(found, usual, strict=True):
+        for a, b in zip(mine, other, strict=True):
+            assert mindtorch.allclose(a, b, rtol=1e-5, atol=1e-6)
+
+
 def test_strided_parameters():
     def program(t):
         param = t.nn.Parameter(t.arange(12.0).view(3, 4).t())

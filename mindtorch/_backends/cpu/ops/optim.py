@@ -6,6 +6,7 @@ from typing import Any
 
 import numpy as np
 
+from ...common import optim
 from . import CPU_KERNELS
 
 array = np.ndarray
@@ -23,12 +24,73 @@ def blocks(*arrays: array) -> Iterable[Sequence[array]]:
     return ([a[start:start + BLOCK] for a in flat] for start in range(0, size, BLOCK))
 
 
-def numbers(dtype: np.dtype[Any], *values: float) -> list[Any]:
-    """Numbers as arithmetic with arrays of a dtype takes them, ready-made where that gives the same."""
-    return [np.asarray(value, dtype) if dtype.kind == "f" else value for value in values]
+def number(dtype: np.dtype[Any], value: Any) -> Any:
+    """A setting as arithmetic with arrays of a dtype takes it, ready-made where that gives the same."""
+    return np.asarray(value, dtype) if value.__class__ is float and value and value != 1 and dtype.kind == "f" else value
 
 
-def unscaled(grads: list[array], grad_scale: array | None) -> list[array]:
+class Arrays:
+    """The ``Arithmetic`` of NumPy's arrays. Numbers are Python's or of the arrays' dtype, which they keep."""
+
+    @staticmethod
+    def scaled(a: array, factor: float) -> array:
+        return np.multiply(a, factor)
+
+    @staticmethod
+    def plus(a: array, b: array, factor: float) -> array:
+        out = np.multiply(b, factor)
+        return np.add(a, out, out)
+
+    @staticmethod
+    def root(a: array, number: float) -> array:
+        out = np.sqrt(a)
+        out += number
+        return out
+
+    @staticmethod
+    def copy_(a: array, b: array) -> None:
+        np.copyto(a, b)
+
+    @staticmethod
+    def mul_(a: array, factor: float) -> None:
+        np.multiply(a, factor, a)
+
+    @staticmethod
+    def sub_(a: array, b: array, factor: float) -> None:
+        np.subtract(a, np.multiply(b, factor), a)
+
+    @staticmethod
+    def average_(a: array, decay: float, b: array, weight: float) -> None:
+        np.multiply(a, decay, a)
+        np.add(a, b if weight == 1 else np.multiply(b, weight), a)
+
+    @staticmethod
+    def lerp_(a: array, b: array, weight: float) -> None:
+        change = np.subtract(b, a)
+        change *= weight
+        np.add(a, change, a)
+
+    @staticmethod
+    def addcmul_(a: array, b: array, c: array, factor: float) -> None:
+        change = np.multiply(b, c)
+        change *= factor
+        np.add(a, change, a)
+
+    @staticmethod
+    def addcdiv_(a: array, b: array, c: array, factor: float) -> None:
+        np.divide(b, c, c)
+        c *= factor
+        np.add(a, c, a)
+
+    @staticmethod
+    def maximum_(a: array, b: array) -> None:
+        np.maximum(a, b, a)
+
+
+def unscaled(grads: list[array], grad_scale: array | None = None, found_inf: array | None = None) -> list[array]:
+    """The gradients without their scale; none, so that there is no step, if infinities were found in them."""
+    if found_inf is not None and found_inf.item():
+        return []
     return grads if grad_scale is None else [grad / grad_scale.astype(grad.dtype) for grad in grads]
 
 
@@ -37,73 +99,30 @@ def foreach_add(self: list[array], scalar: Any) -> None:
         np.add(x, scalar, out=x, casting="unsafe")
 
 
-def fused_sgd(self: list[array], grads: list[array], momentum_buffer_list: list[array], weight_decay: float,
-              momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool,
-              is_first_step: bool, grad_scale: array | None = None, found_inf: array | None = None) -> None:
-    if found_inf is not None and found_inf.item():
-        return
-    buffers = momentum_buffer_list or self  # not touched without momentum
+def fused_sgd(self: list[array], grads: list[array], momentum_buffer_list: list[array], *settings: Any) -> None:
+    """``_fused_sgd_``; without momentum there are no buffers, nor are they touched."""
     dtype = None
-    for whole in zip(self, unscaled(grads, grad_scale), buffers, strict=True):
+    for whole in zip(self, unscaled(grads, *settings[optim.SETTINGS:]), momentum_buffer_list or self, strict=False):
         if whole[0].dtype is not dtype:
             dtype = whole[0].dtype
-            rate, decay, inertia, weight = numbers(dtype, lr, weight_decay, momentum, 1 - dampening)
-        for param, grad, buffer in blocks(*whole):
-            if maximize:
-                grad = -grad
-            if weight_decay:
-                grad = grad + param * decay
-            if momentum:
-                if is_first_step:
-                    np.copyto(buffer, grad)
-                else:
-                    np.multiply(buffer, inertia, buffer)
-                    np.add(buffer, grad * weight if dampening else grad, buffer)
-                grad = grad + buffer * inertia if nesterov else buffer
-            np.subtract(param, np.multiply(grad, rate), param)
+            given = [number(dtype, value) for value in settings[:optim.SETTINGS]]
+        for arrays in blocks(*whole):
+            optim.sgd(Arrays, *arrays, *given)
 
 
 def fused_adam(decoupled: bool) -> Callable[..., None]:
-    """Adam's kernel, or AdamW's, where weight decay does not go through the gradient."""
+    """Adam's kernel, or AdamW's, whose weight decay does not go through the gradient."""
 
     def kernel(self: list[array], grads: list[array], exp_avgs: list[array], exp_avg_sqs: list[array],
-               max_exp_avg_sqs: list[array], state_steps: list[array], lr: float, beta1: float, beta2: float,
-               weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
-               grad_scale: array | None = None, found_inf: array | None = None) -> None:
-        if found_inf is not None and found_inf.item():
-            return
-        maxima = max_exp_avg_sqs if amsgrad else exp_avg_sqs
-        lists = self, unscaled(grads, grad_scale), exp_avgs, exp_avg_sqs, maxima, state_steps
-        for *whole, step in zip(*lists, strict=True):
-            count = step.item()
-            correction = (1 - beta2**count) ** 0.5
-            # the second correction, too, instead of in the denominator
-            factor = -lr / (1 - beta1**count) * correction
-            floor = eps * correction
+               max_exp_avg_sqs: list[array], state_steps: list[array], *settings: Any) -> None:
+        unscaled_grads, peaks = unscaled(grads, *settings[optim.SETTINGS:]), max_exp_avg_sqs or exp_avg_sqs
+        given = settings[:optim.SETTINGS]
+        for *whole, step in zip(self, unscaled_grads, exp_avgs, exp_avg_sqs, peaks, state_steps, strict=False):
             if whole[0].dtype.kind == "c":
                 whole = [a[..., None].view(a.real.dtype) for a in whole]
-            for param, grad, average, squares, peak in blocks(*whole):
-                if maximize:
-                    grad = -grad
-                if weight_decay:
-                    if decoupled:
-                        np.multiply(param, 1 - lr * weight_decay, out=param)
-                    else:
-                        grad = grad + param * weight_decay
-                change = np.subtract(grad, average)
-                change *= 1 - beta1
-                np.add(average, change, out=average)
-                np.multiply(grad, grad, out=change)
-                change *= 1 - beta2
-                np.multiply(squares, beta2, out=squares)
-                np.add(squares, change, out=squares)
-                if amsgrad:
-                    np.maximum(peak, squares, out=peak)
-                np.sqrt(peak, out=change)
-                change += floor
-                np.divide(average, change, out=change)
-                change *= factor
-                np.add(param, change, out=param)
+            count = step.item()
+            for arrays in blocks(*whole):
+                optim.adam(Arrays, decoupled, count, *arrays, *given)
 
     return kernel
 
