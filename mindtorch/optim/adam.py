@@ -1,7 +1,7 @@
 """Adam; mirrors ``torch.optim.adam``."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from .._backends.common import optim
 from .._creation import tensor, zeros, zeros_like
@@ -37,8 +37,8 @@ class Adam(Optimizer):
         RuntimeError: if ``fused`` is combined with ``foreach`` or ``differentiable``.
     """
 
-    _later = {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False, "differentiable": False,
-              "decoupled_weight_decay": False, "fused": None}  # fmt: skip
+    _later: ClassVar = {"amsgrad": False, "maximize": False, "foreach": None, "capturable": False,
+                        "differentiable": False, "decoupled_weight_decay": False, "fused": None}
 
     def __init__(self, params: Any, lr: Any = 1e-3, betas: tuple[Any, Any] = (0.9, 0.999), eps: float = 1e-8,
                  weight_decay: float = 0, amsgrad: bool = False, *, foreach: bool | None = None,

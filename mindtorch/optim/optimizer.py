@@ -7,7 +7,7 @@ from collections import OrderedDict, defaultdict
 from collections.abc import Callable, Hashable, Iterable, Iterator
 from copy import deepcopy
 from itertools import chain
-from typing import Any
+from typing import Any, ClassVar
 
 from .._about import about
 from .._autograd.hooks import RemovableHandle
@@ -119,7 +119,7 @@ class Optimizer:
     """
 
     #: The settings that groups saved by older versions lack.
-    _later: dict[str, Any] = {}
+    _later: ClassVar[dict[str, Any]] = {}
     state: defaultdict[Any, Any]
     param_groups: list[dict[str, Any]]
 

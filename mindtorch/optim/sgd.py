@@ -1,7 +1,7 @@
 """Stochastic gradient descent; mirrors ``torch.optim.sgd``."""
 from __future__ import annotations
 
-from typing import Any
+from typing import Any, ClassVar
 
 from .._backends.common import optim
 from .._creation import empty_like
@@ -26,7 +26,7 @@ class SGD(Optimizer):
         RuntimeError: if ``fused`` is combined with ``foreach`` or ``differentiable``.
     """
 
-    _later = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
+    _later: ClassVar = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
 
     def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
                  weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False,
