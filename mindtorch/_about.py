@@ -33,10 +33,14 @@ class About:
     facts: dict[str, Any] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
 
+    def __reduce__(self) -> tuple[Any, ...]:
+        """An error that is copied or sent to another process leaves behind what it refers to weakly."""
+        return About, (self.kind,)
+
 
 def about(error: E, kind: str, **facts: Any) -> E:
     """The error, which now tells what it is about."""
-    error._about = About(kind, weakly(facts))  # type: ignore[attr-defined]
+    error.__dict__["_about"] = About(kind, weakly(facts))  # also of an error whose attributes cannot be set
     return error
 
 
@@ -44,9 +48,7 @@ def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Map
     """Note a call that an error goes through. It is called where the error passes, in an ``except`` clause, so that a
     call without an error costs nothing.
     """
-    found = getattr(error, "_about", None)
-    if found is None:
-        found = error._about = About()  # type: ignore[attr-defined]
+    found = error.__dict__.setdefault("_about", About())
     depth, trace = -1, error.__traceback__
     while trace is not None:
         depth, trace = depth + 1, trace.tb_next

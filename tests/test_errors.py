@@ -1,7 +1,10 @@
 """What errors of the library are about: their kinds, facts and calls, which keep no tensor alive."""
 from __future__ import annotations
 
+import copy
+import dataclasses
 import gc
+import pickle
 
 import pytest
 
@@ -89,3 +92,24 @@ def test_an_error_keeps_no_tensor_alive_longer_than_its_traceback(kind, function
         assert tensors() <= before and error._about.kind
     finally:
         gc.enable()
+
+
+def test_an_error_can_be_copied_and_pickled():
+    error = caught(lambda: torch.ones(3) + torch.ones(4))
+    for other in (copy.deepcopy(error), pickle.loads(pickle.dumps(error))):
+        assert type(other) is RuntimeError and str(other) == str(error)
+        assert other._about.kind == "broadcast" and other._about.calls == []
+
+
+def test_an_error_whose_attributes_cannot_be_set_passes_as_it_is():
+    @dataclasses.dataclass(frozen=True)
+    class Mine(Exception):
+        reason: str
+
+    def fail(gradient):
+        raise Mine("own")
+
+    w = torch.ones(2, requires_grad=True)
+    w.register_hook(fail)
+    error = caught(lambda: w.sum().backward())
+    assert error == Mine("own") and [name for name, _ in calls(error)] == ["backward"]

@@ -51,12 +51,8 @@ def leaf(failure: Failure, f: Fields) -> Diagnosis:
         f"{found} is a leaf that requires grad: it cannot be written while operators are recorded",
         f"{found} was made by the program and not computed, so its gradient is to be kept in "
         f"{found}.grad. If it became the result of a write, it would no longer be such a leaf.",
-        (Fix("to change its values, as an optimizer does, record nothing", f"with torch.no_grad(): {statement}"),
-         *new,
-         Fix("to write into a copy that the graph knows", f"y = {found}.clone()")),
-        (Steps(steps),),
-        (found,),
-    )
+        (Fix("to change its values, as an optimizer does, record nothing", f"with torch.no_grad(): {statement}"), *new,
+         Fix("to write into a copy that the graph knows", f"y = {found}.clone()")), (Steps(steps),), (found,))
 
 
 def modified(failure: Failure, f: Fields) -> Diagnosis:
@@ -91,10 +87,7 @@ def modified(failure: Failure, f: Fields) -> Diagnosis:
         f"{tensor} was written in place after {name} kept it for backward",
         f"{name} needs the values that {tensor} had at version {wanted} to compute a gradient. Every write in "
         f"place, also through a view, adds one to the version; it is {now} now, and the old values are gone.{said}",
-        tuple(fixes),
-        (Steps(tuple(steps)),),
-        (tensor,),
-    )
+        tuple(fixes), (Steps(tuple(steps)),), (tensor,))
 
 
 def _origin(failure: Failure, saved: Any) -> Involved:
@@ -157,11 +150,9 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
         f"{'a part of ' * partly}this graph was used up: {name} has freed what it kept",
         "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward "
         "through the same part of the graph finds nothing."
-        + " Here a new graph leads into an older one, which an earlier backward went through." * partly,
-        fixes,
+        + " Here a new graph leads into an older one, which an earlier backward went through." * partly, fixes,
         (Steps(tuple(steps), "The walk of backward, from the output towards the leaves.", "←"),),
-        tuple(involved) or None,
-    )
+        tuple(involved) or None)
 
 
 def _detached(failure: Failure, node: Any) -> str:
@@ -214,11 +205,7 @@ def no_graph(failure: Failure, f: Fields) -> Diagnosis:
                           f"{frozen[0].partition('.')[0]}.requires_grad_()"))
     return Diagnosis(
         f"{label} has no graph behind it: there is nothing to go back through",
-        cause,
-        tuple(fixes),
-        (Groups(groups),),
-        tuple(outputs),
-    )
+        cause, tuple(fixes), (Groups(groups),), tuple(outputs))
 
 
 def unused(failure: Failure, f: Fields) -> Diagnosis:
@@ -236,9 +223,7 @@ def unused(failure: Failure, f: Fields) -> Diagnosis:
         (Fix("if that is intended, take None in its place", "torch.autograd.grad(…, allow_unused=True)"),
          Fix("else see what it was computed from", f"%graph {out}")),
         (Groups((Group(f"{out} was computed from", leaves[:LEAVES] or ("tensors without a name",), GOOD),
-                 Group("asked for", (label,), CLASH))),),
-        (*outputs, *involved),
-    )
+                 Group("asked for", (label,), CLASH))),), (*outputs, *involved))
 
 
 def _leaves(failure: Failure) -> tuple[str, ...]:
@@ -270,9 +255,7 @@ def one_of_views(failure: Failure, f: Fields) -> Diagnosis:
         "functions that return several views at once.",
         (*[Fix("compute a new tensor", f"{f.x} = {failure.anew(f.x)}")] * bool(failure.calls),
          Fix("or take one view alone, which may be written", "part = x[0]"),
-         Fix("or write into a copy", f"{f.x} = {f.x}.clone()")),
-        (Steps(steps),),
-    )
+         Fix("or write into a copy", f"{f.x} = {f.x}.clone()")), (Steps(steps),))
 
 
 def needs_grad(failure: Failure, f: Fields) -> Diagnosis:
@@ -284,8 +267,7 @@ def needs_grad(failure: Failure, f: Fields) -> Diagnosis:
         f"Nothing is computed for it in backward, so there is nothing to {f.wanted}.",
         (fix, Fix("or look whether it was computed under no_grad or after detach()")),
         (Steps((Step("backward", "goes where grad is required"), Step(f.x.label, "does not require it", CLASH)), "",
-               "↛"),),
-    )
+               "↛"),))
 
 
 def out_argument(failure: Failure, f: Fields) -> Diagnosis:
@@ -295,8 +277,7 @@ def out_argument(failure: Failure, f: Fields) -> Diagnosis:
         "A result that is written into a tensor that is there already has no place of its own in the graph.",
         (Fix("let it make a new tensor, without out="),
          Fix("or write without recording", f"with torch.no_grad(): torch.{failure.packet}(…, out=…)")),
-        (Groups((Group("require grad", needing, CLASH), Group("written into", ("out",)))),),
-    )
+        (Groups((Group("require grad", needing, CLASH), Group("written into", ("out",)))),))
 
 
 def assigned(failure: Failure, f: Fields) -> Diagnosis:
@@ -308,12 +289,9 @@ def assigned(failure: Failure, f: Fields) -> Diagnosis:
             f"the gradient of {one} is a tensor or None, and was to become {kind}",
             f"What is assigned to {one}.grad must have one number for each of its elements.",
             (clear, Fix("or set its elements to one number", f"{one}.grad = torch.full_like({one}, …)")),
-            (given([kind], "Tensor", "None"),),
-            (one,),
-        )
+            (given([kind], "Tensor", "None"),), (one,))
     other = failure.involved(value, "grad")
-    pairs = (("shape", one.size, other.size), ("dtype", one.dtype, other.dtype),
-             ("device", one.device, other.device))
+    pairs = (("shape", one.size, other.size), ("dtype", one.dtype, other.dtype), ("device", one.device, other.device))
     wrong = [name for name, mine, theirs in pairs if mine != theirs]
     rows = (ShapeRow(one.label, tuple(Cell(mine) for _, mine, _ in pairs)),
             ShapeRow(other.label, tuple(Cell(theirs, CLASH if name in wrong else GOOD) for name, _, theirs in pairs)))
@@ -323,8 +301,4 @@ def assigned(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"a gradient of {one} must have its shape, dtype and device; its {' and '.join(wrong)} differs",
         f"The gradient says how much the result changes with each element of {one}, which an optimizer then changes "
-        "by it.",
-        (*fixes, clear),
-        (Shapes(rows, tuple(name for name, _, _ in pairs)),),
-        (one, other),
-    )
+        "by it.", (*fixes, clear), (Shapes(rows, tuple(name for name, _, _ in pairs)),), (one, other))

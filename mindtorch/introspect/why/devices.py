@@ -28,10 +28,7 @@ def mixed(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"{failure.packet if failure.calls else 'An operator'} was given tensors on {' and '.join(devices)}",
         "An operator runs on one device and reads its operands there; nothing is moved by itself. (Only a number, or "
-        "a CPU tensor without dimensions, may be used anywhere.)",
-        tuple(fixes),
-        (Groups(groups),),
-    )
+        "a CPU tensor without dimensions, may be used anywhere.)", tuple(fixes), (Groups(groups),))
 
 
 def truth(failure: Failure, f: Fields) -> Diagnosis:
@@ -43,10 +40,8 @@ def truth(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"{f.x} {f.x.size} has {'no value' if empty else 'many values'}: it is neither true nor false",
         "if, while, and, or, not, in and bool() need one truth value." + (
-            "" if empty else " A comparison of tensors gives one for each element."),
-        fixes,
-        (Shapes((whole(f.x.label, f.x.shape, f.x.dtype), ShapeRow("needed", (Cell("1"),), "one element"))),),
-    )
+            "" if empty else " A comparison of tensors gives one for each element."), fixes,
+        (Shapes((whole(f.x.label, f.x.shape, f.x.dtype), ShapeRow("needed", (Cell("1"),), "one element"))),))
 
 
 def late(failure: Failure, f: Fields) -> Diagnosis:
@@ -65,9 +60,7 @@ def late(failure: Failure, f: Fields) -> Diagnosis:
         (Fix("have the host wait after every operator, so that the error comes at its line: set this before the kernel "
              "starts", "ACL_LAUNCH_BLOCKING=1"),
          Fix("or wait yourself after lines in question", "torch.npu.synchronize()"),
-         Fix("or run it on the CPU, where errors come at once", "x.cpu()")),
-        (Steps(steps),),
-    )
+         Fix("or run it on the CPU, where errors come at once", "x.cpu()")), (Steps(steps),))
 
 
 def out_of_memory(failure: Failure, f: Fields) -> Diagnosis:
@@ -89,7 +82,4 @@ def out_of_memory(failure: Failure, f: Fields) -> Diagnosis:
         else "the device's memory is full",
         "A tensor needs its elements times their size in one block." + (
             "" if host or beyond else " The allocator had no free block that large, gave back all that it kept, asked "
-            "again, and the device had none."),
-        tuple(fixes),
-        (Bars(tuple(bars)),),
-    )
+            "again, and the device had none."), tuple(fixes), (Bars(tuple(bars)),))

@@ -22,10 +22,8 @@ def product(failure: Failure, f: Fields) -> Diagnosis:
         fixes.append(Fix("NumPy's floats are float64: convert where they come in", "torch.from_numpy(a).float()"))
     return Diagnosis(
         f"{' and '.join(dtypes)} do not multiply as matrices",
-        "Unlike +, - and *, products of matrices convert nothing: all operands must have one dtype.",
-        tuple(fixes),
-        (by_dtype(f.tensors, *dtypes),),
-    )
+        "Unlike +, - and *, products of matrices convert nothing: all operands must have one dtype.", tuple(fixes),
+        (by_dtype(f.tensors, *dtypes),))
 
 
 def cast(failure: Failure, f: Fields) -> Diagnosis:
@@ -51,9 +49,7 @@ def cast(failure: Failure, f: Fields) -> Diagnosis:
         f"a {result} result cannot be written into {written}, which is {target}",
         "The dtype of a result comes from the operands: bool < integers < floats < complex. Written into a tensor of a "
         f"lower kind it would lose its {'imaginary part' if result.startswith('complex') else 'fraction'}.",
-        tuple(fixes),
-        (picture,),
-    )
+        tuple(fixes), (picture,))
 
 
 def _operand(failure: Failure, f: Fields, wrong: Involved, wanted: str) -> Diagnosis:
@@ -61,9 +57,7 @@ def _operand(failure: Failure, f: Fields, wrong: Involved, wanted: str) -> Diagn
     return Diagnosis(
         f"{wrong} is {wrong.dtype}; {failure.packet} needs it to be {wanted}",
         f"{failure.packet} does not convert its operands by itself: they are of one floating point dtype.",
-        (Fix("convert it", f"{wrong}.to(torch.{wanted})"),),
-        (by_dtype(f.tensors, wrong.dtype),),
-    )
+        (Fix("convert it", f"{wrong}.to(torch.{wanted})"),), (by_dtype(f.tensors, wrong.dtype),))
 
 
 def not_implemented(failure: Failure, f: Fields) -> Diagnosis:
@@ -77,9 +71,7 @@ def not_implemented(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"{packet} does not exist for {dtype}",
         f"{packet} works on bits: it is for integers or bools." if of_bits else f"{packet} is defined for floats.",
-        tuple(fixes),
-        (by_dtype(f.tensors, dtype),),
-    )
+        tuple(fixes), (by_dtype(f.tensors, dtype),))
 
 
 def of_bools(failure: Failure, f: Fields) -> Diagnosis:
@@ -88,10 +80,8 @@ def of_bools(failure: Failure, f: Fields) -> Diagnosis:
         fixes = [Fix("the opposite", f"~{f.x}"), Fix("or as numbers", f"-{f.x}.int()")]
     return Diagnosis(
         "bools have no - operator",
-        "True and False are no numbers; what - should mean is not defined.",
-        tuple(fixes),
-        (by_dtype(f.tensors, "bool"),),
-    )
+        "True and False are no numbers; what - should mean is not defined.", tuple(fixes),
+        (by_dtype(f.tensors, "bool"),))
 
 
 # -- operands of losses and indexing -------------------------------------------------------------------------------
@@ -105,11 +95,9 @@ def loss_target(failure: Failure, f: Fields) -> Diagnosis:
                   Fix("if they are numbers to predict, this is another loss", "F.mse_loss(…)")]
     return Diagnosis(
         f"class numbers must be int64 or uint8, and {target} is {target.dtype}",
-        f"cross_entropy reads a target of the shape {target.size} as one class number for each sample.",
-        tuple(fixes),
+        f"cross_entropy reads a target of the shape {target.size} as one class number for each sample.", tuple(fixes),
         (Groups((Group(scores.dtype, (f"{scores} {scores.size}: scores",), GOOD),
-                 Group(target.dtype, (f"{target} {target.size}: class numbers",), CLASH))),),
-    )
+                 Group(target.dtype, (f"{target} {target.size}: class numbers",), CLASH))),))
 
 
 def loss_dtype(failure: Failure, f: Fields) -> Diagnosis:
@@ -133,10 +121,8 @@ def assigned_dtype(failure: Failure, f: Fields) -> Diagnosis:
         fixes.append(Fix("or, to keep fractions, have the target of floats", f"{target}.to(torch.{values.dtype})"))
     return Diagnosis(
         f"{values} is {values.dtype}, and is put into {target}, which is {target.dtype}",
-        "Where indices say which places are written, values are not converted: both must have one dtype.",
-        tuple(fixes),
-        (by_dtype((target, values), target.dtype, values.dtype),),
-    )
+        "Where indices say which places are written, values are not converted: both must have one dtype.", tuple(fixes),
+        (by_dtype((target, values), target.dtype, values.dtype),))
 
 
 def expected_index(failure: Failure, f: Fields) -> Diagnosis:
@@ -144,9 +130,7 @@ def expected_index(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"{index} is {index.dtype}: indices are whole numbers",
         "Places and classes are counted: int64, or int32 where the operator takes it.",
-        (Fix("convert them", f"{index}.long()"),),
-        (by_dtype(f.tensors, index.dtype),),
-    )
+        (Fix("convert them", f"{index}.long()"),), (by_dtype(f.tensors, index.dtype),))
 
 
 # -- what is no tensor ---------------------------------------------------------------------------------------------
@@ -162,10 +146,7 @@ def no_tensor(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"{f.function} takes a tensor as {f.argument}, and was given a {f.given}",
         "Operators compute with tensors; lists, arrays and the like must be made tensors first.",
-        fixes.get(f.given, (copying,)),
-        (given([f"{f.argument}: {f.given}"], f"{f.argument}: Tensor"),),
-        (),
-    )
+        fixes.get(f.given, (copying,)), (given([f"{f.argument}: {f.given}"], f"{f.argument}: Tensor"),), ())
 
 
 def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
@@ -184,9 +165,7 @@ def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
         f"{f.sign} has no meaning between a tensor and a {others[0]}",
         "The other operand must be a tensor, or a number, which then counts for each element.",
         (fixes.get(others[0], Fix("make a tensor or a number of it", "torch.as_tensor(value)")),),
-        (given(kinds, "Tensor and Tensor", "Tensor and number"),),
-        (),
-    )
+        (given(kinds, "Tensor and Tensor", "Tensor and number"),), ())
 
 
 def ragged(failure: Failure, f: Fields) -> Diagnosis:
@@ -198,10 +177,7 @@ def ragged(failure: Failure, f: Fields) -> Diagnosis:
         "the rows have different lengths",
         "A tensor is a block: all rows of a dimension are equally long.",
         (Fix("pad the shorter ones", f"[row + [0] * ({max(known, default=0)} - len(row)) for row in data]"),
-         Fix("or keep a list of tensors", "[torch.tensor(row) for row in data]")),
-        (Shapes(rows),) if rows else (),
-        (),
-    )
+         Fix("or keep a list of tensors", "[torch.tensor(row) for row in data]")), (Shapes(rows),) if rows else (), ())
 
 
 def no_number(failure: Failure, f: Fields) -> Diagnosis:
@@ -210,11 +186,9 @@ def no_number(failure: Failure, f: Fields) -> Diagnosis:
             f"a {f.given} is no index",
             "An index is an integer, a slice, … , None, a bool mask, or a tensor of integers. Tensors have no names to "
             "be indexed by, as dictionaries and tables have.",
-            (Fix("index by number, or keep tensors in a dictionary", "tensors['name'][0]"),),
-        )
+            (Fix("index by number, or keep tensors in a dictionary", "tensors['name'][0]"),))
     return Diagnosis(
         f"a {f.given} is nothing that a tensor can hold",
         "Tensors hold numbers and bools.",
         (Fix("turn words or labels into numbers first", "{word: i for i, word in enumerate(sorted(set(words)))}")
-         if f.given == "str" else Fix("mark what is missing by a number", "float('nan')"),),
-    )
+         if f.given == "str" else Fix("mark what is missing by a number", "float('nan')"),))

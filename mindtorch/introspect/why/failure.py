@@ -75,7 +75,7 @@ class Failure:
 
     def __init__(self, error: BaseException, namespace: Mapping[str, Any] | None = None):
         self.error, self.message, self.namespace = error, str(error), namespace or {}
-        found = getattr(error, "_about", None) or About()
+        found = error.__dict__.get("_about") or About()
         self.kind: str = found.kind
         self.facts: dict[str, Any] = strongly(found.facts)
         traces = list(_traces(error.__traceback__))

@@ -26,8 +26,7 @@ def out_of_range(failure: Failure, f: Fields) -> Diagnosis:
              "indices, a dimension confused with another")),
         (*[numbered(tensor, dim)] * (tensor.shape[dim:dim + 1] == (size,)),
          Ruler(f"indices of dimension {dim}", low, size - 1, asked)),
-        (tensor, *(t for t in failure.of_call(failure.innermost) if t.role.startswith("ind"))),
-    )
+        (tensor, *(t for t in failure.of_call(failure.innermost) if t.role.startswith("ind"))))
 
 
 def _outside(failure: Failure, size: int) -> tuple[int, ...]:
@@ -75,12 +74,10 @@ def target(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"target {', '.join(map(str, wrong))} is no class: {scores} holds scores for {count} classes",
         f"Each row of {scores} {scores.size} holds a score for each of {count} classes, so targets are 0 "
-        f"to {count - 1}.{where}",
-        tuple(fixes),
+        f"to {count - 1}.{where}", tuple(fixes),
         (Shapes((ShapeRow(scores.label, cells(scores.shape, [dim])),),
                 tuple("classes" if d == dim else "samples" if not d else "" for d in range(len(scores.shape)))),
-         Ruler("classes", 0, count - 1, wrong)),
-    )
+         Ruler("classes", 0, count - 1, wrong)))
 
 
 def one_hot(failure: Failure, f: Fields) -> Diagnosis:
@@ -99,9 +96,7 @@ def one_hot(failure: Failure, f: Fields) -> Diagnosis:
         f"{', '.join(map(str, wrong)) or 'a value'} {'are no classes' if len(wrong) > 1 else 'is no class'}: "
         f"there are 0 to {top}",
         "one_hot sets, for each value, the place of that number in a row of zeros, which has one place for each class.",
-        tuple(fixes) or (Fix(f"keep all within 0 to {top}"),),
-        (Ruler("classes", 0, top, wrong),),
-    )
+        tuple(fixes) or (Fix(f"keep all within 0 to {top}"),), (Ruler("classes", 0, top, wrong),))
 
 
 def probabilities(failure: Failure, f: Fields) -> Diagnosis:
@@ -115,8 +110,7 @@ def probabilities(failure: Failure, f: Fields) -> Diagnosis:
             "The target of binary_cross_entropy says how likely each answer is yes: 0 for no, 1 for yes.",
             (Fix("turn it into yes or no", f"({target} > 0).float()"),
              Fix("if it holds class numbers of several classes, this is another loss", "F.cross_entropy(…)")),
-            (Steps(steps, "", "…"),),
-        )
+            (Steps(steps, "", "…"),))
     steps = (Step("scores", "any numbers", GOOD), Step("sigmoid", "to between 0 and 1"),
              Step("binary_cross_entropy", f.x.label, CLASH))
     return Diagnosis(
@@ -124,9 +118,7 @@ def probabilities(failure: Failure, f: Fields) -> Diagnosis:
         "binary_cross_entropy takes logarithms of its input and of 1 less its input. Scores that a layer computes can "
         "be any numbers.",
         (Fix("for scores, the loss that applies sigmoid itself", f"F.binary_cross_entropy_with_logits({f.x}, …)"),
-         Fix("or make probabilities of them", f"torch.sigmoid({f.x})")),
-        (Steps(steps),),
-    )
+         Fix("or make probabilities of them", f"torch.sigmoid({f.x})")), (Steps(steps),))
 
 
 def no_range(failure: Failure, f: Fields) -> Diagnosis:
@@ -141,6 +133,4 @@ def no_range(failure: Failure, f: Fields) -> Diagnosis:
         "Unlike Python's range, which is then empty, arange refuses a step that leads away from its end, or nowhere.",
         tuple(fixes),
         (Steps((Step(f"start {start}"), Step(f"step {step}", "leads elsewhere" if step else "leads nowhere", CLASH),
-                Step(f"end {end}", "never reached"))),),
-        (),
-    )
+                Step(f"end {end}", "never reached"))),), ())

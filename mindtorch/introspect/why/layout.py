@@ -53,9 +53,7 @@ def view_stride(failure: Failure, f: Fields) -> Diagnosis:
          Fix("or copy now, and view from then on",
               f"{tensor}.contiguous().view({', '.join(map(str, wanted))})")),
         (replace(numbered(tensor), rows=rows),
-         places(tensor, "The numbers are the order in which a view would have to read the elements.")),
-        (tensor,),
-    )
+         places(tensor, "The numbers are the order in which a view would have to read the elements.")), (tensor,))
 
 
 def _merges(tensor: Involved, dim: int) -> bool:
@@ -86,8 +84,7 @@ def view_elements(failure: Failure, f: Fields) -> Diagnosis:
         f"{elements} elements cannot be arranged as {text(wanted)}: that takes {asked}",
         "view and reshape neither drop elements nor make new ones: the sizes must multiply to the number of elements.",
         (*fixes, Fix("or let one size be worked out, where the others divide the number", f"{tensor}.view(-1)")),
-        (Shapes(rows),),
-    )
+        (Shapes(rows),))
 
 
 # -- expand --------------------------------------------------------------------------------------------------------
@@ -128,8 +125,7 @@ def overlapping(failure: Failure, f: Fields) -> Diagnosis:
         (Fix("give every index memory of its own first", f"{written} = {written}.clone()"),
          Fix("or write into the tensor before it is expanded", written.of)),
         (replace(numbered(written), rows=rows),
-         places(written, "Positions with more than one number are read at several indices.")),
-    )
+         places(written, "Positions with more than one number are read at several indices.")))
 
 
 # -- dimensions ----------------------------------------------------------------------------------------------------
@@ -146,8 +142,7 @@ def dimension(failure: Failure, f: Fields) -> Diagnosis:
         f"or from the end as -1, -2, ….",
         (Fix(f"say one of {', '.join(map(str, range(low, high + 1)))}; -1 is the last"),),
         (*[numbered(f.x, negative=True)] * bool(f.tensors and ndim),
-         Ruler(f"dimensions that {packet} takes", low, high, (f.given,))),
-    )
+         Ruler(f"dimensions that {packet} takes", low, high, (f.given,))))
 
 
 def permutation(failure: Failure, f: Fields) -> Diagnosis:
@@ -162,6 +157,4 @@ def permutation(failure: Failure, f: Fields) -> Diagnosis:
         f"{text(dims)} is no order of the {len(tensor.shape)} dimensions of {tensor}",
         "permute names every dimension exactly once, in the order in which they are to stand.",
         (Fix("name each once, for example all in reverse", f"{tensor}.permute({order})"),
-         Fix("or exchange two", f"{tensor}.transpose(0, -1)")),
-        (Shapes(rows),),
-    )
+         Fix("or exchange two", f"{tensor}.transpose(0, -1)")), (Shapes(rows),))

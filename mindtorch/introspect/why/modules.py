@@ -51,9 +51,7 @@ def called(failure: Failure, f: Fields) -> Diagnosis | None:
         f"{kind} does not take these arguments: {f.reason}",
         f"Calling a module calls its forward, which takes {taken}.",
         (Fix("give it what forward takes", f"module{taken}"), Fix("or change its forward, if it is one of your own")),
-        (given(passed or ["nothing"], taken),),
-        (),
-    )
+        (given(passed or ["nothing"], taken),), ())
 
 
 def no_attribute(failure: Failure, f: Fields) -> Diagnosis:
@@ -71,9 +69,7 @@ def no_attribute(failure: Failure, f: Fields) -> Diagnosis:
         (*[Fix("did you mean", f".{name}") for name in close[:1]],
          Fix("or assign it in __init__", f"self.{f.name} = …")),
         (Groups((Group("asked for", (f.name,), CLASH),
-                 Group(f"{kind} holds", (*inner, *own)[:LISTED] or ("nothing",), GOOD if inner or own else ""))),),
-        (),
-    )
+                 Group(f"{kind} holds", (*inner, *own)[:LISTED] or ("nothing",), GOOD if inner or own else ""))),), ())
 
 
 def before_init(failure: Failure, f: Fields) -> Diagnosis:
@@ -81,12 +77,9 @@ def before_init(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"the module {'was used' if used else f'was given a {f.what}'} before the __init__ of nn.Module had run",
         "nn.Module keeps parameters, buffers and modules in tables of its own, which its __init__ makes. A class with "
-        "an __init__ of its own must call it first.",
-        (Fix("as the first line of __init__", "super().__init__()"),),
+        "an __init__ of its own must call it first.", (Fix("as the first line of __init__", "super().__init__()"),),
         (Steps((Step("super().__init__()", "makes the tables"),
-                Step("module(…)" if used else "self.… = …", "too early", CLASH))),),
-        (),
-    )
+                Step("module(…)" if used else "self.… = …", "too early", CLASH))),), ())
 
 
 def no_forward(failure: Failure, f: Fields) -> Diagnosis:
@@ -99,9 +92,7 @@ def no_forward(failure: Failure, f: Fields) -> Diagnosis:
         (*[Fix("it may be misspelt", f"def forward(…): …  # not {name}") for name in close[:1]],
          Fix("define it, indented as a method of the class", "def forward(self, x): …")),
         (Groups((Group("methods of the class", tuple(own[:LISTED]) or ("none",)),
-                 Group("wanted", ("forward",), CLASH))),),
-        (),
-    )
+                 Group("wanted", ("forward",), CLASH))),), ())
 
 
 # -- state dicts ---------------------------------------------------------------------------------------------------
@@ -115,11 +106,8 @@ def state_dict_type(failure: Failure, f: Fields) -> Diagnosis:
         fix = Fix("ask the other module for its state", "model.load_state_dict(other.state_dict())")
     return Diagnosis(
         f"a state dict is a dictionary, and a {f.given} was given",
-        "It holds a tensor under the path of every parameter and buffer, as model.state_dict() returns it.",
-        (fix,),
-        (given([f.given], "{'0.weight': tensor, …}"),),
-        (),
-    )
+        "It holds a tensor under the path of every parameter and buffer, as model.state_dict() returns it.", (fix,),
+        (given([f.given], "{'0.weight': tensor, …}"),), ())
 
 
 def state_dict(failure: Failure, f: Fields) -> Diagnosis:
@@ -155,11 +143,7 @@ def state_dict(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"the state dict does not fit {type(f.module).__name__}: {', '.join(parts)}",
         "A state dict holds a tensor under the path of every parameter and buffer. Paths and shapes must be those of "
-        "the model, so it must be built as it was when it was saved.",
-        tuple(fixes),
-        tuple(pictures),
-        (),
-    )
+        "the model, so it must be built as it was when it was saved.", tuple(fixes), tuple(pictures), ())
 
 
 def _renaming(missing: list[str], unexpected: list[str]) -> list[Fix]:
@@ -204,8 +188,7 @@ def no_gradient(failure: Failure, f: Fields) -> Diagnosis | None:
          Fix("or leave out what has none", f"if {label}.grad is not None: …")),
         (Steps((Step(label, state), Step("backward", "has brought it no gradient"),
                 Step(f"{label}.grad", "is None", CLASH))),),
-        () if owner is None else (failure.involved(owner, "tensor"),),
-    )
+        () if owner is None else (failure.involved(owner, "tensor"),))
 
 
 def not_optimized(failure: Failure, f: Fields) -> Diagnosis:
@@ -221,9 +204,7 @@ def not_optimized(failure: Failure, f: Fields) -> Diagnosis:
         f"an optimizer changes tensors, and was given a {kind} among them",
         "It goes through what it is given, and each must be a leaf tensor: a parameter.",
         (fixes.get(kind, Fix("give the parameters of a module, not the module", "model.parameters()")),),
-        (given([kind], "[w, b]", "model.parameters()"),),
-        (),
-    )
+        (given([kind], "[w, b]", "model.parameters()"),), ())
 
 
 # -- names ---------------------------------------------------------------------------------------------------------
@@ -239,9 +220,7 @@ def no_kernel(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"{f.name} has no kernel for {f.backend}",
         "The dispatcher looks up a kernel by the keys of the operands; the table of this operator has none for theirs.",
-        tuple(fixes),
-        (Groups(groups),),
-    )
+        tuple(fixes), (Groups(groups),))
 
 
 def unknown_operator(failure: Failure, f: Fields) -> Diagnosis:
@@ -252,8 +231,7 @@ def unknown_operator(failure: Failure, f: Fields) -> Diagnosis:
         f"of add.",
         (*[Fix("did you mean", f"torch.ops.aten.{name}") for name in close[:1]],
          Fix("or define it, with a kernel", f'@torch.library.kernel("{f.name}(Tensor self) -> Tensor", "cpu")')),
-        (_names_like(f.name, close),),
-    )
+        (_names_like(f.name, close),))
 
 
 def no_name(failure: Failure, f: Fields) -> Diagnosis:
@@ -265,9 +243,7 @@ def no_name(failure: Failure, f: Fields) -> Diagnosis:
         f"{what} has no {name}",
         "mindtorch has PyTorch's names; either this one is spelt otherwise, or mindtorch does not have it yet.",
         (Fix("did you mean", close[0]) if close else Fix(f"list what there is: dir({what.removeprefix('a ')})"),),
-        (_names_like(name, close),),
-        (failure.involved(owner, "self"),) if hasattr(owner, "_grad_fn") else (),
-    )
+        (_names_like(name, close),), (failure.involved(owner, "self"),) if hasattr(owner, "_grad_fn") else ())
 
 
 def no_module(failure: Failure, f: Fields) -> Diagnosis:
@@ -278,10 +254,7 @@ def no_module(failure: Failure, f: Fields) -> Diagnosis:
         f"{space} has no {name}",
         "mindtorch has PyTorch's names; either this one is spelt otherwise, or mindtorch does not have it yet.",
         (Fix("did you mean", f"from {space} import {close[0]}") if close else
-         Fix(f"list what there is: dir({space})"),),
-        (_names_like(f"{space}.{name}", close),),
-        (),
-    )
+         Fix(f"list what there is: dir({space})"),), (_names_like(f"{space}.{name}", close),), ())
 
 
 def unknown_argument(failure: Failure, f: Fields) -> Diagnosis | None:
@@ -298,9 +271,7 @@ def unknown_argument(failure: Failure, f: Fields) -> Diagnosis | None:
         f"{name} has no argument {keyword}",
         "Arguments that are named must be among those of the function.",
         (Fix("did you mean", f"{close[0]}=…") if close else Fix("see what it takes", f"help(torch.{name})"),),
-        (given([f"{keyword}=…"], *taken),),
-        (),
-    )
+        (given([f"{keyword}=…"], *taken),), ())
 
 
 # -- what fails late -----------------------------------------------------------------------------------------------
@@ -340,5 +311,4 @@ def pipeline(failure: Failure, f: Fields) -> Diagnosis:
         f"there on never get theirs. What went wrong: {type(inner).__name__}: {inner}",
         (Fix("run the cell without the pipeline: the error then comes at its line"),
          Fix("or see what is recorded, and when it runs", "%%pipeline")),
-        (Steps(tuple(steps), "The queue, in the order of recording."),),
-    )
+        (Steps(tuple(steps), "The queue, in the order of recording."),))

@@ -50,11 +50,7 @@ def matmul(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"{a} {a.size} cannot be multiplied with {b} {b.size}",
         f"A product of matrices pairs the last dimension of {a} with the last but one of {b}: these must "
-        f"agree, and are {a.shape[-1]} and {b.shape[-2]}.",
-        matrix_fixes(a, b),
-        (stair(a, b),),
-        (a, b),
-    )
+        f"agree, and are {a.shape[-1]} and {b.shape[-2]}.", matrix_fixes(a, b), (stair(a, b),), (a, b))
 
 
 def batched(failure: Failure, f: Fields) -> Diagnosis:
@@ -64,11 +60,7 @@ def batched(failure: Failure, f: Fields) -> Diagnosis:
         f"the matrices in {a} {a.size} and {b} {b.size} cannot be multiplied: {wrong}",
         "A batched product multiplies the n-th matrix of one with the n-th of the other. The last dimension of the "
         "first must agree with the last but one of the second; and the batch dimensions before them must agree (bmm), "
-        "or broadcast (matmul).",
-        matrix_fixes(a, b),
-        (stair(a, b),),
-        (a, b),
-    )
+        "or broadcast (matmul).", matrix_fixes(a, b), (stair(a, b),), (a, b))
 
 
 def vectors(failure: Failure, f: Fields) -> Diagnosis:
@@ -83,11 +75,7 @@ def vectors(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"{a} {a.size} and {b} {b.size} differ in the length that is summed over",
         f"Each element of {b} is multiplied with one of the last dimension of {a}: {a.shape[-1]} elements "
-        f"there, {b.shape[0]} here.",
-        (*fixes, Fix("else the two lengths must be made equal")),
-        (Shapes(rows),),
-        (a, b),
-    )
+        f"there, {b.shape[0]} here.", (*fixes, Fix("else the two lengths must be made equal")), (Shapes(rows),), (a, b))
 
 
 def not_matrices(failure: Failure, f: Fields) -> Diagnosis:
@@ -101,9 +89,7 @@ def not_matrices(failure: Failure, f: Fields) -> Diagnosis:
         f"{packet} takes tensors of {wanted} dimensions",
         f"{packet} neither broadcasts nor adds dimensions: its operands must have {wanted} dimensions.",
         (Fix("let matmul find out what to do with the dimensions that there are", " @ ".join(map(str, involved[:2]))),
-         Fix("or add or merge dimensions first", f"{f.x}.unsqueeze(0)")),
-        (Shapes(rows),),
-    )
+         Fix("or add or merge dimensions first", f"{f.x}.unsqueeze(0)")), (Shapes(rows),))
 
 
 def linear(failure: Failure, f: Fields) -> Diagnosis:
@@ -123,8 +109,5 @@ def linear(failure: Failure, f: Fields) -> Diagnosis:
             aside(weight.label, last, (inputs, outputs), [0], f"takes {inputs}, makes {outputs}"))
     return Diagnosis(
         f"the layer takes {inputs} features, and {x} {x.size} has {x.shape[-1]}",
-        f"A linear layer works on the last dimension of its input; {weight} {weight.size} is its weight, made for {inputs} "
-        "features.",
-        tuple(fixes),
-        (Shapes(rows, (*("",) * last, "must agree", "out")),),
-    )
+        f"A linear layer works on the last dimension of its input; {weight} {weight.size} is its weight, made for "
+        f"{inputs} features.", tuple(fixes), (Shapes(rows, (*("",) * last, "must agree", "out")),))

@@ -65,10 +65,8 @@ def broadcast(failure: Failure, f: Fields) -> Diagnosis | None:
     return Diagnosis(
         f"{a} {a.size} and {b} {b.size} do not broadcast",
         f"Shapes are aligned at their last dimensions. Sizes that meet must be equal, or one of them 1, which is then "
-        f"repeated. In dim {column}, {a.shape[column]} meets {b.shape[column]}.",
-        broadcast_fixes(a, b),
-        (aligned(clashing),),
-    )
+        f"repeated. In dim {column}, {a.shape[column]} meets {b.shape[column]}.", broadcast_fixes(a, b),
+        (aligned(clashing),))
 
 
 def _summands(failure: Failure) -> tuple[Involved, ...]:
@@ -96,9 +94,7 @@ def grown(failure: Failure, f: Fields) -> Diagnosis:
         f"gives {text(wanted)}, which has dimensions or sizes that {first} {first.size} has no room for.",
         (Fix("compute a new tensor instead of writing into the old one", f"{first} = {failure.anew(first)}"),
          Fix(f"or write into a tensor that has the shape already, such as {first} expanded and copied",
-             f"{first}.expand({', '.join(map(str, wanted))}).clone()")),
-        (Shapes(tuple(rows)),),
-    )
+             f"{first}.expand({', '.join(map(str, wanted))}).clone()")), (Shapes(tuple(rows)),))
 
 
 # -- joining -------------------------------------------------------------------------------------------------------
@@ -138,8 +134,7 @@ def cat(failure: Failure, f: Fields) -> Diagnosis:
         f"from the first, {text(first)}, in dimension {', '.join(map(str, wrong))}.",
         (*fixes, Fix("or cut, pad or reshape them to agree")),
         (Shapes(rows, tuple("joined" if d == dim else f"dim {d}" for d in range(len(first)))),),
-        (involved[0], involved[f.number]),
-    )
+        (involved[0], involved[f.number]))
 
 
 def cat_ndim(failure: Failure, f: Fields) -> Diagnosis:
@@ -152,10 +147,7 @@ def cat_ndim(failure: Failure, f: Fields) -> Diagnosis:
         f"tensors to be joined must have equally many dimensions: {odd} has {len(odd.shape)}, the first {ndim}",
         "cat adds no dimensions: all its tensors have the same number of them.",
         (Fix("give it the dimension that it lacks", f"{odd}.unsqueeze(0)"),
-         Fix("or put equal shapes along a new dimension", "torch.stack([…])")),
-        (Shapes(rows),),
-        (involved[0], odd),
-    )
+         Fix("or put equal shapes along a new dimension", "torch.stack([…])")), (Shapes(rows),), (involved[0], odd))
 
 
 def stack(failure: Failure, f: Fields) -> Diagnosis:
@@ -167,10 +159,7 @@ def stack(failure: Failure, f: Fields) -> Diagnosis:
         f"stack takes tensors of one shape: {first.size} and {other.size} differ",
         "stack puts its tensors along a new dimension, so all must have the same shape.",
         (Fix("lay them next to each other along a dimension that they have", "torch.cat([…])"),
-         Fix("or pad the shorter ones", "F.pad(x, (0, missing))")),
-        (Shapes(rows),),
-        (first, other),
-    )
+         Fix("or pad the shorter ones", "F.pad(x, (0, missing))")), (Shapes(rows),), (first, other))
 
 
 # -- losses --------------------------------------------------------------------------------------------------------
@@ -191,7 +180,4 @@ def target_shape(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"the target {target} {target.size} should have the shape {text(wanted)}",
         f"Dimension 1 of the scores {x.size} counts the classes; the target has their other dimensions, and a "
-        "class number in each place.",
-        (fix,),
-        (Shapes(rows),),
-    )
+        "class number in each place.", (fix,), (Shapes(rows),))
