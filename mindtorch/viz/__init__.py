@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from .strides import strides_page, strides_text
     from .tables import dispatch_page, dispatch_text, tensors_page, tensors_text
     from .timeline import timeline_page, timeline_text
-    from .why import why_page
-    from .why_text import why_text
+    from .why import why_page, why_text
 else:
     __getattr__, __dir__ = lazily(__name__, __file__)

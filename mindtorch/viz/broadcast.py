@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from ..introspect import BroadcastFacts, Dimension
-from .html import Markup, join, page, tag
+from .html import Markup, in_text, join, page, tag
 from .palette import COLOURS, mono, soft, tuple_text
 
 EDGE = 8  #: cells at most in a row or column of a drawn shape
@@ -14,6 +14,9 @@ def broadcast_page(facts: BroadcastFacts) -> Markup:
     said = tag("div", broadcast_summary(facts), class_="mt-summary")
     drawn = _drawings(facts) if facts.result is not None else None
     return page(tag("div", wrong, said, _table(facts), drawn, class_="mt-box"), kind="broadcast", sheet="widgets")
+
+
+broadcast_text = in_text(broadcast_page)
 
 
 def broadcast_summary(facts: BroadcastFacts) -> str:
@@ -28,23 +31,6 @@ def broadcast_summary(facts: BroadcastFacts) -> str:
 def shape_name(number: int) -> str:
     """Return a, b, c, ...: the names that PyTorch's messages give to tensors."""
     return chr(97 + number) if number < 26 else f"t{number}"
-
-
-def broadcast_text(facts: BroadcastFacts) -> str:
-    """Draw the page's content for a terminal."""
-    rows = [["", *(str(d.number) for d in facts.dimensions)]]
-    rows.extend([shape_name(i), *(_size_text(d, i) for d in facts.dimensions)] for i in range(len(facts.shapes)))
-    rows.append(["result", *("✗" if d.result is None else str(d.result) for d in facts.dimensions)])
-    widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
-    lines = ["  ".join(map(str.rjust, row, widths)) for row in rows]
-    return "\n".join([broadcast_summary(facts), *lines, *([f"RuntimeError: {facts.error}"] if facts.error else [])])
-
-
-def _size_text(dimension: Dimension, i: int) -> str:
-    size = dimension.sizes[i]
-    if dimension.stretched[i]:
-        return f"{'·' if size is None else size}→{dimension.result}"
-    return "·" if size is None else str(size)
 
 
 def _table(facts: BroadcastFacts) -> Markup:
@@ -62,14 +48,15 @@ def _table(facts: BroadcastFacts) -> Markup:
 
 def _size(dimension: Dimension, i: int) -> Markup:
     size, result = dimension.sizes[i], dimension.result
+    shown, plain = ("–", "·") if size is None else (str(size), str(size))
     if result is None and size not in (None, 1):
-        return tag("td", tag("b", f"✗ {size}"), tag("i", "does not match"), class_="wrong")
-    if dimension.stretched[i]:
-        note = f"new, repeated ×{result}" if size is None else f"stretched ×{result}"
-        return tag("td", tag("b", "–" if size is None else size), tag("i", note), class_="stretched")
-    if size is None:
-        return tag("td", tag("b", "–"), tag("i", "new"), class_="absent")
-    return tag("td", tag("b", size), tag("i", "as it is"), class_="same")
+        shown, note, class_ = f"✗ {size}", "does not match", "wrong"
+    elif dimension.stretched[i]:
+        note, class_ = f"new, repeated ×{result}" if size is None else f"stretched ×{result}", "stretched"
+        plain += f"→{result}"
+    else:
+        note, class_ = ("new", "absent") if size is None else ("as it is", "same")
+    return tag("td", tag("b", shown), tag("i", note), plain=f"{plain}\t", class_=class_)
 
 
 def _result(dimension: Dimension) -> Markup:
@@ -89,7 +76,7 @@ def _drawings(facts: BroadcastFacts) -> Markup | None:
         parts += [soft("with")] if i else []
         parts.append(tag("figure", name, _cells(_last_two(shape), size), class_=f"mt-s{i % COLOURS}"))
     note = "the last two dimensions; filled: elements that exist; dashed: the same elements, read again (stride 0)"
-    return join([tag("div", *parts, class_="mt-stretch"), tag("div", soft(note))])
+    return join([tag("div", *parts, plain="", class_="mt-stretch"), tag("div", soft(note), plain="")])
 
 
 def _last_two(shape: tuple[int, ...]) -> tuple[int, int]:

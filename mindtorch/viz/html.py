@@ -1,20 +1,32 @@
 """HTML from small functions: the one place where text becomes markup.
 
-A ``Markup`` is a string that is markup already; everything else that goes into an element is escaped.
+A ``Markup`` is a string that is markup already; everything else that goes into an element is escaped. What is shown in
+a page can be shown in a terminal too: each element knows its plain text, which follows from that of its children.
 """
 from __future__ import annotations
 
 import html as _html
-from collections.abc import Iterable
-from functools import cache
+import textwrap
+from collections.abc import Callable, Iterable
+from functools import cache, wraps
+from itertools import zip_longest
 from pathlib import Path
-from typing import Any
+from typing import Any, ParamSpec
+
+Given = ParamSpec("Given")
+LINES = {"div", "tr", "caption", "summary", "li", "pre"}  #: elements whose plain text is lines of its own
+WIDTH = 100  #: characters of a line of a paragraph in plain text
 
 
 class Markup(str):
-    """Text that needs no escaping."""
+    """Text that needs no escaping, and what it says where HTML cannot be shown, in which tabs end a table's cells."""
 
-    __slots__ = ()
+    __slots__ = ("plain",)
+
+    def __new__(cls, html: str, plain: str = "") -> Markup:
+        made = super().__new__(cls, html)
+        made.plain = plain  # type: ignore[misc]
+        return made
 
 
 def escape(value: Any) -> Markup:
@@ -24,7 +36,7 @@ def escape(value: Any) -> Markup:
     text = str(value)
     if not text.isprintable():
         text = "".join(c if c.isprintable() or c in "\n\t" else _visible(c) for c in text)
-    return Markup(_html.escape(text, quote=True))
+    return Markup(_html.escape(text, quote=True), text)
 
 
 def _visible(character: str) -> str:
@@ -33,16 +45,54 @@ def _visible(character: str) -> str:
 
 def join(parts: Iterable[Any], separator: str = "") -> Markup:
     """Parts one after the other, each escaped unless it is markup."""
-    return Markup(separator.join(escape(part) for part in parts if part is not None))
+    present = [escape(part) for part in parts if part is not None]
+    return Markup(separator.join(present), separator.join(part.plain for part in present))
 
 
-def tag(name: str, *children: Any, **attributes: Any) -> Markup:
-    """An element. Attributes lose a trailing underscore, inner ones become hyphens; None leaves one out."""
+def tag(name: str, *children: Any, plain: str | None = None, **attributes: Any) -> Markup:
+    """An element. Attributes lose a trailing underscore, inner ones become hyphens; None leaves one out. ``plain`` is
+    its plain text, where it is not what follows from the children's.
+    """
     written = "".join(
         f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
         for key, value in attributes.items() if value is not None
     )
-    return Markup(f"<{name}{written}>{join(children)}</{name}>")
+    inner = join(children)
+    return Markup(f"<{name}{written}>{inner}</{name}>", _plain(name, inner.plain) if plain is None else plain)
+
+
+def _plain(name: str, inner: str) -> str:
+    """The plain text of an element, from that of what is in it."""
+    if name in ("td", "th"):
+        return f"{inner.rstrip()}\t"
+    if name in LINES and inner.strip():
+        return f"{'- ' * (name == 'li')}{inner.strip(chr(10))}\n"
+    if name == "p":
+        return f"\n{textwrap.fill(inner, WIDTH)}\n"
+    if name == "table":
+        return _aligned(inner)
+    return "" if name in ("svg", "title") else inner
+
+
+def _aligned(text: str) -> str:
+    """Lines of cells in columns; a line without cells, or with one, is left as it is."""
+    lines = [line.split("\t")[:-1] or [line] for line in text.splitlines()]
+    columns = zip_longest(*(line for line in lines if len(line) > 1), fillvalue="")
+    widths = [max(map(len, column)) for column in columns]
+    padded = ("  ".join(map(str.ljust, line, widths)) if len(line) > 1 else line[0] for line in lines)
+    return "".join(f"{line.rstrip()}\n" for line in padded)
+
+
+def in_text(page: Callable[Given, Markup]) -> Callable[Given, str]:
+    """A function that draws a page as one that draws it for a terminal."""
+
+    @wraps(page)
+    def text(*args: Given.args, **kwargs: Given.kwargs) -> str:
+        return page(*args, **kwargs).plain.strip("\n")
+
+    text.__name__ = text.__qualname__ = page.__name__.replace("_page", "_text")
+    text.__doc__ = f"{page.__doc__} As text, for a terminal."
+    return text
 
 
 @cache
@@ -54,7 +104,8 @@ def stylesheet(name: str = "style") -> Markup:
 def page(*children: Any, kind: str, sheet: str | None = None) -> Markup:
     """A whole output: the style sheet, another ``sheet`` if it needs one, one element of the class ``mindtorch``."""
     more = "" if sheet is None else stylesheet(sheet)
-    return Markup(f"{stylesheet()}{more}{tag('div', *children, class_='mindtorch mt-' + kind)}")
+    drawn = tag("div", *children, class_=f"mindtorch mt-{kind}")
+    return Markup(f"{stylesheet()}{more}{drawn}", drawn.plain)
 
 
 def row(*cells: Any) -> Markup:
@@ -63,8 +114,11 @@ def row(*cells: Any) -> Markup:
     return tag("tr", *(cell if _is_cell(cell) else tag("td", cell) for cell in present))
 
 
+SPANNED = Markup("", "\t")  #: in a row, the place of a cell above that spans it
+
+
 def _is_cell(value: Any) -> bool:
-    return value.__class__ is Markup and value.startswith("<td")
+    return value.__class__ is Markup and value.plain.endswith("\t")
 
 
 def table(head: Iterable[Any], rows: Iterable[Markup], caption: Any) -> Markup:

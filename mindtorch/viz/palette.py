@@ -53,7 +53,7 @@ def chip(text: str, title: str | None = None) -> Markup:
 
 def pending_mark(text: str = "pending") -> Markup:
     """The mark of values that are not there yet."""
-    return tag("span", HOURGLASS, " ", text, class_="mt-chip mt-pending")
+    return tag("span", HOURGLASS, " ", text, plain=f"({text})", class_="mt-chip mt-pending")
 
 
 def invalid_mark() -> Markup:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from itertools import groupby
 
 from ..introspect import Flush, PipelineFacts, Recorded
-from .html import Markup, join, page, row, table, tag
+from .html import Markup, in_text, join, page, row, table, tag
 from .palette import HOURGLASS, count_text, mono, place_text, soft
 from .profile import time_text
 
@@ -15,7 +15,8 @@ WIDTH = 60  #: pixels of the longest bar
 def pipeline_page(facts: PipelineFacts) -> Markup:
     """Draw what ``%%pipeline`` shows."""
     if not facts.recorded:
-        return page(tag("div", "no operator was recorded", class_="mt-soft"), kind="pipeline", sheet="pipeline")
+        nothing = tag("div", "no operator was recorded", plain=_summary(facts), class_="mt-soft")
+        return page(nothing, kind="pipeline", sheet="pipeline")
     longest = max(recorded.duration for recorded in facts.recorded) or 1
     body: list[Markup] = []
     for number, group in groupby(facts.recorded, key=lambda recorded: recorded.flush):
@@ -56,24 +57,9 @@ def _ran(recorded: Recorded, longest: int) -> Markup:
 def _flush(flush: Flush) -> Markup:
     where = f" at {place_text(flush.file, flush.line)}" if flush.file else ""
     ran = f"{count_text(flush.ran, 'operator')} ran in {time_text(flush.duration)}"
-    error = tag("div", flush.error, class_="mt-alert mt-wrap") if flush.error else None
+    error = tag("div", flush.error, plain=f": {flush.error}", class_="mt-alert mt-wrap") if flush.error else None
     said = (tag("b", "▶ the queue runs: "), f"{flush.reason}{where}", soft(f" · {ran}"), error)
     return tag("tr", tag("td", *said, colspan=5), class_="mt-flush")
 
 
-def pipeline_text(facts: PipelineFacts) -> str:
-    """Draw what ``%%pipeline`` shows in a terminal."""
-    lines = [_summary(facts)]
-    width = max((len(recorded.operator) for recorded in facts.recorded), default=0)
-    for number, group in groupby(facts.recorded, key=lambda recorded: recorded.flush):
-        for recorded in group:
-            took = time_text(recorded.duration) if recorded.duration else recorded.state
-            name = f"{recorded.number + 1:>4} {SIGNS[recorded.state]} {recorded.operator:<{width}}"
-            place = f"{place_text(recorded.file, recorded.line)}: {recorded.text}"
-            lines.append(f"{name}  {_outputs(recorded)}  {place}  [{took}]")
-        if number is not None:
-            flush = facts.flushes[number]
-            where = f" at {place_text(flush.file, flush.line)}" if flush.file else ""
-            lines.append(f"   > the queue runs: {flush.reason}{where}: {count_text(flush.ran, 'operator')} in "
-                         f"{time_text(flush.duration)}" + (f": {flush.error}" if flush.error else ""))
-    return "\n".join(lines)
+pipeline_text = in_text(pipeline_page)

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 
 from ..introspect import Profile, Share
-from .html import Markup, join, page, row, table, tag
+from .html import Markup, in_text, join, page, row, table, tag
 from .palette import count_text, mono, place_text, soft
 
 MAX_ROWS = 16  #: shares at most that have a row of their own
@@ -26,7 +26,7 @@ def profile_page(facts: Profile) -> Markup:
     counted = f" in all, {count_text(calls, 'call')} of {count_text(len(facts.operators), 'operator')}"
     head = tag("div", tag("b", time_text(facts.wall)), counted)
     inner = [
-        _folded(f"by {what}", _table(shares, what, name, facts.wall))
+        _folded(what, shares, name, facts.wall)
         for what, shares, name in (
             ("line", facts.lines, _line), ("module", facts.modules, _name), ("kernel", facts.kernels, _kernel),
         ) if shares
@@ -48,9 +48,9 @@ def _whole(facts: Profile) -> Markup:
     said = [tag("span", tag("i", class_=kind), f" {what} ", mono(time_text(time)), " ",
                 soft(_percent(time, facts.wall)))
             for what, kind, time in parts]
-    text = ", ".join(f"{what} {time_text(time)}" for what, _, time in parts)
+    text = ", ".join(f"{what} {time_text(time)} ({_percent(time, facts.wall)})" for what, _, time in parts)
     return join([tag("div", *bar, class_="mt-whole", role="img", aria_label=text),
-                 tag("div", *said, class_="mt-legend")])
+                 tag("div", *said, plain=f"{text}\n", class_="mt-legend")])
 
 
 def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], wall: int) -> Markup:
@@ -61,14 +61,17 @@ def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], 
             for share in shares[:MAX_ROWS]]
     if rest := shares[MAX_ROWS:]:
         left = Share("", sum(share.calls for share in rest), sum(share.self_time for share in rest), 0)
-        body.append(row(soft(f"{len(rest)} more"), left.calls, *_times(left, longest, wall), "", ""))
+        plain = f"and {count_text(len(rest), f'more {what}')}, {time_text(left.self_time)}\n"
+        body.append(Markup(row(soft(f"{len(rest)} more"), left.calls, *_times(left, longest, wall), "", ""), plain))
     return table(head, body, None)
 
 
 def _times(share: Share, longest: int, wall: int) -> tuple[Markup, Markup]:
-    width = max(1, round(WIDTH * share.self_time / longest))
-    bar = tag("span", class_="mt-bar", style=f"width:{width}px")
-    return join([bar, " ", mono(time_text(share.self_time))]), soft(_percent(share.self_time, wall))
+    part = share.self_time / longest
+    style = f"width:{max(1, round(WIDTH * part))}px"
+    bar, time = tag("span", class_="mt-bar", style=style), time_text(share.self_time)
+    plain = f"{time:>9} {'█' * round(BAR * part)}"
+    return Markup(join([bar, " ", mono(time)]), plain), soft(_percent(share.self_time, wall))
 
 
 def _percent(part: int, whole: int) -> str:
@@ -88,24 +91,10 @@ def _kernel(share: Share) -> Markup:
     return join([mono(share.name), " ", soft(place, f"{share.file}:{share.line}")])
 
 
-def _folded(title: str, inner: Markup) -> Markup:
-    return tag("details", tag("summary", title), inner)
+def _folded(what: str, shares: Sequence[Share], name: Callable[[Share], Markup], wall: int) -> Markup:
+    """A table that is folded at first, of which plain text has the first shares."""
+    first = (f"by {what}: {name(share).plain} {time_text(share.self_time)}\n" for share in shares[:3])
+    return tag("details", tag("summary", f"by {what}"), _table(shares, what, name, wall), plain="".join(first))
 
 
-def profile_text(facts: Profile) -> str:
-    """Draw what ``%%profile`` shows in a terminal."""
-    lines = [f"{time_text(facts.wall)} in all: " + ", ".join(
-        f"{what} {time_text(time)} ({_percent(time, facts.wall)})" for what, _, time in _parts(facts))]
-    longest = max((share.self_time for share in facts.operators), default=0) or 1
-    width = max((len(share.name) for share in facts.operators), default=0)
-    for share in facts.operators[:MAX_ROWS]:
-        bar = "█" * round(BAR * share.self_time / longest)
-        lines.append(f"{share.name:<{width}} {share.calls:>6} × {time_text(share.self_time):>8} "
-                     f"{_percent(share.self_time, facts.wall):>6} {bar}")
-    if rest := facts.operators[MAX_ROWS:]:
-        lines.append(f"and {count_text(len(rest), 'more operator')}, {time_text(sum(s.self_time for s in rest))}")
-    for what, shares in (("line", facts.lines), ("module", facts.modules)):
-        for share in shares[:3]:
-            name = share.name or place_text(share.file, share.line)
-            lines.append(f"by {what}: {name} {time_text(share.self_time)}")
-    return "\n".join(lines)
+profile_text = in_text(profile_page)

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..introspect import DispatchEvent, TensorFacts, TensorMeta
-from .html import Markup, join, page, row, table, tag
+from .html import SPANNED, Markup, in_text, join, page, row, table, tag
 from .palette import (
     DEVICES, chip, count_text, device_badge, invalid_mark, mono, name_text, pending_mark, place_text, shape_text, short,
     size_text, soft, storage_chip, tuple_text,
@@ -28,10 +28,12 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
     head = ("storage", "name", "type", "device", "view of", "autograd", "version", "stride")
     body, before = [], None
     for facts in shown:
-        storage = mark = None
+        mark = None
         if facts.storage != before:
             size = soft(size_text(facts.storage_bytes))
             storage = tag("td", storage_chip(facts.storage), " ", size, rowspan=sharing[facts.storage])
+        else:
+            storage = SPANNED
         if facts.pending is not None:
             mark = pending_mark() if facts.pending.error is None else invalid_mark()
         layout = tuple_text(facts.stride) + (f" offset {facts.offset}" if facts.offset else "")
@@ -40,20 +42,10 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
             _clipped("span", _base(facts)), _autograd(facts), _version(facts), mono(layout),
         ))
         before = facts.storage
-    more = _more(len(rows), "tensor")
-    return page(table(head, body, counts), soft(more) if more else None, kind="tensors")
+    return page(table(head, body, counts), _more(len(rows), "tensor"), kind="tensors")
 
 
-def tensors_text(rows: Sequence[TensorFacts]) -> str:
-    """Draw what ``%tensors`` shows in a terminal."""
-    lines = [("name", "type", "device", "view of", "autograd", "version", "stride", "offset", "bytes")]
-    for facts in rows[:MAX_ROWS]:
-        state = "" if facts.pending is None else " (pending)" if facts.pending.error is None else " (invalid)"
-        lines.append((
-            short(facts.name), _type(facts), facts.device + state, _base(facts), _autograd(facts), _version(facts),
-            tuple_text(facts.stride), str(facts.offset), size_text(facts.bytes),
-        ))
-    return _with_more(lines, len(rows), "tensor")
+tensors_text = in_text(tensors_page)
 
 
 def _clipped(name: str, text: str) -> Markup:
@@ -94,14 +86,17 @@ def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:
         time = join([bar, _time(event.duration)], " ")
         body.append(row(_operator(event), _keys(event), kernel, _outcome(event), time))
     said = f"{count_text(len(events), 'operator')}, {_time(total)}"
-    more = _more(len(events), "operator", ADDED_UP)
-    return page(table(head, body, said), soft(more) if more else None, kind="dispatch")
+    return page(table(head, body, said), _more(len(events), "operator", ADDED_UP), kind="dispatch")
+
+
+dispatch_text = in_text(dispatch_page)
 
 
 def _operator(event: DispatchEvent) -> Markup:
     indent = None
     if event.depth:
-        indent = tag("span", "└ ", class_="mt-soft", style=f"margin-left:{event.depth - 1}em")
+        style = f"margin-left:{event.depth - 1}em"
+        indent = tag("span", "└ ", plain=f"{'  ' * (event.depth - 1)}└", class_="mt-soft", style=style)
     inputs = ", ".join(map(_value, event.inputs)) or "nothing"
     name = tag("b", event.op, title=f"called at {place_text(*event.site[:2])} with {inputs}")
     return join([indent, name, pending_mark("recorded") if event.pending else None], " ")
@@ -109,7 +104,7 @@ def _operator(event: DispatchEvent) -> Markup:
 
 def _keys(event: DispatchEvent) -> Markup:
     note = chip("composite", "written in other operators, the rows below") if event.composite else None
-    return join([join(map(_key, event.path), " › "), note], " ")
+    return join([Markup(join(map(_key, event.path), " › "), " > ".join(event.path)), note], " ")
 
 
 def _key(key: str) -> Markup:
@@ -121,19 +116,6 @@ def _outcome(event: DispatchEvent) -> Markup:
     if event.error:
         return tag("div", event.error, class_="mt-alert mt-wrap")
     return mono(_outputs(event), ", ".join(map(_value, event.outputs)))
-
-
-def dispatch_text(events: Sequence[DispatchEvent]) -> str:
-    """Draw what ``%%dispatch`` shows in a terminal."""
-    lines = [("operator", "keys", "kernel", "output", "time")]
-    lines += [
-        (
-            f"{'  ' * event.depth}{event.op}", " > ".join(event.path), f"{event.kernel} ({_place(event)})",
-            event.error or _outputs(event), _time(event.duration),
-        )
-        for event in events[:MAX_ROWS]
-    ]
-    return _with_more(lines, len(events), "operator", ADDED_UP)
 
 
 def _place(event: DispatchEvent) -> str:
@@ -156,16 +138,6 @@ def _time(nanoseconds: int) -> str:
     return f"{nanoseconds / 1000:,.1f} µs"
 
 
-def _more(count: int, noun: str, hint: str = "") -> str:
+def _more(count: int, noun: str, hint: str = "") -> Markup | None:
     """How many rows were left out."""
-    return f"and {count_text(count - MAX_ROWS, f'more {noun}')}{hint}" if count > MAX_ROWS else ""
-
-
-def _with_more(lines: Sequence[tuple[str, ...]], count: int, noun: str, hint: str = "") -> str:
-    return "\n".join(filter(None, [_aligned(lines), _more(count, noun, hint)]))
-
-
-def _aligned(lines: Sequence[tuple[str, ...]]) -> str:
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    padded = (map(str.ljust, line, widths) for line in lines)
-    return "\n".join("  ".join(cells).rstrip() for cells in padded)
+    return soft(f"and {count_text(count - MAX_ROWS, f'more {noun}')}{hint}") if count > MAX_ROWS else None

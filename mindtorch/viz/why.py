@@ -1,6 +1,7 @@
 """``%why``: an explanation of an error with pictures of the tensors involved."""
 from __future__ import annotations
 
+import textwrap
 from collections.abc import Callable, Sequence
 from typing import Any
 
@@ -8,40 +9,47 @@ from ..introspect.why import (
     Bars, Call, Cell, Explanation, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
 )
 from ..introspect.why.explanation import CLASH, GONE, GOOD
-from .html import Markup, join, page, row, table, tag
+from .html import Markup, in_text, join, page, row, table, tag
 from .palette import (
     device_badge, mono, place_text, size_text, soft, storage_chip, storage_class, tensor_name, tuple_text, type_text,
 )
 
 SIGNS = {CLASH: "✗", GOOD: "✓", GONE: "✂"}  #: so that no mark is told by colour alone
 ENDS = 5  #: numbers drawn at each end of a ruler
+BAR = 40  #: characters of the longest bar in plain text
 
 
 def why_page(facts: Explanation) -> Markup:
     """Draw what ``%why`` shows."""
-    head = tag("div", tag("span", f"⚠ {facts.error}", class_="mt-chip mt-invalid"), tag("b", facts.title),
-               class_="mt-head")
+    error = tag("span", f"⚠ {facts.error}", plain=f"{facts.error}: ", class_="mt-chip mt-invalid")
     fixes = tag("ul", *map(_fix, facts.fixes), class_="mt-fixes") if facts.fixes else None
     parts = (
-        head, _place(facts.call), *map(picture, facts.pictures),
-        tag("p", tag("b", "Why "), facts.cause),
-        tag("p", tag("b", "What helps"), class_="mt-helps") if facts.fixes else None, fixes,
+        tag("div", error, tag("b", facts.title), class_="mt-head"), _place(facts.call), *map(picture, facts.pictures),
+        tag("p", tag("b", "Why ", plain="Why: "), facts.cause),
+        tag("p", tag("b", "What helps"), plain="\nWhat helps:\n", class_="mt-helps") if facts.fixes else None, fixes,
         _tensors(facts.tensors), _message(facts),
     )
     return page(tag("div", *parts, class_="mt-box"), kind="why", sheet="why")
+
+
+why_text = in_text(why_page)
 
 
 def _place(call: Call | None) -> Markup | None:
     if call is None:
         return None
     operator = join([" in ", mono(f"aten::{call.operator}")]) if call.operator else None
-    where = tag("span", place_text(call.file, call.line), title=f"{call.file}:{call.line} in {call.function}")
-    return tag("div", where, operator, tag("code", call.text, class_="mt-code") if call.text else None,
-               class_="mt-place")
+    place = place_text(call.file, call.line)
+    where = tag("span", place, plain=f"at {place}", title=f"{call.file}:{call.line} in {call.function}")
+    return tag("div", where, operator, _code(call.text), class_="mt-place")
+
+
+def _code(text: str) -> Markup | None:
+    return tag("code", text, plain=f":  {text}", class_="mt-code") if text else None
 
 
 def _fix(fix: Fix) -> Markup:
-    return tag("li", fix.text, tag("code", fix.code, class_="mt-code") if fix.code else None)
+    return tag("li", fix.text, _code(fix.code))
 
 
 def _tensors(tensors: Sequence[Involved]) -> Markup | None:
@@ -51,7 +59,8 @@ def _tensors(tensors: Sequence[Involved]) -> Markup | None:
     rows = [row(tensor_name(_called(t)), soft(t.role), mono(type_text(t.dtype, t.shape)), mono(_layout(t)),
                 device_badge(t.device), storage_chip(t.storage), "–" if t.version is None else t.version, _autograd(t))
             for t in tensors]
-    return tag("details", tag("summary", "the tensors involved"), table(head, rows, None))
+    shown = table(head, rows, None)
+    return tag("details", tag("summary", "the tensors involved"), shown, plain=f"\n{shown.plain}")
 
 
 def _called(tensor: Involved) -> str:
@@ -67,7 +76,8 @@ def _autograd(tensor: Involved) -> str:
 
 
 def _message(facts: Explanation) -> Markup:
-    return tag("details", tag("summary", "the error's message"), tag("pre", facts.message, class_="mt-message"))
+    inner = tag("pre", facts.message, class_="mt-message")
+    return tag("details", tag("summary", "the error's message"), inner, plain="")
 
 
 # -- pictures ------------------------------------------------------------------------------------------------------
@@ -76,13 +86,15 @@ def _message(facts: Explanation) -> Markup:
 def picture(facts: Any) -> Markup:
     """One of an explanation's pictures."""
     note = tag("div", facts.note, class_="mt-soft") if getattr(facts, "note", "") else None
-    return tag("div", _DRAWN[type(facts)](facts), note, class_="mt-picture mt-scroll", tabindex="0")
+    drawn = join([_DRAWN[type(facts)](facts), note])
+    plain = f"\n{textwrap.indent(drawn.plain, '  ')}"
+    return tag("div", drawn, plain=plain, class_="mt-picture mt-scroll", tabindex="0")
 
 
 def _box(text: str, mark: str = "", class_: str = "mt-size", **attributes: Any) -> Markup:
     """A framed text; its mark is a frame, a colour and a sign."""
     sign = tag("i", SIGNS[mark]) if mark else None
-    return tag("span", text, sign, class_=_class(class_, mark), **attributes)
+    return tag("span", text, sign, plain=f"[{text}]{SIGNS.get(mark, '')}", class_=_class(class_, mark), **attributes)
 
 
 def _class(name: str, mark: str) -> str:
@@ -113,7 +125,7 @@ def _places(facts: Places) -> Markup:
         seen = f"elements {', '.join(map(str, numbers[:20]))}" if numbers else "not seen"
         title = f"storage position {position}: {seen}"
         inner = _box(shown or "·", mark, "mt-size mt-seen" if numbers else "mt-size", title=title)
-        boxes.append(tag("span", inner, tag("small", position), class_="mt-cell"))
+        boxes.append(tag("span", inner, tag("small", position), plain=f"{inner.plain} ", class_="mt-cell"))
     if facts.total > len(facts.seen):
         boxes.append(soft(f"… {facts.total:,} positions"))
     label = join([storage_chip(facts.storage), " ", f"where the elements of {facts.label} lie"])
@@ -130,22 +142,25 @@ def _ruler(facts: Ruler) -> Markup:
     before = [_beyond(i) for i in sorted(facts.asked) if i < facts.low or (facts.low == 0 and i < 0)]
     after = [_beyond(i) for i in sorted(facts.asked) if i > facts.high]
     body = [*before, soft("│"), *boxes, soft("│"), *after]
-    return join([tag("div", facts.label, class_="mt-soft"), tag("div", *body, class_="mt-row")])
+    plain = " ".join(part.plain for part in body) + (f"   (or {facts.low} … -1 from the end)" * (facts.low < 0))
+    return join([tag("div", facts.label, class_="mt-soft"), tag("div", *body, plain=f"{plain}\n", class_="mt-row")])
 
 
 def _tick(number: int, negative: int | None) -> Markup:
-    return tag("span", _box(str(number)), None if negative is None else tag("small", negative), class_="mt-cell")
+    below = None if negative is None else tag("small", negative)
+    return tag("span", _box(str(number)), below, plain=f"{number}", class_="mt-cell")
 
 
 def _beyond(number: int) -> Markup:
-    return tag("span", _box(str(number), CLASH), tag("small", "asked for"), class_="mt-cell")
+    box = _box(str(number), CLASH)
+    return tag("span", box, tag("small", "asked for"), plain=f"{box.plain} asked for", class_="mt-cell")
 
 
 def _steps(facts: Steps) -> Markup:
     parts: list[Markup] = []
     for i, step in enumerate(facts.steps):
         if i:
-            parts.append(tag("span", facts.arrow, class_="mt-arrow"))
+            parts.append(tag("span", facts.arrow, plain=f"{facts.arrow} ", class_="mt-arrow"))
         parts.append(_step(step))
     return tag("div", *parts, class_="mt-row")
 
@@ -153,7 +168,9 @@ def _steps(facts: Steps) -> Markup:
 def _step(step: Step) -> Markup:
     sign = tag("i", SIGNS[step.mark]) if step.mark else None
     detail = tag("small", step.detail) if step.detail else None
-    return tag("span", tag("span", mono(step.title), sign), detail, class_=_class("mt-step", step.mark))
+    said = f"{step.title} {SIGNS.get(step.mark, '')}  {step.detail}".rstrip()
+    return tag("span", tag("span", mono(step.title), sign), detail, plain=f"{said}\n",
+               class_=_class("mt-step", step.mark))
 
 
 def _groups(facts: Groups) -> Markup:
@@ -164,14 +181,17 @@ def _group(group: Group) -> Markup:
     title = device_badge(group.title) if group.device else tag("b", group.title)
     sign = tag("i", SIGNS[group.mark]) if group.mark else None
     members = (tag("div", mono(member)) for member in group.members)
-    return tag("div", tag("div", title, " ", sign), *members, class_=_class("mt-step", group.mark))
+    said = f"{group.title} {SIGNS.get(group.mark, '')}".rstrip()
+    return tag("div", tag("div", title, " ", sign), *members, plain=f"{said}: {', '.join(group.members)}\n",
+               class_=_class("mt-step", group.mark))
 
 
 def _bars(facts: Bars) -> Markup:
     most = max(size for _, size, _ in facts.rows) or 1
     rows = []
     for label, size, mark in facts.rows:
-        bar = tag("span", class_=_class("mt-amount", mark), style=f"width:{300 * size / most:.0f}px")
+        drawn = "█" * round(BAR * size / most)
+        bar = tag("span", plain=f"{drawn} ", class_=_class("mt-amount", mark), style=f"width:{300 * size / most:.0f}px")
         rows.append(tag("tr", tag("th", label, scope="row"), tag("td", bar, mono(size_text(size)))))
     return tag("table", tag("tbody", *rows), class_="mt-shapes")
 
