@@ -44,7 +44,7 @@ function, method, in-place, out, exact dtype, no overlap:
     abs(Tensor self) -> Tensor  # The absolute value of each element of `self`.
     absolute(Tensor self) -> Tensor  # The absolute value of each element of `self`; another name for `abs`.
     sign(Tensor self) -> Tensor  # The sign of each element of `self`: -1, 0 or 1.
-    sgn(Tensor self) -> Tensor  # The sign of each element of `self`, which of a complex number is the number divided by its absolute value.
+    sgn(Tensor self) -> Tensor  # The sign of each element of `self`; of a complex number, the number divided by its absolute value.
 function, method:
     positive(Tensor(a) self) -> Tensor(a)  # `self`, unless it is of bools, for which it is an error.
 function, method, out, exact dtype, no overlap:
@@ -56,14 +56,14 @@ function, method, in-place, out:
     rsqrt(Tensor self) -> Tensor  # One divided by the square root of each element of `self`.
     exp(Tensor self) -> Tensor  # The number e raised to the power of each element of `self`.
     exp2(Tensor self) -> Tensor  # Two raised to the power of each element of `self`.
-    expm1(Tensor self) -> Tensor  # The exponential of each element of `self`, minus one, exact for small elements too.
+    expm1(Tensor self) -> Tensor  # The exponential of each element of `self`, minus one, accurate for small elements too.
     log(Tensor self) -> Tensor  # The natural logarithm of each element of `self`.
     log2(Tensor self) -> Tensor  # The logarithm to base 2 of each element of `self`.
     log10(Tensor self) -> Tensor  # The logarithm to base 10 of each element of `self`.
-    log1p(Tensor self) -> Tensor  # The natural logarithm of one plus each element of `self`, exact for small elements too.
-    sin(Tensor self) -> Tensor  # The sine of each element of `self`, in radians.
-    cos(Tensor self) -> Tensor  # The cosine of each element of `self`, in radians.
-    tan(Tensor self) -> Tensor  # The tangent of each element of `self`, in radians.
+    log1p(Tensor self) -> Tensor  # The natural logarithm of one plus each element of `self`, accurate for small elements too.
+    sin(Tensor self) -> Tensor  # The sine of each element of `self`, an angle in radians.
+    cos(Tensor self) -> Tensor  # The cosine of each element of `self`, an angle in radians.
+    tan(Tensor self) -> Tensor  # The tangent of each element of `self`, an angle in radians.
     asin(Tensor self) -> Tensor  # The angle, in radians from -pi/2 to pi/2, whose sine is each element of `self`.
     acos(Tensor self) -> Tensor  # The angle, in radians from 0 to pi, whose cosine is each element of `self`.
     atan(Tensor self) -> Tensor  # The angle, in radians from -pi/2 to pi/2, whose tangent is each element of `self`.
@@ -83,8 +83,8 @@ function, method, in-place, out:
     arctan2(Tensor self, Tensor other) -> Tensor  # The angle, in radians, of the point whose ordinate is in `self` and whose abscissa is in `other`; another name for `atan2`.
     sinc(Tensor self) -> Tensor  # The function sin(pi x) / (pi x) of each element x of `self`, which is 1 at zero.
     sigmoid(Tensor self) -> Tensor  # The logistic function 1 / (1 + exp(-x)) of each element x of `self`.
-    deg2rad(Tensor self) -> Tensor  # Each element of `self`, an angle in degrees, in radians.
-    rad2deg(Tensor self) -> Tensor  # Each element of `self`, an angle in radians, in degrees.
+    deg2rad(Tensor self) -> Tensor  # Each angle in `self` converted from degrees to radians.
+    rad2deg(Tensor self) -> Tensor  # Each angle in `self` converted from radians to degrees.
     hypot(Tensor self, Tensor other) -> Tensor  # The length of the hypotenuse of the right-angled triangle with the legs `self` and `other`.
     logaddexp(Tensor self, Tensor other) -> Tensor  # The logarithm of the sum of the exponentials of `self` and `other`, computed without overflow.
     logaddexp2(Tensor self, Tensor other) -> Tensor  # The logarithm to base 2 of the sum of the powers of two of `self` and `other`, computed without overflow.
@@ -95,14 +95,14 @@ operator only:
 function, method, in-place, out, exact dtype, no overlap:
     ceil(Tensor self) -> Tensor  # The least integer not below each element of `self`.
     floor(Tensor self) -> Tensor  # The greatest integer not above each element of `self`.
-    round(Tensor self) -> Tensor  # Each element of `self` rounded to the nearest integer, or number with `decimals` decimals, and halves to the even one.
+    round(Tensor self) -> Tensor  # Each element of `self` rounded to the nearest integer, or to `decimals` decimals, halves to the even neighbour.
     round.decimals(Tensor self, *, int decimals) -> Tensor
     trunc(Tensor self) -> Tensor  # Each element of `self` without its fraction.
     fix(Tensor self) -> Tensor  # Each element of `self` without its fraction; another name for `trunc`.
     frac(Tensor self) -> Tensor  # The fraction of each element of `self`, with its sign.
 
 function, method, out:
-    frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)  # The mantissa, from 1/2 to 1 in absolute value, and the exponent of two, whose product is each element of `self`.
+    frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)  # The mantissa m, from 1/2 to 1 in absolute value, and the exponent e for which m times 2^e is each element of `self`.
 function, method, in-place, out, exact dtype, no overlap:
     lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor  # The point between `self` and `end` that lies the fraction `weight` of the way from the one to the other.
 function, method, in-place, out:

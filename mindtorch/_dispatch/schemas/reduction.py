@@ -6,7 +6,7 @@ function, method:
     prod(Tensor self, *, ScalarType? dtype=None) -> Tensor  # The product of the elements of `self`, over the dimension `dim` or over all.
     var(Tensor self, bool unbiased=True) -> Tensor  # The variance of the elements of `self`, over the dimensions `dim` or over all: the sum of squared distances from the mean, divided by the number of elements less `correction`.
     std(Tensor self, bool unbiased=True) -> Tensor  # The standard deviation of the elements of `self`, over the dimensions `dim` or over all: the square root of the variance.
-    count_nonzero(Tensor self, int? dim=None) -> Tensor  # How many elements of `self`, over the dimensions `dim` or at all, are other than zero.
+    count_nonzero(Tensor self, int? dim=None) -> Tensor  # How many elements of `self`, or how many along the dimensions `dim`, are other than zero.
     count_nonzero.dim_IntList(Tensor self, int[] dim) -> Tensor
     cov(Tensor self, *, int correction=1, Tensor? fweights=None, Tensor? aweights=None) -> Tensor  # The covariances of the variables that are the rows of `self`, whose columns are observations of frequency `fweights` and weight `aweights`.
     corrcoef(Tensor self) -> Tensor  # The correlation coefficients of the variables that are the rows of `self`, whose columns are observations.
@@ -35,10 +35,10 @@ function:
     std_mean.dim(Tensor self, int[1]? dim, bool unbiased=True, bool keepdim=False) -> (Tensor, Tensor)
     std_mean.correction(Tensor self, int[1]? dim=None, *, Scalar? correction=None, bool keepdim=False) -> (Tensor, Tensor)
 function, method, out, exact dtype:
-    all(Tensor self) -> Tensor  # Whether all elements of `self`, along `dim` or at all, are other than zero.
+    all(Tensor self) -> Tensor  # Whether all elements of `self`, or all along `dim`, are other than zero.
     all.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
     all.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
-    any(Tensor self) -> Tensor  # Whether any element of `self`, along `dim` or at all, is other than zero.
+    any(Tensor self) -> Tensor  # Whether any element of `self`, or any along `dim`, is other than zero.
     any.dim(Tensor self, int dim, bool keepdim=False) -> Tensor
     any.dims(Tensor self, int[]? dim=None, bool keepdim=False) -> Tensor
     amax(Tensor self, int[1] dim=[], bool keepdim=False) -> Tensor  # The greatest element of `self` over the dimensions `dim`; elements that are equally great share the gradient.

@@ -3,7 +3,7 @@
 SCHEMAS = """
 function, method, in-place, out:
     erf(Tensor self) -> Tensor  # The error function of each element x of `self`: 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
-    erfc(Tensor self) -> Tensor  # One minus the error function of each element of `self`, exact for large elements too.
+    erfc(Tensor self) -> Tensor  # One minus the error function of each element of `self`, accurate for large elements too.
     erfinv(Tensor self) -> Tensor  # The number whose error function is each element of `self`.
     logit(Tensor self, float? eps=None) -> Tensor  # The logarithm of x / (1 - x) for each element x of `self`, which is first limited to the range from `eps` to 1 - `eps`.
     lgamma(Tensor self) -> Tensor  # The logarithm of the absolute value of the gamma function of each element of `self`.
@@ -37,7 +37,7 @@ out:
     special_zeta.other_scalar(Tensor self, Scalar other) -> Tensor
     special_zeta.self_scalar(Scalar self, Tensor other) -> Tensor
 out, exact dtype, no overlap:
-    special_round(Tensor self, *, int decimals=0) -> Tensor  # Each element of `self` rounded to the nearest number with `decimals` decimals, halves to the even one.
+    special_round(Tensor self, *, int decimals=0) -> Tensor  # Each element of `self` rounded to `decimals` decimals, halves to the even neighbour.
 
 out:
     special_airy_ai(Tensor x) -> Tensor  # The Airy function Ai of each element of `x`.
