@@ -11,7 +11,7 @@ from .._dispatch.aten import (
 from .._dispatch.local import local
 from .._dtype import float32, float64, get_default_dtype
 from .._tensor import Tensor
-from ._recorded import Recorded
+from ._recorded import RECORDED
 from .optimizer import (
     Optimizer, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single, every_group,
 )
@@ -121,7 +121,7 @@ def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: 
             step += 1
             if tensors[0].is_complex():
                 tensors = [view_as_real(part) for part in tensors]
-            optim.adam(Recorded, decoupled_weight_decay, step, *tensors, *settings)
+            optim.adam(RECORDED, decoupled_weight_decay, step, *tensors, *settings)
         return
     settings[:3] = [float(as_number(value)) for value in settings[:3]]
     fused_step: Any = fused_adamw if decoupled_weight_decay else fused_adam

@@ -8,7 +8,7 @@ from .._creation import empty_like
 from .._dispatch.aten import _fused_sgd_ as fused_sgd
 from .._dispatch.local import local
 from .._tensor import Tensor
-from ._recorded import Recorded
+from ._recorded import RECORDED
 from .optimizer import (
     Optimizer, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single, every_group,
 )
@@ -82,7 +82,7 @@ def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
     for first, lists in parts:
         if local.grad_enabled:
             for tensors in zip(*lists[:2], lists[2] or lists[0], strict=True):
-                optim.sgd(Recorded, *tensors, *(*settings, first))
+                optim.sgd(RECORDED, *tensors, *(*settings, first))
         else:
             for of_device in by_device(*lists):
                 fused_step(*of_device, *settings, first, grad_scale, found_inf)

@@ -6,44 +6,28 @@ more function here.
 """
 from __future__ import annotations
 
-from typing import Any, Protocol
+from collections.abc import Callable
+from dataclasses import dataclass
+from typing import Any
+
+Operation = Callable[..., Any]
 
 
-class Arithmetic(Protocol):
-    """What steps are made of. A name that ends in ``_`` writes into the first argument."""
+@dataclass(frozen=True)
+class Arithmetic:
+    """What steps are made of. An operation whose name ends in ``_`` writes into the first argument."""
 
-    def scaled(self, a: Any, factor: Any) -> Any:
-        """``a * factor``"""
-
-    def plus(self, a: Any, b: Any, factor: Any) -> Any:
-        """``a + b * factor``"""
-
-    def root(self, a: Any, number: Any) -> Any:
-        """``sqrt(a) + number``"""
-
-    def copy_(self, a: Any, b: Any) -> None:
-        """``b``"""
-
-    def mul_(self, a: Any, factor: Any) -> None:
-        """``a * factor``"""
-
-    def sub_(self, a: Any, b: Any, factor: Any) -> None:
-        """``a - b * factor``"""
-
-    def average_(self, a: Any, decay: Any, b: Any, weight: Any) -> None:
-        """``a * decay + b * weight``"""
-
-    def lerp_(self, a: Any, b: Any, weight: Any) -> None:
-        """``a + (b - a) * weight``"""
-
-    def addcmul_(self, a: Any, b: Any, c: Any, factor: Any) -> None:
-        """``a + b * c * factor``"""
-
-    def addcdiv_(self, a: Any, b: Any, c: Any, factor: Any) -> None:
-        """``a + b / c * factor``; ``c``, which the step has made, may be overwritten"""
-
-    def maximum_(self, a: Any, b: Any) -> None:
-        """The larger of ``a`` and ``b``."""
+    scaled: Operation  #: (a, factor): a * factor
+    plus: Operation  #: (a, b, factor): a + b * factor
+    root: Operation  #: (a, number): sqrt(a) + number
+    copy_: Operation  #: (a, b): b
+    mul_: Operation  #: (a, factor): a * factor
+    sub_: Operation  #: (a, b, factor): a - b * factor
+    average_: Operation  #: (a, decay, b, weight): a * decay + b * weight
+    lerp_: Operation  #: (a, b, weight): a + (b - a) * weight
+    addcmul_: Operation  #: (a, b, c, factor): a + b * c * factor
+    addcdiv_: Operation  #: (a, b, c, factor): a + b / c * factor; ``c``, which the step has made, may be overwritten
+    maximum_: Operation  #: (a, b): the larger
 
 
 #: How many settings the fused operators of ``sgd`` and of ``adam`` have, before a gradient scale and ``found_inf``.

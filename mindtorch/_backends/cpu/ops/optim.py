@@ -29,62 +29,31 @@ def number(dtype: np.dtype[Any], value: Any) -> Any:
     return np.asarray(value, dtype) if value.__class__ is float and value and value != 1 and dtype.kind == "f" else value
 
 
-class Arrays:
-    """The ``Arithmetic`` of NumPy's arrays. Numbers are Python's or of the arrays' dtype, which they keep."""
+def accumulate(a: array, change: array, factor: float) -> None:
+    """``a + change * factor`` into ``a``; the change is lost."""
+    np.multiply(change, factor, change)
+    np.add(a, change, a)
 
-    @staticmethod
-    def scaled(a: array, factor: float) -> array:
-        return np.multiply(a, factor)
 
-    @staticmethod
-    def plus(a: array, b: array, factor: float) -> array:
-        out = np.multiply(b, factor)
-        return np.add(a, out, out)
+def average(a: array, decay: float, b: array, weight: float) -> None:
+    np.multiply(a, decay, a)
+    np.add(a, b if weight == 1 else np.multiply(b, weight), a)
 
-    @staticmethod
-    def root(a: array, number: float) -> array:
-        out = np.sqrt(a)
-        out += number
-        return out
 
-    @staticmethod
-    def copy_(a: array, b: array) -> None:
-        np.copyto(a, b)
-
-    @staticmethod
-    def mul_(a: array, factor: float) -> None:
-        np.multiply(a, factor, a)
-
-    @staticmethod
-    def sub_(a: array, b: array, factor: float) -> None:
-        np.subtract(a, np.multiply(b, factor), a)
-
-    @staticmethod
-    def average_(a: array, decay: float, b: array, weight: float) -> None:
-        np.multiply(a, decay, a)
-        np.add(a, b if weight == 1 else np.multiply(b, weight), a)
-
-    @staticmethod
-    def lerp_(a: array, b: array, weight: float) -> None:
-        change = np.subtract(b, a)
-        change *= weight
-        np.add(a, change, a)
-
-    @staticmethod
-    def addcmul_(a: array, b: array, c: array, factor: float) -> None:
-        change = np.multiply(b, c)
-        change *= factor
-        np.add(a, change, a)
-
-    @staticmethod
-    def addcdiv_(a: array, b: array, c: array, factor: float) -> None:
-        np.divide(b, c, c)
-        c *= factor
-        np.add(a, c, a)
-
-    @staticmethod
-    def maximum_(a: array, b: array) -> None:
-        np.maximum(a, b, a)
+#: That of NumPy's arrays. Numbers are Python's or of the arrays' dtype, which they keep.
+ARRAYS = optim.Arithmetic(
+    scaled=np.multiply,
+    plus=lambda a, b, factor: np.add(a, out := np.multiply(b, factor), out),
+    root=lambda a, number: np.add(root := np.sqrt(a), number, root),
+    copy_=np.copyto,
+    mul_=lambda a, factor: np.multiply(a, factor, a),
+    sub_=lambda a, b, factor: np.subtract(a, np.multiply(b, factor), a),
+    average_=average,
+    lerp_=lambda a, b, weight: accumulate(a, np.subtract(b, a), weight),
+    addcmul_=lambda a, b, c, factor: accumulate(a, np.multiply(b, c), factor),
+    addcdiv_=lambda a, b, c, factor: accumulate(a, np.divide(b, c, c), factor),
+    maximum_=lambda a, b: np.maximum(a, b, a),
+)
 
 
 def unscaled(grads: list[array], grad_scale: array | None = None, found_inf: array | None = None) -> list[array]:
@@ -107,7 +76,7 @@ def fused_sgd(self: list[array], grads: list[array], momentum_buffer_list: list[
             dtype = whole[0].dtype
             given = [number(dtype, value) for value in settings[:optim.SETTINGS]]
         for arrays in blocks(*whole):
-            optim.sgd(Arrays, *arrays, *given)
+            optim.sgd(ARRAYS, *arrays, *given)
 
 
 def fused_adam(decoupled: bool) -> Callable[..., None]:
@@ -122,7 +91,7 @@ def fused_adam(decoupled: bool) -> Callable[..., None]:
                 whole = [a[..., None].view(a.real.dtype) for a in whole]
             count = step.item()
             for arrays in blocks(*whole):
-                optim.adam(Arrays, decoupled, count, *arrays, *given)
+                optim.adam(ARRAYS, decoupled, count, *arrays, *given)
 
     return kernel
 

@@ -9,66 +9,48 @@ from . import ACLNN_CALLS
 from .row import Call, Each
 
 
-class Calls:
-    """The ``Arithmetic`` of tensors of an NPU: a list of calls to make."""
+def arithmetic(made: list[Call]) -> optim.Arithmetic:
+    """That of an NPU's tensors: it puts the calls to make into a list."""
 
-    def __init__(self) -> None:
-        self.made: list[Call] = []
-
-    def _to_new(self, name: str, a: Any, *values: Any) -> Any:
+    def to_new(name: str, a: Any, *values: Any) -> Any:
         out = a.new_empty(a.shape)
-        self.made.append((name, (a, *values, out)))
+        made.append((name, (a, *values, out)))
         return out
 
-    def _call(self, name: str, *values: Any) -> None:
-        self.made.append((name, values))
+    def call(name: str, *values: Any) -> Any:
+        made.append((name, values))
+        return values[-1]
 
-    def scaled(self, a: Any, factor: Any) -> Any:
-        return self._to_new("aclnnMuls", a, factor)
-
-    def plus(self, a: Any, b: Any, factor: Any) -> Any:
-        return self._to_new("aclnnAdd", a, b, factor)
-
-    def root(self, a: Any, number: Any) -> Any:
-        out = self._to_new("aclnnSqrt", a)
-        self._call("aclnnAdds", out, number, 1, out)
-        return out
-
-    def copy_(self, a: Any, b: Any) -> None:
-        self._call("aclnnInplaceCopy", a, b)
-
-    def mul_(self, a: Any, factor: Any) -> None:
-        self._call("aclnnMuls", a, factor, a)
-
-    def sub_(self, a: Any, b: Any, factor: Any) -> None:
-        self._call("aclnnAdd", a, b, -factor, a)
-
-    def average_(self, a: Any, decay: Any, b: Any, weight: Any) -> None:
+    def average(a: Any, decay: float, b: Any, weight: float) -> None:
         if weight == 1:
-            self._call("aclnnAdd", b, a, decay, a)
+            call("aclnnAdd", b, a, decay, a)
         else:
-            self.mul_(a, decay)
-            self._call("aclnnAdd", a, b, weight, a)
+            call("aclnnMuls", a, decay, a)
+            call("aclnnAdd", a, b, weight, a)
 
-    def lerp_(self, a: Any, b: Any, weight: Any) -> None:
-        self._call("aclnnLerps", a, b, weight, a)
-
-    def addcmul_(self, a: Any, b: Any, c: Any, factor: Any) -> None:
-        self._call("aclnnAddcmul", a, b, c, factor, a)
-
-    def addcdiv_(self, a: Any, b: Any, c: Any, factor: Any) -> None:
-        self._call("aclnnAddcdiv", a, b, c, factor, a)
-
-    def maximum_(self, a: Any, b: Any) -> None:
-        self._call("aclnnMaximum", a, b, a)
+    return optim.Arithmetic(
+        scaled=lambda a, factor: to_new("aclnnMuls", a, factor),
+        plus=lambda a, b, factor: to_new("aclnnAdd", a, b, factor),
+        root=lambda a, number: call("aclnnAdds", root := to_new("aclnnSqrt", a), number, 1, root),
+        copy_=lambda a, b: call("aclnnInplaceCopy", a, b),
+        mul_=lambda a, factor: call("aclnnMuls", a, factor, a),
+        sub_=lambda a, b, factor: call("aclnnAdd", a, b, -factor, a),
+        average_=average,
+        lerp_=lambda a, b, weight: call("aclnnLerps", a, b, weight, a),
+        addcmul_=lambda a, b, c, factor: call("aclnnAddcmul", a, b, c, factor, a),
+        addcdiv_=lambda a, b, c, factor: call("aclnnAddcdiv", a, b, c, factor, a),
+        maximum_=lambda a, b: call("aclnnMaximum", a, b, a),
+    )
 
 
 def fused_sgd(params: Any, grads: Any, buffers: Any, *settings: Any) -> Iterator[Call]:
     """``_fused_sgd_``, one parameter after the other."""
-    for param, grad, buffer in zip(params, grads, buffers or params, strict=True):
-        calls = Calls()
-        optim.sgd(calls, param, grad, buffer, *settings[:optim.SETTINGS])
-        yield from calls.made
+    made: list[Call] = []
+    calls = arithmetic(made)
+    for tensors in zip(params, grads, buffers or params, strict=True):
+        optim.sgd(calls, *tensors, *settings[:optim.SETTINGS])
+        yield from made
+        made.clear()
 
 
 def fused_adam(decoupled: bool) -> Callable[..., Iterator[Call]]:
@@ -76,10 +58,12 @@ def fused_adam(decoupled: bool) -> Callable[..., Iterator[Call]]:
 
     def fused_adam(params: Any, grads: Any, averages: Any, squares: Any, peaks: Any, steps: Any,
                    *settings: Any) -> Iterator[Call]:
+        made: list[Call] = []
+        calls = arithmetic(made)
         for *tensors, step in zip(params, grads, averages, squares, peaks or squares, steps, strict=True):
-            calls = Calls()
             optim.adam(calls, decoupled, step.item(), *tensors, *settings[:optim.SETTINGS])
-            yield from calls.made
+            yield from made
+            made.clear()
 
     return fused_adam
 
