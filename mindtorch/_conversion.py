@@ -134,7 +134,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         )
         if dtype is None:
             raise TypeError("type(): argument 'dtype' must be a dtype, a type name or a Python number type")
-    return self.to(dtype)  # type: ignore[attr-defined]
+    return self.to(dtype)
 
 
 @tensor_method("cpu")

@@ -110,7 +110,7 @@ def resolve_device(spec: device | str | int | None) -> device:
     if spec is None:
         found = _local.stack[-1] if _local.stack else _default
     else:
-        found = spec if spec.__class__ is device else device(spec)  # type: ignore[assignment, arg-type]
+        found = spec if spec.__class__ is device else device(spec)
     if found is CPU or found.index is not None:
         return found
     index = backends[found.type].current_index()

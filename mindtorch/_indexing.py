@@ -165,7 +165,7 @@ def as_value(self: Tensor, value: Any) -> Any:
         else:
             check_number(dtype, number)
         return make_tensor(number, dtype=dtype, device=self._device) if is_half or self._keys & AUTOGRAD else number
-    raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")  # type: ignore[attr-defined]
+    raise TypeError(f"can't assign a {type_name(value)} to a {self.type()}")
 
 
 def type_name(value: Any) -> str:
@@ -276,7 +276,7 @@ def index_of(self: Tensor, item: Any) -> Tensor:
         if found._dtype.is_complex and not isinstance(item, np.ndarray):
             raise TypeError("'complex' object cannot be interpreted as an integer")
         is_mask = found._dtype in (bool_, uint8) and found.numel()
-        return found if is_mask else found.to(int64)  # type: ignore[attr-defined]
+        return found if is_mask else found.to(int64)
     try:
         return make_tensor(operator.index(item))
     except TypeError:

@@ -357,7 +357,7 @@ class Tensor(Methods, metaclass=_TensorType):
         storage.add_alias(out)
         base = self._base
         out._base = self if base is None else base
-        out._attr_version = out._version_counter[0]  # type: ignore[index]
+        out._attr_version = out._version_counter[0]
         if not local.grad_enabled or self._creation_meta is not None or self._view_func is not None:
             views.mark_view(out, self)
         return out
@@ -395,7 +395,7 @@ class Tensor(Methods, metaclass=_TensorType):
         if len(cell) == 2:
             cell.append(array)
         try:
-            out._array = np.ndarray(shape, array.dtype, array, 0, stride)  # type: ignore[union-attr, arg-type]
+            out._array = np.ndarray(shape, array.dtype, array, 0, stride)  # type: ignore[union-attr]
         except ValueError:  # bfloat16 has no buffers
             out._array = np.broadcast_to(array, shape)  # type: ignore[arg-type]
         out._dtype, out._keys, out._stride = self._dtype, self._keys & ~AUTOGRAD | NONCONTIGUOUS, stride
@@ -521,7 +521,7 @@ class Tensor(Methods, metaclass=_TensorType):
                         "no gradient", self=self, wanted="keep its gradient")
         if self._grad_fn is not None and self.grad_fn is not None:
             self._retains_grad = True
-            self._grad_fn.retain_grad_of(self)  # type: ignore[union-attr]
+            self._grad_fn.retain_grad_of(self)
 
     def backward(self, gradient: Tensor | None = None, retain_graph: bool | None = None, create_graph: bool = False,
                  inputs: Any = None) -> None:
@@ -666,11 +666,11 @@ class Tensor(Methods, metaclass=_TensorType):
     def __iter__(self) -> Iterator[Tensor]:
         if not self.ndim:
             raise about(TypeError("iteration over a 0-d tensor"), "no dimensions", self=self)
-        return iter(self.unbind(0))  # type: ignore[attr-defined]
+        return iter(self.unbind(0))
 
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, bool, int, float, complex)):
-            return bool((self == element).any())  # type: ignore[attr-defined]
+            return bool((self == element).any())
         raise RuntimeError(
             f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
         )

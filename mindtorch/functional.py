@@ -117,7 +117,7 @@ def atleast_3d(*tensors: Any) -> Any:
 
 def split(tensor: Tensor, split_size_or_sections: int | Ints, dim: int = 0) -> tuple[Tensor, ...]:
     """Pieces of a dimension, which have one size or the sizes of a list; they are views (``torch.split``)."""
-    return tensor.split(split_size_or_sections, dim)  # type: ignore[attr-defined]
+    return tensor.split(split_size_or_sections, dim)
 
 
 def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
@@ -137,9 +137,9 @@ def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
             raise TypeError(f"expected 'shape' sequence to only contain ints, but got {type(size)}")
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
-    steps = indices.new_tensor(contiguous_strides(sizes), dtype=int64)  # type: ignore[attr-defined]
-    quotients = indices.unsqueeze(-1).floor_divide(steps)  # type: ignore[attr-defined]
-    found = quotients.remainder(indices.new_tensor(sizes, dtype=int64))  # type: ignore[attr-defined]
+    steps = indices.new_tensor(contiguous_strides(sizes), dtype=int64)
+    quotients = indices.unsqueeze(-1).floor_divide(steps)
+    found = quotients.remainder(indices.new_tensor(sizes, dtype=int64))
     return found.unbind(-1)
 
 

@@ -283,7 +283,7 @@ class Derivative:
                 result._keys |= AUTOGRAD
             node.save_outputs((result,))
         else:
-            node._outputs = tuple([None if t is None else (tuple(t.shape), t._dtype, t._device) for t in result])  # type: ignore[misc]
+            node._outputs = tuple([None if t is None else (tuple(t.shape), t._dtype, t._device) for t in result])
             differentiable = None if self.row is None else self.row.outputs
             for number, output in enumerate(result):
                 if (output is not None and output._dtype.category >= FLOATING
@@ -345,7 +345,7 @@ class Derivative:
     def _recording_two(self, inner: Callable[..., Any], record: Callable[..., Any]) -> Callable[..., Any]:
         """The hot path of ``record`` for two differentiable inputs, which come first, and one output."""
         node_class, finish = self.node_class, self.finish
-        plans = (None, self.plan(1), self.plan(2), self.plan(3))
+        plans: Any = (None, self.plan(1), self.plan(2), self.plan(3))
 
         def record_two(self: Any, other: Any, *args: Any) -> Any:
             if not local.grad_enabled:
@@ -496,7 +496,7 @@ class OperatorNode(Node):
         name = attribute[11 if raw else 7:]
         if not (raw or attribute.startswith("_saved_")) or name not in self._kept_names():
             raise AttributeError(f"'{type(self).__name__}' object has no attribute '{attribute}'")
-        at = self._kept_at(name)
+        at: Any = self._kept_at(name)
         if self.saved is None:
             raise freed(self)
         value = None if at is None else self.saved[at]

@@ -174,7 +174,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                         _, following, arrived = heapreplace(ready, (-following._order, following, arrived))
                 elif following is None:
                     return task.found
-                node, following = following, None  # type: ignore[assignment]
+                node, following = following, None
                 if watched or node._hooks is not None:
                     results = run_watched(node, arrived, task, create_graph)
                     if results is None:
@@ -183,7 +183,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                     results = node.apply(arrived)
                     if not keep_graph:
                         node.release_variables()
-                arrived = buffer = None  # what a node passes on is the next one's alone
+                arrived = buffer = None  # type: ignore[assignment]  # what a node passes on is the next one's alone
                 break
     except Exception:
         if AnomalyMode.enabled and node is not task:
@@ -222,7 +222,7 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
     return results
 
 
-def fit(gradient: Any, output: tuple[Any, Any, Any], source: Node, position: int) -> Any:
+def fit(gradient: Any, output: Any, source: Node, position: int) -> Any:
     """A gradient in the form of the output that it belongs to: what was broadcast is summed, the dtype converted.
 
     Raises:
@@ -378,7 +378,8 @@ def _roots(outputs: Any, given: Any) -> tuple[list[Edge], list[Any]]:
     """The edges of the tensors to differentiate, and the gradients to start from: those given, or 1 for a scalar."""
     outputs = _as_tuple(outputs, "backward")
     given = (None,) * len(outputs) if given is None else _as_tuple(given, "backward")
-    gradients, edges = [], []
+    gradients: list[Any] = []
+    edges: list[Edge] = []
     for output, gradient in zip(outputs, given, strict=False):
         gradients.append(_one(output) if gradient is None else _checked(output, gradient, len(gradients)))
     if len(gradients) != len(outputs):
@@ -423,7 +424,8 @@ def _facts(output: Any) -> tuple[Any, Any, Any]:
     if output.__class__ in TENSOR_TYPES:
         return output.shape, output._dtype, output._device
     if isinstance(output, GradientEdge):
-        shape, dtype, device = output.node._outputs[output.output_nr]
+        described: Any = output.node._outputs[output.output_nr]
+        shape, dtype, device = described
         return Size(shape), dtype, device
     raise AssertionError("Expected output to be a torch.Tensor")
 

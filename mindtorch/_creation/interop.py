@@ -84,7 +84,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
     if copy is False and out is not source:
         raise ValueError("can't alias tensor: a copy is needed for another dtype or device.")
     if copy and out is source:
-        out = source.clone()  # type: ignore[attr-defined]
+        out = source.clone()
     return out.requires_grad_() if requires_grad and not out.requires_grad else out
 
 

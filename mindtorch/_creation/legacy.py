@@ -24,7 +24,7 @@ def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device:
         return out
     dtype = dtype or get_default_dtype()
     if len(data) == 1 and isinstance(data[0], Tensor):
-        made = data[0]._shallow_copy_and_detach() if data[0].dtype is dtype else data[0].to(dtype)  # type: ignore[attr-defined]
+        made = data[0]._shallow_copy_and_detach() if data[0].dtype is dtype else data[0].to(dtype)
     elif len(data) == 1 and isinstance(data[0], (list, tuple, np.ndarray)) and data[0].__class__ is not Size:
         made = tensor(data[0], dtype=dtype, device=device)
     else:
@@ -43,7 +43,7 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     return out
 
 
-type(Tensor).construct = staticmethod(legacy_constructor)  # type: ignore[attr-defined, misc]
+type(Tensor).construct = staticmethod(legacy_constructor)
 
 
 def typed_constructor(name: str, dtype: DType) -> Callable[..., Tensor]:

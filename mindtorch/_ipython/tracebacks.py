@@ -43,7 +43,7 @@ class FoldingTB(AutoFormattedTB):
     def get_records(self, etb: TracebackType, context: int, tb_offset: int) -> list[FrameInfo]:
         """The frames of a traceback with their source: only those outside of the library need it."""
         if not _is_new():
-            return super().get_records(etb, context, tb_offset)  # type: ignore[no-any-return]
+            return super().get_records(etb, context, tb_offset)
         records: list[FrameInfo] = []
         for is_inside, run in _runs(etb):
             found = [Folded(run)] if is_inside else super().get_records(_chained(run), context, tb_offset)

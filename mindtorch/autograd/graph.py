@@ -94,7 +94,7 @@ def allow_mutation_on_saved_tensors() -> Iterator[None]:
     """A block in which tensors kept for backward may be written in place, since copies of them are kept
     (``torch.autograd.graph.allow_mutation_on_saved_tensors``).
     """
-    with saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda tensor: tensor):  # type: ignore[attr-defined]
+    with saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda tensor: tensor):
         yield
 
 

@@ -109,7 +109,7 @@ def _arranged(calls: Iterable[DispatchEvent], activities: Iterable[ActivityEvent
 def _thread_lanes(calls: list[DispatchEvent], activities: list[ActivityEvent]) -> dict[int, str]:
     """What the threads are called, by their identifiers."""
     names = {thread.ident: thread.name for thread in threading.enumerate()} | {e.thread: e.thread_name for e in calls}
-    seen = dict.fromkeys([threading.get_ident(), *(event.thread for event in (*calls, *activities))])
+    seen = dict.fromkeys([threading.get_ident(), *(e.thread for e in calls), *(e.thread for e in activities)])
     shared = Counter(names.get(ident) for ident in seen)
     lanes = {}
     for ident in seen:

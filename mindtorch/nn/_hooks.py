@@ -122,7 +122,7 @@ class BackwardHookFunctionBackward(Node):
     def __init__(self, tensors: list[Tensor]):
         self._order = next_sequence_nr()
         self._edges = tuple(t._grad_edge() if t._keys & AUTOGRAD else None for t in tensors)
-        self._outputs = tuple((tuple(t.shape), t._dtype, t._device) for t in tensors)
+        self._outputs: Any = tuple((tuple(t.shape), t._dtype, t._device) for t in tensors)
 
     def apply(self, grads: list[Any]) -> list[Any]:
         return [zeros(shape, dtype=dtype, device=device) if grad is None else grad

@@ -172,7 +172,7 @@ class State:
             return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
                     f"from checkpoint but received {type(value)}")
         if not member.ndim and value.shape == (1,):
-            value = value[0]  # type: ignore[index]
+            value = value[0]
         if value.shape != member.shape:
             return (f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the "
                     f"shape in current model is {member.shape}.")

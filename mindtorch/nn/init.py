@@ -193,7 +193,7 @@ def sparse_(tensor: Any, sparsity: float, std: float = 0.01, generator: Any = No
     rows, columns = tensor.shape
     tensor.normal_(0, std, generator=generator)
     for column in range(columns):
-        tensor[randperm(rows)[:math.ceil(sparsity * rows)], column] = 0  # type: ignore[index]
+        tensor[randperm(rows)[:math.ceil(sparsity * rows)], column] = 0
     return tensor
 
 

@@ -398,7 +398,7 @@ class Module(HookedCall, State):
                 param._grad = None
             elif gradient is not None:
                 gradient = param._grad = gradient.detach() if gradient.requires_grad else gradient
-                gradient.zero_()  # type: ignore[union-attr]
+                gradient.zero_()
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         """Replace the data of every parameter, gradient and buffer by what ``fn`` makes of it. The Parameter objects

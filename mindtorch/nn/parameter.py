@@ -56,6 +56,6 @@ class Buffer(metaclass=_BufferType):
 
     def __new__(cls, data: Tensor | None = None, *, persistent: bool = True) -> Any:
         source = empty(0) if data is None else data
-        marked = source.detach().requires_grad_(source.requires_grad)
+        marked: Any = source.detach().requires_grad_(source.requires_grad)
         marked.persistent, marked._is_buffer = persistent, True
         return marked

@@ -78,7 +78,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
             post_hook(self, args, kwargs)
         return result
 
-    hooked.hooked = True
+    hooked.hooked = True  # type: ignore[attr-defined]
     return hooked
 
 
@@ -120,6 +120,12 @@ class Optimizer:
 
     #: The settings that groups saved by older versions lack.
     _later: ClassVar[dict[str, Any]] = {}
+    _optimizer_step_pre_hooks: Hooks
+    _optimizer_step_post_hooks: Hooks
+    _optimizer_state_dict_pre_hooks: Hooks
+    _optimizer_state_dict_post_hooks: Hooks
+    _optimizer_load_state_dict_pre_hooks: Hooks
+    _optimizer_load_state_dict_post_hooks: Hooks
     state: defaultdict[Any, Any]
     param_groups: list[dict[str, Any]]
 

@@ -36,7 +36,7 @@ class NpuGenerator(Generator):
         """The seed and the offset, as uint8 of shape (16,)."""
         return from_array(np.array([self._seed, self._offset], np.uint64).view(np.uint8), uint8)
 
-    def set_state(self, new_state: Tensor) -> Generator:  # type: ignore[override]
+    def set_state(self, new_state: Tensor) -> Generator:
         """Continue from a state.
 
         Raises:

@@ -98,12 +98,12 @@ def mish(input: Tensor, inplace: bool = False) -> Tensor:
 
 def tanhshrink(input: Tensor) -> Tensor:
     """Compute x - tanh(x) for each element (``torch.nn.functional.tanhshrink``)."""
-    return input - input.tanh()  # type: ignore[operator]
+    return input - input.tanh()
 
 
 def softsign(input: Tensor) -> Tensor:
     """Compute x / (1 + |x|) for each element (``torch.nn.functional.softsign``)."""
-    return input / (input.abs() + 1)  # type: ignore[operator]
+    return input / (input.abs() + 1)
 
 
 # -- over a dimension ----------------------------------------------------------------------------------------
@@ -128,7 +128,7 @@ def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: 
     """Apply ``softmax`` to -x (``torch.nn.functional.softmin``)."""
     if dim is None:
         dim = _implied_dim("softmin", input.dim(), _stacklevel)
-    return _softmax(-input, dim, dtype)  # type: ignore[operator]
+    return _softmax(-input, dim, dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:

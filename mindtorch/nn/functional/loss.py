@@ -103,7 +103,7 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
                                 reduction: str = "mean") -> Tensor:
     """Compute the mean logistic loss of class scores (N, C) (``torch.nn.functional.multilabel_soft_margin_loss``)."""
     number = _number(reduction, size_average, reduce)
-    loss: Any = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))  # type: ignore[operator]
+    loss: Any = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
     if weight is not None:
         loss = loss * weight
     dim = input.dim() - 1
@@ -262,7 +262,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
             raise ValueError("var has negative entry/entries")
         variance: Any = full_like(input.detach(), var)
     else:
-        if bool((var < 0).any()):  # type: ignore[operator]
+        if bool((var < 0).any()):
             raise ValueError("var has negative entry/entries")
         variance = _fitting(var, input)
     if reduction not in ("none", "mean", "sum"):
@@ -270,7 +270,7 @@ def gaussian_nll_loss(input: Tensor, target: Tensor, var: Tensor | float, full: 
     variance = variance.clone()
     with no_grad():
         variance.clamp_(min=eps)
-    loss: Any = 0.5 * (variance.log() + (input - target) ** 2 / variance)  # type: ignore[operator]
+    loss: Any = 0.5 * (variance.log() + (input - target) ** 2 / variance)
     if full:
         loss = loss + 0.5 * math.log(2 * math.pi)
     return _reduced(loss, get_enum(reduction))

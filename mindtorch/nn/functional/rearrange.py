@@ -15,7 +15,7 @@ __dir__ = __all__.copy
 
 
 def _pair(value: Any) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else tuple(value)  # type: ignore[return-value]
+    return (value, value) if isinstance(value, int) else tuple(value)
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:
@@ -56,7 +56,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         assert -count <= padding_idx < count, "Padding_idx must be within num_embeddings"
         padding_idx %= count
     if max_norm is not None:
-        input = input.contiguous()  # type: ignore[attr-defined]
+        input = input.contiguous()
         with no_grad():
             _embedding_renorm_(weight, input, max_norm, norm_type)
     return _embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)

@@ -192,7 +192,7 @@ def _pairs(kind: str, given: Any, ordered: type | tuple[type, ...]) -> Iterator[
         raise TypeError(f"{kind}.update should be called with an iterable of key/value pairs, but got "
                         f"{type(given).__name__}")
     if isinstance(given, ordered):
-        yield from given.items()
+        yield from given.items()  # type: ignore[attr-defined]
     elif isinstance(given, Mapping):
         yield from sorted(given.items())
     else:

@@ -40,5 +40,5 @@ def vector_to_parameters(vec: Tensor, parameters: Iterable[Tensor]) -> None:
     for param in parameters:
         device = _check_device(param.device, device)
         end = start + param.numel()
-        param.data = vec[start:end].view_as(param).data  # type: ignore[index]
+        param.data = vec[start:end].view_as(param).data
         start = end

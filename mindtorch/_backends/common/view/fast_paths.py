@@ -98,7 +98,7 @@ def expand(self: Tensor, size: Any, implicit: bool = False) -> Tensor | None:
     if array.ndim or not size or min(size) < 2:  # type: ignore[union-attr]
         return None
     stride = (0,) * len(size)
-    repeated = np.ndarray(size, array.dtype, array, 0, stride)  # type: ignore[union-attr, arg-type, var-annotated]
+    repeated = np.ndarray(size, array.dtype, array, 0, stride)  # type: ignore[union-attr]
     return self._fast_view(repeated, self._offset, stride)
 
 

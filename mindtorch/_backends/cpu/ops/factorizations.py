@@ -230,9 +230,10 @@ def ldl_solve(ld: ndarray, pivots: ndarray, b: ndarray, hermitian: bool = False)
 # -- QR ------------------------------------------------------------------------------------------------------
 
 
-def linalg_qr(a: ndarray, mode: str = "reduced") -> Arrays:
+def linalg_qr(a: ndarray, mode: Any = "reduced") -> Arrays:
     if mode == "r":
-        return missing(), np.linalg.qr(a, "r")
+        triangle: Any = np.linalg.qr(a, "r")
+        return missing(), triangle
     return tuple(np.linalg.qr(a, mode))
 
 
@@ -274,11 +275,11 @@ def linalg_svd(a: ndarray, full_matrices: bool = False, compute_uv: bool = True,
         return missing(), np.linalg.svd(a, compute_uv=False), missing()
 
 
-def linalg_eigh(a: ndarray, uplo: str = "L", compute_v: bool = True) -> Arrays:
+def linalg_eigh(a: ndarray, uplo: Any = "L", compute_v: bool = True) -> Arrays:
     with converging("linalg.eigh"):
         if compute_v:
-            return tuple(np.linalg.eigh(a, uplo.upper()))  # type: ignore[arg-type]
-        return np.linalg.eigvalsh(a, uplo.upper()), missing()  # type: ignore[arg-type]
+            return tuple(np.linalg.eigh(a, uplo.upper()))
+        return np.linalg.eigvalsh(a, uplo.upper()), missing()
 
 
 def linalg_eig(a: ndarray) -> Arrays:

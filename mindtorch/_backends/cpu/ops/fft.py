@@ -1,13 +1,15 @@
 """CPU kernels of Fourier transforms: NumPy's."""
 from __future__ import annotations
 
+from typing import Any
+
 import numpy as np
 
 from . import CPU_KERNELS
 
 ndarray = np.ndarray
-FORWARD = ("backward", "ortho", "forward")  #: NumPy's name for a normalization of a forward transform
-INVERSE = ("forward", "ortho", "backward")  #: and of an inverse one
+FORWARD: Any = ("backward", "ortho", "forward")  #: NumPy's name for a normalization of a forward transform
+INVERSE: Any = ("forward", "ortho", "backward")  #: and of an inverse one
 
 
 def fft_r2c(x: ndarray, dim: tuple[int, ...], normalization: int, onesided: bool) -> ndarray:

@@ -1,7 +1,7 @@
 """CPU kernels of optimizer steps: arithmetic in place, by blocks whose passes all hit the cache."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Sequence
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -13,7 +13,7 @@ array = np.ndarray
 BLOCK = 16384  #: elements; temporaries of this size stay below what malloc maps anew each time
 
 
-def blocks(*arrays: array) -> Iterable[Sequence[array]]:
+def blocks(*arrays: array) -> Iterable[Any]:
     """The arrays, which have one shape, in parts: views, so that writes reach the arrays."""
     size = arrays[0].size
     if not arrays[0].ndim:

@@ -209,7 +209,7 @@ declared("aclScalarList* aclCreateScalarList(aclScalar**, uint64_t)")(
     lambda members, size: handles.add(AclScalarList(members[:size])))
 
 
-def _destroyer(kind: type) -> Callable[[int | None], int]:
+def _destroyer(kind: Any) -> Callable[[int | None], int]:
     def destroy(handle: int | None) -> int:
         thing: Any = handles.remove(handle, kind, ACLNN_ERR_PARAM_INVALID)
         for member in getattr(thing, "members", ()):
@@ -226,7 +226,7 @@ for kind in (AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, Acl
 # -- asking ----------------------------------------------------------------------------------------------------------
 
 
-def _asked(handle: int | None, kind: type) -> Any:
+def _asked(handle: int | None, kind: Any) -> Any:
     if handle is None:
         raise Fault(ACLNN_ERR_PARAM_NULLPTR, f"a null pointer where a {kind.label} belongs")
     return handles.get(handle, kind, ACLNN_ERR_PARAM_INVALID)

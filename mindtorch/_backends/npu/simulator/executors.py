@@ -164,7 +164,7 @@ def reader(operator: str, parameter: Parameter) -> Callable[[Any], Any]:
     return _as_it_is
 
 
-def _handle_reader(what: str, parameter: Parameter, cls: type, unwrap: bool) -> Callable[[Any], Any]:
+def _handle_reader(what: str, parameter: Parameter, cls: Any, unwrap: bool) -> Callable[[Any], Any]:
     objects, optional = handles.objects, parameter.optional
     codes = {DATA_TYPES[dtype.name]: dtype.name for dtype in dtypes(parameter.takes)}
 
@@ -196,7 +196,7 @@ def _handle_reader(what: str, parameter: Parameter, cls: type, unwrap: bool) -> 
         return thing
 
     def wrapped(handle: int | None) -> Any:
-        thing = objects.get(handle)  # type: ignore[arg-type]
+        thing: Any = objects.get(handle)  # type: ignore[arg-type]
         if thing.__class__ is not cls:
             return missing(handle)
         if cls is AclTensorList:
