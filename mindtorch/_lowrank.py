@@ -32,8 +32,7 @@ def svd_lowrank(A: Tensor, q: int | None = 6, niter: int | None = 2,
     return (V, S, U) if wide else (U, S, V)
 
 
-def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True,
-                niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
+def pca_lowrank(A: Tensor, q: int | None = None, center: bool = True, niter: int = 2) -> tuple[Tensor, Tensor, Tensor]:
     """Apply ``svd_lowrank`` to a matrix whose columns are centered first (``torch.pca_lowrank``).
 
     Raises:

@@ -1,6 +1,4 @@
-"""Functions of the namespace that PyTorch has in Python too: they take any number of tensors
-(``torch.functional``).
-"""
+"""Functions of the namespace that PyTorch has in Python too: they take any number of tensors (``torch.functional``)."""
 from __future__ import annotations
 
 from typing import Any
@@ -174,8 +172,7 @@ def einsum(equation: Any = "", *operands: Any) -> Tensor:
     args, summed = (equation, *operands), list(operands)
     if isinstance(equation, Tensor):
         pairs, output = args[: len(args) // 2 * 2], args[len(args) // 2 * 2:]
-        equation = ",".join(map(_subscripts, pairs[1::2])) + "".join(f"->{_subscripts(labels)}"
-                                                                     for labels in output)
+        equation = ",".join(map(_subscripts, pairs[1::2])) + "".join(f"->{_subscripts(labels)}" for labels in output)
         summed = list(pairs[::2])
     if len(summed) == 1 and isinstance(summed[0], (list, tuple)):
         summed = list(summed[0])

@@ -58,14 +58,12 @@ def _summed(input: Any, dtype: DType | None) -> DType:
     return dtype or (int64 if input.dtype.category < FLOATING else input.dtype)
 
 
-def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
-        mask: Any = None) -> Any:
+def sum(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """The sum of the elements that the mask keeps, 0 where it keeps none (``torch.masked.sum``)."""
     return _kept(input, mask, 0).sum(wrap_dims(dim, input.ndim), bool(keepdim), dtype=_summed(input, dtype))
 
 
-def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
-         mask: Any = None) -> Any:
+def prod(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """The product of the elements that the mask keeps, 1 where it keeps none (``torch.masked.prod``)."""
     result = _kept(input, mask, 1).to(_summed(input, dtype))
     for d in reversed(() if dim == () else wrap_dims(dim, max(input.ndim, dim is not None))):
@@ -83,15 +81,13 @@ def cumprod(input: Any, dim: int, *, dtype: DType | None = None, mask: Any = Non
     return _kept(input, mask, 1).cumprod(wrap_dim(dim, input.ndim), dtype=dtype or input.dtype)
 
 
-def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
-         mask: Any = None) -> Any:
+def amax(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """The maximum, or the dtype's lowest value where the mask keeps nothing (``torch.masked.amax``)."""
     kept = _extreme_of("amax", input, mask, largest=False)
     return kept.amax(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
 
 
-def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
-         mask: Any = None) -> Any:
+def amin(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """The minimum, or the dtype's largest value where the mask keeps nothing (``torch.masked.amin``)."""
     kept = _extreme_of("amin", input, mask, largest=True)
     return kept.amin(wrap_dims(dim, input.ndim), bool(keepdim)).to(dtype or input.dtype)
@@ -117,8 +113,7 @@ def _count(input: Any, dim: Dims, keepdim: bool, mask: Any) -> Any:
     return passed.sum(wrap_dims(dim, input.ndim), bool(keepdim))
 
 
-def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None,
-         mask: Any = None) -> Any:
+def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """The mean of the elements that the mask keeps, NaN where it keeps none (``torch.masked.mean``).
 
     Raises:
@@ -131,8 +126,7 @@ def mean(input: Any, dim: Dims = None, *, keepdim: bool = False, dtype: DType | 
     return sum(input, dim, keepdim=keepdim, dtype=out, mask=mask) / _count(input, dim, keepdim, mask)
 
 
-def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None,
-           mask: Any = None) -> Any:
+def median(input: Any, dim: int = -1, *, keepdim: bool = False, dtype: DType | None = None, mask: Any = None) -> Any:
     """The lower median along one dimension, NaN where the mask keeps nothing (``torch.masked.median``).
 
     Raises:

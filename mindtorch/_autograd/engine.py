@@ -344,9 +344,7 @@ def _run_batch(run: Any, grad_outputs: Any, keep_graph: bool) -> list[Any]:
     batches = _as_tuple(grad_outputs, "grad")
     size = next(len(b) for b in batches if b is not None)
     rows = [run([None if b is None else b[i] for b in batches], keep_graph or i < size - 1) for i in range(size)]
-    return [
-        None if column[0] is None else stack_tensors(list(column), 0) for column in zip(*rows, strict=True)
-    ]
+    return [None if column[0] is None else stack_tensors(list(column), 0) for column in zip(*rows, strict=True)]
 
 
 def _as_tuple(value: Any, function: str) -> tuple[Any, ...]:

@@ -34,14 +34,12 @@ def prelu(self: Any, weight: Any) -> Any:
     return prelu_kernel(self, weight)
 
 
-def rrelu(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
-          generator: Any = None) -> Any:
+def rrelu(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """``torch.rrelu``: leaky, with random slopes in training."""
     return rrelu_with_noise(self, zeros_like(self), lower, upper, training, generator)
 
 
-def rrelu_(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False,
-           generator: Any = None) -> Any:
+def rrelu_(self: Any, lower: Any = 0.125, upper: Any = 1 / 3, training: bool = False, generator: Any = None) -> Any:
     """``torch.rrelu_``."""
     return rrelu_with_noise_(self, zeros_like(self), lower, upper, training, generator)
 

@@ -183,8 +183,7 @@ def _product(left: Any, right: Any, summed: list[int]) -> Any:
             (batch if both else rows if left.shape[d] != 1 else columns).append(d)
     if rows and columns and columns[-1] < rows[0]:  # so that the result comes out contiguous
         left, right, rows, columns = right, left, columns, rows
-    shapes = [[x.shape[d] for d in dims]
-              for x, dims in ((left, batch), (left, rows), (left, summed), (right, columns))]
+    shapes = [[x.shape[d] for d in dims] for x, dims in ((left, batch), (left, rows), (left, summed), (right, columns))]
     b, n, k, m = map(prod, shapes)
     a = left.permute(tuple(batch + rows + summed + columns)).reshape((b, n, k))
     c = right.permute(tuple(batch + summed + columns + rows)).reshape((b, k, m))

@@ -33,8 +33,7 @@ def records(x: Any) -> bool:
     return bool(x._keys & AUTOGRAD) and local.grad_enabled
 
 
-def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError,
-                  definite: bool = False) -> None:
+def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError, definite: bool = False) -> None:
     """Raise if LAPACK's status is not 0: ``{0}`` in the message is the batch element, ``{1}`` the status. ``definite``
     says that the matrix had to be positive definite.
     """
@@ -98,8 +97,7 @@ def linalg_tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> Any:
     check(prod(shape) == rows,
           lambda: "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
                   f"prod(self.shape[:other.ndim]), but got {prod(shape)} != {rows}")
-    return linalg_solve(moved.reshape((rows, rows)),
-                        other.flatten() if other.ndim != 1 else other).reshape(shape)
+    return linalg_solve(moved.reshape((rows, rows)), other.flatten() if other.ndim != 1 else other).reshape(shape)
 
 
 # -- LU, LDL, Cholesky, QR -----------------------------------------------------------------------------------
@@ -220,8 +218,7 @@ def _check_norm_dtype(function: str, self: Any, dtype: Any) -> None:
                   f"specified dtype ({wanted})")
 
 
-def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False,
-                dtype: Any = None) -> Any:
+def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """``torch.linalg.norm``: a matrix norm of two dimensions or, given ``ord``, a matrix; else a vector's."""
     named = isinstance(ord, str)
     if dim is not None:
@@ -312,8 +309,7 @@ def pinv_with_rcond(self: Any, rcond: Any, hermitian: bool = False) -> Any:
     return pinv(self, _scalar(self, 0.0), _scalar(self, rcond), hermitian)
 
 
-def pinv_with_floats(self: Any, atol: float | None = None, rtol: float | None = None,
-                     hermitian: bool = False) -> Any:
+def pinv_with_floats(self: Any, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:
     return pinv(self, *_tolerances(self, atol, rtol), hermitian)
 
 

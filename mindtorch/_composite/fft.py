@@ -79,8 +79,7 @@ def _one_complex(self: Any, n: int | None, dim: int, norm: str | None, forward: 
     return c2c(self, (dim,), normalization(norm, forward), forward)
 
 
-def _one_from_real(self: Any, n: int | None, dim: int, norm: str | None, forward: bool,
-                   onesided: bool) -> Any:
+def _one_from_real(self: Any, n: int | None, dim: int, norm: str | None, forward: bool, onesided: bool) -> Any:
     dim = _dim(self, dim)
     check_points(self.shape[dim] if n is None else n)
     self = self if n is None else resized(self, (dim,), (n,))

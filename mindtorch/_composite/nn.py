@@ -84,16 +84,14 @@ def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction:
     return reduced(dissimilar + self.where(target != -1, zeros), reduction)
 
 
-def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0,
-                        reduction: int = MEAN) -> Any:
+def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
     check(input1.dim() == input2.dim() == target.dim(),
           lambda: "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
                   f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ")
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
-def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0,
-                          reduction: int = MEAN) -> Any:
+def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
     dim = target.dim()
     check(dim <= 1, "0D or 1D target tensor expected, multi-target not supported", kind="target shape")
     check(input1.dim() == input2.dim() == dim + 1,
@@ -125,18 +123,15 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any
 # -- losses by class ---------------------------------------------------------------------------------------------------
 
 
-def nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
-             ignore_index: int = -100) -> Any:
+def nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
     return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]
 
 
-def nll_loss2d(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
-               ignore_index: int = -100) -> Any:
+def nll_loss2d(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
     return nll_loss2d_forward(self, target, weight, reduction, ignore_index)[0]
 
 
-def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
-                ignore_index: int = -100) -> Any:
+def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
     """``nll_loss`` for any number of dimensions behind the classes'."""
     shape = self.shape
     ndim = len(shape)
@@ -172,8 +167,7 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: in
         return _of_probabilities(log_softmax(self, dim, False), dim, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:
         check(label_smoothing <= 1, lambda: f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
-        return _smoothed(log_softmax(self, dim, False), dim, target, weight, reduction, ignore_index,
-                         label_smoothing)
+        return _smoothed(log_softmax(self, dim, False), dim, target, weight, reduction, ignore_index, label_smoothing)
     return nll_loss_nd(log_softmax(self, dim, False), target, weight, reduction, ignore_index)
 
 
@@ -186,8 +180,7 @@ def _as_classes(weight: Any, like: Any, dim: int) -> Any:
     return weight.view([-1 if d == dim else 1 for d in range(like.ndim)])
 
 
-def _of_probabilities(logs: Any, dim: int, target: Any, weight: Any, reduction: int,
-                      label_smoothing: float) -> Any:
+def _of_probabilities(logs: Any, dim: int, target: Any, weight: Any, reduction: int, label_smoothing: float) -> Any:
     classes = logs.shape[dim]
     if label_smoothing > 0:
         target = target * (1 - label_smoothing) + label_smoothing / classes

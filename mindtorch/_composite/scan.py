@@ -17,8 +17,7 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
     for other in (prepend, append):
         if other is not None:
             have, wanted = list(self.shape), list(other.shape)
-            check(len(have) == len(wanted),
-                  "diff expects prepend or append to be the same dimension as input")
+            check(len(have) == len(wanted), "diff expects prepend or append to be the same dimension as input")
             have[axis] = wanted[axis]
             if have != wanted:
                 raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input "
@@ -102,8 +101,7 @@ def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 
           lambda: "torch.gradient expected spacing to be unspecified, a scalar, or a list as long as there are "
                   f"dimensions ({len(dims)}), but got a list of length {len(spacing)}")
     for d in dims:
-        check(self.shape[d] > edge_order,
-              "torch.gradient expected each dimension size to be at least edge_order+1")
+        check(self.shape[d] > edge_order, "torch.gradient expected each dimension size to be at least edge_order+1")
     return tuple([gradient_along(self, d, step, edge_order) for d, step in zip(dims, spacing, strict=True)])
 
 
@@ -111,8 +109,7 @@ def gradient_along(f: Any, dim: int, distance: Any, edge_order: int) -> Any:
     n = f.shape[dim]
     if getattr(distance, "ndim", 0):
         along = distance.diff().view([-1 if d == dim else 1 for d in range(f.ndim)])
-        first, second, before_last, last = (
-            along.narrow(dim, i, 1) for i in (0, min(1, n - 2), max(n - 3, 0), n - 2))
+        first, second, before_last, last = (along.narrow(dim, i, 1) for i in (0, min(1, n - 2), max(n - 3, 0), n - 2))
         left, right = along.narrow(dim, 0, n - 2), along.narrow(dim, 1, n - 2)
     else:
         first = second = before_last = last = left = right = distance

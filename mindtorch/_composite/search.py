@@ -39,8 +39,7 @@ def nonzero(self: Any, as_tuple: bool) -> Any:
     return tuple((self if self.ndim else self.unsqueeze(0)).nonzero().unbind(1))
 
 
-def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08,
-             equal_nan: bool = False) -> bool:
+def allclose(self: Any, other: Any, rtol: float = 1e-05, atol: float = 1e-08, equal_nan: bool = False) -> bool:
     """``torch.allclose``: whether all elements are close, as a bool."""
     return self.isclose(other, rtol, atol, equal_nan).all().item()
 

@@ -18,8 +18,7 @@ def quantile(ignore_nan: bool) -> Callable[..., Any]:
     which then is the output's first.
     """
 
-    def compute(self: Any, q: Any, dim: int | None = None, keepdim: bool = False,
-                interpolation: str = "linear") -> Any:
+    def compute(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear") -> Any:
         if isinstance(q, float):
             check(0 <= q <= 1, lambda: f"quantile() q must be in the range [0, 1] but got {q:g}")
             q = self.new_full((), q)

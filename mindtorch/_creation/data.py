@@ -140,9 +140,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
             raise TypeError("tensor(): argument 'dtype' must be torch.dtype")
     where = _device.resolve_device(device)
     if isinstance(data, Tensor):
-        out = _to_copy(
-            data.detach(), dtype, where if device is not None else data._device, False, "contiguous_format"
-        )
+        out = _to_copy(data.detach(), dtype, where if device is not None else data._device, False, "contiguous_format")
         return out.requires_grad_() if requires_grad else out
     if isinstance(data, np.ndarray):
         found = from_numpy_dtype(data.dtype)

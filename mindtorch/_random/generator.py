@@ -126,9 +126,7 @@ class Generator:
         return words
 
     @contextmanager
-    def one_by_one(
-        self, transform: Callable[[np.ndarray], np.ndarray], bulk: int
-    ) -> Iterator[Callable[[], Any]]:
+    def one_by_one(self, transform: Callable[[np.ndarray], np.ndarray], bulk: int) -> Iterator[Callable[[], Any]]:
         """Yield a function that returns ``transform`` of one 64-bit word per call, for samplers that reject.
 
         Words are drawn ``bulk`` at a time; on exit the generator stands after the last one that was used.

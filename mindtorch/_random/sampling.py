@@ -36,9 +36,7 @@ def standard_uniform(generator: Generator, n: int, dtype: np.dtype) -> np.ndarra
     return unit_interval(generator.random(n) if dtype == np.float32 else generator.random64(n))
 
 
-def uniform(
-    generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0
-) -> np.ndarray:
+def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, high: float = 1.0) -> np.ndarray:
     """Uniform numbers in [low, high) (``uniform_``, ``at::native::templates::cpu::uniform_kernel``).
 
     Raises:
@@ -79,9 +77,7 @@ def normal(
     return cast(affine(_normal_blocks(generator, n, dtype), std, mean), dtype)
 
 
-def log_normal(
-    generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0, std: float = 2.0
-) -> np.ndarray:
+def log_normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 1.0, std: float = 2.0) -> np.ndarray:
     """Exponentials of normal numbers (``log_normal_``, ``at::lognormal_distribution<double>``).
 
     Raises:
@@ -135,9 +131,7 @@ def exponential(generator: Generator, n: int, dtype: np.dtype, rate: float = 1.0
     return cast(-1.0 / rate * libm(np.log1p, -u, dtype), dtype)
 
 
-def cauchy(
-    generator: Generator, n: int, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0
-) -> np.ndarray:
+def cauchy(generator: Generator, n: int, dtype: np.dtype, median: float = 0.0, sigma: float = 1.0) -> np.ndarray:
     """Cauchy numbers (``cauchy_``, ``at::cauchy_distribution<double>``).
 
     Raises:

@@ -196,8 +196,7 @@ class BackwardHook:
     def _at_outputs(self, _grad_inputs: Any, grads: tuple[Any, ...]) -> Any:
         grad_outputs = self.outputs.spread(grads)
         for hook in self.pre_hooks:
-            grad_outputs = self._replaced(hook(self.module, grad_outputs), grad_outputs, "pre hook",
-                                          "grad_output")
+            grad_outputs = self._replaced(hook(self.module, grad_outputs), grad_outputs, "pre hook", "grad_output")
         self.grad_outputs = grad_outputs
         if self.inputs.node is None:
             self._without_inputs()

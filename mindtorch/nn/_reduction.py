@@ -13,8 +13,7 @@ def get_enum(reduction: str) -> int:
         ValueError: if there is no reduction of that name.
     """
     if reduction == "elementwise_mean":
-        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.",
-                      stacklevel=2)
+        warnings.warn("reduction='elementwise_mean' is deprecated. Please use reduction='mean' instead.", stacklevel=2)
         return 1
     if reduction not in _ENUM:
         raise ValueError(f"{reduction} is not a valid value for reduction")

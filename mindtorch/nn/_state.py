@@ -61,16 +61,14 @@ class State:
 
     # -- saving ----------------------------------------------------------------------------------------------
 
-    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "",
-                   keep_vars: bool = False) -> Any:
+    def state_dict(self, *args: Any, destination: Any = None, prefix: str = "", keep_vars: bool = False) -> Any:
         """Return the parameters and persistent buffers of this module and those below it by name, detached unless
         ``keep_vars`` (``torch.nn.Module.state_dict``).
 
         The result is ``destination``, or a new ``OrderedDict`` with the modules' versions in its ``_metadata``.
         """
         if args:
-            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning,
-                          stacklevel=2)
+            warnings.warn("Positional args are being deprecated, use kwargs instead.", FutureWarning, stacklevel=2)
             given = dict(zip(("destination", "prefix", "keep_vars"), args, strict=False))
             destination, prefix = given.get("destination", destination), given.get("prefix", prefix)
             keep_vars = given.get("keep_vars", keep_vars)

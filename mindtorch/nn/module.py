@@ -327,8 +327,7 @@ class Module(HookedCall, State):
     def _named_members(self, members_of: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
                        remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
         memo = set()
-        modules = self.named_modules(prefix=prefix,
-                                     remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
+        modules = self.named_modules(prefix=prefix, remove_duplicate=remove_duplicate) if recurse else [(prefix, self)]
         for path, module in modules:
             for name, member in members_of(module):
                 if member is not None and member not in memo:
@@ -339,8 +338,7 @@ class Module(HookedCall, State):
     def named_parameters(self, prefix: str = "", recurse: bool = True,
                          remove_duplicate: bool = True) -> Iterator[tuple[str, Parameter]]:
         """Yield the parameters with their dotted paths, each once (``torch.nn.Module.named_parameters``)."""
-        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse,
-                                       remove_duplicate)
+        yield from self._named_members(lambda module: module._parameters.items(), prefix, recurse, remove_duplicate)
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Yield the parameters, each once (``torch.nn.Module.parameters``)."""
@@ -350,8 +348,7 @@ class Module(HookedCall, State):
     def named_buffers(self, prefix: str = "", recurse: bool = True,
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
         """Yield the buffers with their dotted paths, each once (``torch.nn.Module.named_buffers``)."""
-        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse,
-                                       remove_duplicate)
+        yield from self._named_members(lambda module: module._buffers.items(), prefix, recurse, remove_duplicate)
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Yield the buffers, each once (``torch.nn.Module.buffers``)."""

@@ -258,8 +258,7 @@ class Optimizer:
             packed["params"] = [numbers[id(param)] for param in group["params"]]
             groups.append(packed)
             start += len(group["params"])
-        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value
-                 for key, value in self.state.items()}
+        state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
         result = {"state": state, "param_groups": groups}
         for post_hook in list(self._optimizer_state_dict_post_hooks.values()):
             changed = post_hook(self, result)
@@ -314,27 +313,23 @@ class Optimizer:
         """
         return _register(self._optimizer_step_post_hooks, hook)
 
-    def register_state_dict_pre_hook(self, hook: Callable[..., None],
-                                     prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer)`` called before saving (``torch.optim.Optimizer.register_state_dict_pre_hook``)."""
         return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
 
-    def register_state_dict_post_hook(self, hook: Callable[..., Any],
-                                      prepend: bool = False) -> RemovableHandle:
+    def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer, state_dict)`` called after ``state_dict``; it may return another dictionary
         (``torch.optim.Optimizer.register_state_dict_post_hook``).
         """
         return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
 
-    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any],
-                                          prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another dictionary
         (``torch.optim.Optimizer.register_load_state_dict_pre_hook``).
         """
         return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
 
-    def register_load_state_dict_post_hook(self, hook: Callable[..., None],
-                                           prepend: bool = False) -> RemovableHandle:
+    def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer)`` called afterwards (``torch.optim.Optimizer.register_load_state_dict_post_hook``)."""
         return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
 

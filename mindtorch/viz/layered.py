@@ -142,8 +142,7 @@ def _coordinates(lanes: list[list[Item]], chains: Mapping[tuple[Item, Item], lis
     return {item: value - left + 8.0 for item, value in x.items()}
 
 
-def _spread(lane: list[Item], wanted: Mapping[Item, float], width: Mapping[Item, float],
-            x: dict[Item, float]) -> None:
+def _spread(lane: list[Item], wanted: Mapping[Item, float], width: Mapping[Item, float], x: dict[Item, float]) -> None:
     """Positions nearest to the wanted ones, without overlaps: merge neighbours that collide into blocks."""
     blocks: list[tuple[float, float, list[tuple[Item, float]]]] = []  # left edge, length, items with offsets
     for item in lane:

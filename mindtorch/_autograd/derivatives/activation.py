@@ -91,8 +91,7 @@ derivative("relu", self=lambda grad, result: threshold_backward(grad, result, 0)
 derivative("threshold", self=lambda grad, self, threshold: threshold_backward(grad, self, threshold))
 derivative("threshold_backward",
            grad_output=lambda grad, self, threshold: threshold_backward(grad, self, threshold), self=flat)
-derivative("hardtanh",
-           self=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val))
+derivative("hardtanh", self=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val))
 derivative("hardtanh_backward",
            grad_output=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val),
            self=flat)
@@ -118,15 +117,13 @@ derivative("hardswish", self=lambda grad, self: hardswish_backward(grad, self))
 derivative("hardswish_backward",
            grad_output=lambda grad, self: hardswish_backward(grad, self),
            self=lambda grad, grad_output, self: where((self > -3) & (self < 3), grad * grad_output / 3, 0))
-derivative("leaky_relu",
-           self=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False))
+derivative("leaky_relu", self=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False))
 derivative("leaky_relu_", "LeakyReluBackward1", self=lambda grad, negative_slope, result: (
     leaky_relu_backward(grad, result, negative_slope, True)))
 derivative("leaky_relu_backward",
            grad_output=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False),
            self=flat)
-derivative("softplus",
-           self=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold))
+derivative("softplus", self=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold))
 derivative("softplus_backward",
            grad_output=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold),
            self=softplus_double_backward)
@@ -134,8 +131,7 @@ derivative("softshrink", self=lambda grad, self, lambd: softshrink_backward(grad
 derivative("softshrink_backward",
            grad_output=lambda grad, self, lambd: softshrink_backward(grad, self, lambd), self=flat)
 derivative("hardshrink", self=lambda grad, self, lambd: hardshrink_backward(grad, self, lambd))
-derivative("hardshrink_backward",
-           grad_out=lambda grad, self, lambd: hardshrink_backward(grad, self, lambd), self=flat)
+derivative("hardshrink_backward", grad_out=lambda grad, self, lambd: hardshrink_backward(grad, self, lambd), self=flat)
 derivative("log_sigmoid_forward", "LogSigmoidBackward0",
            self=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer))
 derivative("log_sigmoid_backward",

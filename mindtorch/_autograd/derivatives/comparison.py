@@ -63,8 +63,7 @@ derivative("masked_fill.Tensor", "MaskedFillBackward1",
 _COMPARISONS = [f"{name}.Tensor" for name in ("eq", "ne", "lt", "le", "gt", "ge")]
 not_differentiable(" ".join(_COMPARISONS))
 for _name in _COMPARISONS:  # in place, what was compared is lost
-    derivative(_name.replace(".", "_."),
-               self=lambda grad: zeros_like(grad), other=lambda grad: zeros_like(grad))
+    derivative(_name.replace(".", "_."), self=lambda grad: zeros_like(grad), other=lambda grad: zeros_like(grad))
 not_differentiable("""
     isnan isinf isposinf isneginf isfinite isreal logical_and logical_or logical_xor logical_not bitwise_not
     bitwise_and.Tensor bitwise_or.Tensor bitwise_xor.Tensor bitwise_left_shift.Tensor bitwise_right_shift.Tensor

@@ -118,8 +118,7 @@ def lu_grad(gL: Any, gU: Any, P: Any, L: Any, U: Any) -> Any:
     if n > k:
         g = widened(g, n, m) if gL is None else cat([g, solve_triangular(adjoint(U1), gL2, False, False)], -2)
     elif m > k:
-        g = widened(g, n, m) if gU is None else cat(
-            [g, solve_triangular(adjoint(L1), gU2, True, True, True)], -1)
+        g = widened(g, n, m) if gU is None else cat([g, solve_triangular(adjoint(L1), gU2, True, True, True)], -1)
     return P @ g
 
 
@@ -179,15 +178,13 @@ def triangle(x: Any, upper: bool, unitriangular: bool = False) -> Any:
     return x.triu(int(unitriangular)) if upper else x.tril(-int(unitriangular))
 
 
-def solve_triangular_grad(grad: Any, self: Any, result: Any, upper: bool, left: bool,
-                          unitriangular: bool) -> Pair:
+def solve_triangular_grad(grad: Any, self: Any, result: Any, upper: bool, left: bool, unitriangular: bool) -> Pair:
     g_b = solve_triangular(adjoint(self), grad, not upper, left, unitriangular)
     g_a = -(g_b @ adjoint(result) if left else adjoint(result) @ g_b)
     return triangle(g_a, upper, unitriangular), g_b
 
 
-def triangular_solve_grad(grads: Any, A: Any, solution: Any, upper: bool, transpose: bool,
-                          unitriangular: bool) -> Pair:
+def triangular_solve_grad(grads: Any, A: Any, solution: Any, upper: bool, transpose: bool, unitriangular: bool) -> Pair:
     grad, g_copy = grads
     if grad is None:
         return solution.new_zeros(solution.shape), g_copy
@@ -302,8 +299,7 @@ def _reflected(x: Any, v: Any, t: Any) -> Any:
     return x - t * (v @ (adjoint(v) @ x))
 
 
-def ormqr_grad(grad: Any, self: Any, input2: Any, input3: Any, left: bool,
-               transpose: bool) -> tuple[Any, Any, Any]:
+def ormqr_grad(grad: Any, self: Any, input2: Any, input3: Any, left: bool, transpose: bool) -> tuple[Any, Any, Any]:
     g_other = ormqr(self, input2, grad, left, not transpose)
     # that of the whole Q: of Q C, Q^H C, C Q or C Q^H
     g_q = grad @ adjoint(input3) if left else adjoint(input3) @ grad

@@ -95,8 +95,7 @@ def prod_grads(along: Along, grad: Any, self: Any, src: Any, include_self: bool,
     zero_count = along.get(along.add(zeros_like(self), is_zero.to(self.dtype)))
     only_zero = is_zero.logical_and(zero_count == 1)
     others = along.multiply(self, src.masked_fill(only_zero, 1), include_self)
-    of_src = where(only_zero, along.get(grad * others),
-                   along.get(grad * result) / src.masked_fill(is_zero, 1))
+    of_src = where(only_zero, along.get(grad * others), along.get(grad * result) / src.masked_fill(is_zero, 1))
     return of_self, of_src
 
 

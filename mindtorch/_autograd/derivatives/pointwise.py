@@ -104,8 +104,7 @@ derivative("sub.Tensor",
 derivative("rsub.Tensor",
            self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
            other=lambda grad: grad)
-derivative("rsub.Scalar", "RsubBackward1",
-           self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
+derivative("rsub.Scalar", "RsubBackward1", self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
 derivative("mul.Tensor",
            self=lambda grad, other: grad * (conj(other) if grad._dtype.is_complex else other),
            other=lambda grad, self: grad * (conj(self) if grad._dtype.is_complex else self))
@@ -155,8 +154,7 @@ derivative("acosh", self=lambda grad, self: grad * conj(
     rsqrt(self + 1) * rsqrt(self - 1) if self._dtype.is_complex else rsqrt(self * self - 1)))
 derivative("atanh", self=lambda grad, self: grad / conj(1 - self.pow(2)))
 for _name in ("asinh", "acosh", "atanh"):
-    derivative(f"{_name}_", f"{_name.capitalize()}Backward1",
-               self=not_implemented(f"inplace version of {_name}"))
+    derivative(f"{_name}_", f"{_name.capitalize()}Backward1", self=not_implemented(f"inplace version of {_name}"))
 derivative("sinc", self=sinc_backward)
 derivative("sigmoid", self=lambda grad, result: sigmoid_backward(grad, result))
 derivative("sigmoid_backward",

@@ -122,8 +122,7 @@ derivative("var_mean.correction", self=lambda grads, self, dim, correction, keep
 derivative("std_mean.correction", self=lambda grads, result, self, dim, correction, keepdim: moments_grad(
     None if grads[0] is None else std_grad(grads[0], result, self, dim, correction, keepdim),
     grads[1], self.shape, dim, keepdim))
-derivative("amax amin",
-           self=lambda grad, self, result, dim, keepdim: extremum_grad(grad, self, result, dim, keepdim))
+derivative("amax amin", self=lambda grad, self, result, dim, keepdim: extremum_grad(grad, self, result, dim, keepdim))
 derivative("aminmax", self=lambda grads, self, min, max, dim, keepdim: (
     aminmax_grad(grads, self, (min, max), dim, keepdim)))
 derivative("max", "MaxBackward1", self=lambda grad, self, result: extremum_grad(grad, self, result))

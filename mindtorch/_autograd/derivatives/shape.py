@@ -74,12 +74,9 @@ derivative("triu", self=lambda grad, diagonal: grad.triu(diagonal))
 derivative("diag_embed", self=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 derivative("trace", self=lambda grad, self_shape: trace_grad(grad, self_shape))
 derivative("constant_pad_nd", self=lambda grad, pad: constant_pad_nd(grad, tuple(-n for n in pad)))
-derivative("pixel_shuffle", self=lambda grad, upscale_factor:
-           pixel_unshuffle(grad, upscale_factor))
-derivative("pixel_unshuffle", self=lambda grad, downscale_factor:
-           pixel_shuffle(grad, downscale_factor))
-derivative("channel_shuffle", self=lambda grad, groups:
-           channel_shuffle(grad, grad.shape[1] // groups))
+derivative("pixel_shuffle", self=lambda grad, upscale_factor: pixel_unshuffle(grad, upscale_factor))
+derivative("pixel_unshuffle", self=lambda grad, downscale_factor: pixel_shuffle(grad, downscale_factor))
+derivative("channel_shuffle", self=lambda grad, groups: channel_shuffle(grad, grad.shape[1] // groups))
 derivative("im2col", "Im2ColBackward0", self=lambda grad, self_shape, kernel_size, dilation, padding, stride:
            col2im(grad, tuple(self_shape[-2:]), kernel_size, dilation, padding, stride))
 derivative("col2im", "Col2ImBackward0", self=lambda grad, kernel_size, dilation, padding, stride:

@@ -4,10 +4,8 @@ from __future__ import annotations
 from ..._dispatch.aten import _log_softmax_backward_data as log_softmax_grad, _softmax_backward_data as softmax_grad
 from ..derivative import derivative
 
-derivative("_softmax",
-           self=lambda grad, result, dim, self_dtype: softmax_grad(grad, result, dim, self_dtype))
-derivative("_log_softmax",
-           self=lambda grad, result, dim, self_dtype: log_softmax_grad(grad, result, dim, self_dtype))
+derivative("_softmax", self=lambda grad, result, dim, self_dtype: softmax_grad(grad, result, dim, self_dtype))
+derivative("_log_softmax", self=lambda grad, result, dim, self_dtype: log_softmax_grad(grad, result, dim, self_dtype))
 derivative("_softmax_backward_data",
            grad_output=lambda grad, output, dim, input_dtype: (
                softmax_grad(grad.to(output.dtype), output, dim, input_dtype)),

@@ -12,6 +12,5 @@ for name, node in SELECTIONS.items():
     derivative(name, node, self=lambda grad, self_shape, dim, indices, keepdim: (
         selection_grad(grad, self_shape, dim, indices, keepdim)))
 for name, node in SORTS.items():
-    derivative(name, node, self=lambda grad, self_shape, dim, indices: (
-        selection_grad(grad, self_shape, dim, indices)))
+    derivative(name, node, self=lambda grad, self_shape, dim, indices: (selection_grad(grad, self_shape, dim, indices)))
 derivative("median nanmedian", self=lambda grad, self, result: extremum_grad(grad, self, result))

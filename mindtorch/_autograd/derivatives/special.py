@@ -77,10 +77,8 @@ derivative("special_i0e", "SpecialI0EBackward0",
 derivative("special_i1", self=i1_backward)
 derivative("special_i1e", "SpecialI1EBackward0", self=i1e_backward)
 derivative("special_entr", self=lambda grad, self: grad * -(1 + self.log()))
-derivative("special_erfcx",
-           self=lambda grad, self, result: (2 * self * result - 2 / math.sqrt(math.pi)) * grad)
-derivative("special_ndtri",
-           self=lambda grad, result: grad * math.sqrt(2 * math.pi) * (result.square() / 2).exp())
+derivative("special_erfcx", self=lambda grad, self, result: (2 * self * result - 2 / math.sqrt(math.pi)) * grad)
+derivative("special_ndtri", self=lambda grad, result: grad * math.sqrt(2 * math.pi) * (result.square() / 2).exp())
 derivative("special_log_ndtr",
            self=lambda grad, self, result: grad / math.sqrt(2 * math.pi) * (-(result + self.pow(2) / 2)).exp())
 derivative("xlogy.Tensor", self=log_times(xlogy, 0), other=lambda grad, self, other: grad * self / other)

@@ -70,9 +70,7 @@ class Binding:
         return f"<Binding {self.name}>"
 
 
-_LINES: dict[str, str] = {
-    line.split(None, 1)[0]: line for line in TABLE.replace("\n ", " ").splitlines() if line
-}
+_LINES: dict[str, str] = {line.split(None, 1)[0]: line for line in TABLE.replace("\n ", " ").splitlines() if line}
 
 
 def names() -> list[str]:

@@ -198,8 +198,7 @@ def no_graph(failure: Failure, f: Fields) -> Diagnosis:
                  Fix("and without leaving the graph: no detach(), .item(), argmax, ==, .long() in between")]
     else:
         cause = f"{label} was computed from tensors none of which requires grad, so nothing was recorded."
-        fixes = [Fix("declare which tensors need gradients, before computing",
-                      "w = torch.ones(3, requires_grad=True)")]
+        fixes = [Fix("declare which tensors need gradients, before computing", "w = torch.ones(3, requires_grad=True)")]
     if frozen:
         fixes.append(Fix("if it was computed from the frozen parameters, let them learn",
                           f"{frozen[0].partition('.')[0]}.requires_grad_()"))

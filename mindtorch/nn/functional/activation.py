@@ -138,8 +138,7 @@ def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dty
     return _log_softmax(input, dim, dtype)
 
 
-def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10,
-                   dim: int = -1) -> Tensor:
+def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
     """Draw a sample of the Gumbel-softmax distribution along ``dim`` (``torch.nn.functional.gumbel_softmax``). If
     ``hard``, it is one-hot and has the soft sample's gradient.
     """

@@ -49,8 +49,7 @@ def alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace
     return _drop("alpha_dropout", input, p, training, inplace)
 
 
-def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False,
-                          inplace: bool = False) -> Tensor:
+def feature_alpha_dropout(input: Tensor, p: float = 0.5, training: bool = False, inplace: bool = False) -> Tensor:
     """Apply ``alpha_dropout`` to whole channels of (N, C, ...) (``torch.nn.functional.feature_alpha_dropout``).
 
     Raises:

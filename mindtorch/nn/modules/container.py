@@ -319,8 +319,7 @@ class ParameterList(Module):
         return self
 
     def extra_repr(self) -> str:
-        return "\n".join(_described(i, value, str(getattr(value, "dtype", ""))) for i,
-                         value in enumerate(self))
+        return "\n".join(_described(i, value, str(getattr(value, "dtype", ""))) for i, value in enumerate(self))
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("ParameterList should not be called.")

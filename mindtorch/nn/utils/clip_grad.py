@@ -47,8 +47,7 @@ def get_total_norm(tensors: Tensors, norm_type: float = 2.0, error_if_nonfinite:
 
 
 @no_grad()
-def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any,
-                          foreach: bool | None = None) -> None:
+def clip_grads_with_norm_(parameters: Tensors, max_norm: float, total_norm: Any, foreach: bool | None = None) -> None:
     """Scale the parameters' gradients by min(1, max_norm / total_norm) (``torch.nn.utils.clip_grads_with_norm_``)."""
     factor = (float(max_norm) / (total_norm + 1e-6)).clamp(max=1.0)
     for grad in _grads(parameters):

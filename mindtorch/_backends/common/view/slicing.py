@@ -63,8 +63,7 @@ def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Lay
     if length:
         start += offset * stride[second] if offset >= 0 else -offset * stride[first]
     kept = [d for d in range(len(shape)) if d not in (first, second)]
-    return ((*(shape[d] for d in kept), length),
-            (*(stride[d] for d in kept), stride[first] + stride[second]), start)
+    return ((*(shape[d] for d in kept), length), (*(stride[d] for d in kept), stride[first] + stride[second]), start)
 
 
 def unfold(self: Tensor, dimension: int, size: int, step: int) -> Layout:

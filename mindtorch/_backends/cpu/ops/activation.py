@@ -173,8 +173,7 @@ def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:
     return np.where(above, grad, grad * weight), np.where(above, 0, grad * x)
 
 
-def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool = False,
-                     generator: Any = None) -> Any:
+def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool = False, generator: Any = None) -> Any:
     """In training, the slope of each element that is not positive is drawn, and kept in ``noise``."""
     if not training:
         return leaky_relu(x, (lower + upper) / 2)
@@ -185,8 +184,7 @@ def rrelu_with_noise(x: Any, noise: Any, lower: Any, upper: Any, training: bool 
     return x * noise
 
 
-def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, training: bool,
-                   is_result: bool) -> Any:
+def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, training: bool, is_result: bool) -> Any:
     return grad * noise if training and upper - lower > 1e-6 else leaky(grad, x, (lower + upper) / 2)
 
 

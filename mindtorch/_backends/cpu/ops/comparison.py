@@ -31,8 +31,7 @@ def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
     return x if high is None else np.minimum(x, high)
 
 
-def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None,
-               neginf: float | None = None) -> Any:
+def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
     if x.dtype.kind == "c":
         out = np.empty_like(x)
         out.real, out.imag = nan_to_num(x.real, nan, posinf, neginf), nan_to_num(x.imag, nan, posinf, neginf)

@@ -54,8 +54,7 @@ def norm_grad(away: np.ndarray, p: float, norm: np.ndarray) -> Any:
     return np.where(norm == 0, 0, scale / norm ** (p - 1))
 
 
-def cdist_backward(grad: np.ndarray, x1: np.ndarray, x2: np.ndarray, p: float,
-                   cdist: np.ndarray) -> np.ndarray:
+def cdist_backward(grad: np.ndarray, x1: np.ndarray, x2: np.ndarray, p: float, cdist: np.ndarray) -> np.ndarray:
     out = np.zeros((*grad.shape[:-1], x1.shape[-1]), x1.dtype)
     for part, away in differences(x1, x2):
         each = grad[..., part, :, None] * norm_grad(away, p, cdist[..., part, :, None])

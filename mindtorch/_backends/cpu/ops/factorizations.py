@@ -267,8 +267,7 @@ def ormqr(a: ndarray, tau: ndarray, other: ndarray, left: bool = True, transpose
 # -- singular values and eigenvalues -------------------------------------------------------------------------
 
 
-def linalg_svd(a: ndarray, full_matrices: bool = False, compute_uv: bool = True,
-               driver: str | None = None) -> Arrays:
+def linalg_svd(a: ndarray, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> Arrays:
     with converging("linalg.svd"):
         if compute_uv:
             return tuple(np.linalg.svd(a, full_matrices))

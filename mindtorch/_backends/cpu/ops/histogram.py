@@ -58,8 +58,7 @@ def counts(points: np.ndarray, bins: list[np.ndarray], weight: Any, density: boo
     return out
 
 
-def histogram_edges(x: np.ndarray, bins: np.ndarray, weight: Any = None,
-                    density: bool = False) -> tuple[Any, Any]:
+def histogram_edges(x: np.ndarray, bins: np.ndarray, weight: Any = None, density: bool = False) -> tuple[Any, Any]:
     return counts(x.reshape(-1, 1), [bins], weight, density), bins
 
 
@@ -74,8 +73,7 @@ def bin_edges(x: np.ndarray, bins: Any, range: Any = None, weight: Any = None,
             for i, count in enumerate(bins)]
 
 
-def from_bin_tensors(x: np.ndarray, bins: list[np.ndarray], weight: Any = None,
-                     density: bool = False) -> np.ndarray:
+def from_bin_tensors(x: np.ndarray, bins: list[np.ndarray], weight: Any = None, density: bool = False) -> np.ndarray:
     return counts(x.reshape(-1, x.shape[-1]), bins, weight, density)
 
 

@@ -130,8 +130,7 @@ def multi_margin(self: array, target: array, margin: Any, weight: array | None) 
         raise RuntimeError("target out of range")
     distance = np.maximum(margin - np.take_along_axis(x, chosen, 1) + x, 0)
     np.put_along_axis(distance, chosen, 0, 1)
-    factor = np.asarray(1 / x.shape[1],
-                        x.dtype) if weight is None else weight.reshape(-1)[chosen] / x.shape[1]
+    factor = np.asarray(1 / x.shape[1], x.dtype) if weight is None else weight.reshape(-1)[chosen] / x.shape[1]
     return distance, factor, chosen
 
 

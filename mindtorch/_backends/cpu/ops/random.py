@@ -49,8 +49,7 @@ def bernoulli_tensor(out: np.ndarray, p: np.ndarray, generator: Generator | None
     return put(out, generator, lambda g, n, dtype: sampling.bernoulli_tensor(g, p))
 
 
-def multinomial(p: np.ndarray, n: int, replacement: bool = False,
-                generator: Generator | None = None) -> np.ndarray:
+def multinomial(p: np.ndarray, n: int, replacement: bool = False, generator: Generator | None = None) -> np.ndarray:
     samples = sampling.multinomial(generator or default_generator, np.atleast_2d(p), n, replacement)
     return samples if p.ndim == 2 else samples[0]
 

@@ -195,8 +195,7 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
     return total(x, axis, keepdims) if p == 1 else total(x**p, axis, keepdims) ** (1 / p)
 
 
-def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False,
-                       dtype: Any = None) -> Any:
+def linalg_vector_norm(x: np.ndarray, ord: Any = 2, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     return vector_norm(to_opmath(converted(x, dtype)), ord, wrap_dims(dim, x.ndim), keepdim)
 
 

@@ -85,8 +85,7 @@ def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, rig
     return low.reshape(values.shape)
 
 
-def bucketize(values: Any, boundaries: np.ndarray, out_int32: bool = False,
-              right: bool = False) -> np.ndarray:
+def bucketize(values: Any, boundaries: np.ndarray, out_int32: bool = False, right: bool = False) -> np.ndarray:
     return searchsorted(boundaries, values, out_int32, right)
 
 

@@ -78,8 +78,7 @@ def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = Fa
     return Spec((bins.numel() - 1,), self._dtype), Spec((bins.numel(),), self._dtype)
 
 
-def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any = None,
-                    density: bool = False) -> Specs:
+def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any = None, density: bool = False) -> Specs:
     check_bins((bins,))
     check_range(range, 1)
     check_weight(self, weight, self.shape)
@@ -95,8 +94,7 @@ def check_points(self: Any, bins: Any) -> None:
           "histogramdd: The size of bins must be equal to the innermost dimension of the input.")
 
 
-def bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None,
-              density: bool = False) -> list[Spec]:
+def bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> list[Spec]:
     check_points(self, bins)
     check_bins(bins)
     check_range(range, len(bins))

@@ -103,8 +103,7 @@ def _check_classes(target: Any) -> None:
           lambda: f"expected target dtype to be Long or Byte, but got {NAMES[target._dtype.name]}", kind="target dtype")
 
 
-def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int,
-                     ignore_index: int) -> tuple[Spec, Spec]:
+def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec, Spec]:
     check(self.ndim in (1, 2), "input tensor should be 1D or 2D")
     check(target.ndim <= 1, "0D or 1D target tensor expected, multi-target not supported", kind="target shape")
     if self.ndim == 1:
@@ -123,8 +122,7 @@ def nll_loss_forward(self: Any, target: Any, weight: Any, reduction: int,
     return Spec((self.shape[0],) if batched else (), self._dtype), Spec((), self._dtype)
 
 
-def nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int,
-                       ignore_index: int) -> tuple[Spec, Spec]:
+def nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> tuple[Spec, Spec]:
     check(target.ndim == 3,
           lambda: f"only batches of spatial targets supported (3D tensors) but got targets of dimension: {target.ndim}")
     check(self.ndim == 4,

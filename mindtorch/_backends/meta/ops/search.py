@@ -19,8 +19,7 @@ def refuse(kernel: str, dtype: Any, *categories: int) -> None:
         raise not_implemented_for(kernel, dtype)
 
 
-def unique2(self: Any, sorted: bool = True, return_inverse: bool = False,
-            return_counts: bool = False) -> Specs:
+def unique2(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Specs:
     refuse("unique", self._dtype, COMPLEX)
     return (Spec(None, self._dtype), Spec(tuple(self.shape) if return_inverse else (0,), int64),
             Spec(None if return_counts else (0,), int64))

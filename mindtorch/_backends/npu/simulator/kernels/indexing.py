@@ -35,9 +35,7 @@ def scatter(self: Array, dim: int, at: Array, source: Any, reduce: int) -> None:
 
 
 def embedding(weight: Array, at: Array) -> Array:
-    """Raises:
-        IndexError: if an index is none of a row's.
-    """
+    """Raises: IndexError: if an index is none of a row's."""
     return CPU["index_select"](weight, 0, at.reshape(-1)).reshape(*at.shape, *weight.shape[1:])
 
 
