@@ -153,7 +153,8 @@ def stub_of(function: ast.FunctionDef, name: str, indent: str = "") -> str:
 
 def made_by(name: str) -> ast.FunctionDef:
     """The definition of a factory."""
-    return next(node for path in sorted((ROOT / "_creation").glob("*.py")) for node in tree(f"_creation/{path.name}").body
+    return next(node for path in sorted((ROOT / "_creation").glob("*.py"))
+                for node in tree(f"_creation/{path.name}").body
                 if isinstance(node, ast.FunctionDef) and node.name == name)
 
 

@@ -51,7 +51,8 @@ class _TensorType(type):
     @property
     def __signature__(cls) -> inspect.Signature:
         """That of the method by which a subclass makes its instances, or else of the legacy constructor."""
-        methods = [getattr(cls, name) for name in ("__new__", "__init__") if getattr(cls, name) is not getattr(object, name)]
+        methods = [getattr(cls, name) for name in ("__new__", "__init__")
+                   if getattr(cls, name) is not getattr(object, name)]
         shown = inspect.signature(methods[0] if methods else _TensorType.construct)
         return shown.replace(parameters=[*shown.parameters.values()][1:])
 
@@ -70,7 +71,8 @@ class Tensor(Methods, metaclass=_TensorType):
     _stride: Ints | None = None  #: None: contiguous
     _offset: int = 0
     _storage: UntypedStorage | None = None  #: None: the array's memory, not asked for yet
-    _version_counter: list[Any] | None = None  #: [version, storage(, whole array)], shared with views and saved aliases; None: [0, None]
+    #: [version, storage(, whole array)], shared with views and saved aliases; None: [0, None]
+    _version_counter: list[Any] | None = None
     _grad_fn: Node | None = None
     _output_nr: int = 0
     _grad: Tensor | None = None
@@ -78,7 +80,8 @@ class Tensor(Methods, metaclass=_TensorType):
     _base: Tensor | None = None
     _creation_meta: str | None = None  #: why a view must not be written in place, see ``_autograd.views``
     _own_grad: bool = False  #: of a view: whether it is a leaf that was itself made to require grad
-    _view_func: Callable[[Tensor], Tensor] | None = None  #: of a view of another dtype: how to make it from the base again
+    #: of a view of another dtype: how to make it from the base again
+    _view_func: Callable[[Tensor], Tensor] | None = None
     _attr_version: int = 0  #: of a view: the version for which ``_grad_fn`` holds
     _hooks: HookDict | None = None  #: of a leaf
     _post_accumulate_hooks: HookDict | None = None

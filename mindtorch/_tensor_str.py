@@ -53,9 +53,9 @@ def set_printoptions(
     """Set how tensors print (``torch.set_printoptions``).
 
     precision: digits after the point. threshold: tensors of more elements are summarised. edgeitems: elements shown at
-    each end of a summarised dimension. linewidth: characters per line. profile: "default", "short" or "full", set before
-    the other options. sci_mode: scientific notation always (True), never (False), or where magnitudes ask for it (None,
-    and whenever it is not given). An option that is None keeps its value.
+    each end of a summarised dimension. linewidth: characters per line. profile: "default", "short" or "full", set
+    before the other options. sci_mode: scientific notation always (True), never (False), or where magnitudes ask for it
+    (None, and whenever it is not given). An option that is None keeps its value.
 
     Raises:
         ValueError: if the profile is unknown.

@@ -25,8 +25,8 @@ __dir__ = __all__.copy
 def define(schema: str, flags: str = "function, method") -> Operator:
     """Define an operator from an ATen schema, ``name.overload(Tensor self, ...) -> Tensor`` (``torch.library.define``).
 
-    ``flags`` are those of PyTorch's ``variants``, 'function' and 'method', and 'in-place' and 'out' for forms that write
-    into ``self`` and into ``out=``. What follows the schema after ``  # `` says what the operator computes.
+    ``flags`` are those of PyTorch's ``variants``, 'function' and 'method', and 'in-place' and 'out' for forms that
+    write into ``self`` and into ``out=``. What follows the schema after ``  # `` says what the operator computes.
 
     Raises:
         ValueError: if the schema cannot be parsed, or a flag means nothing.

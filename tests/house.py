@@ -44,13 +44,15 @@ HOUSE = (
     Room("_creation", "tensors from sizes, numbers, sequences, arrays, random numbers", "a factory"),
     Room("_composite _indexing _conversion", "operators written in other operators; `x[...]`; `to` and its like",
          "a composite: `_composite/<family>.py`"),
-    Room("_wiring", "in which order kernels are looked for, and what each dispatch key does", "a new key, a new device"),
+    Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
+         "a new key, a new device"),
     Room("_api _functions functional library linalg fft special masked random _lowrank npu _C",
          "the functions and methods that users call", "a function that is more than an operator"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
     Room("optim", "optimizers", "an optimizer"),
-    Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses", "what a picture says"),
+    Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",
+         "what a picture says"),
     Room("viz", "HTML, SVG and text of facts", "how a picture looks"),
     Room("widgets", "pictures that move", "a widget"),
     Room("_ipython", "the extension: magics, formatters, tracebacks", "a magic"),
@@ -72,7 +74,8 @@ def imports(name: str, path: Path, known: Mapping[str, Path]) -> Iterator[tuple[
     does.
     """
     tree = ast.parse(path.read_text())
-    skipped = {id(inner) for node in ast.walk(tree) if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
+    skipped = {id(inner) for node in ast.walk(tree)
+               if isinstance(node, ast.If) and "TYPE_CHECKING" in ast.dump(node.test)
                and not isinstance(node.test, ast.UnaryOp) for part in node.body for inner in ast.walk(part)}
     package = name.split(".") if path.name == "__init__.py" else name.split(".")[:-1]
     for node in ast.walk(tree):

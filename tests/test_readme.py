@@ -10,7 +10,8 @@ from mindtorch._dispatch.schemas import registry
 from tests.dispatch.test_registry import restored  # noqa: F401
 
 PACKAGE = Path(mindtorch.__file__).parent
-SECTION = re.search(r"^### Adding an operator\n(.*?)(?:^##|\Z)", (PACKAGE.parent / "README.md").read_text(), re.M | re.S)
+README = (PACKAGE.parent / "README.md").read_text()
+SECTION = re.search(r"^### Adding an operator\n(.*?)(?:^##|\Z)", README, re.M | re.S)
 assert SECTION is not None
 ROWS, NPU_ROWS, EXAMPLE = re.findall(r"^```python\n(.*?)^```", SECTION[1], re.M | re.S)
 

@@ -37,7 +37,8 @@ def is_generic(function) -> bool:
     """Whether a signature says nothing: ``(*args, **kwargs)``."""
     parameters = list(inspect.signature(function).parameters.values())
     rest = [p for p in parameters if p.name != "self"]
-    return bool(rest) and all(p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name in ("args", "kwargs") for p in rest)
+    return bool(rest) and all(
+        p.kind in (p.VAR_POSITIONAL, p.VAR_KEYWORD) and p.name in ("args", "kwargs") for p in rest)
 
 
 def is_exception(value) -> bool:

@@ -1,4 +1,6 @@
-"""What editors and type checkers know: Jedi (as IPython asks it), pyright and mypy, with the stubs that the build makes."""
+"""What editors and type checkers know: Jedi (as IPython asks it), pyright and mypy, with the stubs that the build
+makes.
+"""
 from __future__ import annotations
 
 import re
@@ -81,8 +83,8 @@ def installed(tmp_path_factory) -> Path:
     files = subprocess.run(["git", "ls-files", "-co", "--exclude-standard"], cwd=ROOT, capture_output=True, text=True,
                            check=True).stdout.splitlines()
     for file in files:
-        if (ROOT / file).is_file() and file.partition("/")[0] in ("mindtorch", "setup.py", "pyproject.toml", "README.md",
-                                                                  "LICENSE"):
+        shipped = ("mindtorch", "setup.py", "pyproject.toml", "README.md", "LICENSE")
+        if (ROOT / file).is_file() and file.partition("/")[0] in shipped:
             (source / file).parent.mkdir(parents=True, exist_ok=True)
             (source / file).write_bytes((ROOT / file).read_bytes())
     subprocess.run(command, cwd=source, check=True, capture_output=True, timeout=300)
@@ -120,7 +122,8 @@ def test_the_stub_has_what_tensors_have(installed):
     """No method is missing in the stub, and none is there that tensors lack."""
     stub = (installed / "mindtorch/_methods.pyi").read_text()
     declared = set(re.findall(r"^    def (\w+)", stub, re.MULTILINE)) - {"__init__"}
-    own = set(re.findall(r"^    def (\w+)", Path(torch.Tensor.__init_subclass__.__code__.co_filename).read_text(), re.M))
+    source = Path(torch.Tensor.__init_subclass__.__code__.co_filename).read_text()
+    own = set(re.findall(r"^    def (\w+)", source, re.M))
     own |= {"ndimension", "nelement"}  # other names of methods
     attached = {name for name, value in vars(torch.Tensor).items() if callable(value) or isinstance(value, property)}
     assert {name for name in attached - own if name[0] != "_"} <= declared

@@ -411,7 +411,8 @@ class OperatorNode(Node):
             for value in saved:
                 if value.__class__ is Saved:
                     value = value.unpack(self)
-                elif value.__class__ in TENSOR_TYPES and value._version_counter is not None and value._version_counter[0]:
+                elif (value.__class__ in TENSOR_TYPES and value._version_counter is not None
+                      and value._version_counter[0]):
                     raise modified(value, 0, self)
                 values.append(value)
             gradient = formula(*values)

@@ -200,7 +200,8 @@ def _new(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
         return function(*args, dtype=dtype or self._dtype, device=self._device if device is None else device, **options)
 
     method.__name__ = method.__qualname__ = f"new_{function.__name__}"
-    method.__doc__ = f"``torch.{function.__name__}`` with this tensor's dtype and device (``torch.Tensor.{method.__name__}``)."
+    method.__doc__ = (f"``torch.{function.__name__}`` with this tensor's dtype and device "
+                      f"(``torch.Tensor.{method.__name__}``).")
     shown, itself = inspect.signature(function), next(iter(inspect.signature(method).parameters.values()))
     method.__signature__ = shown.replace(parameters=[itself, *shown.parameters.values()])  # type: ignore[attr-defined]
     return method

@@ -53,5 +53,6 @@ def typed_constructor(name: str, dtype: DType) -> Callable[..., Tensor]:
         return legacy_constructor(Tensor, *args, dtype=dtype, device=device)
 
     construct.__name__ = construct.__qualname__ = name
-    construct.__doc__ = f"An uninitialised {dtype.name} tensor of these sizes, or one of these values (``torch.{name}``)."
+    construct.__doc__ = (f"An uninitialised {dtype.name} tensor of these sizes, or one of these values "
+                         f"(``torch.{name}``).")
     return construct

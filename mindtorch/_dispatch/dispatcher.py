@@ -17,8 +17,8 @@ from .keys import (
 from .local import local
 from .registry import Operator, OpRegistry
 
-#: Keys that hold for every call: ``THREAD_STATE`` while some thread has a pipeline or is in inference mode, ``OBSERVED`` while
-#: there is an observer. A module global, so that reading it costs next to nothing.
+#: Keys that hold for every call: ``THREAD_STATE`` while some thread has a pipeline or is in inference mode,
+#: ``OBSERVED`` while there is an observer. A module global, so that reading it costs next to nothing.
 mode = 0
 _lock = threading.RLock()  # reentrant, because a signal handler may change the mode while its thread does
 _unusual: set[int] = set()  #: the threads on whose account ``THREAD_STATE`` is set

@@ -24,7 +24,8 @@ class DispatchKey(IntFlag):
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
-AUTOGRAD, NONCONTIGUOUS, INFERENCE = int(DispatchKey.Autograd), int(DispatchKey.NonContiguous), int(DispatchKey.Inference)
+AUTOGRAD, NONCONTIGUOUS = int(DispatchKey.Autograd), int(DispatchKey.NonContiguous)
+INFERENCE = int(DispatchKey.Inference)
 PIPELINE, THREAD_STATE, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.ThreadState), int(DispatchKey.Observed)
 BACKENDS = CPU | META | NPU
 BACKEND_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}

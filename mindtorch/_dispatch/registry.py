@@ -18,8 +18,8 @@ from .tables import FamilyTable
 
 #: What a heading may say of the operators below it; ``schemas`` has the meanings.
 WORDS = frozenset({
-    "function", "method", "in-place", "out", "operator only", "wrapped numbers", "exact dtype", "no overlap", "TypeError",
-    "dtype of out", "inplace_view", "contiguous out", "strided out", "empty out resized",
+    "function", "method", "in-place", "out", "operator only", "wrapped numbers", "exact dtype", "no overlap",
+    "TypeError", "dtype of out", "inplace_view", "contiguous out", "strided out", "empty out resized",
 })
 
 

@@ -1,4 +1,6 @@
-"""Registers the display formatter, the magics, their completion and short tracebacks, and takes every trace of them away."""
+"""Registers the display formatter, the magics, their completion and short tracebacks, and takes every trace of them
+away.
+"""
 from __future__ import annotations
 
 from typing import Any

@@ -37,8 +37,8 @@ class AfterCells:
         before, self.times = self.times, _times()
         edited = ", ".join(sorted(name for name, time in self.times.items() if time != before.get(name, time)))
         if edited:
-            print(f"mindtorch: the schemas in {edited} were edited. Operators are made from their schemas when mindtorch "
-                  "is imported: restart the kernel to use the new ones.")
+            print(f"mindtorch: the schemas in {edited} were edited. Operators are made from their schemas when "
+                  "mindtorch is imported: restart the kernel to use the new ones.")
 
 
 def _times() -> dict[str, int]:

@@ -87,7 +87,8 @@ def unfold_tracebacks(ip: Any) -> None:
 
 
 def _folded_line(count: int) -> str:
-    return f"    {count} frame{'' if count == 1 else 's'} inside {LIBRARY}, %tb shows {'it' if count == 1 else 'them'}\n"
+    frames, them = ("frame", "it") if count == 1 else ("frames", "them")
+    return f"    {count} {frames} inside {LIBRARY}, %tb shows {them}\n"
 
 
 def _is_new() -> bool:

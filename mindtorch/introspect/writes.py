@@ -90,7 +90,8 @@ def suspected_writes(tensor: Any, named: Mapping[str, Any], codes: Iterable[Code
     """Lines of functions, and, if one is of a notebook, of its cells, that write in place to something that now shares
     a tensor's version counter. What names meant when the lines ran is not known.
     """
-    ours = {name for name, other in named.items() if other._version_counter is not None and other._version_counter is tensor._version_counter}
+    counter = tensor._version_counter
+    ours = {name for name, other in named.items() if counter is not None and other._version_counter is counter}
     spans = {code.co_filename: _span(code) for code in codes}
     if any(map(is_cell, spans)):
         cells = [name for name in linecache.cache if is_cell(name)]

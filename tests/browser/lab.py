@@ -100,7 +100,8 @@ def environment(home: Path) -> dict[str, str]:
 def nbconvert(notebook: Path, to: str, *options: str) -> Path:
     """Convert a notebook to a file beside it."""
     target = notebook.with_name(f"{notebook.stem}-{to}{'.html' if to == 'html' else '.ipynb'}")
-    command = [sys.executable, "-m", "jupyter", "nbconvert", "--to", to, "--output", target.name, notebook.name, *options]
+    command = [sys.executable, "-m", "jupyter", "nbconvert", "--to", to, "--output", target.name, notebook.name,
+               *options]
     home = notebook.parent / ".jupyter"
     subprocess.run(command, check=True, timeout=300, cwd=notebook.parent, env=environment(home), capture_output=True)
     return target

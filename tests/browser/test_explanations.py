@@ -39,7 +39,8 @@ CELLS = {
 }
 SAID = {
     "shapes": "x [3, 4] and torch.ones(3) [3] do not broadcast", "places": "storage", "ruler": "asked for",
-    "steps": "freed by an earlier backward", "groups": "add was given tensors on cpu and meta", "bars": "in use by tensors",
+    "steps": "freed by an earlier backward", "groups": "add was given tensors on cpu and meta",
+    "bars": "in use by tensors",
     "hostile": HOSTILE, "profile": "outside operators (Python)", "pipeline": "item() reads a value",
 }
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()

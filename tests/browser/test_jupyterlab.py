@@ -21,11 +21,13 @@ CELLS = {
     "graph-page": "w = torch.randn(4, 2, requires_grad=True)\nloss = (x @ w).relu().sum()\n%graph loss",
     "dispatch": "%%dispatch\nloss.backward()",
     "pending": "with torch.pipeline():\n    z = x + 1\n    display(z)",
-    "timeline": "%%timeline\nside = torch.npu.Stream()\nn = x.to('npu')\nwith torch.npu.stream(side):\n    n = n.exp().cpu()",
+    "timeline": "%%timeline\nside = torch.npu.Stream()\nn = x.to('npu')\n"
+                "with torch.npu.stream(side):\n    n = n.exp().cpu()",
     "memory": "n = x.to('npu')\n%memory",
     "unloaded": "%unload_ext mindtorch\nx",
 }
-PICTURES = ["card", "hostile", "wide", "tensors", "storage-page", "graph-page", "dispatch", "pending", "timeline", "memory"]
+PICTURES = ["card", "hostile", "wide", "tensors", "storage-page", "graph-page", "dispatch", "pending", "timeline",
+            "memory"]
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 
 

@@ -1,4 +1,5 @@
-"""``%autoreload 2``: rows of kernels, meta kernels, derivatives and composites that are edited are used at the next call.
+"""``%autoreload 2``: rows of kernels, meta kernels, derivatives and composites that were edited are used at the next
+call.
 
 A shell in a process of its own imports a copy of the package, whose files are edited while it runs.
 """

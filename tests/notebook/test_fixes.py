@@ -47,7 +47,8 @@ FIXED = [
      "y = y.clone(); y += 1; y.sum().backward()"),
     ("a, b = (torch.ones(2, 2, requires_grad=True) * 1).unbind()", "a.mul_(b)", "a = a * …", "a = a * b"),
     ("c = torch.ones(3)", "c += torch.ones(2, 3)", "c = c + …", "c = c + torch.ones(2, 3)"),
-    ("c = torch.ones(3)", "c += torch.ones(2, 3)", "c.expand(2, 3).clone()", "c = c.expand(2, 3).clone(); c += torch.ones(2, 3)"),
+    ("c = torch.ones(3)", "c += torch.ones(2, 3)", "c.expand(2, 3).clone()",
+     "c = c.expand(2, 3).clone(); c += torch.ones(2, 3)"),
     ("y = torch.ones(2, requires_grad=True) * 2", "y.backward()", "y.backward(torch.ones_like(y))", ""),
     ("y = torch.ones(2, requires_grad=True) * 2", "y.numpy()", "y.detach().numpy()", ""),
     ("x = torch.ones(2, device='npu')", "x.numpy()", "x.cpu().numpy()", ""),
@@ -58,7 +59,8 @@ FIXED = [
     ("", "torch.arange(5, 0)", "torch.arange(5, 0, -1)", ""),
     ("x = torch.ones(2, 3)", "x.repeat(2)", "x.repeat(1, 2)", ""),
     ("x, m = torch.ones(2), torch.ones(2)", "x.masked_fill(m, 0)", "m.bool()", "x.masked_fill(m.bool(), 0)"),
-    ("x, v = torch.zeros(2).long(), torch.ones(2)", "x.index_put_((x,), v)", "v.to(x.dtype)", "x.index_put_((x,), v.to(x.dtype))"),
+    ("x, v = torch.zeros(2).long(), torch.ones(2)", "x.index_put_((x,), v)", "v.to(x.dtype)",
+     "x.index_put_((x,), v.to(x.dtype))"),
 ]
 
 
@@ -83,7 +85,8 @@ def test_fixes_name_what_there_is():
         for fix in introspect.explain(caught(fails)).fixes:
             for path in function.findall(fix.code):
                 first, *names = path.split(".")
-                assert functools.reduce(lambda found, name: getattr(found, name, None), names, spaces[first]), (kind, path)
+                found = functools.reduce(lambda found, name: getattr(found, name, None), names, spaces[first])
+                assert found, (kind, path)
             for name in re.findall(r"[\w)\]]\.([a-z]\w*)\(", function.sub("", fix.code)):
                 assert any(hasattr(owner, name) for owner in owners), (kind, name)
 

@@ -131,8 +131,8 @@ def test_a_module_that_cannot_describe_itself_is_drawn_nevertheless():
 
 #: All that a tensor is, but for its shape and strides, which are worked out when they are asked for.
 PARTS = [
-    "_array", "_dtype", "_keys", "_device", "_offset", "_storage", "_version_counter", "_grad_fn", "_output_nr", "_grad",
-    "_accumulator", "_base", "_creation_meta", "_attr_version", "_hooks", "_retains_grad", "_pending",
+    "_array", "_dtype", "_keys", "_device", "_offset", "_storage", "_version_counter", "_grad_fn", "_output_nr",
+    "_grad", "_accumulator", "_base", "_creation_meta", "_attr_version", "_hooks", "_retains_grad", "_pending",
 ]
 
 

@@ -51,7 +51,8 @@ def test_every_name_is_found_whatever_modules_are_loaded(package):
     for file in Path(package.__file__).parent.glob("[!_]*.py"):
         import_module(f"{package.__name__}.{file.stem}")
     source = ast.walk(ast.parse(Path(package.__file__).read_text()))
-    names = [alias.name for node in source if isinstance(node, ast.ImportFrom) and node.level == 1 for alias in node.names]
+    names = [alias.name for node in source if isinstance(node, ast.ImportFrom) and node.level == 1
+             for alias in node.names]
     assert len(names) > 20 and set(names) <= set(dir(package))
     for name in names:
         assert not isinstance(getattr(package, name), ModuleType), f"{name} is a name and a module"

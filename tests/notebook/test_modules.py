@@ -130,7 +130,8 @@ def test_a_model_of_1000_different_layers_says_what_is_left_out():
 
 
 def test_a_folded_module_says_where_its_tensors_are():
-    model = nn.Sequential(nn.Linear(2, 2, device="meta"), nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2, device="meta")))
+    inner = nn.Sequential(nn.Linear(2, 3), nn.Linear(3, 2, device="meta"))
+    model = nn.Sequential(nn.Linear(2, 2, device="meta"), inner)
     lines = viz.module_text(introspect.module_facts(model)).splitlines()
     rows = [line for line in lines if line.startswith(("  0 ", "  1 "))]
     assert ["meta" in rows[0], "2 devices" in rows[1]] == [True, True]
@@ -140,7 +141,8 @@ def test_a_repetition_tells_the_count_of_one_from_that_of_all():
     model = nn.Sequential(*(nn.Linear(8, 8) for _ in range(5)))
     page = Checker(viz.module_page(introspect.module_facts(model)))
     assert "each 72" in page.text and "360" in page.text
-    assert "each" not in Checker(viz.module_page(introspect.module_facts(nn.Sequential(*map(nn.ReLU, [False] * 5))))).text
+    page = viz.module_page(introspect.module_facts(nn.Sequential(*map(nn.ReLU, [False] * 5))))
+    assert "each" not in Checker(page).text
 
 
 def test_a_picture_says_devices_and_mode_once():

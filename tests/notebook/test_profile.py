@@ -109,8 +109,8 @@ def test_nothing_is_observed_after_the_block():
 
 def event(op, depth, start, duration):
     return DispatchEvent(
-        0, op, 0, (), op, "kernels.py", 1, False, (), (), start - 1, start, duration, threading.get_ident(), "", None, depth,
-        ("program.py", 7, "f"),
+        0, op, 0, (), op, "kernels.py", 1, False, (), (), start - 1, start, duration, threading.get_ident(), "", None,
+        depth, ("program.py", 7, "f"),
     )
 
 

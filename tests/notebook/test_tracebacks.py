@@ -76,7 +76,8 @@ def test_what_the_library_calls_of_others_is_folded_with_it_and_what_calls_the_l
 
 
 def test_each_error_of_a_chain_is_folded_and_the_way_to_the_explanation_stands_once(shell):
-    text = shown(shell, "try:\n    torch.ones(3).view(2)\nexcept RuntimeError as e:\n    raise ValueError('mine') from e")
+    text = shown(
+        shell, "try:\n    torch.ones(3).view(2)\nexcept RuntimeError as e:\n    raise ValueError('mine') from e")
     assert skeleton(text) == ["torch.ones(3).view(2)", "fold", "raise ValueError('mine') from e"]
     assert "direct cause" in text and text.rstrip().endswith(f"ValueError: mine\n{HINT}")
     text = shown(shell, "try:\n    1 / 0\nexcept ZeroDivisionError:\n    torch.ones(3).view(2)")
@@ -98,7 +99,8 @@ def test_errors_without_a_frame_of_the_library_are_as_without_the_extension(shel
 
 
 def test_an_error_that_nothing_explains_does_not_say_so(shell):
-    shown(shell, "from mindtorch import nn\nclass Model(nn.Module):\n    def forward(self, x):\n        raise KeyError(3)")
+    shown(shell, "from mindtorch import nn\n"
+                 "class Model(nn.Module):\n    def forward(self, x):\n        raise KeyError(3)")
     text = shown(shell, "Model()(1)")
     assert skeleton(text) == ["Model()(1)", "fold", "raise KeyError(3)"] and text.rstrip().endswith("KeyError: 3")
 

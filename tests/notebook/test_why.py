@@ -237,7 +237,8 @@ def test_nothing_is_observed_once_writes_are_no_longer_watched():
 
 def test_lines_of_other_cells_are_not_blamed_where_the_failing_one_has_enough(shell):
     shell.run_cell("w = torch.ones(3)\nw.relu_()")
-    cell = "w = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\nwith torch.no_grad():\n    w -= 1\nloss.backward()"
+    cell = ("w = torch.ones(3, requires_grad=True)\nloss = (w * w).sum()\nwith torch.no_grad():\n    w -= 1\n"
+            "loss.backward()")
     facts = introspect.explain(shell.run_cell(cell).error_in_exec, shell.user_ns)
     assert [title for title, _ in history(facts)] == ["MulBackward0", "w -= 1", "backward"]
 
@@ -447,7 +448,8 @@ def hostile(name):
     yield explained(lambda: nn.Linear(2, 2).load_state_dict(state))
     yield introspect.explain(ValueError(name))
     pictures = (
-        Shapes((ShapeRow(name, (Cell(name, CLASH), None), name),), (name,), name), Places(name, 0, ((0, 1), ()), 9, 0, name),
+        Shapes((ShapeRow(name, (Cell(name, CLASH), None), name),), (name,), name),
+        Places(name, 0, ((0, 1), ()), 9, 0, name),
         Ruler(name, 0, 3, (9,), name), Steps((Step(name, name, CLASH), Step(name)), name, name),
         Groups((Group(name, (name,), CLASH), Group(name, (), "", True)), name), Bars(((name, 3, CLASH),), name),
     )

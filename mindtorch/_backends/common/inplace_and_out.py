@@ -177,7 +177,8 @@ def _inplace_fast_path(row: Any, meta: Pointwise, general: Callable[..., Any]) -
             right, kind = args[0], args[0].__class__
             if kind in TENSOR_TYPES:
                 storage, right = right._storage, right._array if right._dtype is dtype else None
-                if right is not None and (right.shape != array.shape or (storage is not None and storage is self._storage)):
+                if right is not None and (right.shape != array.shape
+                                          or (storage is not None and storage is self._storage)):
                     right = None
             elif not ((kind is float and dtype.category >= FLOATING) or (kind is int and dtype.category > BOOL)):
                 right = None

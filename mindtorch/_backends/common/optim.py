@@ -1,8 +1,8 @@
 """The mathematics of optimizers' steps, for one parameter, in whatever arithmetic is to run it.
 
 An ``Arithmetic`` says what the few operations are that steps are made of: NumPy's on arrays (``cpu.ops.optim``), calls
-of ACLNN (``npu.ops.optim``), or operators, which autograd can record (``mindtorch.optim._recorded``). A new optimizer is one
-more function here.
+of ACLNN (``npu.ops.optim``), or operators, which autograd can record (``mindtorch.optim._recorded``). A new optimizer
+is one more function here.
 """
 from __future__ import annotations
 

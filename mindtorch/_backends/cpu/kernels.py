@@ -177,7 +177,8 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
     """
     count, unpromoted = meta.count, meta.unpromoted
     #: The result's dtype by that of the operands; None where the general kernel has to look.
-    results = {**dict.fromkeys(DTYPES.values()), **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
+    results = {**dict.fromkeys(DTYPES.values()),
+               **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
     function = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(function, np.ufunc)  # whose results need no look; it takes no further arguments
     with_rest = refuse if is_ufunc else function
@@ -205,7 +206,8 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
         result = results[dtype]
         if other.__class__ is Tensor or other.__class__ in TENSOR_TYPES:
             right = other._array if other._dtype is dtype else None
-        elif (other.__class__ is float and dtype.category >= FLOATING) or (other.__class__ is int and dtype is not bool_):
+        elif ((other.__class__ is float and dtype.category >= FLOATING)
+              or (other.__class__ is int and dtype is not bool_)):
             right = other
         else:
             right = None

@@ -26,7 +26,8 @@ def blocks(*arrays: array) -> Iterable[Any]:
 
 def number(dtype: np.dtype[Any], value: Any) -> Any:
     """A setting as arithmetic with arrays of a dtype takes it, ready-made where that gives the same."""
-    return np.asarray(value, dtype) if value.__class__ is float and value and value != 1 and dtype.kind == "f" else value
+    ready = value.__class__ is float and value and value != 1 and dtype.kind == "f"
+    return np.asarray(value, dtype) if ready else value
 
 
 def accumulate(a: array, change: array, factor: float) -> None:

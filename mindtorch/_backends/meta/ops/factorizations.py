@@ -325,7 +325,8 @@ def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = No
           lambda: "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - "
                   f"other.dim()) <= 1, got {self.ndim} and {b.ndim}")
     check(driver in (None, "gels", "gelsy", "gelsd", "gelss"),
-          lambda: f"torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got '{driver}'")
+          lambda: "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got "
+                  f"'{driver}'")
     vector = self.ndim - b.ndim == 1 and b.shape == self.shape[:-1]
     right = (*b.shape, 1) if vector else tuple(b.shape)
     rows = right[-2] if len(right) > 1 else right[-1]
