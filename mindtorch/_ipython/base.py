@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 from collections.abc import Callable
 from functools import wraps
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 from IPython.core.error import UsageError
@@ -13,14 +13,17 @@ from IPython.core.magic_arguments import parse_argstring
 
 from .._tensor import Tensor
 
+if TYPE_CHECKING:
+    from ..viz.html import Markup
+
 HELP = ("-h", "--help")
 
 
 class Picture:
     """Something to display: HTML where it can be shown, text elsewhere."""
 
-    def __init__(self, html: str, text: str):
-        self.html, self.text = html, text
+    def __init__(self, html: Markup, text: str = ""):
+        self.html, self.text = html, text or html.plain.strip("\n")
 
     def _repr_html_(self) -> str:
         return self.html

@@ -29,7 +29,7 @@ class CellMagics(MagicGroup):
                 return self._run(code)
         finally:
             events = [event for event in trace.events if not (options.top and event.depth)]
-            display(Picture(viz.dispatch_page(events), viz.dispatch_text(events)))
+            display(Picture(viz.dispatch_page(events)))
 
     @with_help
     @line_cell_magic
@@ -44,7 +44,7 @@ class CellMagics(MagicGroup):
             with introspect.profile(self.shell.user_ns) as found:
                 return self._run(code)
         finally:
-            display(Picture(viz.profile_page(found), viz.profile_text(found)))
+            display(Picture(viz.profile_page(found)))
 
     @with_help
     @line_cell_magic
@@ -58,4 +58,4 @@ class CellMagics(MagicGroup):
             with introspect.watch_pipeline() as facts:
                 return self._run(code)
         finally:
-            display(Picture(viz.pipeline_page(facts), viz.pipeline_text(facts)))
+            display(Picture(viz.pipeline_page(facts)))

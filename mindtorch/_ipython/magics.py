@@ -25,7 +25,7 @@ class MindtorchMagics(MagicGroup):
         wanted = parse_argstring(self.tensors, line).device
         rows = introspect.tensors_facts(self.shell.user_ns)
         rows = [row for row in rows if wanted in (None, row.device, row.device.partition(":")[0])]
-        return Picture(viz.tensors_page(rows), viz.tensors_text(rows))
+        return Picture(viz.tensors_page(rows))
 
     @with_help
     @line_magic

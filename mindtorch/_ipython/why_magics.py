@@ -41,4 +41,4 @@ class WhyMagics(MagicGroup):
             print(f"the last error was in the use of a magic: {error}")
             return None
         facts = introspect.explain(error, self.shell.user_ns)
-        return Picture(viz.why_page(facts), viz.why_text(facts))
+        return Picture(viz.why_page(facts))

@@ -10,6 +10,7 @@ DEVICES = ("cpu", "meta", "npu")
 NPUS = 4  #: colours of NPUs in the style sheet; their numbers go on beyond
 LETTERS = 120  #: of a name that are written
 COLOURS = 8  #: storage colours in the style sheet; letters go on beyond
+UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 HOURGLASS = tag("svg", tag("path", d="M0 0H8L0 10H8Z"), class_="mt-hourglass", viewBox="0 0 8 10")
 
 
@@ -129,3 +130,14 @@ def place_text(file: str, line: int) -> str:
     """A line of a file, without folders; of a notebook's cell, without the name that the kernel gives it."""
     path = PurePath(file)
     return f"line {line} of a cell" if path.parent.name.startswith("ipykernel_") else f"{path.name}:{line}"
+
+
+def time_text(nanoseconds: float, digits: int = 4, units: Sequence[tuple[str, float]] = UNITS) -> str:
+    """A time in the unit that suits it."""
+    unit, size = next(((unit, size) for unit, size in units if abs(nanoseconds) >= size), units[-1])
+    return f"{nanoseconds / size:.{digits}g} {unit}"
+
+
+def duration_text(nanoseconds: float) -> str:
+    """How long the host took for something; its clock is not finer than a part of a microsecond."""
+    return time_text(nanoseconds, 3, UNITS[:3])

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 
 from ..introspect import Span, Timeline
 from .html import Markup, join, page, row, table, tag
-from .palette import count_text, device_class, mono, soft
+from .palette import count_text, device_class, mono, soft, time_text
 
 MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕"}
 SPANS = 400  #: that are drawn at most
@@ -15,7 +15,6 @@ TOLD = 8  #: moments of one mark that are told of
 CLOSE = 80  #: moments within this part of the window are one mark
 COLUMNS = 64  #: characters of a lane in a terminal
 CHARACTERS = {"enqueue": "-", "run": "█", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕"}
-UNITS = (("s", 1e9), ("ms", 1e6), ("µs", 1e3), ("ns", 1.0))
 
 
 def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, int] | None = None) -> Markup:
@@ -64,12 +63,6 @@ def _bar(timeline: Timeline, lane: str) -> str:
         first, last = (round((time - timeline.start) * scale) for time in (span.start, span.end))
         cells[first : last + 1] = CHARACTERS.get(span.kind, "█") * (last + 1 - first)
     return "".join(cells)
-
-
-def time_text(nanoseconds: float) -> str:
-    """A time in the unit that suits it."""
-    unit, size = next(((unit, size) for unit, size in UNITS if abs(nanoseconds) >= size), UNITS[-1])
-    return f"{nanoseconds / size:.4g} {unit}"
 
 
 def _window(timeline: Timeline, window: tuple[int, int] | None) -> tuple[int, int]:

@@ -8,7 +8,7 @@ from ipywidgets import Button, HBox, IntRangeSlider, Layout, SelectionSlider
 from ..introspect import Timeline
 from ..viz import timeline_page, timeline_text
 from ..viz.html import Markup
-from ..viz.timeline import time_text
+from ..viz.palette import time_text
 from .base import NAMES, Explorer
 
 STEPS = 1000  #: places of a slider, besides the events
