@@ -27,6 +27,7 @@ from .._dispatch.registry import Operator
 from .._dispatch.schema import REQUIRED
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
+from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
 from .saved import Saved, SavedTensor, freed, modified, save, unwritten
@@ -356,12 +357,18 @@ class Derivative:
             first = second = None
             if self._keys & AUTOGRAD:
                 mask = 1
-                source = self._grad_fn if self._base is None else self.grad_fn
-                first = self._leaf_edge() if source is None else (source, self._output_nr)
+                source = self._grad_fn
+                if self._base is not None:
+                    first = self._grad_edge()
+                else:
+                    first = (grad_accumulator(self), 0) if source is None else (source, self._output_nr)
             if other.__class__ in TENSOR_TYPES and other._keys & AUTOGRAD:
                 mask += 2
-                source = other._grad_fn if other._base is None else other.grad_fn
-                second = other._leaf_edge() if source is None else (source, other._output_nr)
+                source = other._grad_fn
+                if other._base is not None:
+                    second = other._grad_edge()
+                else:
+                    second = (grad_accumulator(other), 0) if source is None else (source, other._output_nr)
             if not mask:
                 return inner(self, other, *args)
             node = new(node_class)
