@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ....cpu.ops.reduction import to_opmath
-from .forms import CPU, Array, Kernel, pointwise, store, whole
+from .forms import CPU, Array, Kernel, named, pointwise, store, whole
 
 #: selu is elu with these.
 SELU_ALPHA, SELU_SCALE = 1.6732632423543772, 1.0507009873554805
@@ -63,36 +63,23 @@ def of_halves(row: str) -> Kernel:
 
 
 KERNELS: dict[str, Kernel] = {
-    "aclnnRelu": pointwise("relu"),
-    "aclnnElu": pointwise("elu"),
-    "aclnnEluBackward": pointwise("elu_backward"),
+    **named(pointwise, """
+        Relu relu                             Elu elu                               EluBackward elu_backward
+        Celu celu                             Gelu gelu                             GeluBackward gelu_backward
+        GeluBackwardV2 gelu_backward          Silu silu                             SiluBackward silu_backward
+        Mish mish                             Hardtanh hardtanh                     HardtanhBackward hardtanh_backward
+        Hardsigmoid hardsigmoid               HardsigmoidBackward hardsigmoid_backward
+        Hardswish hardswish                   HardswishBackward hardswish_backward  LeakyRelu leaky_relu
+        LeakyReluBackward leaky_relu_backward                                       Softplus softplus
+        SoftplusBackward softplus_backward    Softshrink softshrink
+        SoftshrinkBackward softshrink_backward                                      Hardshrink hardshrink
+        HardshrinkBackward hardshrink_backward                                      Threshold threshold
+        ThresholdBackward threshold_backward
+    """),
     "aclnnSelu": pointwise(selu),
     "aclnnSeluBackward": pointwise(selu_backward),
-    "aclnnCelu": pointwise("celu"),
-    "aclnnGelu": pointwise("gelu"),
-    "aclnnGeluBackward": pointwise("gelu_backward"),
     "aclnnGeluV2": pointwise(lambda x, approximate: CPU["gelu"](x, APPROXIMATE[approximate])),
-    "aclnnGeluBackwardV2": pointwise("gelu_backward"),
-    "aclnnSilu": pointwise("silu"),
-    "aclnnSiluBackward": pointwise("silu_backward"),
-    "aclnnMish": pointwise("mish"),
     "aclnnMishBackward": pointwise(mish_backward),
-    "aclnnHardtanh": pointwise("hardtanh"),
-    "aclnnHardtanhBackward": pointwise("hardtanh_backward"),
-    "aclnnHardsigmoid": pointwise("hardsigmoid"),
-    "aclnnHardsigmoidBackward": pointwise("hardsigmoid_backward"),
-    "aclnnHardswish": pointwise("hardswish"),
-    "aclnnHardswishBackward": pointwise("hardswish_backward"),
-    "aclnnLeakyRelu": pointwise("leaky_relu"),
-    "aclnnLeakyReluBackward": pointwise("leaky_relu_backward"),
-    "aclnnSoftplus": pointwise("softplus"),
-    "aclnnSoftplusBackward": pointwise("softplus_backward"),
-    "aclnnSoftshrink": pointwise("softshrink"),
-    "aclnnSoftshrinkBackward": pointwise("softshrink_backward"),
-    "aclnnHardshrink": pointwise("hardshrink"),
-    "aclnnHardshrinkBackward": pointwise("hardshrink_backward"),
-    "aclnnThreshold": pointwise("threshold"),
-    "aclnnThresholdBackward": pointwise("threshold_backward"),
     "aclnnLogSigmoidForward": log_sigmoid_forward,
     "aclnnLogSigmoidBackward": log_sigmoid_backward,
     "aclnnGlu": whole("glu"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .forms import CPU, Array, Kernel, common, compared, converted, inplace, pointwise, store
+from .forms import CPU, Array, Kernel, common, compared, converted, inplace, named, pointwise, store
 
 
 def both(name: str, row: Any, form: Any) -> dict[str, Kernel]:
@@ -24,35 +24,28 @@ def is_close(x: Any, y: Any, rtol: float, atol: float, equal_nan: bool) -> Any:
 
 
 KERNELS: dict[str, Kernel] = {
+    **named(compared, """
+        LogicalAnd logical_and                LogicalOr logical_or                  LogicalXor logical_xor
+        LogicalNot logical_not                IsFinite isfinite                     IsInf isinf
+        IsPosInf isposinf                     IsNegInf isneginf
+    """),
+    **named(pointwise, """
+        BitwiseNot bitwise_not                Maximum maximum                       Minimum minimum
+        Clamp clamp                           ClampTensor clamp                     ClampMin maximum
+        ClampMinTensor maximum                ClampMax minimum                      ClampMaxTensor minimum
+    """),
     **both("Eq", "eq.Tensor", compared),
     **both("Ne", "ne.Tensor", compared),
     **both("Lt", "lt.Tensor", compared),
     **both("Le", "le.Tensor", compared),
     **both("Gt", "gt.Tensor", compared),
     **both("Ge", "ge.Tensor", compared),
-    "aclnnLogicalAnd": compared("logical_and"),
-    "aclnnLogicalOr": compared("logical_or"),
-    "aclnnLogicalXor": compared("logical_xor"),
-    "aclnnLogicalNot": compared("logical_not"),
     **both("BitwiseAnd", "bitwise_and.Tensor", pointwise),
     **both("BitwiseOr", "bitwise_or.Tensor", pointwise),
     **both("BitwiseXor", "bitwise_xor.Tensor", pointwise),
-    "aclnnBitwiseNot": pointwise("bitwise_not"),
-    "aclnnMaximum": pointwise("maximum"),
-    "aclnnMinimum": pointwise("minimum"),
-    "aclnnClamp": pointwise("clamp"),
-    "aclnnClampTensor": pointwise("clamp"),
-    "aclnnClampMin": pointwise("maximum"),
-    "aclnnClampMinTensor": pointwise("maximum"),
-    "aclnnClampMax": pointwise("minimum"),
-    "aclnnClampMaxTensor": pointwise("minimum"),
     "aclnnSWhere": where,
     "aclnnInplaceMaskedFillScalar": inplace(CPU["masked_fill_.Scalar"]),
     "aclnnInplaceMaskedFillTensor": inplace(CPU["masked_fill_.Tensor"]),
-    "aclnnIsFinite": compared("isfinite"),
-    "aclnnIsInf": compared("isinf"),
-    "aclnnIsPosInf": compared("isposinf"),
-    "aclnnIsNegInf": compared("isneginf"),
     "aclnnIsClose": compared(is_close),
     "aclnnEqual": compared(np.array_equal),
 }

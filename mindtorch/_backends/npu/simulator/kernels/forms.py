@@ -24,6 +24,12 @@ def row_of(row: Row | str) -> Row:
     return CPU[row] if isinstance(row, str) else row
 
 
+def named(form: Callable[[str], Kernel], text: str) -> dict[str, Kernel]:
+    """Kernels of one form that are rows of the CPU: pairs of names, ACLNN's and the CPU's."""
+    names = text.split()
+    return {f"aclnn{theirs}": form(ours) for theirs, ours in zip(names[::2], names[1::2], strict=True)}
+
+
 def number(value: Any) -> Any:
     """A scalar as a Python number, which does not take part in NumPy's promotion; everything else as it is."""
     return value.item() if isinstance(value, np.generic) else value

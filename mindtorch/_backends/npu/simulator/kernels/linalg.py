@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .forms import CPU, Kernel, number, pointwise, row_of, store, whole
+from .forms import CPU, Kernel, named, number, pointwise, row_of, store, whole
 
 
 def product(row: Any) -> Kernel:
@@ -24,16 +24,14 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any, alpha: Any) -> Any:
 
 
 KERNELS: dict[str, Kernel] = {
-    "aclnnMm": product("mm"),
-    "aclnnMatmul": product("mm"),
-    "aclnnBatchMatMul": product("bmm"),
-    "aclnnAddmm": product("addmm"),
-    "aclnnBaddbmm": product("baddbmm"),
-    "aclnnAddbmm": product("addbmm"),
+    **named(product, """
+        Mm mm                                 Matmul mm                             BatchMatMul bmm
+        Addmm addmm                           Baddbmm baddbmm                       Addbmm addbmm
+        Mv mv
+    """),
     "aclnnAddmv": product(addmv),
     "aclnnAddr": pointwise(addr),
     "aclnnDot": whole("dot"),
-    "aclnnMv": product("mv"),
     "aclnnLinalgCross": whole("linalg_cross"),
     "aclnnTrace": whole(lambda self: np.trace(self, dtype=np.int64 if self.dtype.kind in "biu" else None)),
     "aclnnPdistForward": whole("_pdist_forward"),

@@ -5,7 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .forms import CPU, Kernel, compared, number, pointwise, store
+from .forms import CPU, Kernel, compared, named, number, pointwise, store
 
 #: DivMod's modes.
 ROUNDING = {0: None, 1: "trunc", 2: "floor"}
@@ -36,83 +36,40 @@ def power(self: Any, exponent: Any, out: Any) -> None:
 
 
 KERNELS: dict[str, Kernel] = {
-    "aclnnAdd": pointwise("add.Tensor"),
-    "aclnnAdds": pointwise("add.Tensor"),
-    "aclnnSub": pointwise("sub.Tensor"),
-    "aclnnSubs": pointwise("sub.Tensor"),
-    "aclnnRsub": pointwise("rsub.Tensor"),
-    "aclnnRsubs": pointwise("rsub.Scalar"),
-    "aclnnMul": pointwise("mul.Tensor"),
-    "aclnnMuls": pointwise("mul.Tensor"),
-    "aclnnDiv": pointwise("div.Tensor"),
-    "aclnnDivs": pointwise("div.Tensor"),
+    **named(pointwise, """
+        Add add.Tensor                        Adds add.Tensor                       Sub sub.Tensor
+        Subs sub.Tensor                       Rsub rsub.Tensor                      Rsubs rsub.Scalar
+        Mul mul.Tensor                        Muls mul.Tensor                       Div div.Tensor
+        Divs div.Tensor                       FloorDivide floor_divide              FloorDivides floor_divide
+        RemainderTensorTensor remainder.Tensor
+        RemainderTensorScalar remainder.Tensor
+        RemainderScalarTensor remainder.Tensor                                      FmodTensor fmod.Tensor
+        FmodScalar fmod.Tensor                PowTensorTensor pow.Tensor_Tensor     PowScalarTensor pow.Tensor_Tensor
+        Neg neg                               Abs abs                               Sign sgn
+        Reciprocal reciprocal                 Sqrt sqrt                             Rsqrt rsqrt
+        Exp exp                               Exp2 exp2                             Expm1 expm1
+        Log log                               Log2 log2                             Log10 log10
+        Log1p log1p                           Sin sin                               Cos cos
+        Tan tan                               Asin asin                             Acos acos
+        Atan atan                             Sinh sinh                             Cosh cosh
+        Tanh tanh                             Asinh asinh                           Acosh acosh
+        Atanh atanh                           Atan2 atan2                           Sinc sinc
+        Sigmoid sigmoid                       SigmoidBackward sigmoid_backward      TanhBackward tanh_backward
+        LogAddExp logaddexp                   LogAddExp2 logaddexp2                 Ceil ceil
+        Floor floor                           Round round                           RoundDecimals round.decimals
+        Trunc trunc                           Frac frac                             Gcd gcd
+        Lerp lerp.Tensor                      Lerps lerp.Scalar                     Addcmul addcmul
+        Addcdiv addcdiv                       Erf erf                               Erfc erfc
+        Erfinv erfinv                         Lgamma lgamma                         Digamma digamma
+        XLogYTensor xlogy.Tensor              XLogYScalarOther xlogy.Tensor         XLogYScalarSelf xlogy.Tensor
+        NanToNum nan_to_num
+    """),
     "aclnnDivMod": pointwise(div_mod),
     "aclnnDivMods": pointwise(div_mod),
-    "aclnnFloorDivide": pointwise("floor_divide"),
-    "aclnnFloorDivides": pointwise("floor_divide"),
-    "aclnnRemainderTensorTensor": pointwise("remainder.Tensor"),
-    "aclnnRemainderTensorScalar": pointwise("remainder.Tensor"),
-    "aclnnRemainderScalarTensor": pointwise("remainder.Tensor"),
-    "aclnnFmodTensor": pointwise("fmod.Tensor"),
-    "aclnnFmodScalar": pointwise("fmod.Tensor"),
-    "aclnnPowTensorTensor": pointwise("pow.Tensor_Tensor"),
     "aclnnPowTensorScalar": power,
-    "aclnnPowScalarTensor": pointwise("pow.Tensor_Tensor"),
-    "aclnnNeg": pointwise("neg"),
-    "aclnnAbs": pointwise("abs"),
-    "aclnnSign": pointwise("sgn"),
     "aclnnSignbit": compared("signbit"),
-    "aclnnReciprocal": pointwise("reciprocal"),
-    "aclnnSqrt": pointwise("sqrt"),
-    "aclnnRsqrt": pointwise("rsqrt"),
-    "aclnnExp": pointwise("exp"),
-    "aclnnExp2": pointwise("exp2"),
-    "aclnnExpm1": pointwise("expm1"),
-    "aclnnLog": pointwise("log"),
-    "aclnnLog2": pointwise("log2"),
-    "aclnnLog10": pointwise("log10"),
-    "aclnnLog1p": pointwise("log1p"),
-    "aclnnSin": pointwise("sin"),
-    "aclnnCos": pointwise("cos"),
-    "aclnnTan": pointwise("tan"),
-    "aclnnAsin": pointwise("asin"),
-    "aclnnAcos": pointwise("acos"),
-    "aclnnAtan": pointwise("atan"),
-    "aclnnSinh": pointwise("sinh"),
-    "aclnnCosh": pointwise("cosh"),
-    "aclnnTanh": pointwise("tanh"),
-    "aclnnAsinh": pointwise("asinh"),
-    "aclnnAcosh": pointwise("acosh"),
-    "aclnnAtanh": pointwise("atanh"),
-    "aclnnAtan2": pointwise("atan2"),
-    "aclnnSinc": pointwise("sinc"),
-    "aclnnSigmoid": pointwise("sigmoid"),
-    "aclnnSigmoidBackward": pointwise("sigmoid_backward"),
-    "aclnnTanhBackward": pointwise("tanh_backward"),
-    "aclnnLogAddExp": pointwise("logaddexp"),
-    "aclnnLogAddExp2": pointwise("logaddexp2"),
-    "aclnnCeil": pointwise("ceil"),
-    "aclnnFloor": pointwise("floor"),
-    "aclnnRound": pointwise("round"),
-    "aclnnRoundDecimals": pointwise("round.decimals"),
-    "aclnnTrunc": pointwise("trunc"),
-    "aclnnFrac": pointwise("frac"),
-    "aclnnGcd": pointwise("gcd"),
-    "aclnnLerp": pointwise("lerp.Tensor"),
-    "aclnnLerps": pointwise("lerp.Scalar"),
-    "aclnnAddcmul": pointwise("addcmul"),
-    "aclnnAddcdiv": pointwise("addcdiv"),
-    "aclnnErf": pointwise("erf"),
-    "aclnnErfc": pointwise("erfc"),
-    "aclnnErfinv": pointwise("erfinv"),
-    "aclnnLgamma": pointwise("lgamma"),
-    "aclnnDigamma": pointwise("digamma"),
     "aclnnLogit": pointwise(logit),
     "aclnnLogitGrad": pointwise(logit_grad),
-    "aclnnXLogYTensor": pointwise("xlogy.Tensor"),
-    "aclnnXLogYScalarOther": pointwise("xlogy.Tensor"),
-    "aclnnXLogYScalarSelf": pointwise("xlogy.Tensor"),
-    "aclnnNanToNum": pointwise("nan_to_num"),
     "aclnnComplex": complex_from(CPU["complex"]),
     "aclnnPolar": complex_from(CPU["polar"]),
     "aclnnReal": pointwise(np.real),
