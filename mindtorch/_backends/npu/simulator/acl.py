@@ -3,9 +3,21 @@ out.
 """
 from __future__ import annotations
 
+import sys
 from types import SimpleNamespace
 
 from . import acl_devices, acl_memory, acl_streams
+from .devices import SOC, machine
+from .exports import exported
 
-rt = SimpleNamespace(__name__="acl.rt", **acl_devices.RT, **acl_streams.RT, **acl_memory.RT)
-acl = SimpleNamespace(__name__="acl", rt=rt, **acl_devices.ACL)
+
+def init(config: str = "") -> None:
+    machine.start()
+
+
+def finalize() -> None:
+    machine.shut_down()
+
+
+rt = SimpleNamespace(__name__="acl.rt", **exported(acl_devices), **exported(acl_streams), **exported(acl_memory))
+acl = SimpleNamespace(__name__="acl", rt=rt, get_soc_name=lambda: SOC, **exported(sys.modules[__name__]))

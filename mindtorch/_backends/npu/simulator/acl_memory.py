@@ -7,13 +7,9 @@ from .. import constants as c
 from . import transfers, watch
 from .devices import current, machine, stream_of
 from .errors import Fault
-from .exports import Table, exported
 from .streams import Call
 
-RT: Table = {}
 
-
-@exported(RT, "malloc", "malloc_align32", "malloc_cached", results=1)
 def malloc(size: int, policy: int) -> int:
     memory = current().device.memory
     block = memory.malloc(size)
@@ -22,7 +18,9 @@ def malloc(size: int, policy: int) -> int:
     return block.start
 
 
-@exported(RT)
+malloc_align32 = malloc_cached = malloc
+
+
 def free(address: int) -> None:
     device = machine.owner(address)
     if device is None:
@@ -34,13 +32,11 @@ def free(address: int) -> None:
         watch.active.freed(block)
 
 
-@exported(RT, results=1)
 def malloc_host(size: int) -> int:
     current()
     return machine.host.malloc(size)
 
 
-@exported(RT)
 def free_host(address: int) -> None:
     size = machine.host.free(address)
     if size is not None and watch.active is not None:
@@ -49,34 +45,29 @@ def free_host(address: int) -> None:
         raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"aclrtFreeHost: no pinned memory starts at {address:#x}")
 
 
-@exported(RT, results=2)
 def get_mem_info(attribute: int) -> tuple[int, int]:
     memory = current().device.memory
     return memory.limit - memory.used, memory.limit
 
 
-@exported(RT)
 def memset(address: int, maximum: int, value: int, size: int) -> None:
     current()
     transfers.check_fill(None, "aclrtMemset", address, maximum, size)
     ctypes.memset(address, value & 0xFF, size)
 
 
-@exported(RT)
 def memset_async(address: int, maximum: int, value: int, size: int, stream_handle: int) -> None:
     stream = stream_of(stream_handle)
     transfers.check_fill(stream, "aclrtMemsetAsync", address, maximum, size)
     stream.submit(Call("aclrtMemsetAsync", lambda: ctypes.memset(address, value & 0xFF, size)))
 
 
-@exported(RT)
 def memcpy(to: int, maximum: int, source: int, size: int, kind: int) -> None:
     current()
     transfers.check_copy(None, "aclrtMemcpy", to, maximum, source, size, kind)
     ctypes.memmove(to, source, size)
 
 
-@exported(RT)
 def memcpy_async(to: int, maximum: int, source: int, size: int, kind: int, stream_handle: int) -> None:
     stream = stream_of(stream_handle)
     transfers.check_copy(stream, "aclrtMemcpyAsync", to, maximum, source, size, kind)

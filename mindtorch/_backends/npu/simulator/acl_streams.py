@@ -8,14 +8,12 @@ from .. import constants as c
 from . import handles, watch
 from .devices import current, machine, stream_of
 from .errors import Fault
-from .exports import Table, exported, raise_fault
+from .exports import raise_fault
 from .streams import Call, Event, Record, Reset, Stream, Wait
 
-RT: Table = {}
 STREAMS_OF_A_DEVICE = 2048
 
 
-@exported(RT, results=1)
 def create_stream() -> int:
     context = current()
     with context.device.lock:
@@ -26,19 +24,16 @@ def create_stream() -> int:
     return handles.add(stream)
 
 
-@exported(RT, results=1)
 def create_stream_with_config(priority: int, flag: int) -> int:
     return create_stream()
 
 
-@exported(RT)
 def destroy_stream(handle: int) -> None:
     stream = _removed(handle)
     stream.close()
     watch.ended(stream)
 
 
-@exported(RT)
 def destroy_stream_force(handle: int) -> None:
     stream = _removed(handle)
     stream.abort()
@@ -55,12 +50,10 @@ def _removed(handle: int) -> Stream:
     return stream
 
 
-@exported(RT)
 def stream_abort(handle: int) -> None:
     stream_of(handle).abort()
 
 
-@exported(RT, results=1)
 def stream_query(handle: int) -> int:
     stream = stream_of(handle)
     if not stream.is_idle():
@@ -69,27 +62,23 @@ def stream_query(handle: int) -> int:
     return c.ACL_STREAM_STATUS_COMPLETE
 
 
-@exported(RT, results=1)
 def stream_get_id(handle: int) -> int:
     return stream_of(handle).number
 
 
-@exported(RT, results=1)
 def get_stream_available_num() -> int:
     return STREAMS_OF_A_DEVICE - len(current().device.streams())
 
 
-@exported(RT)
 def synchronize_stream(handle: int) -> None:
-    synchronize(stream_of(handle))
+    _synchronize(stream_of(handle))
 
 
-@exported(RT)
 def synchronize_stream_with_timeout(handle: int, milliseconds: int) -> None:
-    synchronize(stream_of(handle), milliseconds / 1000 if milliseconds >= 0 else -1)
+    _synchronize(stream_of(handle), milliseconds / 1000 if milliseconds >= 0 else -1)
 
 
-def synchronize(stream: Stream, seconds: float = -1) -> None:
+def _synchronize(stream: Stream, seconds: float = -1) -> None:
     """Wait for a stream, and report what had gone wrong."""
     clock = watch.clock_of(stream)
     fault = stream.synchronize(seconds)
@@ -98,7 +87,6 @@ def synchronize(stream: Stream, seconds: float = -1) -> None:
     current()  # a device may be lost while one waits for it
 
 
-@exported(RT)
 def synchronize_device() -> None:
     failed = None
     for stream in current().device.streams():
@@ -109,7 +97,6 @@ def synchronize_device() -> None:
     raise_fault(failed)
 
 
-@exported(RT)
 def launch_callback(function: Callable[[Any], Any], arguments: Any, block: int, handle: int) -> None:
     stream = stream_of(handle)
     clock = watch.clock_of(stream)
@@ -124,23 +111,22 @@ def launch_callback(function: Callable[[Any], Any], arguments: Any, block: int, 
 # -- events ----------------------------------------------------------------------------------------------------------
 
 
-@exported(RT, results=1)
 def create_event() -> int:
     return create_event_with_flag(c.ACL_EVENT_TIME_LINE | c.ACL_EVENT_SYNC | c.ACL_EVENT_CAPTURE_STREAM_PROGRESS)
 
 
-@exported(RT, "create_event_with_flag", "create_event_ex_with_flag", results=1)
 def create_event_with_flag(flag: int) -> int:
     current()
     return handles.add(Event(flag))
 
 
-@exported(RT)
+create_event_ex_with_flag = create_event_with_flag
+
+
 def destroy_event(handle: int) -> None:
     handles.remove(handle, Event)
 
 
-@exported(RT)
 def record_event(handle: int, stream_handle: int) -> None:
     event, stream = handles.get(handle, Event), stream_of(stream_handle)
     record = Record(stream)
@@ -149,13 +135,11 @@ def record_event(handle: int, stream_handle: int) -> None:
     event.record = record
 
 
-@exported(RT)
 def reset_event(handle: int, stream_handle: int) -> None:
     event = handles.get(handle, Event)
     stream_of(stream_handle).submit(Reset(event, event.record))
 
 
-@exported(RT)
 def stream_wait_event(stream_handle: int, handle: int) -> None:
     stream, event = stream_of(stream_handle), handles.get(handle, Event)
     record = event.record
@@ -174,25 +158,21 @@ def _is_done(record: Record | None) -> bool:
     return True
 
 
-@exported(RT, results=1)
 def query_event(handle: int) -> int:
     done = _is_done(handles.get(handle, Event).record)
     return c.ACL_EVENT_STATUS_COMPLETE if done else c.ACL_EVENT_STATUS_NOT_READY
 
 
-@exported(RT, results=1)
 def query_event_status(handle: int) -> int:
     done = _is_done(handles.get(handle, Event).record)
     return c.ACL_EVENT_RECORDED_STATUS_COMPLETE if done else c.ACL_EVENT_RECORDED_STATUS_NOT_READY
 
 
-@exported(RT, results=1)
 def query_event_wait_status(handle: int) -> int:
     waiting = handles.get(handle, Event).waiting
     return c.ACL_EVENT_WAIT_STATUS_NOT_READY if waiting else c.ACL_EVENT_WAIT_STATUS_COMPLETE
 
 
-@exported(RT)
 def synchronize_event(handle: int) -> None:
     record = handles.get(handle, Event).record
     if record is None:
@@ -206,7 +186,6 @@ def synchronize_event(handle: int) -> None:
         raise_fault(record.stream.take_fault(only=record.fault))
 
 
-@exported(RT, results=1)
 def event_elapsed_time(start: int, end: int) -> float:
     first, last = _moment(start), _moment(end)
     if last < first:
@@ -214,7 +193,6 @@ def event_elapsed_time(start: int, end: int) -> float:
     return (last - first) / 1e6
 
 
-@exported(RT, results=1)
 def event_get_timestamp(handle: int) -> int:
     return _moment(handle) // 1000
 

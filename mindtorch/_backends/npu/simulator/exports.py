@@ -1,45 +1,57 @@
-"""How Python functions become those of pyACL: a ``Fault`` that is raised inside comes out as a return code."""
+"""How Python functions become CANN's: a ``Fault`` that is raised inside comes out as a return code.
+
+pyACL's functions are the public ones of the modules ``acl_*``, under their own names; their annotations say how many
+results come before the code.
+"""
 from __future__ import annotations
 
 from collections.abc import Callable
 from functools import wraps
-from typing import Any, TypeVar
+from types import FunctionType, ModuleType
+from typing import Any
 
+from ..constants import ACL_ERROR_INTERNAL_ERROR
 from . import errors, faults, watch
 from .errors import Fault
 
-F = TypeVar("F", bound=Callable[..., Any])
-
-Table = dict[str, Callable[..., Any]]
+Code = int  #: what a function returns that gives a code and nothing else
 
 
-def exported(where: Table, *names: str, results: int = 0) -> Callable[[F], F]:
-    """Export a function under its name, or under these; a failure returns ``results`` zeros and the code."""
-
-    def export(function: F) -> F:
-        for name in names or (function.__name__,):
-            where[name] = _returning_codes(function, name, results)
-        return function
-
-    return export
+def exported(module: ModuleType) -> dict[str, Callable[..., Any]]:
+    """The functions that a module defines, as pyACL has them: a failure returns zeros and the code."""
+    return {name: _returning_codes(name, function) for name, function in vars(module).items()
+            if isinstance(function, FunctionType) and function.__module__ == module.__name__ and name[0] != "_"}
 
 
-def _returning_codes(function: Callable[..., Any], name: str, results: int) -> Callable[..., Any]:
+def _returning_codes(name: str, function: FunctionType) -> Callable[..., Any]:
+    returns = function.__annotations__["return"]
+    if returns in ("None", "Code"):
+        return guarded(name, function, lambda result: result or 0, lambda code: code)
+    if not returns.startswith("tuple"):
+        return guarded(name, function, lambda result: (result, 0), lambda code: (0, code))
+    zeros = (0,) * (returns.count(",") + 1)
+    return guarded(name, function, lambda results: (*results, 0), lambda code: (*zeros, code))
+
+
+def guarded(name: str, function: Callable[..., Any], done: Callable[[Any], Any], failed: Callable[[int], Any],
+            from_c: bool = False) -> Callable[..., Any]:
+    """A function that returns ``done(result)``, or ``failed(code)``. What C calls never raises anything."""
+
     @wraps(function)
     def call(*arguments: Any) -> Any:
         try:
             if faults.armed and (fault := faults.strike(name, "call")):
                 raise fault
-            result = function(*arguments)
+            return done(function(*arguments))
         except Fault as fault:
             code, message = fault.code, fault.message
             watch.mistake(name, fault)
-        else:
-            if not results:
-                return result or 0
-            return (*result, 0) if results > 1 else (result, 0)
+        except BaseException as error:
+            if not from_c:
+                raise
+            code, message = ACL_ERROR_INTERNAL_ERROR, f"{name}: {error.__class__.__name__}: {error}"
         errors.remember(code, message)
-        return (*(0,) * results, code) if results else code
+        return failed(code)
 
     call.__name__ = name
     return call

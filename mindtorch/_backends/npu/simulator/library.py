@@ -9,10 +9,9 @@ from functools import cache
 from typing import Any
 
 from .. import bindings
-from ..constants import ACL_ERROR_INTERNAL_ERROR
-from . import errors, executors, faults, watch
-from .errors import Fault
+from . import executors
 from .executors import FUNCTIONS
+from .exports import guarded
 
 SCALARS: dict[str, Any] = {
     "bool": ctypes.c_bool,
@@ -88,26 +87,8 @@ def ctype(name: str) -> Any:
 def pointer(name: str, returns: str, arguments: tuple[str, ...], function: Callable[..., Any]) -> tuple[int, Any]:
     """The address of a C function that calls a Python one, and what must be kept for as long as it may be called."""
     prototype = ctypes.CFUNCTYPE(ctype(returns), *map(ctype, arguments))
-    callback = prototype(guarded(name, function, fails_with_null=returns.endswith("*")))
+    null = returns.endswith("*")
+    callback = prototype(guarded(name, function, lambda result: result, lambda code: None if null else code, True))
     address = ctypes.cast(callback, ctypes.c_void_p).value
     assert address is not None
     return address, callback
-
-
-def guarded(name: str, function: Callable[..., Any], fails_with_null: bool) -> Callable[..., Any]:
-    """The function as C may call it: it never raises, but returns an error code, or a null pointer."""
-
-    def call(*arguments: Any) -> Any:
-        try:
-            if faults.armed and (fault := faults.strike(name, "call")):
-                raise fault
-            return function(*arguments)
-        except Fault as fault:
-            code, message = fault.code, fault.message
-            watch.mistake(name, fault)
-        except BaseException as error:
-            code, message = ACL_ERROR_INTERNAL_ERROR, f"{name}: {error.__class__.__name__}: {error}"
-        errors.remember(code, message)
-        return None if fails_with_null else code
-
-    return call
