@@ -7,7 +7,7 @@ once per operator, and in every trace.
 from __future__ import annotations
 
 import warnings
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 from ... import _device
@@ -29,7 +29,7 @@ from .aclnn import launch
 from .bindings import binding
 from .constants import ACLNN_MAX_SHAPE_RANK
 from .memory import write
-from .ops.row import Aclnn
+from .ops.row import Aclnn, Call
 from .runtime import current_queue
 
 
@@ -77,26 +77,30 @@ def device_of(args: Any) -> _device.device:
     return _device.resolve_device("npu")
 
 
+def launched(calls: Iterable[Call], device: _device.device) -> bool:
+    """Put ACLNN operators into the current stream of a device, if they take these values. Returns whether they do."""
+    calls = tuple(calls)
+    if not all(takes(name, values, device) for name, values in calls):
+        return False
+    queue = current_queue(device.index or 0)
+    for name, values in calls:
+        launch(name, values, queue)
+    return True
+
+
 def functional_kernel(op: Operator, row: Aclnn, meta: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel of a functional operator: describe the outputs, make them, have ACLNN fill them."""
-    defaults, count = defaults_of(op), len(op.schema.parameters)
-    on_cpu = fallback_of(op)
+    defaults, on_cpu = defaults_of(op), fallback_of(op)
 
     def kernel(*args: Any) -> Any:
         specs = meta(*args)
-        if len(args) < count:
-            args = (*args, *defaults[len(args):])
+        args = (*args, *defaults[len(args):])
         if row.when is not None and not row.when(*args):
             return on_cpu(*args)
         device = device_of(args)
         outs = [empty_tensor(spec, device) for spec in ((specs,) if specs.__class__ is Spec else specs)]
-        if any(out.numel() for out in outs):
-            calls = tuple(row.calls(args, outs))
-            if not all(takes(name, values, device) for name, values in calls):
-                return on_cpu(*args)
-            queue = current_queue(device.index or 0)
-            for name, values in calls:
-                launch(name, values, queue)
+        if any(out.numel() for out in outs) and not launched(row.calls(args, outs), device):
+            return on_cpu(*args)
         return outs[0] if specs.__class__ is Spec else pack(op, outs)
 
     return kernel
@@ -106,20 +110,17 @@ def inplace_kernel(op: Operator, row: Aclnn, meta: Pointwise, general: Callable[
     """The kernel of a pointwise operator's in-place form: ACLNN writes into the tensor itself, where the result has its
     shape and dtype and nothing else lies in its memory in another order; ``general`` does everything else.
     """
-    defaults, count = defaults_of(op), len(op.schema.parameters)
+    defaults = defaults_of(op)
 
     def kernel(self: Tensor, *args: Any) -> Tensor:
         spec = meta(self, *args)
-        args = (self, *args, *defaults[1 + len(args):]) if 1 + len(args) < count else (self, *args)
+        args = (self, *args, *defaults[1 + len(args):])
         if (spec.shape != tuple(self.shape) or spec.dtype is not self._dtype
                 or (row.when is not None and not row.when(*args))):
             return general(*args)
         check_writable(self, args[1:])
-        if self.numel():
-            name, values = row.call(args, [self])
-            if not takes(name, values, self._device):
-                return general(*args)
-            launch(name, values, current_queue(self._device.index or 0))
+        if self.numel() and not launched([row.call(args, [self])], self._device):
+            return general(*args)
         return self
 
     return kernel
@@ -127,13 +128,11 @@ def inplace_kernel(op: Operator, row: Aclnn, meta: Pointwise, general: Callable[
 
 def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel of an operator that exists in place only: ACLNN writes into its first argument."""
-    defaults, count = defaults_of(op), len(op.schema.parameters)
-    on_cpu = fallback_of(op)
+    defaults, on_cpu = defaults_of(op), fallback_of(op)
 
     def kernel(*args: Any) -> Any:
         check(*args)
-        if len(args) < count:
-            args = (*args, *defaults[len(args):])
+        args = (*args, *defaults[len(args):])
         if row.when is not None and not row.when(*args):
             return on_cpu(*args)
         target = args[0]
@@ -141,14 +140,7 @@ def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Calla
             check_writable(target, args[1:])
             if not target.numel():
                 return target
-        calls = tuple(row.calls(args, []))
-        device = device_of(args)
-        if not all(takes(name, values, device) for name, values in calls):
-            return on_cpu(*args)
-        queue = current_queue(device.index or 0)
-        for name, values in calls:
-            launch(name, values, queue)
-        return target
+        return target if launched(row.calls(args, []), device_of(args)) else on_cpu(*args)
 
     return kernel
 
