@@ -12,7 +12,6 @@ from collections.abc import Callable
 from functools import lru_cache
 from typing import Any
 
-from ..._dispatch import observers
 from ..._dispatch.dispatcher import flattened
 from ..._dtype import DTYPES, DType
 from ..._tensor import Tensor
@@ -256,10 +255,7 @@ def launch(name: str, values: Any, queue: Queue) -> None:
         code = call.plan(*args, ctypes.addressof(size), ctypes.addressof(executor))
         if code:
             check(code, f"{name}GetWorkspaceSize", queue.runtime.name)
-        if observers.activity_observers:
-            with activities.timed("run", name, queue):
-                _enqueue(call, size.value, executor.value, queue)
-        else:
+        with activities.timed("run", name, queue):
             _enqueue(call, size.value, executor.value, queue)
     finally:
         destroy(handles)

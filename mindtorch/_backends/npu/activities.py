@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager, nullcontext
 from time import perf_counter_ns
 from typing import TYPE_CHECKING, NamedTuple
 from weakref import WeakKeyDictionary
@@ -19,6 +19,9 @@ from .constants import ACL_STREAM_STATUS_COMPLETE
 
 if TYPE_CHECKING:
     from .runtime import Queue, _Runtime
+
+
+_UNTIMED = nullcontext()
 
 
 class Mark(NamedTuple):
@@ -40,9 +43,8 @@ def publish(event: ActivityEvent) -> None:
 def note(kind: str, name: str, queue: Queue) -> None:
     """Note an activity that takes no time."""
     if observers.activity_observers:
-        publish(
-            ActivityEvent(kind, name, queue.runtime.name, queue.number, perf_counter_ns(), 0, threading.get_ident())
-        )
+        publish(ActivityEvent(kind, name, queue.runtime.name, queue.number, perf_counter_ns(), 0,
+                              threading.get_ident()))
 
 
 @contextmanager
@@ -66,9 +68,13 @@ def event_in(queue: Queue) -> int:
     return event
 
 
+def timed(kind: str, name: str, queue: Queue) -> AbstractContextManager[None]:
+    """A block that puts an operator or a copy into a stream: between two events, if there is an observer."""
+    return _between_events(kind, name, queue) if observers.activity_observers else _UNTIMED
+
+
 @contextmanager
-def timed(kind: str, name: str, queue: Queue) -> Iterator[None]:
-    """A block that puts an operator or a copy into a stream, between two events."""
+def _between_events(kind: str, name: str, queue: Queue) -> Iterator[None]:
     begin = event_in(queue)
     try:
         yield

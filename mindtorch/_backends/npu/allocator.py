@@ -10,7 +10,6 @@ from __future__ import annotations
 import threading
 from collections import deque
 from dataclasses import dataclass
-from typing import Any
 
 from ..._about import about
 from ..._errors import OutOfMemoryError
@@ -139,11 +138,8 @@ class Allocator:
                 stats[f"{name}.all.allocated"], stats[f"{name}.all.freed"] = total, total - now
             stats["active_bytes.all.current"] = stats["allocated_bytes.all.current"] + waiting
             stats["inactive_bytes.all.current"] = (
-                stats["reserved_bytes.all.current"] - stats["active_bytes.all.current"]
-            )
-            stats["num_alloc_retries"] = self._now.get("num_alloc_retries", 0)
-            stats["num_ooms"] = self._now.get("num_ooms", 0)
-            return stats
+                stats["reserved_bytes.all.current"] - stats["active_bytes.all.current"])
+            return stats | {name: self._now.get(name, 0) for name in ("num_alloc_retries", "num_ooms")}
 
     def reset_peaks(self) -> None:
         """Have peaks start from what is now (``torch.npu.reset_peak_memory_stats``)."""
@@ -178,9 +174,7 @@ class Allocator:
         if self._waiting:
             self._settle_events()
         small = size <= SMALL
-        pool = self._pools.get((queue, small))
-        if not pool:
-            return None
+        pool = self._pools.get((queue, small), [])
         fitting = [block for block in pool if block.size >= size]
         if not fitting:
             return None
@@ -192,9 +186,7 @@ class Allocator:
 
     def _new_segment(self, size: int, queue: Queue) -> Block | None:
         small = size <= SMALL
-        length = (
-            SMALL_SEGMENT if small else LARGE_SEGMENT if size < LARGE else -(-size // SMALL_SEGMENT) * SMALL_SEGMENT
-        )
+        length = SMALL_SEGMENT if small else LARGE_SEGMENT if size < LARGE else -(-size // SMALL_SEGMENT) * SMALL_SEGMENT
         self.device.activate()
         ptr, code = runtime.acl.rt.malloc(length, ACL_MEM_MALLOC_HUGE_FIRST)
         if code and length != size:  # the bare size may still fit
@@ -231,7 +223,8 @@ class Allocator:
             self._count("allocated_bytes", -block.size)
             self._count("requested_bytes", -block.requested)
             if block.users:
-                self._waiting.append((block, [self._event(queue) for queue in block.users]))
+                self.device.activate()
+                self._waiting.append((block, [activities.event_in(queue) for queue in block.users]))
                 block.users = None
                 continue
             queue = block.queue
@@ -267,13 +260,6 @@ class Allocator:
         self._count("reserved_bytes", -length)
 
     # -- other streams -----------------------------------------------------------------------------------------------
-
-    def _event(self, queue: Queue) -> int:
-        self.device.activate()
-        event, code = runtime.acl.rt.create_event()
-        runtime.check(code, "aclrtCreateEvent", self.device.name)
-        runtime.check(runtime.acl.rt.record_event(event, queue.handle), "aclrtRecordEvent", self.device.name)
-        return event
 
     def _settle_events(self, wait: bool = False) -> None:
         """Put freed blocks that other streams have done with into their pools."""
@@ -337,9 +323,7 @@ def allocator_of(device: _Runtime) -> Allocator:
     found = _allocators.get(device)
     if found is None:
         with _lock:
-            found = (
-                _allocators.setdefault(device, Allocator(device)) if device not in _allocators else _allocators[device]
-            )
+            found = _allocators.get(device) or _allocators.setdefault(device, Allocator(device))
             for gone in [old for old in _allocators if not old.initialized]:
                 del _allocators[gone]
     return found
@@ -351,8 +335,3 @@ def memory_info(device: _Runtime) -> tuple[int, int]:
     free, total, code = runtime.acl.rt.get_mem_info(ACL_HBM_MEM)
     runtime.check(code, "aclrtGetMemInfo", device.name)
     return free, total
-
-
-def current_block(address: int, device: _Runtime) -> Any:
-    """The block in use at an address of a device."""
-    return allocator_of(device).block_at(address)

@@ -5,7 +5,6 @@ import os
 from pathlib import Path
 from typing import Any
 
-from ..._device import device as Device
 from . import provider, runtime
 from .acl_loader import toolkit_homes
 from .allocator import allocator_of, memory_info
@@ -154,8 +153,3 @@ def mem_get_info(device: Any = None) -> tuple[int, int]:
 def get_device_properties(device: Any = None) -> dict[str, Any]:
     """The name of a device and its total memory in bytes (``torch.cuda.get_device_properties``)."""
     return {"name": get_device_name(device), "total_memory": mem_get_info(device)[1]}
-
-
-def default_device() -> Device:
-    """This thread's current device."""
-    return Device("npu", thread.device)

@@ -13,7 +13,6 @@ from typing import Any
 import numpy as np
 
 from ..._device import device as Device
-from ..._dispatch import observers
 from ..._layout import Spec
 from ..._storage import UntypedStorage
 from ..._tensor import Tensor, empty_tensor, from_array
@@ -76,11 +75,8 @@ class Memory:
         kept = min(nbytes, self.nbytes)
         if nbytes > kept:
             queue = current_queue(self.device.device_id)
-            check(
-                runtime.acl.rt.memset_async(other.address, nbytes, 0, nbytes, queue.handle),
-                "aclrtMemsetAsync",
-                queue.runtime.name,
-            )
+            code = runtime.acl.rt.memset_async(other.address, nbytes, 0, nbytes, queue.handle)
+            check(code, "aclrtMemsetAsync", queue.runtime.name)
             other.written(queue, queue.note("memset"))
         if kept:
             other.copy_from(self, kept)
@@ -100,10 +96,7 @@ class Memory:
 
 def copy_in_stream(target: int, source: int, nbytes: int, kind: int, queue: Queue) -> int:
     """Put a copy into a stream (``aclrtMemcpyAsync``). Returns its number there."""
-    if observers.activity_observers:
-        with activities.timed("copy", KIND_NAMES[kind], queue):
-            code = runtime.acl.rt.memcpy_async(target, nbytes, source, nbytes, kind, queue.handle)
-    else:
+    with activities.timed("copy", KIND_NAMES[kind], queue):
         code = runtime.acl.rt.memcpy_async(target, nbytes, source, nbytes, kind, queue.handle)
     check(code, "aclrtMemcpyAsync", queue.runtime.name)
     number = queue.note(f"copy {KIND_NAMES[kind]}")
@@ -112,36 +105,34 @@ def copy_in_stream(target: int, source: int, nbytes: int, kind: int, queue: Queu
     return number
 
 
-def to_device(memory: Memory, address: int, array: np.ndarray, in_stream: bool = False) -> None:
-    """Copy a contiguous host array to a device address in ``memory``. With ``in_stream`` it returns before that has
-    happened, and keeps the array until it has.
+def _copy(array: np.ndarray, target: int, source: int, kind: int, queue: Queue, in_stream: bool) -> int | None:
+    """Copy between a contiguous host array and a device, after what is in a stream. With ``in_stream`` it returns, the
+    copy's number, before that has happened, and keeps the array until it has.
     """
-    queue = current_queue(memory.device.device_id)
     if in_stream:
-        memory.written(
-            queue, copy_in_stream(address, array.ctypes.data, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE, queue)
-        )
+        number = copy_in_stream(target, source, array.nbytes, kind, queue)
         queue.defer(partial(id, array))  # it lives as long
-        return
+        return number
     queue.synchronize()
-    with activities.host("copy", KIND_NAMES[ACL_MEMCPY_HOST_TO_DEVICE], queue):
-        code = runtime.acl.rt.memcpy(address, array.nbytes, array.ctypes.data, array.nbytes, ACL_MEMCPY_HOST_TO_DEVICE)
+    with activities.host("copy", KIND_NAMES[kind], queue):
+        code = runtime.acl.rt.memcpy(target, array.nbytes, source, array.nbytes, kind)
     check(code, "aclrtMemcpy", queue.runtime.name)
+    return None
+
+
+def to_device(memory: Memory, address: int, array: np.ndarray, in_stream: bool = False) -> None:
+    """Copy a contiguous host array to a device address in ``memory``."""
+    queue = current_queue(memory.device.device_id)
+    number = _copy(array, address, array.ctypes.data, ACL_MEMCPY_HOST_TO_DEVICE, queue, in_stream)
+    if number is not None:
+        memory.written(queue, number)
 
 
 def to_host(array: np.ndarray, address: int, device_id: int, in_stream: bool = False) -> None:
     """Fill a contiguous host array from a device address, after what is in the current stream."""
-    if not array.nbytes:
-        return
-    queue = current_queue(device_id)
-    if in_stream:
-        copy_in_stream(array.ctypes.data, address, array.nbytes, ACL_MEMCPY_DEVICE_TO_HOST, queue)
-        queue.defer(partial(id, array))  # it lives as long
-        return
-    queue.synchronize()
-    with activities.host("copy", KIND_NAMES[ACL_MEMCPY_DEVICE_TO_HOST], queue):
-        code = runtime.acl.rt.memcpy(array.ctypes.data, array.nbytes, address, array.nbytes, ACL_MEMCPY_DEVICE_TO_HOST)
-    check(code, "aclrtMemcpy", queue.runtime.name)
+    if array.nbytes:
+        queue = current_queue(device_id)
+        _copy(array, array.ctypes.data, address, ACL_MEMCPY_DEVICE_TO_HOST, queue, in_stream)
 
 
 def between_devices(target: Memory, source: Memory, nbytes: int) -> None:
@@ -235,14 +226,10 @@ def _pinned_storage(nbytes: int) -> UntypedStorage:
     buffer = (ctypes.c_uint8 * max(nbytes, 1)).from_address(pointer)
     storage = UntypedStorage(data=np.ctypeslib.as_array(buffer)[:nbytes])
     # The buffer lives as long as any array that sees it: a pending copy holds one, and so may the user.
-    storage._pinned = weakref.finalize(buffer, _free_host, runtime.acl, pointer)
+    storage._pinned = weakref.finalize(buffer, runtime.acl.rt.free_host, pointer)
     storage._pinned.atexit = False  # the runtime is gone by then, and its memory with it
     storage.resizable = False
     return storage
-
-
-def _free_host(acl: Any, pointer: int) -> None:
-    acl.rt.free_host(pointer)
 
 
 def pinned_empty(shape: tuple[int, ...], like: Tensor) -> Tensor:

@@ -2,11 +2,11 @@
 from __future__ import annotations
 
 import threading
+from contextlib import nullcontext
 from types import TracebackType
 from typing import Any
 
 from ..._device import device as Device, resolve_device
-from ..._dispatch import observers
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
 from .runtime import Queue, check, current_queue, get_runtime, thread
@@ -139,17 +139,9 @@ def set_stream(stream: Stream) -> None:
     thread.queues[stream.device_index] = stream.queue
 
 
-class _Nothing:
-    def __enter__(self) -> None:
-        return None
-
-    def __exit__(self, *exc: object) -> None:
-        return None
-
-
 def stream(stream: Stream | None) -> Any:
     """A block in which this thread works on a stream; None changes nothing (``torch.cuda.stream``)."""
-    return _Nothing() if stream is None else stream
+    return nullcontext() if stream is None else stream
 
 
 class Event:
@@ -186,10 +178,8 @@ class Event:
 
     def _made_for(self, queue: Queue) -> int:
         if self._queue is not None and self._queue.runtime is not queue.runtime:
-            raise RuntimeError(
-                f"Event device {self._queue.runtime.name} does not match recording stream's device "
-                f"{queue.runtime.name}."
-            )
+            raise RuntimeError(f"Event device {self._queue.runtime.name} does not match recording stream's device "
+                               f"{queue.runtime.name}.")
         if self._handle is None:
             flag = ACL_EVENT_TIME_LINE | ACL_EVENT_SYNC if self.enable_timing else ACL_EVENT_SYNC
             self._handle, code = runtime.acl.rt.create_event_ex_with_flag(flag)
@@ -210,10 +200,7 @@ class Event:
             return  # as in PyTorch: never recorded, nothing to wait for
         queue = current_queue(thread.device) if stream is None else stream.queue
         queue.runtime.activate()
-        if observers.activity_observers:
-            with activities.timed("wait", f"stream {queue.number} waits for stream {self._queue.number}", queue):
-                code = runtime.acl.rt.stream_wait_event(queue.handle, self._handle)
-        else:
+        with activities.timed("wait", f"stream {queue.number} waits for stream {self._queue.number}", queue):
             code = runtime.acl.rt.stream_wait_event(queue.handle, self._handle)
         check(code, "aclrtStreamWaitEvent", queue.runtime.name)
 
