@@ -17,42 +17,27 @@ from ..._dtype import DTYPES, DType
 from ..._tensor import Tensor
 from . import activities, provider, runtime
 from .allocator import allocator_of
-from .bindings import Parameter, binding, names
+from .bindings import C_TYPES, PHASE_TWO, Parameter, binding, names
 from .constants import ACL_FORMAT_ND, DATA_TYPES
 from .runtime import Queue, check
 
-#: How the C types of the table are passed. Pointers are addresses.
-C_TYPES: dict[str, Any] = {
-    "void*": ctypes.c_void_p, "char*": ctypes.c_char_p, "bool": ctypes.c_bool, "float": ctypes.c_float,
-    "double": ctypes.c_double, "int8_t": ctypes.c_int8, "int": ctypes.c_int, "int32_t": ctypes.c_int32,
-    "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "aclDataType": ctypes.c_int32,
-    "aclFormat": ctypes.c_int32, "aclnnStatus": ctypes.c_int32,
+#: What makes a handle of each kind, as ``acl_meta.h`` declares it.
+CREATORS: dict[str, list[str]] = {
+    "Tensor": ["int64_t*", "uint64_t", "aclDataType", "int64_t*", "int64_t", "aclFormat", "int64_t*", "uint64_t",
+               "void*"],
+    "Scalar": ["void*", "aclDataType"],
+    "IntArray": ["int64_t*", "uint64_t"],
+    "BoolArray": ["bool*", "uint64_t"],
+    "FloatArray": ["float*", "uint64_t"],
+    "TensorList": ["aclTensor**", "uint64_t"],
+    "ScalarList": ["aclScalar**", "uint64_t"],
 }
-
-#: The functions that make and destroy handles, as ``acl_meta.h`` declares them: what they return, what they take.
+#: The functions that make and destroy handles: what they return, what they take.
 HANDLE_FUNCTIONS: dict[str, tuple[str, list[str]]] = {
-    "aclCreateTensor": (
-        "aclTensor*",
-        ["int64_t*", "uint64_t", "aclDataType", "int64_t*", "int64_t", "aclFormat", "int64_t*", "uint64_t", "void*"],
-    ),
-    "aclCreateScalar": ("aclScalar*", ["void*", "aclDataType"]),
-    "aclCreateIntArray": ("aclIntArray*", ["int64_t*", "uint64_t"]),
-    "aclCreateBoolArray": ("aclBoolArray*", ["bool*", "uint64_t"]),
-    "aclCreateFloatArray": ("aclFloatArray*", ["float*", "uint64_t"]),
-    "aclCreateTensorList": ("aclTensorList*", ["aclTensor**", "uint64_t"]),
-    "aclCreateScalarList": ("aclScalarList*", ["aclScalar**", "uint64_t"]),
-    "aclDestroyTensor": ("aclnnStatus", ["aclTensor*"]),
-    "aclDestroyScalar": ("aclnnStatus", ["aclScalar*"]),
-    "aclDestroyIntArray": ("aclnnStatus", ["aclIntArray*"]),
-    "aclDestroyBoolArray": ("aclnnStatus", ["aclBoolArray*"]),
-    "aclDestroyFloatArray": ("aclnnStatus", ["aclFloatArray*"]),
-    "aclDestroyTensorList": ("aclnnStatus", ["aclTensorList*"]),
-    "aclDestroyScalarList": ("aclnnStatus", ["aclScalarList*"]),
+    **{f"aclCreate{kind}": (f"acl{kind}*", takes) for kind, takes in CREATORS.items()},
+    **{f"aclDestroy{kind}": ("aclnnStatus", [f"acl{kind}*"]) for kind in CREATORS},
     "aclDestroyAclOpExecutor": ("aclnnStatus", ["aclOpExecutor*"]),
 }
-DESTROYERS = {name.removeprefix("aclDestroy"): name for name in HANDLE_FUNCTIONS if name.startswith("aclDestroy")}
-#: The second phase of every operator.
-PHASE_TWO = ["void*", "uint64_t", "aclOpExecutor*", "aclrtStream"]
 
 
 def c_type(name: str) -> Any:
@@ -114,7 +99,7 @@ def keep(handles: Handles, kind: str, handle: int | None) -> int:
     """
     if not handle:
         raise RuntimeError(f"aclCreate{kind} failed: {runtime.recent_message() or 'no message'}")
-    handles.append((functions[DESTROYERS[kind]], handle))
+    handles.append((functions[f"aclDestroy{kind}"], handle))
     return handle
 
 
@@ -124,9 +109,8 @@ def tensor_handle(tensor: Tensor, handles: Handles) -> int:
     assert storage is not None
     dims, sizes, strides, room, _ = layout(tensor.shape, tensor._strides(), storage._nbytes // dtype.itemsize)
     address = storage._memory.address  # type: ignore[union-attr]
-    handle = functions["aclCreateTensor"](
-        sizes, dims, _data_types[dtype], strides, tensor._offset, ACL_FORMAT_ND, room, 1, address
-    )
+    handle = functions["aclCreateTensor"](sizes, dims, _data_types[dtype], strides, tensor._offset, ACL_FORMAT_ND, room,
+                                          1, address)
     return keep(handles, "Tensor", handle)
 
 

@@ -186,7 +186,8 @@ class Allocator:
 
     def _new_segment(self, size: int, queue: Queue) -> Block | None:
         small = size <= SMALL
-        length = SMALL_SEGMENT if small else LARGE_SEGMENT if size < LARGE else -(-size // SMALL_SEGMENT) * SMALL_SEGMENT
+        own = -(-size // SMALL_SEGMENT) * SMALL_SEGMENT
+        length = SMALL_SEGMENT if small else LARGE_SEGMENT if size < LARGE else own
         self.device.activate()
         ptr, code = runtime.acl.rt.malloc(length, ACL_MEM_MALLOC_HUGE_FIRST)
         if code and length != size:  # the bare size may still fit

@@ -11,8 +11,9 @@ the words of ``_dtype.dtypes``. A row may go on in lines that begin with a space
 """
 from __future__ import annotations
 
+import ctypes
 from functools import cache
-from typing import NamedTuple
+from typing import Any, NamedTuple
 
 from .signatures import TABLE
 
@@ -39,6 +40,15 @@ KINDS = {
     "dtype": "aclDataType",
     "chars": "char*",
 }
+#: How the C types are passed. Pointers are addresses.
+C_TYPES: dict[str, Any] = {
+    "void*": ctypes.c_void_p, "char*": ctypes.c_char_p, "bool": ctypes.c_bool, "float": ctypes.c_float,
+    "double": ctypes.c_double, "int8_t": ctypes.c_int8, "int": ctypes.c_int, "int32_t": ctypes.c_int32,
+    "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "aclDataType": ctypes.c_int32,
+    "aclFormat": ctypes.c_int32, "aclnnStatus": ctypes.c_int32,
+}
+#: The second phase of every operator.
+PHASE_TWO = ["void*", "uint64_t", "aclOpExecutor*", "aclrtStream"]
 READ = frozenset({"tensor", "tensors", "ref"})
 WRITTEN = frozenset({"out", "outs", "ref"})
 

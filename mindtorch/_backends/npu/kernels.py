@@ -218,9 +218,8 @@ def _write_back(value: Any, moved: dict[int, Tensor]) -> None:
 
 def _to_npu(value: Any, device: _device.device) -> Any:
     if value.__class__ in TENSOR_TYPES:
-        out = empty_tensor(
-            Spec(tuple(value.shape), value._dtype, value._strides() if value._keys & NONCONTIGUOUS else None), device
-        )
+        stride = value._strides() if value._keys & NONCONTIGUOUS else None
+        out = empty_tensor(Spec(tuple(value.shape), value._dtype, stride), device)
         return out.copy_(value)
     if isinstance(value, (list, tuple)):
         items = [_to_npu(item, device) for item in value]

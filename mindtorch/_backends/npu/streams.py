@@ -107,9 +107,8 @@ class Stream:
         thread.device = index
         return self
 
-    def __exit__(
-        self, kind: type[BaseException] | None, error: BaseException | None, trace: TracebackType | None
-    ) -> None:
+    def __exit__(self, kind: type[BaseException] | None, error: BaseException | None,
+                 trace: TracebackType | None) -> None:
         thread.device, thread.queues[self.device_index] = _entered.before.pop()
 
 

@@ -12,9 +12,8 @@ def product(name: str) -> Aclnn:
 
 
 def sum_of_products(name: str) -> Aclnn:
-    return Aclnn(
-        name, lambda self, first, second, beta, alpha, out: (self, first, second, beta, alpha, out, KEEP_DTYPE)
-    )
+    return Aclnn(name, lambda self, first, second, beta, alpha,
+                 out: (self, first, second, beta, alpha, out, KEEP_DTYPE))
 
 
 ACLNN_CALLS.update({

@@ -38,11 +38,8 @@ def of_moments(self: Any, dim: Any, correction: Any, keepdim: bool, *outs: Any) 
 
 
 def moments(name: str) -> Aclnn:
-    return Aclnn(
-        name,
-        of_moments,
-        when=lambda self, dim, correction, keepdim: correction is None or correction == int(correction),
-    )
+    return Aclnn(name, of_moments, when=lambda self, dim, correction,
+                 keepdim: correction is None or correction == int(correction))
 
 
 def argument(name: str) -> Aclnn:
@@ -59,9 +56,8 @@ def scan(name: str, with_dtype: bool = True) -> Aclnn:
     return Aclnn(name, rearranged) if with_dtype else Aclnn(name)
 
 
-def searched(
-    sequence: Any, values: Any, out_int32: bool, right: bool, side: str | None, sorter: Any, out: Any
-) -> tuple[Any, ...]:
+def searched(sequence: Any, values: Any, out_int32: bool, right: bool, side: str | None, sorter: Any,
+             out: Any) -> tuple[Any, ...]:
     return sequence, values, out_int32, right or side == "right", sorter, out
 
 

@@ -13,7 +13,9 @@ from typing import Any
 
 from . import faults, handles, sanitizer as _sanitizer, watch
 from .acl import acl
+from .descriptors import DESCRIPTORS
 from .devices import DEFAULT_LIMIT, machine, thread
+from .executors import AclOpExecutor
 from .faults import slow
 from .library import find
 from .sanitizer import KINDS, Report
@@ -54,7 +56,7 @@ def check() -> list[Report]:
     ``acl.finalize`` looks for all kinds of handles.
     """
     if watch.active is not None:
-        watch.active.look_for_leaks(handles.objects, _sanitizer.DESCRIPTORS)
+        watch.active.look_for_leaks(handles.objects, (*DESCRIPTORS, AclOpExecutor))
     return reports()
 
 

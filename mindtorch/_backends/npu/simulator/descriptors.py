@@ -7,6 +7,7 @@ from __future__ import annotations
 import ctypes
 from collections.abc import Callable
 from math import prod
+from operator import attrgetter
 from typing import Any, TypeVar
 
 import numpy as np
@@ -89,13 +90,7 @@ class AclTensor:
         """
         if buffer is not None:
             try:
-                return np.ndarray(
-                    self.shape,
-                    self.dtype,
-                    buffer,
-                    self.data + self.offset * self.dtype.itemsize - memory.base,
-                    self.strides,
-                )
+                return np.ndarray(self.shape, self.dtype, buffer, self.address - memory.base, self.strides)
             except (TypeError, ValueError):
                 pass
         if 0 in self.shape:
@@ -158,13 +153,16 @@ class AclScalarList(AclTensorList):
         self.value = tuple(scalar.value for scalar in self.value)
 
 
+DESCRIPTORS: tuple[Any, ...] = (
+    AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList,
+)
+
+
 # -- making and destroying -------------------------------------------------------------------------------------------
 
 
-@declared(
-    "aclTensor* aclCreateTensor(int64_t*, uint64_t, aclDataType, int64_t*, int64_t, aclFormat, int64_t*, uint64_t, "
-    "void*)"
-)
+@declared("aclTensor* aclCreateTensor(int64_t*, uint64_t, aclDataType, int64_t*, int64_t, aclFormat, int64_t*, "
+          "uint64_t, void*)")
 def create_tensor(dims: Any, rank: int, code: int, stride: Any, offset: int, format: int, storage: Any,
                   storage_rank: int, data: int | None) -> int:
     return handles.add(read_tensor(dims, rank, code, stride, offset, format, storage, storage_rank, data))
@@ -201,8 +199,6 @@ def _arrays(kind: type[AclIntArray], convert: Callable[[Any], Any]) -> Callable[
 declared("aclIntArray* aclCreateIntArray(int64_t*, uint64_t)")(_arrays(AclIntArray, int))
 declared("aclBoolArray* aclCreateBoolArray(bool*, uint64_t)")(_arrays(AclBoolArray, bool))
 declared("aclFloatArray* aclCreateFloatArray(float*, uint64_t)")(_arrays(AclFloatArray, float))
-
-
 declared("aclTensorList* aclCreateTensorList(aclTensor**, uint64_t)")(
     lambda members, size: handles.add(AclTensorList(members[:size])))
 declared("aclScalarList* aclCreateScalarList(aclScalar**, uint64_t)")(
@@ -219,7 +215,7 @@ def _destroyer(kind: Any) -> Callable[[int | None], int]:
     return destroy
 
 
-for kind in (AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList):
+for kind in DESCRIPTORS:
     declared(f"aclnnStatus aclDestroy{kind.__name__[3:]}({kind.label}*)")(_destroyer(kind))
 
 
@@ -253,36 +249,29 @@ declared("aclnnStatus aclGetViewStrides(aclTensor*, int64_t**, uint64_t*)")(_num
 declared("aclnnStatus aclGetStorageShape(aclTensor*, int64_t**, uint64_t*)")(_numbers("storage"))
 
 
-def _attribute(kind: type, attribute: str) -> Callable[[int | None, Any], int]:
+def _answer(kind: type, find: Callable[[Any], int]) -> Callable[[int | None, Any], int]:
+    """A function that gives one number of a descriptor."""
+
     def ask(handle: int | None, result: Any) -> int:
-        result[0] = getattr(_asked(handle, kind), attribute)
+        result[0] = find(_asked(handle, kind))
         return 0
 
     return ask
 
 
-declared("aclnnStatus aclGetViewOffset(aclTensor*, int64_t*)")(_attribute(AclTensor, "offset"))
-declared("aclnnStatus aclGetDataType(aclTensor*, aclDataType*)")(_attribute(AclTensor, "code"))
-declared("aclnnStatus aclGetFormat(aclTensor*, aclFormat*)")(_attribute(AclTensor, "format"))
-declared("aclnnStatus aclGetRawTensorAddr(aclTensor*, void**)")(_attribute(AclTensor, "data"))
+declared("aclnnStatus aclGetViewOffset(aclTensor*, int64_t*)")(_answer(AclTensor, attrgetter("offset")))
+declared("aclnnStatus aclGetDataType(aclTensor*, aclDataType*)")(_answer(AclTensor, attrgetter("code")))
+declared("aclnnStatus aclGetFormat(aclTensor*, aclFormat*)")(_answer(AclTensor, attrgetter("format")))
+declared("aclnnStatus aclGetRawTensorAddr(aclTensor*, void**)")(_answer(AclTensor, attrgetter("data")))
+for kind in (AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList):
+    size = _answer(kind, lambda thing: len(thing.value))
+    declared(f"aclnnStatus aclGet{kind.__name__[3:]}Size({kind.label}*, uint64_t*)")(size)
 
 
 @declared("aclnnStatus aclSetRawTensorAddr(aclTensor*, void*)")
 def set_raw_tensor_addr(handle: int | None, address: int | None) -> int:
     _asked(handle, AclTensor).data = address or 0
     return 0
-
-
-def _size(kind: type) -> Callable[[int | None, Any], int]:
-    def ask(handle: int | None, size: Any) -> int:
-        size[0] = len(_asked(handle, kind).value)
-        return 0
-
-    return ask
-
-
-for kind in (AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList):
-    declared(f"aclnnStatus aclGet{kind.__name__[3:]}Size({kind.label}*, uint64_t*)")(_size(kind))
 
 
 # -- the library -----------------------------------------------------------------------------------------------------

@@ -173,9 +173,8 @@ def current() -> Context:
     """
     context = thread.context
     if context is None or context not in context.device.contexts:
-        raise Fault(
-            ACL_ERROR_RT_CONTEXT_NULL, "this thread has no context: call aclrtSetDevice or aclrtSetCurrentContext"
-        )
+        raise Fault(ACL_ERROR_RT_CONTEXT_NULL,
+                    "this thread has no context: call aclrtSetDevice or aclrtSetCurrentContext")
     if faults.lost:
         _present(context.device)
     return context

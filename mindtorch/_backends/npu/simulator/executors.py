@@ -8,15 +8,13 @@ from typing import Any
 import numpy as np
 
 from ...._dtype import DTYPES, dtypes
-from ..bindings import WRITTEN, Binding, Parameter
+from ..bindings import KINDS, WRITTEN, Binding, Parameter
 from ..constants import (
     ACL_DT_UNDEFINED, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_MAX_SHAPE_RANK, DATA_TYPES, DTYPE_NAMES,
 )
 from . import faults, handles, watch
-from .descriptors import (
-    FUNCTIONS as FUNCTIONS, AclBoolArray, AclFloatArray, AclIntArray, AclScalar, AclScalarList, AclTensor,
-    AclTensorList, declared,
-)
+from .descriptors import DESCRIPTORS, AclTensor, AclTensorList, declared
+from .descriptors import FUNCTIONS as FUNCTIONS
 from .devices import machine, stream_of
 from .errors import Fault
 from .memory import ALIGNMENT
@@ -154,31 +152,26 @@ def reader(operator: str, parameter: Parameter) -> Callable[[Any], Any]:
     It raises a ``Fault`` if the argument is a null pointer, not a live handle of the right kind, or a tensor of a dtype
     or rank that the device does not take.
     """
-    kind, what = parameter.kind, f"{operator}: {parameter.name}"
-    if kind in HANDLES:
-        return _handle_reader(what, parameter, *HANDLES[kind])
-    if kind == "dtype":
-        return _dtype
-    if kind == "chars":
-        return _text
-    return _as_it_is
+    if (cls := HANDLES.get(KINDS[parameter.kind])) is not None:
+        return _handle_reader(f"{operator}: {parameter.name}", parameter, cls)
+    return {"dtype": _dtype, "chars": _text}.get(parameter.kind, _as_it_is)
 
 
-def _handle_reader(what: str, parameter: Parameter, cls: Any, unwrap: bool) -> Callable[[Any], Any]:
+#: The class of a C type. A kernel gets tensors, and the ``value`` of everything else.
+HANDLES = {f"{cls.label}*": cls for cls in DESCRIPTORS}
+
+
+def _handle_reader(what: str, parameter: Parameter, cls: Any) -> Callable[[Any], Any]:
     objects, optional = handles.objects, parameter.optional
     codes = {DATA_TYPES[dtype.name]: dtype.name for dtype in dtypes(parameter.takes)}
 
     def check(tensor: Any) -> None:
         if tensor.code not in codes:
             given = DTYPE_NAMES.get(tensor.code, str(tensor.code))
-            raise Fault(
-                ACLNN_ERR_PARAM_INVALID,
-                f"{what} has dtype {given}, which is not among {', '.join(sorted(codes.values()))}",
-            )
-        if len(tensor.shape) > ACLNN_MAX_SHAPE_RANK:
-            raise Fault(
-                ACLNN_ERR_PARAM_INVALID, f"{what} has {len(tensor.shape)} dimensions: more than {ACLNN_MAX_SHAPE_RANK}"
-            )
+            taken = ", ".join(sorted(codes.values()))
+            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what} has dtype {given}, which is not among {taken}")
+        if (rank := len(tensor.shape)) > ACLNN_MAX_SHAPE_RANK:
+            raise Fault(ACLNN_ERR_PARAM_INVALID, f"{what} has {rank} dimensions: more than {ACLNN_MAX_SHAPE_RANK}")
 
     def missing(handle: int | None) -> None:
         if handle is not None:
@@ -205,22 +198,7 @@ def _handle_reader(what: str, parameter: Parameter, cls: Any, unwrap: bool) -> C
                     check(item)
         return thing.value
 
-    return wrapped if unwrap else tensor
-
-
-#: The class of a kind's handles, and whether the kernel gets their ``value``.
-HANDLES: dict[str, tuple[type, bool]] = {
-    "tensor": (AclTensor, False),
-    "out": (AclTensor, False),
-    "ref": (AclTensor, False),
-    "tensors": (AclTensorList, True),
-    "outs": (AclTensorList, True),
-    "scalar": (AclScalar, True),
-    "scalars": (AclScalarList, True),
-    "ints": (AclIntArray, True),
-    "bools": (AclBoolArray, True),
-    "floats": (AclFloatArray, True),
-}
+    return tensor if cls is AclTensor else wrapped
 
 
 def _dtype(code: int) -> Any:

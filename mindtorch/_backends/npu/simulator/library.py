@@ -4,7 +4,7 @@ from __future__ import annotations
 import ctypes
 import re
 import threading
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from functools import cache
 from typing import Any
 
@@ -13,23 +13,10 @@ from . import executors
 from .executors import FUNCTIONS
 from .exports import guarded
 
-SCALARS: dict[str, Any] = {
-    "bool": ctypes.c_bool,
-    "int": ctypes.c_int,
-    "int8_t": ctypes.c_int8,
-    "int32_t": ctypes.c_int32,
-    "int64_t": ctypes.c_int64,
-    "uint32_t": ctypes.c_uint32,
-    "uint64_t": ctypes.c_uint64,
-    "size_t": ctypes.c_size_t,
-    "float": ctypes.c_float,
-    "double": ctypes.c_double,
-    "aclDataType": ctypes.c_int32,
-    "aclFormat": ctypes.c_int32,
-    "aclnnStatus": ctypes.c_int32,
-    "aclrtStream": ctypes.c_void_p,
+#: C types that are passed as they are; pointers to them can be indexed.
+SCALARS = {name: c_type for name, c_type in bindings.C_TYPES.items() if not name.endswith("*")} | {
+    "uint32_t": ctypes.c_uint32, "size_t": ctypes.c_size_t, "aclrtStream": ctypes.c_void_p,
 }
-PHASE_TWO = ("void*", "uint64_t", "aclOpExecutor*", "aclrtStream")
 
 _made: dict[str, tuple[int, Any] | None] = {}
 _lock = threading.Lock()
@@ -49,12 +36,12 @@ def _make(name: str) -> tuple[int, Any] | None:
         declaration, function = FUNCTIONS[name]
         returns, arguments = parse(declaration)
         return pointer(name, returns, arguments, function)
+    operator = operator_of(name.removesuffix("GetWorkspaceSize"))
+    if operator is None:
+        return None
     if name.endswith("GetWorkspaceSize"):
-        operator = operator_of(name.removesuffix("GetWorkspaceSize"))
-        types = tuple(bindings.binding(operator.name).phase_one) if operator else ()
-        return None if operator is None else pointer(name, "aclnnStatus", types, operator.phase_one)
-    operator = operator_of(name)
-    return None if operator is None else pointer(name, "aclnnStatus", PHASE_TWO, operator.phase_two)
+        return pointer(name, "aclnnStatus", bindings.binding(operator.name).phase_one, operator.phase_one)
+    return pointer(name, "aclnnStatus", bindings.PHASE_TWO, operator.phase_two)
 
 
 @cache
@@ -84,7 +71,7 @@ def ctype(name: str) -> Any:
     return ctypes.POINTER(ctypes.c_void_p) if target.endswith("*") else ctypes.c_void_p
 
 
-def pointer(name: str, returns: str, arguments: tuple[str, ...], function: Callable[..., Any]) -> tuple[int, Any]:
+def pointer(name: str, returns: str, arguments: Iterable[str], function: Callable[..., Any]) -> tuple[int, Any]:
     """The address of a C function that calls a Python one, and what must be kept for as long as it may be called."""
     prototype = ctypes.CFUNCTYPE(ctype(returns), *map(ctype, arguments))
     null = returns.endswith("*")

@@ -79,10 +79,8 @@ class Memory:
                         insort(self._starts, start)
                         self.used += rounded
                         return block
-            raise Fault(
-                ACL_ERROR_RT_MEMORY_ALLOCATION,
-                f"out of device memory: {size} bytes asked for, {self.limit - self.used} of {self.limit} free",
-            )
+            raise Fault(ACL_ERROR_RT_MEMORY_ALLOCATION,
+                        f"out of device memory: {size} bytes asked for, {self.limit - self.used} of {self.limit} free")
 
     def free(self, start: int) -> Block | None:
         """Give a block back. None if none starts at this address."""

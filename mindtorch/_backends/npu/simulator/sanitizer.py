@@ -27,8 +27,8 @@ import numpy as np
 
 from ...._dispatch.sites import call_site
 from . import watch
-from .clocks import Clock, Clocks
-from .descriptors import AclBoolArray, AclFloatArray, AclIntArray, AclScalar, AclScalarList, AclTensor, AclTensorList
+from .clocks import Clock, Clocks, join
+from .descriptors import AclTensor
 from .devices import Device, machine
 from .executors import AclOpExecutor, Launch
 from .memory import Block, Memory, reserve
@@ -46,9 +46,6 @@ WRITE_A_PART = {
     "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor", "aclnnInplaceMaskedScatter",
     "aclnnInplaceIndexCopy", "aclnnInplaceScatter", "aclnnInplaceScatterValue", "aclnnInplacePut", "aclnnIndexPutImpl",
 }
-DESCRIPTORS = (
-    AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList, AclOpExecutor,
-)
 #: How much is remembered: reports, freed blocks, ranges of bytes that a stream uses of a block, steps of exact overlap.
 REPORTS, FREED, RANGES, OVERLAP_STEPS = 1000, 1024, 4096, 10_000
 
@@ -112,9 +109,7 @@ class Sanitizer:
 
     def waits(self, stream: Stream, clock: Clock) -> None:
         with self._lock:
-            of_stream = self._clocks.of(stream.number)
-            for number, count in clock.items():
-                of_stream[number] = max(of_stream.get(number, 0), count)
+            join(self._clocks.of(stream.number), clock)
 
     def ended(self, stream: Stream) -> None:
         with self._lock:
@@ -155,12 +150,9 @@ class Sanitizer:
                 late = [use for use in ranges.values() if not self._clocks.knows(self._clocks.host, number, use.task)]
                 if late:
                     last = max(late)
-                    self.report(
-                        "freed-while-pending",
-                        last.operator,
-                        f"memory that it needs on stream {number} was given back; it was called at {last.site}",
-                        where,
-                    )
+                    self.report("freed-while-pending", last.operator,
+                                f"memory that it needs on stream {number} was given back; it was called at {last.site}",
+                                where)
 
     def host_freed(self, address: int, size: int) -> None:
         """Pinned memory was given back: was any copy left that needs it?"""
@@ -207,11 +199,8 @@ class Sanitizer:
             written = []
             for what, tensor, reads, writes in _operands(launch):
                 if tensor.destroyed is not None:
-                    self.report(
-                        "destroyed-handle",
-                        name,
-                        f"{what} was destroyed, at {tensor.destroyed}, before the second phase",
-                    )
+                    self.report("destroyed-handle", name,
+                                f"{what} was destroyed, at {tensor.destroyed}, before the second phase")
                 place = self._place(stream.device, name, what, tensor) if tensor.numel else None
                 if place is None:
                     continue
@@ -250,11 +239,8 @@ class Sanitizer:
             self.report("host-pointer", name, f"{what} has its data at {tensor.data:#x}, which is not device memory")
             return None
         if owner is not device and owner.number not in device.peers:
-            self.report(
-                "out-of-bounds",
-                name,
-                f"{what} is in memory of device {owner.number}, the stream is one of {device.number}",
-            )
+            self.report("out-of-bounds", name,
+                        f"{what} is in memory of device {owner.number}, the stream is one of {device.number}")
             return None
         block = owner.memory.block_at(tensor.data)
         if block is None:
@@ -317,9 +303,8 @@ class Sanitizer:
             if len(ranges) > RANGES:
                 del ranges[next(iter(ranges))]
 
-    def _meet(
-        self, block: Block, other: int, range: Range, number: int | None, clock: Clock, use: Use, what: str
-    ) -> None:
+    def _meet(self, block: Block, other: int, range: Range, number: int | None, clock: Clock, use: Use,
+              what: str) -> None:
         """Compare with what one other stream does to the block."""
         ranges, clocks = block.accesses[other], self._clocks
         low, high, writes, layout = range
@@ -350,9 +335,8 @@ def _operands(launch: Launch) -> Iterator[tuple[str, AclTensor, bool, bool]]:
         if value.__class__ is AclTensor:
             yield parameter.name, value, reads, writes
         elif value.__class__ is list:
-            yield from (
-                (f"{parameter.name}[{i}]", item, reads, writes) for i, item in enumerate(value) if item is not None
-            )
+            yield from ((f"{parameter.name}[{i}]", item, reads, writes) for i,
+                        item in enumerate(value) if item is not None)
 
 
 def _is_dense(tensor: AclTensor, low: int, high: int) -> bool:

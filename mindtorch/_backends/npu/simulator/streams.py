@@ -194,9 +194,8 @@ class Stream:
             self._queue.put(task)
 
     def _start(self) -> None:
-        self._thread = threading.Thread(
-            target=self._work, name=f"npu:{self.device.number} stream {self.number}", daemon=True
-        )
+        self._thread = threading.Thread(target=self._work, name=f"npu:{self.device.number} stream {self.number}",
+                                        daemon=True)
         self._thread.start()
 
     def is_idle(self) -> bool:
@@ -293,9 +292,8 @@ class Stream:
             except Fault as fault:
                 self._fail(fault.code, fault.message)
             except Exception as error:
-                self._fail(
-                    ACL_ERROR_RT_AICORE_EXCEPTION, f"{task} failed on {self}: {error.__class__.__name__}: {error}"
-                )
+                self._fail(ACL_ERROR_RT_AICORE_EXCEPTION,
+                           f"{task} failed on {self}: {error.__class__.__name__}: {error}")
             if task.__class__ is not Mark:
                 self.completed += 1
             if task.latch is not None:

@@ -76,9 +76,8 @@ def nll_loss_backward(grad: Array, self: Array, target: Array, weight: Array, re
                       out: Array) -> None:
     grad, x, weights, total = map(to_opmath, (grad, self, weight, total))
     shared = grad if reduction == 0 else grad.reshape(())
-    store(
-        out, CPU["nll_loss_backward"](shared, x, target.astype(np.int64), weights, reduction, ignore, total.reshape(()))
-    )
+    store(out,
+          CPU["nll_loss_backward"](shared, x, target.astype(np.int64), weights, reduction, ignore, total.reshape(())))
 
 
 KERNELS: dict[str, Kernel] = {
