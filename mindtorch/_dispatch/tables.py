@@ -36,8 +36,8 @@ class FamilyTable(MutableMapping[str, Any]):
     def _load(self, *modules: str) -> None:
         for module in modules:
             if module in self._unloaded:
+                import_module(f"{self.package}.{module}")  # where another thread is at it, this waits for that
                 self._unloaded.discard(module)
-                import_module(f"{self.package}.{module}")
 
     def _load_all(self) -> None:
         self._load(*sorted(self._unloaded))
@@ -51,13 +51,21 @@ class FamilyTable(MutableMapping[str, Any]):
         """Put functions that are called as their operators are into the table."""
         self.update({function.__name__: function for function in functions})
 
-    def __getitem__(self, name: str) -> Any:
-        if name not in self._rows:
+    def _load_family(self, name: str) -> None:
+        if name not in self._rows and self._unloaded:
             op = self.registry.operators.get(name)
             if self._together:
                 self._load_all()
             elif op is not None:
                 self._load(op.family, *ALSO_IN.get(op.family, ()))
+
+    def get(self, name: str, default: Any = None) -> Any:
+        """The row of an operator; ``default`` if it has none."""
+        self._load_family(name)  # not inside a try: an error of the module is no missing row
+        return self._rows.get(name, default)
+
+    def __getitem__(self, name: str) -> Any:
+        self._load_family(name)
         return self._rows[name]
 
     def __setitem__(self, name: str, row: Any) -> None:
