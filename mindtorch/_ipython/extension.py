@@ -7,7 +7,6 @@ from typing import Any
 
 from .. import introspect, viz
 from .._tensor import Tensor
-from ..nn import Module
 from .cell_magics import CellMagics
 from .device_magics import DeviceMagics
 from .inspection import hide_operators, show_operators
@@ -17,6 +16,8 @@ from .tracebacks import fold_tracebacks, unfold_tracebacks
 from .why_magics import WhyMagics
 
 MAGICS = (MindtorchMagics, CellMagics, DeviceMagics, WhyMagics)
+
+MODULE = "mindtorch.nn.module", "Module"  #: the class by its name: ``nn`` is loaded when a program uses it
 
 
 def load(ip: Any) -> None:
@@ -33,12 +34,12 @@ def load(ip: Any) -> None:
         except RuntimeError as error:  # the pipeline failed: the card says so too
             return {"text/html": card(tensor), "text/plain": f"<no values: {error}>"}
 
-    def tree(module: Module) -> str:
+    def tree(module: Any) -> str:
         return str(viz.module_page(introspect.module_facts(module, introspect.module_name(module, ip.user_ns))))
 
     unload(ip)
     ip.display_formatter.mimebundle_formatter.for_type(Tensor, both)
-    ip.display_formatter.formatters["text/html"].for_type(Module, tree)
+    ip.display_formatter.formatters["text/html"].for_type_by_name(*MODULE, tree)
     for made_of in MAGICS:
         magics = made_of(ip)
         ip.register_magics(magics)
@@ -56,7 +57,7 @@ def unload(ip: Any) -> None:
         ip.events.unregister("post_run_cell", callback)
     hide_operators(ip)
     ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
-    ip.display_formatter.formatters["text/html"].pop(Module, None)
+    ip.display_formatter.formatters["text/html"].pop(".".join(MODULE), None)
     for made_of in MAGICS:
         magics = ip.magics_manager.registry.pop(made_of.__name__, None)
         if magics is None:

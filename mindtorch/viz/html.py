@@ -22,10 +22,11 @@ class Markup(str):
     """Text that needs no escaping, and what it says where HTML cannot be shown, in which tabs end a table's cells."""
 
     __slots__ = ("plain",)
+    plain: str
 
     def __new__(cls, html: str, plain: str = "") -> Markup:
         made = super().__new__(cls, html)
-        made.plain = plain  # type: ignore[misc]
+        made.plain = plain
         return made
 
 
