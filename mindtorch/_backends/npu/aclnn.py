@@ -7,9 +7,8 @@ device memory that the operator needs is kept by its owner, in the order of the 
 from __future__ import annotations
 
 import ctypes
-import threading
 from collections.abc import Callable
-from functools import lru_cache
+from functools import cache, lru_cache
 from typing import Any
 
 from ..._dispatch.dispatcher import flattened
@@ -179,10 +178,6 @@ CONVERTERS: dict[str, Callable[[Any, Handles], Any]] = {
 }
 
 
-def _or_null(convert: Callable[[Any, Handles], Any]) -> Callable[[Any, Handles], Any]:
-    return lambda value, handles: None if value is None else convert(value, handles)
-
-
 class Function:
     """An ACLNN operator, ready to be called: both phases, and a converter for each parameter."""
 
@@ -196,25 +191,21 @@ class Function:
 
 
 def converter(parameter: Parameter) -> Callable[[Any, Handles], Any]:
+    """From a value to what the C function takes for a parameter, a null pointer for None where that may be."""
     convert = CONVERTERS[parameter.kind]
-    return _or_null(convert) if parameter.optional else convert
+    if not parameter.optional:
+        return convert
+    return lambda value, handles: None if value is None else convert(value, handles)
 
 
-_functions: dict[str, Function] = {}
-_lock = threading.Lock()
-
-
+@cache
 def function(name: str) -> Function:
     """An operator of the table, found on first use.
 
     Raises:
         RuntimeError: if no library exports it.
     """
-    found = _functions.get(name)
-    if found is None:
-        with _lock:
-            found = _functions.setdefault(name, Function(name))
-    return found
+    return Function(name)
 
 
 def destroy(handles: Handles) -> None:
@@ -231,7 +222,7 @@ def launch(name: str, values: Any, queue: Queue) -> None:
         AclError: if a phase refuses.
         OutOfMemoryError: if there is no memory for the workspace.
     """
-    call = _functions.get(name) or function(name)
+    call = function(name)
     handles: Handles = []
     try:
         args = [convert(value, handles) for convert, value in zip(call.converters, values, strict=True)]

@@ -19,26 +19,11 @@ from .signatures import TABLE
 
 #: C type of a parameter's kind. Tensors are read (``tensor``), written (``out``) or both (``ref``).
 KINDS = {
-    "tensor": "aclTensor*",
-    "out": "aclTensor*",
-    "ref": "aclTensor*",
-    "tensors": "aclTensorList*",
-    "outs": "aclTensorList*",
-    "scalar": "aclScalar*",
-    "scalars": "aclScalarList*",
-    "ints": "aclIntArray*",
-    "bools": "aclBoolArray*",
-    "floats": "aclFloatArray*",
-    "bool": "bool",
-    "int": "int",
-    "int8": "int8_t",
-    "int32": "int32_t",
-    "int64": "int64_t",
-    "uint64": "uint64_t",
-    "float": "float",
-    "double": "double",
-    "dtype": "aclDataType",
-    "chars": "char*",
+    "tensor": "aclTensor*", "out": "aclTensor*", "ref": "aclTensor*", "tensors": "aclTensorList*",
+    "outs": "aclTensorList*", "scalar": "aclScalar*", "scalars": "aclScalarList*", "ints": "aclIntArray*",
+    "bools": "aclBoolArray*", "floats": "aclFloatArray*", "bool": "bool", "int": "int", "int8": "int8_t",
+    "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t", "float": "float", "double": "double",
+    "dtype": "aclDataType", "chars": "char*",
 }
 #: How the C types are passed. Pointers are addresses.
 C_TYPES: dict[str, Any] = {

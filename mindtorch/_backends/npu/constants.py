@@ -18,30 +18,15 @@ ACL_BF16 = 27
 
 #: aclDataType of a dtype's name.
 DATA_TYPES = {
-    "bool": ACL_BOOL,
-    "uint8": ACL_UINT8,
-    "int8": ACL_INT8,
-    "int16": ACL_INT16,
-    "int32": ACL_INT32,
-    "int64": ACL_INT64,
-    "float16": ACL_FLOAT16,
-    "bfloat16": ACL_BF16,
-    "float32": ACL_FLOAT,
-    "float64": ACL_DOUBLE,
-    "complex64": ACL_COMPLEX64,
-    "complex128": ACL_COMPLEX128,
+    "bool": ACL_BOOL, "uint8": ACL_UINT8, "int8": ACL_INT8, "int16": ACL_INT16, "int32": ACL_INT32, "int64": ACL_INT64,
+    "float16": ACL_FLOAT16, "bfloat16": ACL_BF16, "float32": ACL_FLOAT, "float64": ACL_DOUBLE,
+    "complex64": ACL_COMPLEX64, "complex128": ACL_COMPLEX128,
 }
 #: The dtype's name of an aclDataType.
 DTYPE_NAMES = {code: name for name, code in DATA_TYPES.items()}
 
 # aclFormat
-ACL_FORMAT_UNDEFINED = -1
-ACL_FORMAT_NCHW = 0
-ACL_FORMAT_NHWC = 1
 ACL_FORMAT_ND = 2
-ACL_FORMAT_NDHWC = 27
-ACL_FORMAT_NCDHW = 30
-ACL_FORMAT_NCL = 47
 
 # aclrtMemcpyKind
 ACL_MEMCPY_HOST_TO_HOST = 0
@@ -52,11 +37,8 @@ ACL_MEMCPY_DEFAULT = 4
 
 # aclrtMemMallocPolicy
 ACL_MEM_MALLOC_HUGE_FIRST = 0
-ACL_MEM_MALLOC_HUGE_ONLY = 1
-ACL_MEM_MALLOC_NORMAL_ONLY = 2
 
 # aclrtMemAttr
-ACL_DDR_MEM = 0
 ACL_HBM_MEM = 1
 
 # aclrtStreamStatus, aclrtEventStatus, aclrtEventRecordedStatus, aclrtEventWaitStatus
@@ -74,15 +56,12 @@ ACL_EVENT_SYNC = 1
 ACL_EVENT_CAPTURE_STREAM_PROGRESS = 2
 ACL_EVENT_TIME_LINE = 8
 ACL_STREAM_FAST_LAUNCH = 1
-ACL_STREAM_FAST_SYNC = 2
-ACL_CALLBACK_NO_BLOCK = 0
 ACL_CALLBACK_BLOCK = 1
 
 #: Dimensions that an ACLNN descriptor can have.
 ACLNN_MAX_SHAPE_RANK = 8
 
 ACL_SUCCESS = 0
-ACLNN_SUCCESS = 0
 
 # aclError: wrong use (1xxxxx)
 ACL_ERROR_INVALID_PARAM = 100000

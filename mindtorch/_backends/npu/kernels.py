@@ -8,6 +8,7 @@ from __future__ import annotations
 
 import warnings
 from collections.abc import Callable, Iterable
+from functools import cache
 from typing import Any
 
 from ... import _device
@@ -50,16 +51,11 @@ def takes(name: str, values: Any, device: _device.device) -> bool:
     return True
 
 
-_allowed: dict[str, list[tuple[int, frozenset[DType]]]] = {}
-
-
+@cache
 def _tensor_dtypes(name: str) -> list[tuple[int, frozenset[DType]]]:
-    found = _allowed.get(name)
-    if found is None:
-        row = binding(name)
-        tensors = sorted({*row.reads, *row.writes})
-        found = _allowed[name] = [(i, dtypes(row.parameters[i].takes)) for i in tensors]
-    return found
+    """The dtypes that an operator takes at each position of a tensor."""
+    row = binding(name)
+    return [(i, dtypes(row.parameters[i].takes)) for i in sorted({*row.reads, *row.writes})]
 
 
 def defaults_of(op: Operator) -> tuple[Any, ...]:

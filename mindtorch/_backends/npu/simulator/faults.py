@@ -6,7 +6,6 @@ from __future__ import annotations
 
 import random
 import threading
-from collections.abc import Iterator
 from dataclasses import dataclass
 from typing import Literal
 
@@ -115,17 +114,15 @@ def clear() -> None:
 
 def strike(name: str, phase: Phase) -> Fault | None:
     """The fault that a use of an operator or call meets, if any. Asked only while ``armed``."""
+    global armed
     with _lock:
-        rule = next(_striking(name, phase), None)
+        rule = next((rule for rule in _rules if rule.strikes(name, phase)), None)
         if rule is None:
             return None
         if rule.times == 0:
-            _forget(rule)
+            _rules.remove(rule)
+            armed = bool(_rules)
     return Fault(rule.code, f"{name}: a fault was asked for")
-
-
-def _striking(name: str, phase: Phase) -> Iterator[Rule]:
-    return (rule for rule in _rules if rule.strikes(name, phase))
 
 
 def _add(rule: Rule) -> None:
@@ -133,9 +130,3 @@ def _add(rule: Rule) -> None:
     with _lock:
         _rules.append(rule)
         armed = True
-
-
-def _forget(rule: Rule) -> None:
-    global armed
-    _rules.remove(rule)
-    armed = bool(_rules)

@@ -189,14 +189,11 @@ class Stream:
             if self._closed:
                 raise Fault(ACL_ERROR_RT_INVALID_HANDLE, f"{self} was destroyed")
             if self._thread is None:
-                self._start()
+                name = f"npu:{self.device.number} stream {self.number}"
+                self._thread = threading.Thread(target=self._work, name=name, daemon=True)
+                self._thread.start()
             self.submitted += 1
             self._queue.put(task)
-
-    def _start(self) -> None:
-        self._thread = threading.Thread(target=self._work, name=f"npu:{self.device.number} stream {self.number}",
-                                        daemon=True)
-        self._thread.start()
 
     def is_idle(self) -> bool:
         """Whether all that was submitted has run."""
@@ -284,8 +281,8 @@ class Stream:
         np.seterr(all="ignore")  # a device has no warnings; this is the thread's own setting
         get = self._queue.get
         while (task := get()) is not None:
-            if self._gate is not None:
-                self._wait_at_gate()
+            if (gate := self._gate) is not None:
+                gate.wait()
             try:
                 if task.always or (self.fault is None and self.completed >= self._skip_until):
                     task.run(self)
@@ -299,11 +296,6 @@ class Stream:
             if task.latch is not None:
                 task.latch.open()
             task = None  # while it waits for the next one, a worker keeps nothing alive
-
-    def _wait_at_gate(self) -> None:
-        gate = self._gate
-        if gate is not None:
-            gate.wait()
 
     def _fail(self, code: int, message: str) -> None:
         # A new object: the one that was raised knows, by its traceback, all that the task worked on.
