@@ -13,6 +13,14 @@ def weights(self: Any, weight: Any) -> Any:
     return self.new_ones(self.shape[1 if self.ndim > 1 else 0]) if weight is None else weight
 
 
+def nll_loss(self: Any, target: Any, weight: Any, *rest: Any) -> tuple[Any, ...]:
+    return self, target, weights(self, weight), *rest
+
+
+def nll_loss_backward(grad: Any, *args: Any) -> tuple[Any, ...]:
+    return grad, *nll_loss(*args)
+
+
 ACLNN_CALLS.update({
     **named("""
         mse_loss MseLoss                      mse_loss_backward MseLossBackward
@@ -21,14 +29,8 @@ ACLNN_CALLS.update({
         binary_cross_entropy BinaryCrossEntropy
         binary_cross_entropy_backward BinaryCrossEntropyBackward
     """),
-    "nll_loss_forward": Aclnn("aclnnNLLLoss", lambda self, target, weight, reduction, ignore, *outs: (
-        self, target, weights(self, weight), reduction, ignore, *outs)),
-    "nll_loss_backward": Aclnn(
-        "aclnnNLLLossBackward", lambda grad, self, target, weight, reduction, ignore, total, out: (
-            grad, self, target, weights(self, weight), reduction, ignore, total, out)),
-    "nll_loss2d_forward": Aclnn("aclnnNLLLoss2d", lambda self, target, weight, reduction, ignore, *outs: (
-        self, target, weights(self, weight), reduction, ignore, *outs)),
-    "nll_loss2d_backward": Aclnn(
-        "aclnnNLLLoss2dBackward", lambda grad, self, target, weight, reduction, ignore, total, out: (
-            grad, self, target, weights(self, weight), reduction, ignore, total, out)),
+    "nll_loss_forward": Aclnn("aclnnNLLLoss", nll_loss),
+    "nll_loss_backward": Aclnn("aclnnNLLLossBackward", nll_loss_backward),
+    "nll_loss2d_forward": Aclnn("aclnnNLLLoss2d", nll_loss),
+    "nll_loss2d_backward": Aclnn("aclnnNLLLoss2dBackward", nll_loss_backward),
 })

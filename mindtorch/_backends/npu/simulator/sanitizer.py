@@ -8,8 +8,7 @@ out-of-bounds         a tensor or copy reaches beyond its block, or beyond the s
 uninitialised-read    bytes are read that nothing has written since they were allocated
 freed-while-pending   memory is given back that queued work needs, and the host has not waited for that
 race                  two streams, or a stream and the host, use the same bytes, one of them writes, and neither runs
-after
-                      the other: ``clocks.py`` has the rules of what runs after what
+                      after the other: ``clocks.py`` has the rules of what runs after what
 destroyed-handle      a handle is used after it was destroyed
 leaked-handle         a handle was never destroyed
 host-pointer          a host pointer where a device pointer belongs, or the other way round
@@ -147,27 +146,22 @@ class Sanitizer:
         with self._lock:
             self._freed.append((block.start, block.end, where))
             for number, ranges in block.accesses.items():
-                late = [use for use in ranges.values() if not self._clocks.knows(self._clocks.host, number, use.task)]
-                if late:
-                    last = max(late)
-                    self.report("freed-while-pending", last.operator,
-                                f"memory that it needs on stream {number} was given back; it was called at {last.site}",
-                                where)
+                last = max((use for use in ranges.values() if self._is_pending(number, use)), default=None)
+                if last is not None:
+                    self.report("freed-while-pending", last.operator, f"memory that it needs on stream {number} was "
+                                f"given back; it was called at {last.site}", where)
 
     def host_freed(self, address: int, size: int) -> None:
         """Pinned memory was given back: was any copy left that needs it?"""
         with self._lock:
             for low, high, number, use in self._pinned:
-                if (
-                    low < address + size
-                    and address < high
-                    and not self._clocks.knows(self._clocks.host, number, use.task)
-                ):
-                    self.report(
-                        "freed-while-pending",
-                        use.operator,
-                        f"pinned memory that it copies on stream {number} was given back; it was called at {use.site}",
-                    )
+                if low < address + size and address < high and self._is_pending(number, use):
+                    self.report("freed-while-pending", use.operator, f"pinned memory that it copies on stream {number} "
+                                f"was given back; it was called at {use.site}")
+
+    def _is_pending(self, number: int, use: Use) -> bool:
+        """Whether the host has not waited for a task of a stream."""
+        return not self._clocks.knows(self._clocks.host, number, use.task)
 
     def mistake_at(self, address: int) -> tuple[str, str]:
         """What is wrong with using an address where nothing is allocated, and words for that."""
@@ -210,11 +204,8 @@ class Sanitizer:
                     self.report("uninitialised-read", name, f"{what} holds bytes that nothing has written")
                 if writes:
                     written.append((tensor, low, high, memory))
-                layout = (
-                    None
-                    if _is_dense(tensor, low, high)
-                    else (tensor.shape, tensor.strides, tensor.address, tensor.dtype)
-                )
+                gaps = not _is_dense(tensor, low, high)
+                layout = (tensor.shape, tensor.strides, tensor.address, tensor.dtype) if gaps else None
                 self._access(block, (low, high, writes, layout), stream.number, clock, use, what)
             for tensor, low, high, memory in written:
                 _bytes_of(tensor, low, high, memory, self._written(memory))[...] = True
@@ -225,9 +216,8 @@ class Sanitizer:
         address, size = workspace
         block = stream.device.memory.block_at(address)
         if block is None or address + size > block.end:
-            kind, words = (
-                self.mistake_at(address) if block is None else ("out-of-bounds", "which is more than is allocated")
-            )
+            beyond = "out-of-bounds", "which is more than is allocated"
+            kind, words = beyond if block is not None else self.mistake_at(address)
             self.report(kind, use.operator, f"workspace is {size} bytes at {address:#x}, {words}")
             return
         self._access(block, (address, address + size, True, None), stream.number, clock, use, "workspace")
@@ -279,10 +269,7 @@ class Sanitizer:
                 self._written(device.memory)[address - device.memory.base :][:size] = read
                 self._access(block, (address, address + size, True, None), number, clock, use, "dst")
             if number is not None:
-                self._pinned = [
-                    entry for entry in self._pinned
-                    if not self._clocks.knows(self._clocks.host, entry[2], entry[3].task)
-                ][-RANGES:]
+                self._pinned = [entry for entry in self._pinned if self._is_pending(*entry[2:])][-RANGES:]
                 self._pinned += [
                     (address, address + size, number, use)
                     for address, place in zip(host, (target, origin), strict=True) if address and place is None
@@ -308,7 +295,7 @@ class Sanitizer:
         """Compare with what one other stream does to the block."""
         ranges, clocks = block.accesses[other], self._clocks
         low, high, writes, layout = range
-        if all(clocks.knows(clocks.host, other, before.task) for before in ranges.values()):
+        if not any(self._is_pending(other, before) for before in ranges.values()):
             del block.accesses[other]  # all that comes runs after it
             return
         for (first, end, wrote, other_layout), before in ranges.items():
@@ -317,13 +304,9 @@ class Sanitizer:
             if (layout or other_layout) and not _overlap((low, high, layout), (first, end, other_layout)):
                 continue
             who = "the host" if number is None else f"stream {number}"
-            self.report(
-                "race",
-                use.operator,
-                f"{what} is {'written' if writes else 'read'} by {who}, while {before.operator}, called at "
-                f"{before.site}, {'writes' if wrote else 'reads'} it on stream {other}: nothing makes one wait for the "
-                "other",
-            )
+            does, did = "written" if writes else "read", "writes" if wrote else "reads"
+            self.report("race", use.operator, f"{what} is {does} by {who}, while {before.operator}, called at "
+                        f"{before.site}, {did} it on stream {other}: nothing makes one wait for the other")
             return
 
 
