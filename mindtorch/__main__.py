@@ -46,9 +46,8 @@ def main() -> int:
     runner.add_argument("script")
     runner.add_argument("arguments", nargs=argparse.REMAINDER)
     guide = commands.add_parser("tour", help="open the tour notebook in JupyterLab")
-    guide.add_argument(
-        "--html", metavar="FILE", help="execute it to an HTML file instead (for machines without a screen)"
-    )
+    guide.add_argument("--html", metavar="FILE",
+                       help="execute it to an HTML file instead (for machines without a screen)")
     options = parser.parse_args()
     if options.command == "run":
         run(options.script, options.arguments)

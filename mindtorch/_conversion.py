@@ -129,9 +129,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = found
     elif not isinstance(dtype, DType):
-        dtype = {"bool": DTYPES["bool"], "int": DTYPES["int64"], "float": DTYPES["float32"]}.get(
-            getattr(dtype, "__name__", "")
-        )
+        dtype = {"bool": DTYPES["bool"], "int": DTYPES["int64"],
+                 "float": DTYPES["float32"]}.get(getattr(dtype, "__name__", ""))
         if dtype is None:
             raise TypeError("type(): argument 'dtype' must be a dtype, a type name or a Python number type")
     return self.to(dtype)

@@ -55,9 +55,8 @@ class device:
         raise AttributeError(f"attribute '{name}' of 'torch.device' objects is not writable")
 
     def __repr__(self) -> str:
-        return (
-            f"device(type='{self.type}')" if self.index is None else f"device(type='{self.type}', index={self.index})"
-        )
+        return (f"device(type='{self.type}')" if self.index is None
+                else f"device(type='{self.type}', index={self.index})")
 
     def __str__(self) -> str:
         return self.type if self.index is None else f"{self.type}:{self.index}"

@@ -84,10 +84,8 @@ float64 = DType("float64", FLOATING, 8, 7, "float64")
 complex64 = DType("complex64", COMPLEX, 8, 8, "complex64")
 complex128 = DType("complex128", COMPLEX, 16, 9, "complex128")
 
-DTYPES: dict[str, DType] = {
-    d.name: d
-    for d in (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32, float64, complex64, complex128)
-}
+DTYPES: dict[str, DType] = {d.name: d for d in (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32,
+                                                float64, complex64, complex128)}
 _TO_REAL = {complex64: float32, complex128: float64}
 _TO_COMPLEX = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
 DTYPE_ALIASES = {
@@ -131,10 +129,8 @@ def from_numpy_dtype(dtype: np.dtype) -> DType:
     found = _FROM_NUMPY.get(dtype.newbyteorder("="))
     if found is not None:
         raise ValueError(f"given numpy array has byte order different from the native byte order: {dtype.str}")
-    raise TypeError(
-        f"can't convert np.ndarray of type numpy.{dtype.type.__name__}. The only supported types are: "
-        "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool."
-    )
+    raise TypeError(f"can't convert np.ndarray of type numpy.{dtype.type.__name__}. The only supported types are: "
+                    "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.")
 
 
 def promote_types(a: DType, b: DType) -> DType:

@@ -206,9 +206,8 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
         return index
     if index.__class__ in TENSOR_TYPES or isinstance(index, np.ndarray) or not isinstance(index, Sequence):
         return (index,)
-    if len(index) >= 32 or not any(
-            item is None or item is Ellipsis or item.__class__ in TENSOR_TYPES
-            or isinstance(item, (slice, Sequence, np.ndarray)) for item in index):
+    if len(index) >= 32 or not any(item is None or item is Ellipsis or item.__class__ in TENSOR_TYPES
+                                   or isinstance(item, (slice, Sequence, np.ndarray)) for item in index):
         return (index,)
     warnings.warn(
         "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; "

@@ -56,7 +56,6 @@ def uninstall_as_torch() -> None:
     """Undo ``install_as_torch``."""
     if _finder in sys.meta_path:
         sys.meta_path.remove(_finder)
-    for name in [
-        n for n, m in sys.modules.items() if n.partition(".")[0] == "torch" and m.__name__.startswith("mindtorch")
-    ]:
+    for name in [n for n, m in sys.modules.items() if n.partition(".")[0] == "torch"
+                 and m.__name__.startswith("mindtorch")]:
         del sys.modules[name]

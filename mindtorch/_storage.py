@@ -146,9 +146,8 @@ class UntypedStorage:
         if self._memory is not None:
             self._memory.copy_from(source._host_bytes() if source._memory is None else source._memory, self._nbytes)
         else:
-            self._host_bytes()[:] = (
-                source._host_bytes() if source._memory is None else source._memory.read(self._nbytes)
-            )
+            self._host_bytes()[:] = (source._host_bytes() if source._memory is None
+                                     else source._memory.read(self._nbytes))
         return self
 
     def cpu(self) -> UntypedStorage:

@@ -674,9 +674,7 @@ class Tensor(Methods, metaclass=_TensorType):
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, bool, int, float, complex)):
             return bool((self == element).any())
-        raise RuntimeError(
-            f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}."
-        )
+        raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
     def __setstate__(self, state: Any) -> None:
         self.__dict__.update(state)

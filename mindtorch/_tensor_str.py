@@ -42,14 +42,8 @@ _PROFILES: dict[str, dict[str, float]] = {
 }
 
 
-def set_printoptions(
-    precision: int | None = None,
-    threshold: float | None = None,
-    edgeitems: int | None = None,
-    linewidth: int | None = None,
-    profile: str | None = None,
-    sci_mode: bool | None = None,
-) -> None:
+def set_printoptions(precision: int | None = None, threshold: float | None = None, edgeitems: int | None = None,
+                     linewidth: int | None = None, profile: str | None = None, sci_mode: bool | None = None) -> None:
     """Set how tensors print (``torch.set_printoptions``).
 
     precision: digits after the point. threshold: tensors of more elements are summarised. edgeitems: elements shown at

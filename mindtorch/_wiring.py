@@ -33,14 +33,8 @@ def find_kernel(op: Operator, key: int) -> Kernel | None:
     operator that has a kernel; copies and views, which are the same everywhere; last what the device falls back on.
     """
     backend = by_key[key]
-    return (
-        backend.kernel(op)
-        or composite(op)
-        or inplace_and_out.kernel_of_form(op, key)
-        or conversion(op)
-        or view.kernel_of_view(op, key)
-        or backend.fallback(op)
-    )
+    return (backend.kernel(op) or composite(op) or inplace_and_out.kernel_of_form(op, key) or conversion(op)
+            or view.kernel_of_view(op, key) or backend.fallback(op))
 
 
 def composite(op: Operator) -> Kernel | None:

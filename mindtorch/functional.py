@@ -19,9 +19,8 @@ from ._size import Size
 from ._tensor import Tensor, tensor_method
 
 __all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
-    "cartesian_prod", "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "tril_indices",
-    "triu_indices", "unravel_index",
+    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
+    "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "tril_indices", "triu_indices", "unravel_index",
 ]
 __dir__ = __all__.copy
 
@@ -63,10 +62,9 @@ def broadcast_shapes(*shapes: Any) -> Size:
             if size < 0:
                 raise RuntimeError(f"Trying to create tensor with negative dimension ({size}): ({size})")
             if size not in (1, result[-back]) and result[-back] != 1:
-                raise RuntimeError(
-                    f"Attempting to broadcast a dimension of length {size} at {-back}! Mismatching argument "
-                    f"at index {i} had {shape}; but expected shape should be broadcastable to {result}"
-                )
+                raise RuntimeError(f"Attempting to broadcast a dimension of length {size} at {-back}! Mismatching "
+                                   f"argument at index {i} had {shape}; but expected shape should be broadcastable to "
+                                   f"{result}")
             result[-back] = size if result[-back] == 1 else result[-back]
     return Size(result)
 

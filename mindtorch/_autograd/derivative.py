@@ -57,9 +57,8 @@ class Row:
 NOT_DIFFERENTIABLE = Row({})
 
 
-def derivative(
-    names: str, node: str | None = None, outputs: tuple[int, ...] | None = None, /, **formulas: Formula
-) -> None:
+def derivative(names: str, node: str | None = None, outputs: tuple[int, ...] | None = None, /,
+               **formulas: Formula) -> None:
     """Give operators (names separated by spaces) their derivative (``torch.library.register_autograd``).
 
     ``node`` is the graph node's name; by default ``mul.Tensor`` makes a ``MulBackward0``. ``outputs`` are those that

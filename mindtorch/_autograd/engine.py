@@ -443,8 +443,7 @@ def _checked(output: Any, gradient: Any, i: int) -> Any:
         raise about(RuntimeError(f"Mismatch in shape: grad_output[{i}] has a shape of {gradient.shape} and output[{i}] "
                                  f"has a shape of {shape}."), "gradient shape", given=gradient.shape, wanted=shape)
     if gradient._dtype.is_complex != dtype.is_complex:
-        raise RuntimeError(
-            "For complex Tensors, both grad_output and output are required to have the same dtype. Mismatch in dtype: "
-            f"grad_output[{i}] has a dtype of {gradient.dtype} and output[{i}] has a dtype of {dtype}."
-        )
+        raise RuntimeError("For complex Tensors, both grad_output and output are required to have the same dtype. "
+                           f"Mismatch in dtype: grad_output[{i}] has a dtype of {gradient.dtype} and output[{i}] has a "
+                           f"dtype of {dtype}.")
     return gradient

@@ -79,10 +79,9 @@ class BackwardCFunction(Node, FunctionCtx):
         if self._freed:
             raise freed(self)
         if self._taken:
-            raise RuntimeError(
-                "saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set on the "
-                "autograd.Function. Either access saved_tensors only once, or set clear_saved_tensors_on_access=False."
-            )
+            raise RuntimeError("saved_tensors can only be accessed once when clear_saved_tensors_on_access=True is set "
+                               "on the autograd.Function. Either access saved_tensors only once, or set "
+                               "clear_saved_tensors_on_access=False.")
         tensors = tuple(None if saved is None else saved.unpack(self, True) for saved in self._saved)
         if self._forward_cls.clear_saved_tensors_on_access:
             self._saved, self._taken = (), True
@@ -186,9 +185,8 @@ class BackwardCFunction(Node, FunctionCtx):
             if outputs[number]._grad_fn is self:
                 outputs[number]._output_nr = number
             done[id(output)] = outputs[number]
-        self._outputs = tuple(
-            (tuple(t.shape), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None for t in outputs
-        )
+        self._outputs = tuple((tuple(t.shape), t._dtype, t._device) if t.__class__ in TENSOR_TYPES else None
+                              for t in outputs)
         if sum(t.__class__ in TENSOR_TYPES and bool(t._keys & AUTOGRAD) for t in outputs) > 1:
             for output in outputs:
                 if output.__class__ in TENSOR_TYPES and output._base is not None:
@@ -226,13 +224,12 @@ class BackwardCFunction(Node, FunctionCtx):
         if output._keys & AUTOGRAD and output.grad_fn is None:
             raise RuntimeError("a leaf Variable that requires grad has been used in an in-place operation.")
         if output._base is not None and count > 1:
-            raise RuntimeError(
-                "If your Function modifies inplace an input that is a view of another Tensor, your Function cannot "
-                "return more than one Tensor. This is not supported by the current autograd engine. You should either "
-                "make sure the input is not a view (using .clone() for example) or make your Function only return one "
-                "Tensor (potentially splitting it into two Functions: one doing the inplace that returns a single "
-                "Tensor and a second one that does the other operations)."
-            )
+            raise RuntimeError("If your Function modifies inplace an input that is a view of another Tensor, your "
+                               "Function cannot return more than one Tensor. This is not supported by the current "
+                               "autograd engine. You should either make sure the input is not a view (using .clone() "
+                               "for example) or make your Function only return one Tensor (potentially splitting it "
+                               "into two Functions: one doing the inplace that returns a single Tensor and a second "
+                               "one that does the other operations).")
         self._outputs = (None,) * number + ((tuple(output.shape), output._dtype, output._device),)
         views.rebase(output, self)
 

@@ -174,10 +174,8 @@ def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
 
     def call(*args: Any) -> Any:
         if op.is_inplace and args[0]._keys & INFERENCE:
-            raise RuntimeError(
-                "Inplace update to inference tensor outside InferenceMode is not allowed."
-                "You can make a clone to get a normal tensor before doing inplace update."
-            )
+            raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
+                               "clone to get a normal tensor before doing inplace update.")
         return (op.table.get(keys) or resolve(op, keys))(*args)
 
     return call

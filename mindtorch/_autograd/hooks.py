@@ -111,10 +111,8 @@ def _checked_tuple(hook: Any, results: Any, gradients: list[Any]) -> list[Any]:
     if not isinstance(results, tuple):
         raise TypeError(f"expected tuple, but hook returned '{type(results).__name__}'")
     if len(results) != len(gradients):
-        raise RuntimeError(
-            f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(results)}, but expected "
-            f"{len(gradients)})"
-        )
+        raise RuntimeError(f"hook '{_name(hook)}' has returned an incorrect number of values (got {len(results)}, but "
+                           f"expected {len(gradients)})")
     return [None if r is None else checked(hook, r, g) for r, g in zip(results, gradients, strict=True)]
 
 

@@ -13,12 +13,10 @@ from .._errors import type_string
 from .anomaly import AnomalyMode
 
 new: Callable[..., Any] = object.__new__
-FREED = (
-    "Trying to backward through the graph a second time (or directly access saved tensors after they have already been "
-    "freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). Specify "
-    "retain_graph=True if you need to backward through the graph a second time or if you need to access saved tensors "
-    "after calling backward."
-)
+FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
+         "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
+         "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
+         "saved tensors after calling backward.")
 
 
 class Saved:
@@ -64,11 +62,10 @@ class Saved:
         finally:
             local.grad_enabled = before
         if tensor._version != version:
-            raise RuntimeError(
-                "A saved tensor pack hook is modifying its input in place. Tensors provided as input to pack hook "
-                "cannot be modified by in-place operations as this can lead to unexpected side-effects. Please open an "
-                "issue if you need to perform in-place operations on the input to a pack hook."
-            )
+            raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to "
+                               "pack hook cannot be modified by in-place operations as this can lead to unexpected "
+                               "side-effects. Please open an issue if you need to perform in-place operations on the "
+                               "input to a pack hook.")
         edge = tensor._grad_edge() if self.output_nr is None and tensor._keys & AUTOGRAD else None
         self.packed = Packed(value, unpack, edge, tensor._grad_fn is None)
         self.tensor = None
@@ -111,10 +108,8 @@ class Packed:
         """The tensor that the unpack hook returns, at the place of the one that was saved."""
         tensor = self.unpack(self.value)
         if tensor.__class__ not in TENSOR_TYPES:
-            raise TypeError(
-                "Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
-                f"{type(tensor).__name__}"
-            )
+            raise TypeError("Output of saved tensor unpack_hook expected to be a Tensor but got result of type "
+                            f"{type(tensor).__name__}")
         if output_nr is not None:
             return attached(tensor, node, output_nr)
         if self.edge is None:
@@ -199,19 +194,15 @@ class SavedTensor:
         try:
             saved = self._find()
         except RuntimeError:
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor after it has been freed. Saved intermediate values of the "
-                "graph are freed when you call .backward() or autograd.grad(). Specify retain_graph=True if you need "
-                "to backward through the graph a second time or if you need to access saved variables after calling "
-                "backward."
-            ) from None
+            raise RuntimeError("Calling register_hooks on a saved tensor after it has been freed. Saved intermediate "
+                               "values of the graph are freed when you call .backward() or autograd.grad(). Specify "
+                               "retain_graph=True if you need to backward through the graph a second time or if you "
+                               "need to access saved variables after calling backward.") from None
         if saved is None:
             raise RuntimeError("Calling register_hooks on a saved tensor with value None is forbidden")
         if saved.packed is not None:
-            raise RuntimeError(
-                "Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only one pair of "
-                "hooks is allowed at a time."
-            )
+            raise RuntimeError("Calling register_hooks on a saved tensor whose hooks have already been set. Hint: only "
+                               "one pair of hooks is allowed at a time.")
         saved.pack(pack_hook, unpack_hook, self._node)
 
 

@@ -10,9 +10,7 @@ from .sequences import arange, eye, linspace, logspace, range
 
 __all__ = [
     "arange", "as_subclass", "as_tensor", "asarray", "empty", "empty_like", "empty_permuted", "empty_strided", "eye",
-    "finish",
-    "fresh", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "legacy_constructor", "linspace",
-    "logspace", "ones",
-    "ones_like", "range", "scalar_tensor", "sizes_of", "tensor", "to_dlpack", "typed_constructor", "zeros",
-    "zeros_like",
+    "finish", "fresh", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "legacy_constructor", "linspace",
+    "logspace", "ones", "ones_like", "range", "scalar_tensor", "sizes_of", "tensor", "to_dlpack", "typed_constructor",
+    "zeros", "zeros_like",
 ]

@@ -106,11 +106,9 @@ def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = Non
                    device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """An uninitialised tensor whose dimensions lie in memory in a given order (``torch.empty_permuted``)."""
     if sorted(physical_layout) != list(range(len(size))):
-        raise RuntimeError(
-            "Number of dimensions in size does not match the length of the physical_layout; "
-            f"i.e. len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}, "
-            f"or it is no permutation: {tuple(physical_layout)}"
-        )
+        raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. "
+                           f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}, or "
+                           f"it is no permutation: {tuple(physical_layout)}")
     packed = contiguous_strides([size[d] for d in physical_layout])
     strides = [packed[list(physical_layout).index(d)] for d in range(len(size))]
     return empty_strided(size, strides, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)

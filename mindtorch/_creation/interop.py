@@ -56,9 +56,8 @@ def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tens
         out = data
     else:
         return tensor(data, dtype=dtype, device=device)
-    return to_device(
-        out, out._device if device is None and isinstance(data, Tensor) else _device.resolve_device(device), dtype
-    )
+    return to_device(out, out._device if device is None and isinstance(data, Tensor)
+                     else _device.resolve_device(device), dtype)
 
 
 def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: bool | None = None,
@@ -102,15 +101,11 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
             f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
         )
     if count < 0 and (length - offset) % dtype.itemsize:
-        raise ValueError(
-            f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of element size "
-            f"({dtype.itemsize})"
-        )
+        raise ValueError(f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of "
+                         f"element size ({dtype.itemsize})")
     if count > 0 and offset + count * dtype.itemsize > length:
-        raise ValueError(
-            f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) must not be "
-            f"greater than actual buffer length ({length} bytes)"
-        )
+        raise ValueError(f"requested buffer length ({count} * {dtype.itemsize} bytes) after offset ({offset} bytes) "
+                         f"must not be greater than actual buffer length ({length} bytes)")
     stop = length - offset if count < 0 else count * dtype.itemsize
     data = np.frombuffer(buffer, np.uint8)[offset : offset + stop]
     return from_numpy(data.view(dtype.np)).requires_grad_(requires_grad)

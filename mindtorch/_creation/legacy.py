@@ -16,9 +16,8 @@ from .factories import empty
 def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Any:
     """``torch.Tensor(2, 3)`` (uninitialised) and ``torch.Tensor([1, 2])`` (float32, whatever the numbers)."""
     if (cls is not Tensor and "__init__" in cls.__dict__) or "__new__" in cls.__dict__:
-        out = cls.__new__(
-            cls, *data, **({"dtype": dtype} if dtype else {}), **({"device": device} if device else {}), **kwargs
-        )
+        out = cls.__new__(cls, *data, **({"dtype": dtype} if dtype else {}), **({"device": device} if device else {}),
+                          **kwargs)
         if isinstance(out, cls) and cls.__init__ is not object.__init__:
             cls.__init__(out, *data, **kwargs)
         return out

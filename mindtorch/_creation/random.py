@@ -103,9 +103,8 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
     return _draw("randint", _random_from, bounds, shape, generator, out, dtype, layout, device, requires_grad)
 
 
-def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None,
-             dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
-             pin_memory: bool = False) -> Tensor:
+def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None,
+             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """The integers from 0 to ``n - 1`` in random order, of dtype int64 unless given (``torch.randperm``).
 
     Raises:

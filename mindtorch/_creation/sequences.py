@@ -42,10 +42,8 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
         end = values[1] if len(values) > 1 else end
         step = values[2] if len(values) > 2 else step
     if end is None or any(isinstance(v, (str, list, tuple)) for v in (start, end, step)):
-        raise TypeError(
-            "arange() received an invalid combination of arguments: expected numbers (end), (start, end) or "
-            f"(start, end, step), got {tuple(bounds)}"
-        )
+        raise TypeError("arange() received an invalid combination of arguments: expected numbers (end), (start, end) "
+                        f"or (start, end, step), got {tuple(bounds)}")
     args = (_number(0 if start is None else start), _number(end), _number(1 if step is None else step))
     dtype = dtype_for(dtype, out)
     where = _device.resolve_device(device)
@@ -83,9 +81,8 @@ def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dty
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None,
              dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
     """Powers of ``base`` whose exponents are those of ``linspace`` (``torch.logspace``)."""
-    return _spaced(
-        "logspace", start, end, steps, base, out=out, dtype=dtype, device=device, requires_grad=requires_grad
-    )
+    return _spaced("logspace", start, end, steps, base, out=out, dtype=dtype, device=device,
+                   requires_grad=requires_grad)
 
 
 def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,

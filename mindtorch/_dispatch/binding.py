@@ -181,12 +181,9 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
                 raise Mismatch(str(mismatch).format(i - method), mismatch.kind, **mismatch.facts) from None
             name = "input" if parameter.name == "self" else parameter.name
             where = f" (position {i + (0 if method else 1)})" if i < len(args) else ""
-            raise Mismatch(
-                f"{op.packet}(): argument '{name}'{where} must be {parameter.type_name()}, "
-                f"not {value.__class__.__name__}",
-                "no tensor" if parameter.type_name() == "Tensor" else "",
-                function=op.packet, argument=name, given=value.__class__.__name__,
-            ) from None
+            raise Mismatch(f"{op.packet}(): argument '{name}'{where} must be {parameter.type_name()}, not "
+                           f"{value.__class__.__name__}", "no tensor" if parameter.type_name() == "Tensor" else "",
+                           function=op.packet, argument=name, given=value.__class__.__name__) from None
     if used < len(kwargs):
         known = {p.name for p in parameters} | {a for a, real in ALIASES.items() if real in schema.positions}
         extra = next((k for k in kwargs if k not in known), next(iter(kwargs)))
@@ -327,9 +324,8 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         out = kwargs.pop("out", None)
         op, canonical = resolve_overload(name, args, kwargs, method, out is not None)
         if out is not None:
-            return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"].call(
-                *canonical, out
-            )
+            form = f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"
+            return registry[form].call(*canonical, out)
         if given:
             has_lists = any(a.__class__ in _INT_LISTS for a in given)
             quicker = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None

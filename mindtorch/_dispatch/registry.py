@@ -64,9 +64,8 @@ class Kernel:
         """File and line of the origin; for a compiled function such as a NumPy ufunc, its name and 0."""
         function = inspect.unwrap(self.origin)
         code = getattr(function, "__code__", None)
-        return (
-            (code.co_filename, code.co_firstlineno) if code else (f"numpy.{getattr(function, '__name__', function)}", 0)
-        )
+        return ((code.co_filename, code.co_firstlineno) if code
+                else (f"numpy.{getattr(function, '__name__', function)}", 0))
 
 
 class Operator:
@@ -209,9 +208,8 @@ class OpRegistry:
     def __contains__(self, name: str) -> bool:
         return name in self.operators or name in self.packets
 
-    def register(
-        self, name: str, device: str, fn: Callable[..., Any], meta: Callable[..., Any] | None = None
-    ) -> Operator:
+    def register(self, name: str, device: str, fn: Callable[..., Any],
+                 meta: Callable[..., Any] | None = None) -> Operator:
         """Register ``fn`` (tensors in, tensors out) as the kernel of ``name`` on ``device``.
 
         ``device`` is 'cpu', 'meta', 'npu', or 'composite' for a function written in operators, which then runs

@@ -32,9 +32,8 @@ def kernel_site(kernel: Kernel, name: str) -> tuple[str, int]:
 def _row_site(name: str, backend: str) -> tuple[str, int] | None:
     """Where a backend's tables have the row of an operator: a key of a dict, or a word of a text of names."""
     folder = os.path.join(PACKAGE, "_backends", backend, "ops")
-    row = re.compile(
-        rf'"{re.escape(name)}":' if backend == "cpu" else rf'(?<![\w."]){re.escape(name)} [A-Z]|"{re.escape(name)}":'
-    )
+    row = re.compile(rf'"{re.escape(name)}":' if backend == "cpu"
+                     else rf'(?<![\w."]){re.escape(name)} [A-Z]|"{re.escape(name)}":')
     for file in sorted(os.listdir(folder)):
         path = os.path.join(folder, file)
         for number, text in enumerate(linecache.getlines(path), 1):

@@ -88,9 +88,8 @@ def _integer_bounds(dtype: np.dtype, low: int, high: int | None) -> tuple[int, i
     _check_in_range(dtype, low, last, -largest, largest, name)
     for bound, value in (("from", low), ("to - 1", last)):
         if abs(value) > 2**digits:
-            warnings.warn(f"{bound} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision"
-                          f" limitations {name} can support discrete uniform distribution only within this range.",
-                          stacklevel=3)
+            warnings.warn(f"{bound} is out of bounds [-(2^{digits}), 2^{digits}]. Due to precision limitations {name} "
+                          "can support discrete uniform distribution only within this range.", stacklevel=3)
     return low, last
 
 

@@ -58,10 +58,8 @@ def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, hig
     return values
 
 
-def normal(
-    generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0,
-    contiguous: bool = True,
-) -> np.ndarray:
+def normal(generator: Generator, n: int, dtype: np.dtype, mean: float = 0.0, std: float = 1.0,
+           contiguous: bool = True) -> np.ndarray:
     """Normal numbers (``normal_``, ``at::native::templates::cpu::normal_kernel``).
 
     16 and more for a contiguous output come from Box-Muller on blocks of 16, all others from pairs, whose

@@ -30,12 +30,11 @@ class GradcheckError(RuntimeError):
     """The error that gradient checks raise (``torch.autograd.gradcheck.GradcheckError``)."""
 
 
-def gradcheck(
-    func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-    raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
-    check_grad_dtypes: bool = False, check_batched_grad: bool = False, check_batched_forward_grad: bool = False,
-    check_forward_ad: bool = False, check_backward_ad: bool = True, fast_mode: bool = False, masked: bool | None = None,
-) -> bool:
+def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
+              raise_exception: bool = True, nondet_tol: float = 0.0, check_undefined_grad: bool = True,
+              check_grad_dtypes: bool = False, check_batched_grad: bool = False,
+              check_batched_forward_grad: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True,
+              fast_mode: bool = False, masked: bool | None = None) -> bool:
     """Whether the gradients of ``func(*inputs)`` with respect to those inputs that require grad are the limits of
     ``(func(x + eps) - func(x - eps)) / (2 * eps)``, within ``atol`` and ``rtol`` (``torch.autograd.gradcheck``).
 
@@ -64,12 +63,11 @@ def gradcheck(
     return True
 
 
-def gradgradcheck(
-    func: Function, inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5, rtol: float = 1e-3,
-    gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True, nondet_tol: float = 0.0,
-    check_undefined_grad: bool = True, check_grad_dtypes: bool = False, check_batched_grad: bool = False,
-    check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True, fast_mode: bool = False, masked: bool = False,
-) -> bool:
+def gradgradcheck(func: Function, inputs: Any, grad_outputs: Any = None, *, eps: float = 1e-6, atol: float = 1e-5,
+                  rtol: float = 1e-3, gen_non_contig_grad_outputs: bool = False, raise_exception: bool = True,
+                  nondet_tol: float = 0.0, check_undefined_grad: bool = True, check_grad_dtypes: bool = False,
+                  check_batched_grad: bool = False, check_fwd_over_rev: bool = False, check_rev_over_rev: bool = True,
+                  fast_mode: bool = False, masked: bool = False) -> bool:
     """``gradcheck`` of the gradients of ``func``, as functions of the inputs and of ``grad_outputs``
     (``torch.autograd.gradgradcheck``).
 
@@ -232,10 +230,9 @@ class _Check:
             if self.check_grad_dtypes and g.dtype != x.dtype:
                 raise GradcheckError("Gradient has dtype mismatch")
             if g.numel() and (g - again).abs().max() > self.nondet_tol:
-                raise GradcheckError(
-                    "Backward is not reentrant, i.e., running backward with same input and grad_output multiple times "
-                    f"gives different values. The tolerance for nondeterminism was {self.nondet_tol}."
-                )
+                raise GradcheckError("Backward is not reentrant, i.e., running backward with same input and "
+                                     "grad_output multiple times gives different values. The tolerance for "
+                                     f"nondeterminism was {self.nondet_tol}.")
             result.append(g.reshape(len(weights), x.numel()))
         return result
 

@@ -125,9 +125,8 @@ def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], 
 
         return hook
 
-    return _Handles(
-        [tensor.register_hook(hook_of(i)) for i, tensor in enumerate(tensors) if nodes or tensor.requires_grad]
-    )
+    return _Handles([tensor.register_hook(hook_of(i)) for i, tensor in enumerate(tensors) if nodes
+                     or tensor.requires_grad])
 
 
 class _Handles:

@@ -58,8 +58,7 @@ def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False,
     (``torch.nn.modules.module.register_module_forward_hook``).
     """
     return HookHandle(global_forward_hooks, hook, False, {"kwargs": with_kwargs, "always": always_call},
-                      {"kwargs": global_forward_hooks_with_kwargs,
-                       "always": global_forward_hooks_always_called})
+                      {"kwargs": global_forward_hooks_with_kwargs, "always": global_forward_hooks_always_called})
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
@@ -269,8 +268,7 @@ class HookedCall:
         forward, or a hook before it, raises.
         """
         return HookHandle(self._forward_hooks, hook, prepend, {"kwargs": with_kwargs, "always": always_call},
-                          {"kwargs": self._forward_hooks_with_kwargs,
-                           "always": self._forward_hooks_always_called})
+                          {"kwargs": self._forward_hooks_with_kwargs, "always": self._forward_hooks_always_called})
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Have ``hook(module, grad_input, grad_output)`` called when the gradients of the inputs are computed; what it
@@ -379,6 +377,5 @@ class HookedCall:
                     changed = hook(self, *given)
                     result = result if changed is None else changed
                 except Exception as error:
-                    warnings.warn("module forward hook with ``always_call=True`` raised an exception that "
-                                  f"was silenced as another error was raised in forward: {error}",
-                                  stacklevel=4)
+                    warnings.warn("module forward hook with ``always_call=True`` raised an exception that was silenced "
+                                  f"as another error was raised in forward: {error}", stacklevel=4)

@@ -133,9 +133,8 @@ class State:
                         "state dict", module=self, state=copied, missing=missing, unexpected=unexpected)
         return _IncompatibleKeys(missing, unexpected)
 
-    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any],
-                              strict: bool, missing_keys: list[str], unexpected_keys: list[str],
-                              error_msgs: list[str]) -> None:
+    def _load_from_state_dict(self, state_dict: Any, prefix: str, local_metadata: dict[str, Any], strict: bool,
+                              missing_keys: list[str], unexpected_keys: list[str], error_msgs: list[str]) -> None:
         """Load this module's own parameters, buffers and extra state; add what goes wrong to the lists."""
         for hook in list(self._load_state_dict_pre_hooks.values()):
             hook(state_dict, prefix, local_metadata, strict, missing_keys, unexpected_keys, error_msgs)
@@ -175,11 +174,10 @@ class State:
             return (f"size mismatch for {key}: copying a param with shape {value.shape} from checkpoint, the "
                     f"shape in current model is {member.shape}.")
         if member.is_meta and not value.is_meta and not assign:
-            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta "
-                          "parameter in the current model, which is a no-op. (Did you mean to pass "
-                          "`assign=True` to assign items in the state dictionary to their corresponding key "
-                          "in the module instead of copying them in place?)",
-                          stacklevel=6)
+            warnings.warn(f"for {key}: copying from a non-meta parameter in the checkpoint to a meta parameter in the "
+                          "current model, which is a no-op. (Did you mean to pass `assign=True` to assign items in the "
+                          "state dictionary to their corresponding key in the module instead of copying them in "
+                          "place?)", stacklevel=6)
         try:
             with no_grad():
                 if not assign:

@@ -438,10 +438,9 @@ class Module(HookedCall, State):
                 raise TypeError(f"nn.Module.to only accepts floating point or complex dtypes, but got "
                                 f"desired dtype={dtype}")
             if dtype.is_complex:
-                warnings.warn("Complex modules are a new feature under active development whose design may "
-                              "change, and some modules might not work as expected when using complex "
-                              "tensors as parameters or buffers.",
-                              stacklevel=2)
+                warnings.warn("Complex modules are a new feature under active development whose design may change, and "
+                              "some modules might not work as expected when using complex tensors as parameters or "
+                              "buffers.", stacklevel=2)
 
         def convert(tensor: Tensor) -> Tensor:
             wanted = dtype if tensor._dtype.category >= FLOATING else None

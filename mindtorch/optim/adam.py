@@ -91,20 +91,17 @@ class Adam(Optimizer):
         states = [self._state_of(param, group) for param in params]
         beta1, beta2 = group["betas"]
         adam(params, [param._grad for param in params], [state["exp_avg"] for state in states],
-             [state["exp_avg_sq"] for state in states],
-             [state["max_exp_avg_sq"] for state in states] if group["amsgrad"] else [],
-             [state["step"] for state in states],
-             capturable=group["capturable"], decoupled_weight_decay=group["decoupled_weight_decay"],
-             amsgrad=group["amsgrad"], beta1=beta1, beta2=beta2, lr=group["lr"],
-             weight_decay=group["weight_decay"], eps=group["eps"], maximize=group["maximize"])
+             [state["exp_avg_sq"] for state in states], [state["max_exp_avg_sq"] for state in states]
+             if group["amsgrad"] else [], [state["step"] for state in states], capturable=group["capturable"],
+             decoupled_weight_decay=group["decoupled_weight_decay"], amsgrad=group["amsgrad"], beta1=beta1, beta2=beta2,
+             lr=group["lr"], weight_decay=group["weight_decay"], eps=group["eps"], maximize=group["maximize"])
 
 
-def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: list[Any],
-         max_exp_avg_sqs: list[Any], state_steps: list[Any], foreach: bool | None = None,
-         capturable: bool = False, differentiable: bool = False, fused: bool | None = None,
-         grad_scale: Tensor | None = None, found_inf: Tensor | None = None, has_complex: bool = False,
-         decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: Any, beta2: Any, lr: Any,
-         weight_decay: float, eps: float, maximize: bool) -> None:
+def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: list[Any], max_exp_avg_sqs: list[Any],
+         state_steps: list[Any], foreach: bool | None = None, capturable: bool = False, differentiable: bool = False,
+         fused: bool | None = None, grad_scale: Tensor | None = None, found_inf: Tensor | None = None,
+         has_complex: bool = False, decoupled_weight_decay: bool = False, *, amsgrad: bool, beta1: Any, beta2: Any,
+         lr: Any, weight_decay: float, eps: float, maximize: bool) -> None:
     """Take one step in place (``torch.optim.adam.adam``).
 
     In grad mode it is written in operators, so that autograd records it; else the fused operator does it.

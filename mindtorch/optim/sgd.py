@@ -28,13 +28,11 @@ class SGD(Optimizer):
 
     _later: ClassVar = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
 
-    def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0,
-                 weight_decay: Any = 0, nesterov: bool = False, *, maximize: bool = False,
-                 foreach: bool | None = None, differentiable: bool = False,
-                 fused: bool | None = None) -> None:
+    def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: Any = 0,
+                 nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None,
+                 differentiable: bool = False, fused: bool | None = None) -> None:
         check_single("lr", lr)
-        check_not_negative({"learning rate": lr, "momentum value": momentum,
-                            "weight_decay value": weight_decay})
+        check_not_negative({"learning rate": lr, "momentum value": momentum, "weight_decay value": weight_decay})
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
         super().__init__(params, {

@@ -138,9 +138,7 @@ derivative("scatter.src",
            self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
            src=lambda grad, dim, index: grad.gather(dim, index))
 derivative("scatter.value", "ScatterBackward1", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
-derivative("scatter_add",
-           self=lambda grad: grad,
-           src=lambda grad, dim, index: grad.gather(dim, index))
+derivative("scatter_add", self=lambda grad: grad, src=lambda grad, dim, index: grad.gather(dim, index))
 derivative("scatter_reduce.two", **{"self, src": lambda grad, self, dim, index, src, reduce, include_self, result:
                                     reduce_grads(SCATTER, grad, self, dim, index, src, reduce, include_self, result)})
 derivative("take", self=lambda grad, self_shape, index: zeros(grad, self_shape).put_(index, grad, True))

@@ -56,9 +56,7 @@ derivative("addmm",
                grad_of_mat1(grad, mat2, mat1_shape, mat1_stride, alpha),
            mat2=lambda grad, mat1, mat2_shape, mat2_stride, alpha:
                grad_of_mat2(grad, mat1, mat2_shape, mat2_stride, alpha))
-derivative("bmm",
-           self=lambda grad, mat2: bmm(grad, adjoint(mat2)),
-           mat2=lambda grad, self: bmm(adjoint(self), grad))
+derivative("bmm", self=lambda grad, mat2: bmm(grad, adjoint(mat2)), mat2=lambda grad, self: bmm(adjoint(self), grad))
 derivative("baddbmm",
            self=lambda grad, beta: scaled(grad, beta),
            batch1=lambda grad, batch2, alpha: scaled(bmm(grad, adjoint(batch2)), alpha),
@@ -67,9 +65,7 @@ derivative("addbmm",
            self=lambda grad, beta: scaled(grad, beta),
            batch1=lambda grad, batch2, alpha: scaled(bmm(repeated(grad, batch2), adjoint(batch2)), alpha),
            batch2=lambda grad, batch1, alpha: scaled(bmm(adjoint(batch1), repeated(grad, batch1)), alpha))
-derivative("mv",
-           self=lambda grad, vec: outer(grad, conj(vec)),
-           vec=lambda grad, self: mv(conj(t(self)), grad))
+derivative("mv", self=lambda grad, vec: outer(grad, conj(vec)), vec=lambda grad, self: mv(conj(t(self)), grad))
 derivative("addmv",
            self=lambda grad, beta: scaled(grad, beta),
            mat=lambda grad, vec, alpha: scaled(outer(grad, conj(vec)), alpha),

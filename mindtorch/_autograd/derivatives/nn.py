@@ -47,8 +47,7 @@ derivative("huber_loss",
            target=lambda grad, self, target, reduction, delta:
                huber_loss_backward(grad, target, self, reduction, delta))
 derivative("soft_margin_loss",
-           self=lambda grad, self, target, reduction:
-               soft_margin_loss_backward(grad, self, target, reduction))
+           self=lambda grad, self, target, reduction: soft_margin_loss_backward(grad, self, target, reduction))
 derivative("binary_cross_entropy",
            self=lambda grad, self, target, weight, reduction:
                binary_cross_entropy_backward(grad, self, target, weight, reduction),

@@ -95,12 +95,8 @@ def rounded_away(name: str) -> Callable[..., Any]:
     return lambda grad, self, other: -grad * div_mode(self, other, name)
 
 
-derivative("add.Tensor",
-           self=lambda grad: grad,
-           other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha))
-derivative("sub.Tensor",
-           self=lambda grad: grad,
-           other=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
+derivative("add.Tensor", self=lambda grad: grad, other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha))
+derivative("sub.Tensor", self=lambda grad: grad, other=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
 derivative("rsub.Tensor",
            self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
            other=lambda grad: grad)

@@ -20,8 +20,7 @@ def zero(grad: Any) -> Any:
 
 derivative("uniform_ normal_ exponential_ geometric_ cauchy_ log_normal_ bernoulli poisson", self=zero)
 for _operator, _node in (("random_.from", "RandomBackward0"), ("random_.to", "RandomBackward1"),
-                         ("random_", "RandomBackward2"),
-                         ("bernoulli_.float", "BernoulliBackward2")):
+                         ("random_", "RandomBackward2"), ("bernoulli_.float", "BernoulliBackward2")):
     derivative(_operator, _node, self=zero)
 derivative("bernoulli_.Tensor", "BernoulliBackward1", self=zero, p=lambda grad, p: zeros_like(p))
 derivative("normal.Tensor_float", "NormalBackward1", mean=lambda grad, mean_shape: grad.new_zeros(mean_shape))

@@ -147,10 +147,9 @@ for name, row in (("unsafe_split.Tensor", "split.Tensor"), ("unsafe_split_with_s
     derivative(name, **registry.derivatives[row].formulas)
 not_differentiable("view.dtype detach")
 
-for name, row, number in (
-        ("as_strided_", "as_strided", 1), ("squeeze_", "squeeze", 3), ("squeeze_.dim", "squeeze.dim", 4),
-        ("squeeze_.dims", "squeeze.dims", 5), ("t_", "t", 1), ("transpose_", "transpose.int", 1),
-        ("unsqueeze_", "unsqueeze", 1)):
+for name, row, number in (("as_strided_", "as_strided", 1), ("squeeze_", "squeeze", 3),
+                          ("squeeze_.dim", "squeeze.dim", 4), ("squeeze_.dims", "squeeze.dims", 5), ("t_", "t", 1),
+                          ("transpose_", "transpose.int", 1), ("unsqueeze_", "unsqueeze", 1)):
     derivative(name, f"{node_name(registry[row])[:-1]}{number}", **registry.derivatives[row].formulas)
 
 derivative("select_backward", grad_output=lambda grad, dim, index: grad.select(dim, index))

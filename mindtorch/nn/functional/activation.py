@@ -111,9 +111,8 @@ def softsign(input: Tensor) -> Tensor:
 
 def _implied_dim(name: str, ndim: int, stacklevel: int) -> int:
     """The dimension that a call without one means, with PyTorch's warning."""
-    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include "
-                  "dim=X as an argument.",
-                  stacklevel=stacklevel)
+    warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
+                  "argument.", stacklevel=stacklevel)
     return 0 if ndim in (0, 1, 3) else 1
 
 

@@ -77,11 +77,9 @@ def dropout1d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
         RuntimeError: if the input is neither 2 nor 3-dimensional.
     """
     if input.dim() not in (2, 3):
-        raise RuntimeError(
-            f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that dropout1d "
-            "exists to provide channel-wise dropout on inputs with 1 spatial dimension, a channel dimension, "
-            "and an optional batch dimension (i.e. 2D or 3D inputs)."
-        )
+        raise RuntimeError(f"dropout1d: Expected 2D or 3D input, but received a {input.dim()}D input. Note that "
+                           "dropout1d exists to provide channel-wise dropout on inputs with 1 spatial dimension, a "
+                           "channel dimension, and an optional batch dimension (i.e. 2D or 3D inputs).")
     return _drop_channels("feature_dropout", 1, input, p, training, inplace)
 
 

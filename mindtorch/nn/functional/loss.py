@@ -30,10 +30,9 @@ from .linear import pairwise_distance
 
 __all__ = [
     "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
-    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss",
-    "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss",
-    "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
-    "triplet_margin_with_distance_loss",
+    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
+    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "poisson_nll_loss",
+    "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
 ]
 __dir__ = __all__.copy
 
@@ -73,9 +72,8 @@ def nll_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_a
     return _nll_loss_nd(input, target, weight, _number(reduction, size_average, reduce), ignore_index)
 
 
-def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0,
-                      weight: Tensor | None = None, size_average: Flag = None, reduce: Flag = None,
-                      reduction: str = "mean") -> Tensor:
+def multi_margin_loss(input: Tensor, target: Tensor, p: int = 1, margin: float = 1.0, weight: Tensor | None = None,
+                      size_average: Flag = None, reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """Penalise scores (N, C) of other classes that come within ``margin`` of the score of the target class (N,)
     (``torch.nn.functional.multi_margin_loss``).
 
@@ -98,9 +96,8 @@ def multilabel_margin_loss(input: Tensor, target: Tensor, size_average: Flag = N
     return _multilabel_margin_loss(input, target, _number(reduction, size_average, reduce))
 
 
-def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None,
-                                size_average: Flag = None, reduce: Flag = None,
-                                reduction: str = "mean") -> Tensor:
+def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | None = None, size_average: Flag = None,
+                                reduce: Flag = None, reduction: str = "mean") -> Tensor:
     """Compute the mean logistic loss of class scores (N, C) (``torch.nn.functional.multilabel_soft_margin_loss``)."""
     number = _number(reduction, size_average, reduce)
     loss: Any = -(target * logsigmoid(input) + (1 - target) * logsigmoid(-input))
@@ -346,8 +343,7 @@ def triplet_margin_loss(anchor: Tensor, positive: Tensor, negative: Tensor, marg
 
 def triplet_margin_with_distance_loss(anchor: Tensor, positive: Tensor, negative: Tensor, *,
                                       distance_function: Callable[[Tensor, Tensor], Tensor] | None = None,
-                                      margin: float = 1.0, swap: bool = False,
-                                      reduction: str = "mean") -> Tensor:
+                                      margin: float = 1.0, swap: bool = False, reduction: str = "mean") -> Tensor:
     """Compute ``triplet_margin_loss`` in any distance (``torch.nn.functional.triplet_margin_with_distance_loss``).
 
     Raises:
