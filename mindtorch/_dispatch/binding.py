@@ -26,7 +26,7 @@ ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim",
            "ord": "p", "self": "input"}
 Tensor: Any = None  #: the class, for annotations; set where it is defined
 #: Types that settle which overload is meant and how to convert, whatever the value.
-SETTLED: set[type] = {bool, int, float, complex, type(None), DType, str, device}
+DECIDING_TYPES: set[type] = {bool, int, float, complex, type(None), DType, str, device}
 
 
 class Mismatch(Exception):
@@ -239,7 +239,7 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
         if kind in _INT_LISTS:
             if parameters[position].base != "int":
                 return None
-        elif kind not in TENSOR_TYPES and kind not in SETTLED:
+        elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
             return None
         elif given is not bound:
             if bound.__class__ is not tuple or kind is not int:
@@ -296,25 +296,25 @@ def _as_method(function: Callable[..., Any], place: int) -> Callable[..., Any]:
 def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     """The function, or the method, that a packet is called through.
 
-    What a combination of argument types led to is remembered in ``settled``: the overload, and how its arguments are
-    made from those given. Lists count as settled as long as they hold ints.
+    What a combination of argument types led to is remembered in ``resolved``: the overload, and how its arguments are
+    made from those given. Lists count as resolved as long as they hold ints.
     """
-    settled: dict[tuple[Any, ...], tuple[Callable[..., Any], Callable[..., Any], bool]] = {}
+    resolved: dict[tuple[Any, ...], tuple[Callable[..., Any], Callable[..., Any], bool]] = {}
     # the same for one argument, as ``x.relu()`` has it: without building a key
-    alone: dict[Any, Callable[..., Any]] = {}
+    resolved_unary: dict[Any, Callable[..., Any]] = {}
 
     def function(*args: Any, **kwargs: Any) -> Any:
         if len(args) == 1 and not kwargs:
-            call_alone = alone.get(args[0].__class__)
-            if call_alone is not None:
-                return call_alone(args[0])
+            call_unary = resolved_unary.get(args[0].__class__)
+            if call_unary is not None:
+                return call_unary(args[0])
         if kwargs:
             given = (*args, *kwargs.values())
             kinds = (*[a.__class__ for a in given], *kwargs)
         else:
             given = args
             kinds = tuple(map(type, args))
-        found = settled.get(kinds)
+        found = resolved.get(kinds)
         if found is not None:
             call, shortcut, has_lists = found
             if shortcut is _as_given and not has_lists:
@@ -330,9 +330,9 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
             has_lists = any(a.__class__ in _INT_LISTS for a in given)
             quicker = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None
             if quicker is not None:
-                settled[kinds] = (op.call, quicker, has_lists)
+                resolved[kinds] = (op.call, quicker, has_lists)
                 if len(kinds) == 1 and quicker is _as_given and not has_lists and not kwargs:
-                    alone[kinds[0]] = op.call
+                    resolved_unary[kinds[0]] = op.call
         return op.call(*canonical)
 
     place = _self_place(name) if method else 0
