@@ -31,9 +31,8 @@ class FoldingTB(AutoFormattedTB):
     before, which no ``except`` clause handles any more: of that one, everything is written.
     """
 
-    def structured_traceback(
-        self, etype: Any, evalue: BaseException | None, etb: Any = None, *args: Any, **options: Any
-    ) -> list[str]:
+    def structured_traceback(self, etype: Any, evalue: BaseException | None, etb: Any = None, *args: Any,
+                             **options: Any) -> list[str]:
         lines: list[str] = super().structured_traceback(etype, evalue, etb, *args, **options)
         is_cause = isinstance(etb, tuple)  # in plain mode, IPython calls this method for the cause of an error too
         if evalue is not None and not is_cause and self.mode != "Doctest" and _is_new() and _is_explained(evalue):

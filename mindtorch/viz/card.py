@@ -40,17 +40,10 @@ def tensor_line(facts: TensorFacts) -> str:
 
 def _head(facts: TensorFacts) -> Markup:
     layout = f"stride {tuple_text(facts.stride)}" + (f" offset {facts.offset}" if facts.offset else "")
-    return tag(
-        "div",
-        tensor_name(facts.name) if facts.name else None,
-        soft(facts.kind) if facts.kind != "Tensor" else None,
-        mono(type_text(facts.dtype, facts.shape)),
-        tag("span", layout, class_="mt-mono mt-soft"),
-        device_badge(facts.device),
-        storage_chip(facts.storage),
-        *_remarks(facts),
-        class_="mt-head",
-    )
+    return tag("div", tensor_name(facts.name) if facts.name else None,
+               soft(facts.kind) if facts.kind != "Tensor" else None, mono(type_text(facts.dtype, facts.shape)),
+               tag("span", layout, class_="mt-mono mt-soft"), device_badge(facts.device), storage_chip(facts.storage),
+               *_remarks(facts), class_="mt-head")
 
 
 def _remarks(facts: TensorFacts) -> Iterator[Markup]:
@@ -108,10 +101,8 @@ def _distribution(s: Statistics, dtype: str) -> list[str]:
     if low == high and s.sampled > 1 and not s.nans and not s.infinities:
         return [f"{kind}all {number_text(low)}"]
     digits = next((d for d in range(4, 17) if number_text(low, d) != number_text(high, d)), 4)
-    found = [
-        f"{kind}from {number_text(low, digits)} to {number_text(high, digits)}",
-        f"mean {kind}{number_text(s.mean, digits)}",
-    ]
+    found = [f"{kind}from {number_text(low, digits)} to {number_text(high, digits)}",
+             f"mean {kind}{number_text(s.mean, digits)}"]
     return found if s.std is None else [*found, f"std {'of ' if kind else ''}{kind}{number_text(s.std)}"]
 
 
@@ -137,10 +128,8 @@ def _waiting(facts: TensorFacts) -> Markup:
     hint = f"recorded at {pending.file}:{pending.line}" if pending.file else None
     queue.append(tag("b", mono(pending.operator, hint)))
     count = count_text(len(pending.before) + 1, "operator")
-    return tag(
-        "div", f"waits for {count} ", soft(f"{pending.queue}: "),
-        join(queue, " › "), soft(f" ({place})") if place else None, class_="mt-queue",
-    )
+    return tag("div", f"waits for {count} ", soft(f"{pending.queue}: "), join(queue, " › "),
+               soft(f" ({place})") if place else None, class_="mt-queue")
 
 
 def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:

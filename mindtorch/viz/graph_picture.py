@@ -14,10 +14,8 @@ LOW = 22.0  #: the height of a box that stands for what is outside
 WIDEST = 46  #: characters at most of a box's line
 FIRST, SECOND = 12.0, 10.5  #: font sizes of a box's two lines
 NARROW, WIDE = set("fijlrtI1.,:;'|()[]· "), set("mwMWADGOQ%@—⚠×")
-ARROW = tag("defs", tag(
-    "marker", tag("path", d="M0,0 L8,4 L0,8 z"), id="mt-arrow", viewBox="0 0 8 8", refX="7", refY="4",
-    markerWidth="7", markerHeight="7", orient="auto",
-))
+ARROW = tag("defs", tag("marker", tag("path", d="M0,0 L8,4 L0,8 z"), id="mt-arrow", viewBox="0 0 8 8", refX="7",
+                        refY="4", markerWidth="7", markerHeight="7", orient="auto"))
 
 
 @dataclass(frozen=True)
@@ -37,10 +35,8 @@ class Picture:
     def __init__(self, facts: GraphFacts):
         self.root = facts.root
         self.nodes = {node.identity: node for node in facts.nodes}
-        self.goals = {
-            node.identity: [edge[0] for edge in node.edges if edge is not None and edge[0] in self.nodes]
-            for node in facts.nodes
-        }
+        self.goals = {node.identity: [edge[0] for edge in node.edges if edge is not None and edge[0] in self.nodes]
+                      for node in facts.nodes}
         self.sources: dict[int, list[int]] = {}
         for start, goals in self.goals.items():
             for goal in goals:
@@ -73,10 +69,8 @@ class Picture:
         drawn = [tag("path", d=curve, marker_end="url(#mt-arrow)") for curve in curves]
         drawn += [_draw(box, placed.boxes[key]) for key, box in boxes.items()]
         width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
-        return tag(
-            "svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=label, width=width, height=height,
-            viewBox=f"0 0 {width} {height}",
-        )
+        return tag("svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=label, width=width, height=height,
+                   viewBox=f"0 0 {width} {height}")
 
     def _alone(self) -> list[NodeFacts]:
         """The root, where it is a leaf itself."""
@@ -206,15 +200,11 @@ def _draw(box: Box, at: Placed) -> Markup:
     if box.look.startswith("fold"):  # as a stack of cards
         behind = tag("rect", class_="behind", x=f"{left + 4:.1f}", y=f"{top + 4:.1f}", **size)
     x, clips = f"{at.x:.1f}", max(len(box.first), len(box.second)) > WIDEST
-    return tag(
-        "g",
-        tag("title", "\n".join([box.first, box.second, box.title]) if clips else box.title),
-        behind,
-        tag("rect", x=f"{left:.1f}", y=f"{top:.1f}", **size),
-        tag("text", _clipped(box.first), x=x, y=f"{at.y + (-3 if box.second else 4):.1f}"),
-        tag("text", _clipped(box.second), class_="soft", x=x, y=f"{at.y + 12:.1f}") if box.second else None,
-        class_=box.look or None,
-    )
+    return tag("g", tag("title", "\n".join([box.first, box.second, box.title]) if clips else box.title), behind,
+               tag("rect", x=f"{left:.1f}", y=f"{top:.1f}", **size),
+               tag("text", _clipped(box.first), x=x, y=f"{at.y + (-3 if box.second else 4):.1f}"),
+               tag("text", _clipped(box.second), class_="soft", x=x, y=f"{at.y + 12:.1f}") if box.second else None,
+               class_=box.look or None)
 
 
 def _curve(points: list[tuple[float, float]], above: float, below: float) -> str:

@@ -34,11 +34,8 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
     prefixes = list(itertools.islice((p for p in itertools.product(*leading) if GAP not in p), most))
     edge = 6 if not leading else 4 if len(prefixes) <= 2 else 3
     height, width = (1, 1, *shape)[-2:]
-    indices = {
-        (prefix, r, c): (*prefix, r, c)[max(0, 2 - len(shape)):]
-        for prefix in prefixes for r in shown_indices(height, edge) for c in shown_indices(width, edge)
-        if GAP not in (r, c)
-    }
+    indices = {(prefix, r, c): (*prefix, r, c)[max(0, 2 - len(shape)):] for prefix in prefixes
+               for r in shown_indices(height, edge) for c in shown_indices(width, edge) if GAP not in (r, c)}
     found = dict(zip(indices, cells(tensor, list(indices.values())), strict=True))  # type: ignore[arg-type]
     write = number_format([cell.value for cell in found.values()])
     letters = max(len(str(width - 1)), *(len(write(cell.value)) for cell in found.values()))

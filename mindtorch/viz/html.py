@@ -54,10 +54,8 @@ def tag(name: str, *children: Any, plain: str | None = None, **attributes: Any) 
     """An element. Attributes lose a trailing underscore, inner ones become hyphens; None leaves one out. ``plain`` is
     its plain text, where it is not what follows from the children's.
     """
-    written = "".join(
-        f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
-        for key, value in attributes.items() if value is not None
-    )
+    written = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
+                      for key, value in attributes.items() if value is not None)
     inner = join(children)
     return Markup(f"<{name}{written}>{inner}</{name}>", _plain(name, inner.plain) if plain is None else plain)
 

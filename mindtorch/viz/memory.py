@@ -39,11 +39,9 @@ def _use(facts: MemoryFacts) -> str:
 def _said(facts: MemoryFacts) -> str:
     """What the numbers in the head are made of."""
     peak = facts.statistics["allocated_bytes.all.peak"]
-    parts = [
-        f"{size_text(facts.storage_bytes)} in {count_text(len(facts.storages), 'live storage')}",
-        f"at most {size_text(peak)} allocated at once", count_text(len(facts.segments), "segment"),
-        f"{size_text(facts.free)} of the device's {size_text(facts.total)} are free",
-    ]
+    parts = [f"{size_text(facts.storage_bytes)} in {count_text(len(facts.storages), 'live storage')}",
+             f"at most {size_text(peak)} allocated at once", count_text(len(facts.segments), "segment"),
+             f"{size_text(facts.free)} of the device's {size_text(facts.total)} are free"]
     return " · ".join(parts)
 
 
@@ -52,11 +50,9 @@ def _bar(facts: MemoryFacts) -> Markup:
     others = max(0, facts.total - facts.free - facts.reserved)
     parts = [("use", "allocated", facts.allocated), ("cached", "cached", facts.reserved - facts.allocated),
              ("others", "in use by others", others), ("left", "free", facts.free)]
-    drawn = [
-        tag("span", f"{size_text(size)} {name}" if size > facts.total / 8 else None, class_=kind,
-            style=f"flex-grow:{size / facts.total:.4f}", title=f"{name}: {size_text(size)}")
-        for kind, name, size in parts if size
-    ]
+    drawn = [tag("span", f"{size_text(size)} {name}" if size > facts.total / 8 else None, class_=kind,
+                 style=f"flex-grow:{size / facts.total:.4f}", title=f"{name}: {size_text(size)}")
+             for kind, name, size in parts if size]
     return tag("div", *drawn, class_=f"mt-whole {device_class(facts.device)}")
 
 
@@ -67,10 +63,9 @@ def _segments(facts: MemoryFacts) -> Markup | None:
     left = len(facts.segments) - SEGMENTS
     more = tag("span", f"and {count_text(left, 'more segment')}", class_="mt-note") if left > 0 else None
     said = "a block's width grows with the square root of its size"
-    marks = tag(
-        "div", *(tag("span", tag("span", class_=f"block {_kind(state)}"), state) for state in MARKS),
-        tag("span", tag("span", class_="block free late"), "free after pending work"), soft(said), class_="mt-legend",
-    )
+    marks = tag("div", *(tag("span", tag("span", class_=f"block {_kind(state)}"), state) for state in MARKS),
+                tag("span", tag("span", class_="block free late"), "free after pending work"), soft(said),
+                class_="mt-legend")
     return join([tag("div", *lines, more, class_="mt-segments"), marks])
 
 
@@ -95,10 +90,8 @@ def _block(block: BlockFacts) -> Markup:
     colour = f" {storage_class(numbers[0])}" if numbers else ""
     late = " late" if block.deferred else ""
     letters = " ".join(map(storage_letter, numbers)) or ("?" if block.storages else "")
-    return tag(
-        "span", letters, class_=f"block {_kind(block.state)}{late}{colour}", style=f"flex-grow:{sqrt(block.bytes):.0f}",
-        title=_told(block), tabindex="0",
-    )
+    return tag("span", letters, class_=f"block {_kind(block.state)}{late}{colour}",
+               style=f"flex-grow:{sqrt(block.bytes):.0f}", title=_told(block), tabindex="0")
 
 
 def _told(block: BlockFacts) -> str:
@@ -119,10 +112,8 @@ def _deferred(facts: MemoryFacts) -> Markup | None:
     """For each stream, how much memory waits for how many operators."""
     if not facts.deferred:
         return None
-    rows = [
-        row(stream, _size(frees), count_text(len(frees), "piece"), pending_mark(_waiting(frees)))
-        for stream, frees in _by_stream(facts.deferred).items()
-    ]
+    rows = [row(stream, _size(frees), count_text(len(frees), "piece"), pending_mark(_waiting(frees)))
+            for stream, frees in _by_stream(facts.deferred).items()]
     caption = "freed by the host, still needed by pending work"
     return table(("stream", "size", "pieces", "waits for"), rows, caption)
 

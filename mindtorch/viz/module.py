@@ -34,11 +34,9 @@ def module_page(facts: ModuleFacts) -> Markup:
     """Draw the tree of a module, as a notebook shows it."""
     tree = _tree(facts)
     depth = _unfolded(tree)
-    head = tag(
-        "div", tensor_name(facts.name) if facts.name else None, tag("b", facts.kind),
-        *(device_badge(device) for device in facts.devices), chip("training" if facts.training else "eval"),
-        class_="mt-head",
-    )
+    head = tag("div", tensor_name(facts.name) if facts.name else None, tag("b", facts.kind),
+               *(device_badge(device) for device in facts.devices), chip("training" if facts.training else "eval"),
+               class_="mt-head")
     titles = (tag("span", text) for text in ("", "", "parameters", "device", "gradient"))
     top = tag("div", *titles, class_="mt-line mt-titles")
     lines = (_line(row, 0, depth, max(facts.parameters, 1)) for row in tree.rows)
@@ -51,13 +49,9 @@ def module_page(facts: ModuleFacts) -> Markup:
 def module_text(facts: ModuleFacts) -> str:
     """Draw the tree of a module for a terminal."""
     lines = [f"{facts.name + ': ' if facts.name else ''}{facts.kind}, {_summary(facts, is_text=True)}"]
-    cells = [
-        (
-            "  " * depth + " ".join(filter(None, [row.label, _kind(row), *(f"[{text}]" for text, _ in row.remarks)])),
-            f"{row.count:,}" if row.count else "", row.device, row.grad,
-        )
-        for depth, row in _walk(_tree(facts), 0) if depth
-    ]
+    cells = [("  " * depth + " ".join(filter(None, [row.label, _kind(row), *(f"[{text}]" for text, _ in row.remarks)])),
+              f"{row.count:,}" if row.count else "", row.device, row.grad)
+             for depth, row in _walk(_tree(facts), 0) if depth]
     widths = [max((len(cell[i]) for cell in cells), default=0) for i in range(4)]
     for label, count, device, grad in cells:
         line = f"{label:<{widths[0]}}  {count:>{widths[1]}}  {device:<{widths[2]}}  {grad}"
@@ -116,16 +110,10 @@ def _module(facts: ModuleFacts, training: bool, depth: int, label: str = "", tim
         rows = (*map(_member, facts.members), *_children(facts, depth))
     elif facts.members or facts.children:
         remarks.append(("folded", NO_ROOM))
-    return Row(
-        label=label or facts.name,
-        what=f"{times} × {facts.kind}" if times > 1 else facts.kind,
-        extra=facts.extra,
-        count=facts.parameters * times,
-        device=_place(facts),
-        grad=_gradients(facts.gradients * times, facts.tensors * times, facts.trainable),
-        remarks=tuple(remarks),
-        rows=rows,
-    )
+    return Row(label=label or facts.name, what=f"{times} × {facts.kind}" if times > 1 else facts.kind,
+               extra=facts.extra, count=facts.parameters * times, device=_place(facts),
+               grad=_gradients(facts.gradients * times, facts.tensors * times, facts.trainable), remarks=tuple(remarks),
+               rows=rows)
 
 
 def _children(facts: ModuleFacts, depth: int) -> Iterator[Row]:

@@ -50,10 +50,8 @@ def progress_bar(done: int, total: int | None, elapsed: float, label: str) -> Ma
     text = progress_text(done, total, elapsed, label)
     look = "fill unknown" if share is None else "fill"
     fill = tag("span", class_=look, style=f"width:{100 if share is None else 100 * share:.1f}%")
-    bar = tag(
-        "span", fill, class_="mt-progressbar", role="progressbar", aria_label=label or "progress", aria_valuemin="0",
-        aria_valuemax=total, aria_valuenow=done,
-    )
+    bar = tag("span", fill, class_="mt-progressbar", role="progressbar", aria_label=label or "progress",
+              aria_valuemin="0", aria_valuemax=total, aria_valuenow=done)
     return tag("div", bar, tag("span", text, class_="mt-mono"), class_="mt-progress-line")
 
 
@@ -91,10 +89,8 @@ def plot(title: str, lines: Sequence[Series]) -> Markup:
     names = [_name(series, i, len(chosen) > 1) for i, series in enumerate(chosen)]
     names += [tag("span", f"and {len(lines) - LINES} smaller", class_="mt-soft")] if len(lines) > LINES else []
     said = f"{title}: {', '.join(f'{s.name} {number_text(s.points[-1][1])}' for s in chosen)}"
-    svg = tag(
-        "svg", *_axes(frame), *drawn, class_="mt-plot", role="img", aria_label=said,
-        viewBox=f"0 0 {WIDTH + LEFT + 6:.0f} {HEIGHT + BOTTOM + 10:.0f}",
-    )
+    svg = tag("svg", *_axes(frame), *drawn, class_="mt-plot", role="img", aria_label=said,
+              viewBox=f"0 0 {WIDTH + LEFT + 6:.0f} {HEIGHT + BOTTOM + 10:.0f}")
     return tag("figure", tag("figcaption", tag("b", title), *names), svg)
 
 

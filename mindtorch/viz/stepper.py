@@ -121,10 +121,8 @@ def _last(picture: Picture, taken: Sequence[StepFacts]) -> Markup | None:
 
 
 def _legend() -> Markup:
-    marks = (
-        ("▶", "ran last"), ("✓", "ran before"), ("●○", "gradients that arrived, and those to come"),
-        ("dashed", "freed what it kept"),
-    )
+    marks = (("▶", "ran last"), ("✓", "ran before"), ("●○", "gradients that arrived, and those to come"),
+             ("dashed", "freed what it kept"))
     return tag("div", join((join([tag("b", mark), " ", text]) for mark, text in marks), " · "), class_="mt-soft")
 
 

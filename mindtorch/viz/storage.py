@@ -31,10 +31,8 @@ def strip(facts: StorageFacts, sharer: Sharer) -> Markup:
     ticks = [tag("line", class_="tick", x1=f"{x:.1f}", x2=f"{x:.1f}", y1="1", y2="15") for x in marks]
     bed = tag("rect", class_="bed", x="0", y="0.5", width=WIDTH, height="15")
     text = f"stride {tuple_text(sharer.stride)}, offset {sharer.offset}: covers {covered:.0%} of the storage"
-    return tag(
-        "svg", tag("title", text), bed, *runs, *ticks, class_="mt-strip", role="img", aria_label=text,
-        viewBox=f"0 0 {WIDTH:.0f} 16", preserveAspectRatio="none",
-    )
+    return tag("svg", tag("title", text), bed, *runs, *ticks, class_="mt-strip", role="img", aria_label=text,
+               viewBox=f"0 0 {WIDTH:.0f} 16", preserveAspectRatio="none")
 
 
 def strips(facts: StorageFacts) -> Markup | None:
@@ -63,10 +61,8 @@ def _name(sharer: Sharer) -> str:
 
 def storage_page(facts: StorageFacts) -> Markup:
     """Draw what ``%storage`` shows."""
-    head = tag(
-        "div", storage_chip(facts.number), mono(size_text(facts.bytes)), device_badge(facts.device),
-        chip("shared between processes") if facts.shared_memory else None, class_="mt-head",
-    )
+    head = tag("div", storage_chip(facts.number), mono(size_text(facts.bytes)), device_badge(facts.device),
+               chip("shared between processes") if facts.shared_memory else None, class_="mt-head")
     count = len(facts.sharers) + facts.others
     seen = "one tensor sees it"
     if count > 1:

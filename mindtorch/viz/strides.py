@@ -18,16 +18,11 @@ def strides_page(facts: StrideFacts, read: int | None = None) -> Markup:
     """Draw the storage as a row of cells, the tensor as a grid of positions, after ``read`` elements (None: all)."""
     done = len(facts.positions) if read is None else min(read, len(facts.positions))
     refused = tag("div", f"⚠ RuntimeError: {facts.error}", class_="mt-alert") if facts.error else None
-    return page(
-        tag(
-            "div", tag("div", mono(call_text(facts)), class_="mt-head"), refused,
-            tag("div", strides_summary(facts), class_="mt-summary"),
-            _title("storage", "each cell is an element: its position, and below it when it is read"),
-            _storage(facts, done),
-            _title("tensor", f"where each element lies: {formula(facts)}"), _tensor(facts, done), class_="mt-box",
-        ),
-        kind="strides", sheet="widgets",
-    )
+    return page(tag("div", tag("div", mono(call_text(facts)), class_="mt-head"), refused,
+                    tag("div", strides_summary(facts), class_="mt-summary"),
+                    _title("storage", "each cell is an element: its position, and below it when it is read"),
+                    _storage(facts, done), _title("tensor", f"where each element lies: {formula(facts)}"),
+                    _tensor(facts, done), class_="mt-box"), kind="strides", sheet="widgets")
 
 
 def call_text(facts: StrideFacts) -> str:
@@ -96,9 +91,7 @@ def _storage(facts: StrideFacts, done: int) -> Markup:
 def _storage_cell(facts: StrideFacts, position: int, done: int) -> Markup:
     orders = [order for order in facts.orders.get(position, ()) if order < done]
     inside = 0 <= position < facts.storage
-    kinds = {
-        "out": not inside, "read": bool(orders), "again": len(orders) > 1, "now": done - 1 in orders,
-    }
+    kinds = {"out": not inside, "read": bool(orders), "again": len(orders) > 1, "now": done - 1 in orders}
     below = f"#{orders[0]}" if len(orders) == 1 else f"×{len(orders)}" if orders else "·"
     who = ", ".join(f"#{order} {shape_text(facts.index(order))}" for order in orders[:8]) or "not read"
     title = f"position {position}{'' if inside else ', outside of the storage'}: {who}{', …' * (len(orders) > 8)}"

@@ -37,10 +37,9 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
         if facts.pending is not None:
             mark = pending_mark() if facts.pending.error is None else invalid_mark()
         layout = tuple_text(facts.stride) + (f" offset {facts.offset}" if facts.offset else "")
-        body.append(row(
-            storage, _clipped("b", facts.name), mono(_type(facts)), join([device_badge(facts.device), mark], " "),
-            _clipped("span", _base(facts)), _autograd(facts), _version(facts), mono(layout),
-        ))
+        body.append(row(storage, _clipped("b", facts.name), mono(_type(facts)),
+                        join([device_badge(facts.device), mark], " "), _clipped("span", _base(facts)), _autograd(facts),
+                        _version(facts), mono(layout)))
         before = facts.storage
     return page(table(head, body, counts), _more(len(rows), "tensor"), kind="tensors")
 

@@ -30,11 +30,9 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
     left = f" · of those that last, the {SPANS} longest are drawn" if len(lasting) > SPANS else ""
     times = f"{time_text(start - timeline.start)} to {time_text(end - timeline.start)}"
     said = f"{times}, {count_text(len(seen), 'span')}{left}"
-    body = (
-        tag("div", said, class_="mt-summary"),
-        tag("div", tag("span"), _axis(start, end, timeline.start), *lanes, class_="mt-lanes"),
-        _legend(), None if at is None else _going_on(timeline, at),
-    )
+    body = (tag("div", said, class_="mt-summary"),
+            tag("div", tag("span"), _axis(start, end, timeline.start), *lanes, class_="mt-lanes"), _legend(),
+            None if at is None else _going_on(timeline, at))
     return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="timeline")
 
 
@@ -77,11 +75,8 @@ def _axis(start: int, end: int, zero: int) -> Markup:
     step *= next((factor for factor in (1, 2, 5) if factor * step >= rough), 10)
     first = math.ceil((start - zero) / step)
     times = [i * step for i in range(first, math.floor((end - zero) / step) + 1)]
-    return tag(
-        "div",
-        *(tag("span", time_text(time), style=f"left:{_part(zero + time, start, end):.2f}%") for time in times),
-        class_="mt-axis",
-    )
+    return tag("div", *(tag("span", time_text(time), style=f"left:{_part(zero + time, start, end):.2f}%")
+                        for time in times), class_="mt-axis")
 
 
 def _part(time: float, start: int, end: int) -> float:
@@ -159,13 +154,10 @@ def _legend() -> Markup:
 
 def _going_on(timeline: Timeline, at: int) -> Markup:
     spans = timeline.at(at)
-    rows = [
-        row(
-            mono(span.lane), tag("b", f"{MARKS.get(span.kind, '')} {span.name}"), span.kind,
-            f"{time_text(span.start - timeline.start)} to {time_text(span.end - timeline.start)}", soft(span.detail),
-        )
-        for span in spans
-    ]
+    rows = [row(mono(span.lane), tag("b", f"{MARKS.get(span.kind, '')} {span.name}"), span.kind,
+                f"{time_text(span.start - timeline.start)} to {time_text(span.end - timeline.start)}",
+                soft(span.detail))
+            for span in spans]
     caption = join(["at ", tag("b", time_text(at - timeline.start)), f": {len(rows) or 'nothing'} going on"])
     if not rows:
         return tag("div", caption, class_="mt-soft")

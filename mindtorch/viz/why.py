@@ -23,12 +23,10 @@ def why_page(facts: Explanation) -> Markup:
     """Draw what ``%why`` shows."""
     error = tag("span", f"⚠ {facts.error}", plain=f"{facts.error}: ", class_="mt-chip mt-invalid")
     fixes = tag("ul", *map(_fix, facts.fixes), class_="mt-fixes") if facts.fixes else None
-    parts = (
-        tag("div", error, tag("b", facts.title), class_="mt-head"), _place(facts.call), *map(picture, facts.pictures),
-        tag("p", tag("b", "Why ", plain="Why: "), facts.cause),
-        tag("p", tag("b", "What helps"), plain="\nWhat helps:\n", class_="mt-helps") if facts.fixes else None, fixes,
-        _tensors(facts.tensors), _message(facts),
-    )
+    parts = (tag("div", error, tag("b", facts.title), class_="mt-head"), _place(facts.call),
+             *map(picture, facts.pictures), tag("p", tag("b", "Why ", plain="Why: "), facts.cause),
+             tag("p", tag("b", "What helps"), plain="\nWhat helps:\n", class_="mt-helps") if facts.fixes else None,
+             fixes, _tensors(facts.tensors), _message(facts))
     return page(tag("div", *parts, class_="mt-box"), kind="why", sheet="why")
 
 
@@ -196,6 +194,5 @@ def _bars(facts: Bars) -> Markup:
     return tag("table", tag("tbody", *rows), class_="mt-shapes")
 
 
-_DRAWN: dict[type, Callable[[Any], Markup]] = {
-    Shapes: _shapes, Places: _places, Ruler: _ruler, Steps: _steps, Groups: _groups, Bars: _bars,
-}
+_DRAWN: dict[type, Callable[[Any], Markup]] = {Shapes: _shapes, Places: _places, Ruler: _ruler, Steps: _steps,
+                                               Groups: _groups, Bars: _bars}
