@@ -41,7 +41,9 @@ def _table(facts: BroadcastFacts) -> Markup:
         rows.append(tag("tr", side, *(_size(d, i) for d in facts.dimensions), class_=f"mt-s{i % COLOURS}"))
     found = "✗ none" if facts.result is None else tuple_text(facts.result)
     side = tag("th", tag("b", "result"), " ", mono(found), scope="row")
-    rows.append(tag("tr", side, *map(_result, facts.dimensions), class_="result"))
+    results = (tag("td", tag("b", "✗"), class_="wrong") if d.result is None else tag("td", tag("b", d.result))
+               for d in facts.dimensions)
+    rows.append(tag("tr", side, *results, class_="result"))
     inner = tag("table", tag("thead", head), tag("tbody", *rows), class_="mt-align")
     return tag("div", inner, class_="mt-scroll", tabindex="0")
 
@@ -57,12 +59,6 @@ def _size(dimension: Dimension, i: int) -> Markup:
     else:
         note, class_ = ("new", "absent") if size is None else ("as it is", "same")
     return tag("td", tag("b", shown), tag("i", note), plain=f"{plain}\t", class_=class_)
-
-
-def _result(dimension: Dimension) -> Markup:
-    if dimension.result is None:
-        return tag("td", tag("b", "✗"), class_="wrong")
-    return tag("td", tag("b", dimension.result))
 
 
 def _drawings(facts: BroadcastFacts) -> Markup | None:

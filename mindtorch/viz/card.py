@@ -10,8 +10,8 @@ from ..introspect import Statistics, StorageFacts, TensorFacts, storage_facts, t
 from .grid import value_grids
 from .html import Markup, join, page, tag
 from .palette import (
-    chip, count_text, device_badge, invalid_mark, mono, name_text, number_text, pending_mark, place_text, size_text,
-    soft, storage_chip, storage_letter, tensor_name, tuple_text, type_text,
+    chip, count_text, device_badge, invalid_mark, layout_text, mono, name_text, number_text, pending_mark, place_text,
+    size_text, soft, storage_chip, storage_letter, tensor_name, tuple_text, type_text,
 )
 from .storage import strips
 
@@ -25,7 +25,8 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
     facts = tensor_facts(tensor, names)
     sharing = storage_facts(tensor, names)
     values = _waiting(facts) if facts.statistics is None else value_grids(tensor, facts)
-    parts = (_head(facts), _summary(facts), values, strips(sharing), _details(facts, sharing))
+    said = join((tag("span", words, class_=loudness) for words, loudness in _said(facts)), " · ")
+    parts = (_head(facts), tag("div", said, class_="mt-summary"), values, strips(sharing), _details(facts, sharing))
     return page(tag("div", *parts, class_="mt-box"), kind="card")
 
 
@@ -39,7 +40,7 @@ def tensor_line(facts: TensorFacts) -> str:
 
 
 def _head(facts: TensorFacts) -> Markup:
-    layout = f"stride {tuple_text(facts.stride)}" + (f" offset {facts.offset}" if facts.offset else "")
+    layout = f"stride {layout_text(facts.stride, facts.offset)}"
     return tag("div", tensor_name(facts.name) if facts.name else None,
                soft(facts.kind) if facts.kind != "Tensor" else None, mono(type_text(facts.dtype, facts.shape)),
                tag("span", layout, class_="mt-mono mt-soft"), device_badge(facts.device), storage_chip(facts.storage),
@@ -69,11 +70,6 @@ def _remarks(facts: TensorFacts) -> Iterator[Markup]:
         yield chip("inference tensor", "made in inference mode: autograd will not see it")
     if facts.pending is not None:
         yield pending_mark() if facts.pending.error is None else invalid_mark()
-
-
-def _summary(facts: TensorFacts) -> Markup:
-    parts = (tag("span", said, class_=loudness) for said, loudness in _said(facts))
-    return tag("div", join(parts, " · "), class_="mt-summary")
 
 
 def _said(facts: TensorFacts) -> Iterator[tuple[str, str | None]]:

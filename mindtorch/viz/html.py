@@ -36,12 +36,8 @@ def escape(value: Any) -> Markup:
         return value
     text = str(value)
     if not text.isprintable():
-        text = "".join(c if c.isprintable() or c in "\n\t" else _visible(c) for c in text)
+        text = "".join(c if c.isprintable() or c in "\n\t" else c.encode("unicode_escape").decode() for c in text)
     return Markup(_html.escape(text, quote=True), text)
-
-
-def _visible(character: str) -> str:
-    return character.encode("unicode_escape").decode()
 
 
 def join(parts: Iterable[Any], separator: str = "") -> Markup:
@@ -109,15 +105,11 @@ def page(*children: Any, kind: str, sheet: str | None = None) -> Markup:
 
 def row(*cells: Any) -> Markup:
     """A row of a table; a cell that is no ``td`` yet becomes one, None is left out."""
-    present = (cell for cell in cells if cell is not None)
-    return tag("tr", *(cell if _is_cell(cell) else tag("td", cell) for cell in present))
+    return tag("tr", *(cell if cell.__class__ is Markup and cell.plain.endswith("\t") else tag("td", cell)
+                       for cell in cells if cell is not None))
 
 
 SPANNED = Markup("", "\t")  #: in a row, the place of a cell above that spans it
-
-
-def _is_cell(value: Any) -> bool:
-    return value.__class__ is Markup and value.plain.endswith("\t")
 
 
 def table(head: Iterable[Any], rows: Iterable[Markup], caption: Any) -> Markup:

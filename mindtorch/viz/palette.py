@@ -126,9 +126,16 @@ def count_text(count: int, noun: str) -> str:
     return f"{count:,} {noun}{'' if count == 1 else 's'}"
 
 
+def layout_text(stride: Sequence[int], offset: int) -> str:
+    """How elements lie in memory."""
+    return tuple_text(stride) + (f" offset {offset}" if offset else "")
+
+
 def place_text(file: str, line: int) -> str:
-    """A line of a file, without folders; of a notebook's cell, without the name that the kernel gives it."""
+    """A line of a file, without folders; of a cell, without the name that the kernel gives it; ``file`` without one."""
     path = PurePath(file)
+    if not line:
+        return file
     return f"line {line} of a cell" if path.parent.name.startswith("ipykernel_") else f"{path.name}:{line}"
 
 

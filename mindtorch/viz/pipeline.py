@@ -35,13 +35,10 @@ def _operator(recorded: Recorded, longest: int) -> Markup:
     place = mono(place_text(recorded.file, recorded.line), f"{recorded.file}:{recorded.line}")
     code = tag("span", recorded.text, class_="mt-soft mt-mono mt-clip", title=recorded.text)
     waits = recorded.state != "at once"
-    outputs = join([tag("span", HOURGLASS, class_="mt-waits") if waits else None, mono(_outputs(recorded))], " ")
+    made = ", ".join(recorded.outputs[:3]) + (", …" if len(recorded.outputs) > 3 else "") or "nothing new"
+    outputs = join([tag("span", HOURGLASS, class_="mt-waits") if waits else None, mono(made)], " ")
     return row(soft(recorded.number + 1), tag("b", recorded.operator), outputs, join([place, code], " "),
                _ran(recorded, longest))
-
-
-def _outputs(recorded: Recorded) -> str:
-    return ", ".join(recorded.outputs[:3]) + (", …" if len(recorded.outputs) > 3 else "") or "nothing new"
 
 
 def _ran(recorded: Recorded, longest: int) -> Markup:

@@ -79,8 +79,7 @@ def _line(share: Share) -> Markup:
 
 
 def _kernel(share: Share) -> Markup:
-    place = place_text(share.file, share.line) if share.line else share.file
-    return join([mono(share.name), " ", soft(place, f"{share.file}:{share.line}")])
+    return join([mono(share.name), " ", soft(place_text(share.file, share.line), f"{share.file}:{share.line}")])
 
 
 def _folded(what: str, shares: Sequence[Share], name: Callable[[Share], Markup], wall: int) -> Markup:

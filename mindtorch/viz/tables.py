@@ -9,8 +9,8 @@ from typing import Any
 from ..introspect import DispatchEvent, TensorFacts, TensorMeta
 from .html import SPANNED, Markup, in_text, join, page, row, table, tag
 from .palette import (
-    DEVICES, chip, count_text, device_badge, invalid_mark, mono, name_text, pending_mark, place_text, shape_text, short,
-    size_text, soft, storage_chip, tuple_text,
+    DEVICES, chip, count_text, device_badge, invalid_mark, layout_text, mono, name_text, pending_mark, place_text,
+    short, size_text, soft, storage_chip, type_text,
 )
 
 MAX_ROWS = 300  #: at most that are drawn
@@ -36,10 +36,10 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
             storage = SPANNED
         if facts.pending is not None:
             mark = pending_mark() if facts.pending.error is None else invalid_mark()
-        layout = tuple_text(facts.stride) + (f" offset {facts.offset}" if facts.offset else "")
-        body.append(row(storage, _clipped("b", facts.name), mono(_type(facts)),
-                        join([device_badge(facts.device), mark], " "), _clipped("span", _base(facts)), _autograd(facts),
-                        _version(facts), mono(layout)))
+        base = name_text(facts.base) if facts.is_view else ""
+        body.append(row(storage, _clipped("b", facts.name), mono(type_text(facts.dtype, facts.shape)),
+                        join([device_badge(facts.device), mark], " "), _clipped("span", base), _autograd(facts),
+                        "–" if facts.version is None else facts.version, mono(layout_text(facts.stride, facts.offset))))
         before = facts.storage
     return page(table(head, body, counts), _more(len(rows), "tensor"), kind="tensors")
 
@@ -49,18 +49,6 @@ tensors_text = in_text(tensors_page)
 
 def _clipped(name: str, text: str) -> Markup:
     return tag(name, short(text), class_="mt-clip", title=short(text))
-
-
-def _type(facts: TensorFacts) -> str:
-    return f"{facts.dtype}{shape_text(facts.shape)}"
-
-
-def _base(facts: TensorFacts) -> str:
-    return name_text(facts.base) if facts.is_view else ""
-
-
-def _version(facts: TensorFacts) -> str:
-    return "–" if facts.version is None else str(facts.version)
 
 
 def _autograd(facts: TensorFacts) -> str:
@@ -79,9 +67,8 @@ def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:
     head = ("operator", "keys looked at", "kernel", "output", "time")
     body = []
     for event in events[:MAX_ROWS]:
-        width = max(1, round(60 * event.duration / longest))
-        bar = tag("span", class_="mt-bar", style=f"width:{width}px")
-        kernel = join([mono(event.kernel), soft(_place(event), f"{event.file}:{event.line}")], " ")
+        bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(60 * event.duration / longest))}px")
+        kernel = join([mono(event.kernel), soft(place_text(event.file, event.line), f"{event.file}:{event.line}")], " ")
         time = join([bar, _time(event.duration)], " ")
         body.append(row(_operator(event), _keys(event), kernel, _outcome(event), time))
     said = f"{count_text(len(events), 'operator')}, {_time(total)}"
@@ -115,10 +102,6 @@ def _outcome(event: DispatchEvent) -> Markup:
     if event.error:
         return tag("div", event.error, class_="mt-alert mt-wrap")
     return mono(_outputs(event), ", ".join(map(_value, event.outputs)))
-
-
-def _place(event: DispatchEvent) -> str:
-    return place_text(event.file, event.line) if event.line else event.file
 
 
 def _outputs(event: DispatchEvent) -> str:

@@ -21,7 +21,8 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
     """Draw the lanes between the times of ``window`` (None: all), with a cursor ``at`` a time and what goes on then."""
     if not timeline.spans:
         return page(tag("div", "nothing was recorded", class_="mt-soft"), kind="timeline", sheet="timeline")
-    start, end = _window(timeline, window)
+    start, end = window or (timeline.start, timeline.end)
+    end = max(end, start + 1)
     seen = [span for span in timeline.spans if span.end >= start and span.start <= end]
     lasting = sorted((span for span in seen if span.end > span.start), key=lambda span: span.start - span.end)
     moments = (span for span in seen if span.end == span.start)
@@ -61,11 +62,6 @@ def _bar(timeline: Timeline, lane: str) -> str:
         first, last = (round((time - timeline.start) * scale) for time in (span.start, span.end))
         cells[first : last + 1] = CHARACTERS.get(span.kind, "█") * (last + 1 - first)
     return "".join(cells)
-
-
-def _window(timeline: Timeline, window: tuple[int, int] | None) -> tuple[int, int]:
-    start, end = window or (timeline.start, timeline.end)
-    return start, max(end, start + 1)
 
 
 def _axis(start: int, end: int, zero: int) -> Markup:

@@ -6,12 +6,12 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..introspect.why import (
-    Bars, Call, Cell, Explanation, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
+    Bars, Call, Cell, Explanation, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
 )
 from ..introspect.why.explanation import CLASH, GONE, GOOD
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import (
-    device_badge, mono, place_text, size_text, soft, storage_chip, storage_class, tensor_name, tuple_text, type_text,
+    device_badge, layout_text, mono, place_text, size_text, soft, storage_chip, storage_class, tensor_name, type_text,
 )
 
 SIGNS = {CLASH: "✗", GOOD: "✓", GONE: "✂"}  #: so that no mark is told by colour alone
@@ -22,11 +22,13 @@ BAR = 40  #: characters of the longest bar in plain text
 def why_page(facts: Explanation) -> Markup:
     """Draw what ``%why`` shows."""
     error = tag("span", f"⚠ {facts.error}", plain=f"{facts.error}: ", class_="mt-chip mt-invalid")
-    fixes = tag("ul", *map(_fix, facts.fixes), class_="mt-fixes") if facts.fixes else None
+    fixes = tag("ul", *(tag("li", fix.text, _code(fix.code)) for fix in facts.fixes), class_="mt-fixes")
+    message = tag("details", tag("summary", "the error's message"), tag("pre", facts.message, class_="mt-message"),
+                  plain="")
     parts = (tag("div", error, tag("b", facts.title), class_="mt-head"), _place(facts.call),
              *map(picture, facts.pictures), tag("p", tag("b", "Why ", plain="Why: "), facts.cause),
              tag("p", tag("b", "What helps"), plain="\nWhat helps:\n", class_="mt-helps") if facts.fixes else None,
-             fixes, _tensors(facts.tensors), _message(facts))
+             fixes if facts.fixes else None, _tensors(facts.tensors), message)
     return page(tag("div", *parts, class_="mt-box"), kind="why", sheet="why")
 
 
@@ -46,36 +48,17 @@ def _code(text: str) -> Markup | None:
     return tag("code", text, plain=f":  {text}", class_="mt-code") if text else None
 
 
-def _fix(fix: Fix) -> Markup:
-    return tag("li", fix.text, _code(fix.code))
-
-
 def _tensors(tensors: Sequence[Involved]) -> Markup | None:
     if not tensors:
         return None
     head = ("tensor", "given as", "type", "stride", "device", "storage", "version", "autograd")
-    rows = [row(tensor_name(_called(t)), soft(t.role), mono(type_text(t.dtype, t.shape)), mono(_layout(t)),
-                device_badge(t.device), storage_chip(t.storage), "–" if t.version is None else t.version, _autograd(t))
+    rows = [row(tensor_name(t.name or (f"view of {t.of}" if t.of else "")), soft(t.role),
+                mono(type_text(t.dtype, t.shape)), mono(layout_text(t.stride, t.offset)), device_badge(t.device),
+                storage_chip(t.storage), "–" if t.version is None else t.version,
+                t.node or ("leaf, requires grad" if t.requires_grad else ""))
             for t in tensors]
     shown = table(head, rows, None)
     return tag("details", tag("summary", "the tensors involved"), shown, plain=f"\n{shown.plain}")
-
-
-def _called(tensor: Involved) -> str:
-    return tensor.name or (f"view of {tensor.of}" if tensor.of else "")
-
-
-def _layout(tensor: Involved) -> str:
-    return tuple_text(tensor.stride) + (f" offset {tensor.offset}" if tensor.offset else "")
-
-
-def _autograd(tensor: Involved) -> str:
-    return tensor.node or ("leaf, requires grad" if tensor.requires_grad else "")
-
-
-def _message(facts: Explanation) -> Markup:
-    inner = tag("pre", facts.message, class_="mt-message")
-    return tag("details", tag("summary", "the error's message"), inner, plain="")
 
 
 # -- pictures ------------------------------------------------------------------------------------------------------
