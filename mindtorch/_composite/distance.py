@@ -14,9 +14,7 @@ from .._errors import NAMES, check
 from .._layout import broadcast_shapes
 from . import COMPOSITES
 
-MODES = {
-    "use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2,
-}
+MODES = {"use_mm_for_euclid_dist_if_necessary": 0, "use_mm_for_euclid_dist": 1, "donot_use_mm_for_euclid_dist": 2}
 
 
 def norm(self: Any, p: Any = "fro", dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -76,6 +74,4 @@ def pdist(self: Any, p: float = 2.0) -> Any:
 
 
 COMPOSITES.add(pairwise_distance, cosine_similarity, cdist, pdist)
-COMPOSITES.update({
-    "norm.python": norm,
-})
+COMPOSITES.update({"norm.python": norm})

@@ -348,8 +348,4 @@ COMPOSITES.add(
     linear, bilinear, matmul, inner, outer, kron, cross, linalg_vecdot, tensordot, linalg_multi_dot, chain_matmul,
     linalg_matrix_power, linalg_vander, vander,
 )
-COMPOSITES.update({
-    "linalg_matmul": matmul,
-    "ger": outer,
-    "matrix_power": linalg_matrix_power,
-})
+COMPOSITES.update({"linalg_matmul": matmul, "ger": outer, "matrix_power": linalg_matrix_power})

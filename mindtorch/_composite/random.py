@@ -79,8 +79,7 @@ COMPOSITES.update({
     "normal.Tensor_Tensor_out": _normal_out,
     "normal.Tensor_float_out": _normal_out,
     "normal.float_Tensor_out": _normal_out,
-    "bernoulli.out": lambda self, generator, out:
-        resize_output(out, self.shape).bernoulli_(self, generator=generator),
+    "bernoulli.out": lambda self, generator, out: resize_output(out, self.shape).bernoulli_(self, generator=generator),
     "dropout": dropping(),
     "dropout_": dropping(inplace=True),
     "feature_dropout": dropping(feature=True),

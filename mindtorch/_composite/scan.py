@@ -137,13 +137,12 @@ def weighted(f: Any, dim: int, starts: tuple[int, ...], length: int, weights: tu
     return sum(parts[1:], parts[0])
 
 
+COMPOSITES.add(diff, gradient)
 COMPOSITES.update({
-    "diff": diff,
     "trapezoid.x": trapezoid_x,
     "trapezoid.dx": trapezoid_dx,
     "trapz.x": trapezoid_x,
     "trapz.dx": trapezoid_dx,
     "cumulative_trapezoid.x": cumulative_trapezoid_x,
     "cumulative_trapezoid.dx": cumulative_trapezoid_dx,
-    "gradient": gradient,
 })

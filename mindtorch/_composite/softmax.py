@@ -23,8 +23,4 @@ def safe_softmax(self: Any, dim: int, dtype: Any = None) -> Any:
     return softmax(self, dim, dtype).masked_fill((self == -inf).all(dim, True), 0)
 
 
-COMPOSITES.update({
-    "softmax.int": softmax,
-    "log_softmax.int": log_softmax,
-    "_safe_softmax": safe_softmax,
-})
+COMPOSITES.update({"softmax.int": softmax, "log_softmax.int": log_softmax, "_safe_softmax": safe_softmax})

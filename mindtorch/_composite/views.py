@@ -145,9 +145,7 @@ def transposed(name: str, conjugated: bool) -> Row:
         check(self.dim() >= 2 or not self.dim(),
               lambda: f"tensor.{name} is only supported on matrices or batches of matrices. Got {self.dim()}-D tensor.")
         if not self.dim():
-            warnings.warn(
-                f"Tensor.{name} is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=3,
-            )
+            warnings.warn(f"Tensor.{name} is deprecated on 0-D tensors. Consider using x.conj().", stacklevel=3)
             return self
         swapped = transpose(self, -2, -1)
         return swapped.conj() if conjugated and self._dtype.is_complex else swapped

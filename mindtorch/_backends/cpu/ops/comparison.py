@@ -61,6 +61,7 @@ BITS = {
     for overload in ("Tensor", "Scalar_Tensor")
 }
 
+CPU_KERNELS.add(clamp, nan_to_num)
 CPU_KERNELS.update({
     "eq.Tensor": np.equal,
     "ne.Tensor": np.not_equal,
@@ -84,14 +85,12 @@ CPU_KERNELS.update({
     "minimum": np.minimum,
     "fmax": np.fmax,
     "fmin": np.fmin,
-    "clamp": clamp,
     "clamp.Tensor": clamp,
     "clamp_min": np.maximum,
     "clamp_min.Tensor": np.maximum,
     "clamp_max": np.minimum,
     "clamp_max.Tensor": np.minimum,
     "heaviside": lambda x, values: np.where(np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype)),
-    "nan_to_num": nan_to_num,
     "where.self": lambda condition, x, y: np.where(condition, x, y),
     "masked_fill.Scalar": masked_fill,
     "masked_fill.Tensor": masked_fill,

@@ -5,7 +5,4 @@ import numpy as np
 
 from . import CPU_KERNELS
 
-CPU_KERNELS.update({
-    "ones_like": np.ones_like,
-    "zeros_like": np.zeros_like,
-})
+CPU_KERNELS.update({"ones_like": np.ones_like, "zeros_like": np.zeros_like})

@@ -47,9 +47,5 @@ def eye(n: int, m: int, dtype: DType | None = None) -> np.ndarray:
     return np.eye(n, m, dtype=(dtype or get_default_dtype()).np)
 
 
-CPU_KERNELS.update({
-    "arange.start_step": arange,
-    "linspace": linspace,
-    "logspace": logspace,
-    "eye.m": eye,
-})
+CPU_KERNELS.add(linspace, logspace)
+CPU_KERNELS.update({"arange.start_step": arange, "eye.m": eye})

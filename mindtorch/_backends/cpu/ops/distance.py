@@ -94,13 +94,12 @@ def renorm(x: np.ndarray, p: Any, dim: int, maxnorm: Any) -> np.ndarray:
     return wide * np.where(norms > maxnorm, maxnorm / (norms + norms.dtype.type(1e-7)), 1).astype(norms.dtype)
 
 
+CPU_KERNELS.add(dist, renorm)
 CPU_KERNELS.update({
     "norm.ScalarOpt_dim": norm,
-    "dist": dist,
     "_cdist_forward": cdist,
     "_cdist_backward": cdist_backward,
     "_euclidean_dist": euclidean_dist,
     "_pdist_forward": pdist,
     "_pdist_backward": pdist_backward,
-    "renorm": renorm,
 })

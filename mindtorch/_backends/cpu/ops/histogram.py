@@ -77,9 +77,8 @@ def from_bin_tensors(x: np.ndarray, bins: list[np.ndarray], weight: Any = None, 
     return counts(x.reshape(-1, x.shape[-1]), bins, weight, density)
 
 
+CPU_KERNELS.add(bincount, histc)
 CPU_KERNELS.update({
-    "bincount": bincount,
-    "histc": histc,
     "histogram.bins_tensor": histogram_edges,
     "histogram.bin_ct": histogram_count,
     "_histogramdd_bin_edges": bin_edges,

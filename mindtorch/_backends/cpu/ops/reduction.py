@@ -203,6 +203,7 @@ var, std = moments("var"), moments("std", np.sqrt)
 summed, averaged, multiplied = reduced(total), reduced(mean), reduced(product)
 every, some = reduced(truth(np.logical_and.reduce)), reduced(truth(np.logical_or.reduce))
 largest, smallest = reduced(extremum(maximum)), reduced(extremum(minimum))
+CPU_KERNELS.add(aminmax, linalg_vector_norm)
 CPU_KERNELS.update({
     "sum": whole(summed),
     "sum.dim_IntList": summed,
@@ -224,7 +225,6 @@ CPU_KERNELS.update({
     "count_nonzero.dim_IntList": reduced(lambda x, axis, keepdims: total(x != 0, axis, keepdims)),
     "amax": largest,
     "amin": smallest,
-    "aminmax": aminmax,
     "max": largest,
     "min": smallest,
     "max.dim": selected(np.argmax),
@@ -232,5 +232,4 @@ CPU_KERNELS.update({
     "argmax": argument(np.argmax),
     "argmin": argument(np.argmin),
     "logsumexp": reduced(logsumexp),
-    "linalg_vector_norm": linalg_vector_norm,
 })

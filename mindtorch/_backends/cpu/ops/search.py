@@ -100,16 +100,15 @@ def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert:
     return np.isin(to_opmath(np.asarray(elements)), to_opmath(np.asarray(test_elements)), invert=invert)
 
 
+CPU_KERNELS.add(unique_consecutive, nonzero_static)
 CPU_KERNELS.update({
     "_unique2": lambda x, sorted=True, *flags: sorted_elements(x, *(*flags, False, False)[:2]),
     "unique_dim": lambda x, dim, *flags: sorted_slices(x, dim),
-    "unique_consecutive": unique_consecutive,
     "searchsorted.Tensor": searchsorted,
     "searchsorted.Scalar": searchsorted,
     "bucketize.Tensor": bucketize,
     "bucketize.Scalar": bucketize,
     "nonzero": np.argwhere,
-    "nonzero_static": nonzero_static,
     "isin.Tensor_Tensor": isin,
     "isin.Tensor_Scalar": isin,
     "isin.Scalar_Tensor": isin,

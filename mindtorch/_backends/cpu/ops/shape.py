@@ -54,9 +54,8 @@ def triangle_inplace(of: Callable[..., Array]) -> Callable[..., None]:
     return row
 
 
+CPU_KERNELS.add(cat, stack)
 CPU_KERNELS.update({
-    "cat": cat,
-    "stack": stack,
     "flip": lambda x, dims: np.flip(x, dims) if dims else x,
     "tril": lambda x, diagonal=0: np.tril(x, diagonal),
     "triu": lambda x, diagonal=0: np.triu(x, diagonal),

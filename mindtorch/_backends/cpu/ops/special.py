@@ -103,8 +103,7 @@ POLYNOMIAL_ROWS: dict[str, Callable[..., Any]] = {
     **{f"chebyshev_polynomial_{kind}": recurrence(first, _double) for kind, first in CHEBYSHEV.items()},
     **{f"shifted_chebyshev_polynomial_{kind}": recurrence(first, _double, lambda x: 2 * x - 1)
        for kind, first in CHEBYSHEV.items()},
-    "hermite_polynomial_h": recurrence(
-        lambda x: 2 * x, lambda k, x, now, before: 2 * x * now - 2 * k * before),
+    "hermite_polynomial_h": recurrence(lambda x: 2 * x, lambda k, x, now, before: 2 * x * now - 2 * k * before),
     "hermite_polynomial_he": recurrence(lambda x: x, lambda k, x, now, before: x * now - k * before),
     "laguerre_polynomial_l": recurrence(
         lambda x: 1 - x, lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1)),

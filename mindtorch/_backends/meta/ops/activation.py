@@ -95,6 +95,7 @@ LOG_SIGMOID = activation("log_sigmoid")
 PRELU_BACKWARD = Pointwise("default", 3, "reduced|floating", "prelu_backward_cpu")
 RRELU = activation("leaky_relu")
 
+META_KERNELS.add(glu, rrelu_with_noise)
 META_KERNELS.update({
     "relu": activation("relu", "real", check=check_clamped("Boolean inputs not supported for relu")),
     "hardtanh": activation("hardtanh", "real", check=check_hardtanh),
@@ -124,10 +125,8 @@ META_KERNELS.update({
     "threshold_backward": Pointwise("default", 2, "real", "threshold_cpu"),
     "log_sigmoid_forward": log_sigmoid,
     "log_sigmoid_backward": Pointwise("default", 3, "reduced|floating", "log_sigmoid_backward_cpu"),
-    "glu": glu,
     "glu_backward": lambda grad_output, self, dim: Spec(tuple(self.shape), self._dtype),
     "_prelu_kernel": Pointwise("default", 2, "reduced|floating", "prelu_cpu"),
     "_prelu_kernel_backward": prelu_backward,
-    "rrelu_with_noise": rrelu_with_noise,
     "rrelu_with_noise_backward": Pointwise("default", 3, "reduced|floating", "rrelu_with_noise_backward_cpu"),
 })

@@ -11,7 +11,4 @@ def like(self: Any) -> Spec:
     return Spec(tuple(self.shape), self._dtype, like_strides(tuple(self.shape), self._strides()))
 
 
-META_KERNELS.update({
-    "ones_like": like,
-    "zeros_like": like,
-})
+META_KERNELS.update({"ones_like": like, "zeros_like": like})

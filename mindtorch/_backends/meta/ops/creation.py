@@ -45,9 +45,5 @@ def eye(n: int, m: int, dtype: DType | None = None) -> Spec:
     return Spec((n, m), dtype or get_default_dtype())
 
 
-META_KERNELS.update({
-    "arange.start_step": arange,
-    "linspace": linspace,
-    "logspace": logspace,
-    "eye.m": eye,
-})
+META_KERNELS.add(linspace, logspace)
+META_KERNELS.update({"arange.start_step": arange, "eye.m": eye})

@@ -63,13 +63,12 @@ def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Spec:
     return Spec(tuple(self.shape), self._dtype)
 
 
+META_KERNELS.add(dist, renorm)
 META_KERNELS.update({
     "norm.ScalarOpt_dim": norm,
-    "dist": dist,
     "_cdist_forward": cdist,
     "_cdist_backward": like_self,
     "_euclidean_dist": lambda x1, x2: cdist(x1, x2, 2.0),
     "_pdist_forward": pdist,
     "_pdist_backward": like_self,
-    "renorm": renorm,
 })

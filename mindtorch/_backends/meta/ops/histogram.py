@@ -110,9 +110,8 @@ def from_bin_tensors(self: Any, bins: Any, weight: Any = None, density: bool = F
     return Spec(tuple(edges.numel() - 1 for edges in bins), self._dtype)
 
 
+META_KERNELS.add(bincount, histc)
 META_KERNELS.update({
-    "bincount": bincount,
-    "histc": histc,
     "histogram.bins_tensor": histogram_edges,
     "histogram.bin_ct": histogram_count,
     "_histogramdd_bin_edges": bin_edges,

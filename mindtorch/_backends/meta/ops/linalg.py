@@ -177,7 +177,4 @@ def unsqueezed(shape: Any, dims: Any) -> tuple[int, ...]:
 
 
 META_KERNELS.add(mm, bmm, mv, dot, addmm, addmv, addr, addbmm, baddbmm, linalg_cross)
-META_KERNELS.update({
-    "vdot": dot,
-    "_trilinear": trilinear,
-})
+META_KERNELS.update({"vdot": dot, "_trilinear": trilinear})

@@ -45,8 +45,7 @@ META_KERNELS.update({
     "special_i1e": function("i1e_cpu", takes="bool|real"),
     **{f"special_xlog1py{overload}": function("xlog1py_cpu", 2, "bool|real")
        for overload in ("", ".other_scalar", ".self_scalar")},
-    **{f"special_zeta{overload}": function("zeta_cpu", 2)
-       for overload in ("", ".other_scalar", ".self_scalar")},
+    **{f"special_zeta{overload}": function("zeta_cpu", 2) for overload in ("", ".other_scalar", ".self_scalar")},
     **{f"special_{name}": function(f"{name}_cpu")
        for name in ("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0",
                     "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0",
