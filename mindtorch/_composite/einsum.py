@@ -38,7 +38,6 @@ def einsum(equation: str, tensors: list[Any]) -> Any:
 
 # -- reading the equation ------------------------------------------------------------------------------------
 
-
 def _parse(equation: str, tensors: list[Any]) -> tuple[list[str], str | None]:
     """The labels of each operand and, after an arrow, of the output; an ellipsis becomes one character."""
     left, arrow, right = equation.replace(" ", "").partition("->")
@@ -142,7 +141,6 @@ def _aligned(x: Any, subscript: str, order: list[Any], rank: int, covered: int) 
 
 
 # -- contracting ---------------------------------------------------------------------------------------------
-
 
 def _contract(operands: list[Any], kept: int) -> Any:
     """Multiply all operands, which have the same dimensions, and sum those from ``kept`` on."""

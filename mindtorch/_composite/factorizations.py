@@ -44,7 +44,6 @@ def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError,
 
 # -- determinants, inverses, systems -------------------------------------------------------------------------
 
-
 def linalg_slogdet(A: Any) -> Any:
     return pack(registry["linalg_slogdet"], slogdet(A)[:2])
 
@@ -102,7 +101,6 @@ def linalg_tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> Any:
 
 # -- LU, LDL, Cholesky, QR -----------------------------------------------------------------------------------
 
-
 def linalg_lu_factor(A: Any, pivot: bool = True) -> Any:
     factors, pivots, info = lu_factor_ex(A, pivot)
     raise_failure(info, "torch.linalg.lu_factor: {0}U[{1},{1}] is zero and using it on lu_solve would result "
@@ -136,7 +134,6 @@ def qr_of(self: Any, some: bool = True) -> Any:
 
 # -- singular values and eigenvalues -------------------------------------------------------------------------
 
-
 def linalg_svd(A: Any, full_matrices: bool = True, driver: str | None = None) -> Any:
     return pack(registry["linalg_svd"], list(svd(A, full_matrices, True, driver)))
 
@@ -167,7 +164,6 @@ def linalg_eigvals(self: Any) -> Any:
 
 
 # -- norms ---------------------------------------------------------------------------------------------------
-
 
 def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdim: bool = False,
                        dtype: Any = None) -> Any:
@@ -254,7 +250,6 @@ def linalg_cond(self: Any, p: Any = None) -> Any:
 
 
 # -- rank, pseudo-inverse ------------------------------------------------------------------------------------
-
 
 def _refuse_complex(function: str, atol: Any, rtol: Any) -> None:
     for name, value in (("atol", atol), ("rtol", rtol)):

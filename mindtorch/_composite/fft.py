@@ -60,7 +60,6 @@ def _dim(self: Any, dim: int) -> int:
 
 # -- one dimension -------------------------------------------------------------------------------------------
 
-
 def one_complex(forward: bool) -> Callable[..., Any]:
     """``fft`` and ``ifft``."""
 
@@ -112,7 +111,6 @@ def one_to_real(forward: bool) -> Callable[..., Any]:
 
 
 # -- several dimensions --------------------------------------------------------------------------------------
-
 
 def arguments(self: Any, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
     """The dimensions to transform and their sizes.

@@ -22,7 +22,6 @@ Ints = tuple[int, ...]
 
 # -- linear maps ---------------------------------------------------------------------------------------------
 
-
 def linear(input: Any, weight: Any, bias: Any = None) -> Any:
     """``torch.nn.functional.linear``: ``input @ weight.T + bias`` over the last dimension."""
     ndim = input.ndim
@@ -62,7 +61,6 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 
 
 # -- matmul --------------------------------------------------------------------------------------------------
-
 
 def matmul(self: Any, other: Any) -> Any:
     """``torch.matmul``: by ``dot``, ``mv`` or ``mm`` where it can be, with batch dimensions folded; else by ``bmm``."""
@@ -130,7 +128,6 @@ def _batched(self: Any, other: Any) -> Any:
 
 
 # -- sums of products ----------------------------------------------------------------------------------------
-
 
 def inner(self: Any, other: Any) -> Any:
     """``torch.inner``: products over the last dimensions of both."""
@@ -224,7 +221,6 @@ def cross(self: Any, other: Any, dim: int | None = None) -> Any:
 
 # -- chains and powers ---------------------------------------------------------------------------------------
 
-
 def linalg_multi_dot(tensors: list[Any]) -> Any:
     """``torch.linalg.multi_dot``: the product of matrices in the cheapest order; the first and last may be vectors."""
     count = len(tensors)
@@ -316,7 +312,6 @@ def linalg_matrix_power(self: Any, n: int) -> Any:
 
 
 # -- powers of numbers ---------------------------------------------------------------------------------------
-
 
 def linalg_vander(x: Any, N: int | None = None) -> Any:
     """``torch.linalg.vander``: rows of the powers 0 to N - 1 of each element."""

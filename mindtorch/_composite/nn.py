@@ -30,7 +30,6 @@ def scaled(gradient: Any, grad_output: Any, reduction: int) -> Any:
 
 # -- losses by element: their gradients --------------------------------------------------------------------------------
 
-
 def mse_loss_backward(grad_output: Any, self: Any, target: Any, reduction: int) -> Any:
     return scaled(2 * (self - target), grad_output, reduction)
 
@@ -55,7 +54,6 @@ def binary_cross_entropy_backward(grad_output: Any, self: Any, target: Any, weig
 
 
 # -- losses written in operators ---------------------------------------------------------------------------------------
-
 
 def l1_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
     return reduced((self - target).abs(), reduction)
@@ -121,7 +119,6 @@ def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any
 
 
 # -- losses by class ---------------------------------------------------------------------------------------------------
-
 
 def nll_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN, ignore_index: int = -100) -> Any:
     return nll_loss_forward(self, target, weight, reduction, ignore_index)[0]

@@ -12,7 +12,6 @@ from . import COMPOSITES
 
 # -- normal and bernoulli ------------------------------------------------------------------------------------
 
-
 def _draw_normal(out: Any, mean: Any, std: Any, generator: Any) -> Any:
     """Fill ``out`` with normal numbers; a number's deviation is drawn with, a tensor's multiplied by."""
     if isinstance(std, (int, float)):

@@ -27,7 +27,6 @@ def is_plain(dtype: DType) -> bool:
 
 # -- reductions --------------------------------------------------------------------------------------------------------
 
-
 def whole(reduce: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
     """A reduction of all elements that keeps the dtype."""
     return fast_path(lambda self, dtype=None:
@@ -62,7 +61,6 @@ def along(compute: Callable[..., None], count: int) -> Callable[[Row], Row]:
 
 # -- creation and choice -----------------------------------------------------------------------------------------------
 
-
 def filled_like(value: int) -> Callable[[Row], Row]:
     """``ones_like`` and ``zeros_like`` of a tensor alone."""
 
@@ -86,7 +84,6 @@ def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
 
 
 # -- products ----------------------------------------------------------------------------------------------------------
-
 
 @fast_path
 def mm(self: Any, mat2: Any) -> ndarray | None:
@@ -118,7 +115,6 @@ def addmm(self: Any, mat1: Any, mat2: Any, *factors: Any) -> ndarray | None:
 
 # -- losses ------------------------------------------------------------------------------------------------------------
 
-
 @fast_path
 def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
     """The mean over a batch without weights, if no class is ignored. NumPy finds what is out of range."""
@@ -147,7 +143,6 @@ def nll_loss_backward(grad_output: Any, self: Any, target: Any, weight: Any, red
 
 
 # -- joining and indexing ----------------------------------------------------------------------------------------------
-
 
 def join(joined: Callable[..., ndarray]) -> Callable[[Row], Row]:
     """``cat`` and ``stack`` of tensors of one dtype."""
@@ -204,7 +199,6 @@ def index_select(self: Any, dim: int, index: Any) -> ndarray | None:
 
 
 # -- lists -------------------------------------------------------------------------------------------------------------
-
 
 def on_lists(name: str, count: int) -> Callable[[Row], Row]:
     """An optimizer's step, whose first ``count`` arguments are lists of tensors, some of them perhaps empty, and the

@@ -162,7 +162,6 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
 
 # -- the fast paths of pointwise operators -----------------------------------------------------------------------------
 
-
 def refuse(*args: Any) -> None:
     """What a ufunc does with arguments that are not its own."""
     raise TypeError

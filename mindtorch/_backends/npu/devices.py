@@ -108,7 +108,6 @@ def _model_dir() -> str | None:
 
 # -- memory ----------------------------------------------------------------------------------------------------------
 
-
 def memory_stats(device: Any = None) -> dict[str, int]:
     """The caching allocator's counts under PyTorch's names, in bytes or blocks (``torch.cuda.memory_stats``)."""
     return allocator_of(get_runtime(device_index(device))).statistics()

@@ -216,7 +216,6 @@ def read_in_stream(tensor: Tensor) -> Tensor:
 
 # -- page-locked host memory -----------------------------------------------------------------------------------------
 
-
 def _pinned_storage(nbytes: int) -> UntypedStorage:
     """A CPU storage in page-locked memory (``aclrtMallocHost``), given back when nothing sees it any more."""
     device = get_runtime(runtime.thread.device)

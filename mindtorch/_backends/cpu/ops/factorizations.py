@@ -77,7 +77,6 @@ def converging(function: str) -> Iterator[None]:
 
 # -- LU ------------------------------------------------------------------------------------------------------
 
-
 def lu_factor_ex(a: ndarray, pivot: bool = True, check_errors: bool = False) -> Arrays:
     """LU, pivots counted from 1, and the status."""
     batch, k = a.shape[:-2], min(a.shape[-2:])
@@ -170,7 +169,6 @@ def linalg_inv_ex(a: ndarray, check_errors: bool = False) -> Arrays:
 
 # -- triangular systems and Cholesky -------------------------------------------------------------------------
 
-
 def solve_triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, unitriangular: bool = False,
                      trans: int = 0) -> ndarray:
     """X of ``op(A) X = B`` or ``X op(A) = B``, A a triangle; ``trans``: 0 as it is, 1 transposed, 2 conjugated too."""
@@ -229,7 +227,6 @@ def ldl_solve(ld: ndarray, pivots: ndarray, b: ndarray, hermitian: bool = False)
 
 # -- QR ------------------------------------------------------------------------------------------------------
 
-
 def linalg_qr(a: ndarray, mode: Any = "reduced") -> Arrays:
     if mode == "r":
         triangle: Any = np.linalg.qr(a, "r")
@@ -266,7 +263,6 @@ def ormqr(a: ndarray, tau: ndarray, other: ndarray, left: bool = True, transpose
 
 # -- singular values and eigenvalues -------------------------------------------------------------------------
 
-
 def linalg_svd(a: ndarray, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> Arrays:
     with converging("linalg.svd"):
         if compute_uv:
@@ -289,7 +285,6 @@ def linalg_eig(a: ndarray) -> Arrays:
 
 
 # -- least squares, exponential ------------------------------------------------------------------------------
-
 
 def lstsq(a: ndarray, b: ndarray, rcond: float | None = None, driver: str | None = None) -> Arrays:
     """Solution, residuals where every matrix has full rank, rank and singular values, by LAPACK's gelsd."""

@@ -70,7 +70,6 @@ def binary_cross_entropy_with_logits(self: array, target: array, weight: array |
 
 # -- negative log likelihood ---------------------------------------------------------------------------------
 
-
 def classes_of(self: array, target: array, ignore_index: int) -> tuple[array, array]:
     """The target classes with those to ignore replaced by 0, and which are not to be ignored.
 
@@ -117,7 +116,6 @@ def nll_loss_backward(grad_output: array, self: array, target: array, weight: ar
 
 
 # -- margins -------------------------------------------------------------------------------------------------
-
 
 def multi_margin(self: array, target: array, margin: Any, weight: array | None) -> tuple[array, array, array]:
     """The distance to the margin by sample and class (0 for the target's), its power's factor, the targets.

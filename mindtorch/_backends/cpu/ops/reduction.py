@@ -62,7 +62,6 @@ def count(x: np.ndarray, axis: Ints) -> int:
 
 # -- sums ----------------------------------------------------------------------------------------------------
 
-
 def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
     """The sum. NumPy adds in pairs along the innermost axis only; long other axes are summed block by block,
     so that rounding errors stay small there, too (PyTorch's cascade sum).
@@ -121,7 +120,6 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Callable[..
 
 # -- extrema and truth ---------------------------------------------------------------------------------------
 
-
 def truth(reduce: Any) -> Reduce:
     return lambda x, axis, keepdims: reduce(x.astype(bool, copy=False), axis, keepdims=keepdims)
 
@@ -170,7 +168,6 @@ def aminmax(x: np.ndarray, dim: int | None = None, keepdim: bool = False) -> tup
 
 
 # -- norms ---------------------------------------------------------------------------------------------------
-
 
 def logsumexp(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
     """Compute the sum after a shift by the largest element, so that nothing overflows."""

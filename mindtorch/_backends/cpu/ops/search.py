@@ -12,7 +12,6 @@ from .reduction import to_opmath
 
 # -- unique elements -----------------------------------------------------------------------------------------
 
-
 def deduplicated(items: np.ndarray, order: np.ndarray | None = None) -> tuple[Any, Any, Any]:
     """The first of each run of equal items, taken in an order; the run of each item; the runs' lengths."""
     ordered = items if order is None else items[order]
@@ -62,7 +61,6 @@ def unique_consecutive(x: np.ndarray, return_inverse: bool = False, return_count
 
 
 # -- places --------------------------------------------------------------------------------------------------
-
 
 def searchsorted(sequence: np.ndarray, values: Any, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: np.ndarray | None = None) -> np.ndarray:

@@ -82,7 +82,6 @@ def check_pivots(function: str, matrix: str, pivots: Any, shape: Sequence[int]) 
 
 # -- LU ------------------------------------------------------------------------------------------------------
 
-
 def _lu(A: Any) -> Specs:
     """LU and pivots."""
     return like(A), Spec((*batch_of(A), min(A.shape[-2:])), int32)
@@ -161,7 +160,6 @@ def solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> S
 
 # -- triangular systems and Cholesky -------------------------------------------------------------------------
 
-
 def solve_triangular(self: Any, B: Any, upper: bool, left: bool = True, unitriangular: bool = False) -> Spec:
     function = "linalg.solve_triangular"
     check_square(function, self)
@@ -231,7 +229,6 @@ def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:
 
 # -- QR ------------------------------------------------------------------------------------------------------
 
-
 def qr(A: Any, mode: str = "reduced") -> Specs:
     check(mode in ("reduced", "complete", "r"),
           lambda: f"qr received unrecognized mode '{mode}' but expected one of 'reduced' (default), 'r', or 'complete'")
@@ -291,7 +288,6 @@ def _check_reflectors(function: str, matrix: Any, tau: Any) -> None:
 
 # -- singular values and eigenvalues -------------------------------------------------------------------------
 
-
 def svd(A: Any, full_matrices: bool = False, compute_uv: bool = True, driver: str | None = None) -> Specs:
     check(driver is None, "torch.linalg.svd: keyword argument `driver=` is only supported on CUDA inputs with "
                           "cuSOLVER backend.")
@@ -316,7 +312,6 @@ def eig(A: Any) -> Specs:
 
 
 # -- least squares -------------------------------------------------------------------------------------------
-
 
 def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = None) -> Specs:
     check(self.ndim >= 2, "torch.linalg.lstsq: input must have at least 2 dimensions.")

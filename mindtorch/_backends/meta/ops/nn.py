@@ -90,7 +90,6 @@ def _check_fits(weight: Any, shape: Any) -> None:
 
 # -- negative log likelihood ---------------------------------------------------------------------------------
 
-
 def _check_dtypes(kernel: str, self: Any, weight: Any) -> None:
     """What ATen's kernels by class demand of the dtypes."""
     check_floating(kernel, self)
@@ -142,7 +141,6 @@ def like_self(grad_output: Any, self: Any, *rest: Any) -> Spec:
 
 
 # -- margins -------------------------------------------------------------------------------------------------
-
 
 def _check_batch(self: Any) -> None:
     sizes = self.shape

@@ -85,7 +85,6 @@ def selection(name: str, rule: Rule) -> Callable[..., tuple[Spec, Spec]]:
 
 # -- rules for dtypes ----------------------------------------------------------------------------------------
 
-
 def summed(self: Any, wanted: DType | None = None) -> DType:
     """Integers add up to int64."""
     return wanted or (int64 if self._dtype.category < FLOATING else self._dtype)
@@ -142,7 +141,6 @@ def real(name: str) -> Rule:
 
 
 # -- kernels -------------------------------------------------------------------------------------------------
-
 
 def moments(name: str) -> Callable[..., tuple[Spec, Spec]]:
     """``var_mean`` and ``std_mean``."""

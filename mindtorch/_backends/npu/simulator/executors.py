@@ -145,7 +145,6 @@ def view(tensor: AclTensor, stream: Stream, write: bool) -> np.ndarray:
 
 # -- reading the arguments of the first phase: a function for each parameter -----------------------------------------
 
-
 def reader(operator: str, parameter: Parameter) -> Callable[[Any], Any]:
     """A function from the C argument of a parameter to what the kernel gets.
 

@@ -37,7 +37,6 @@ def put(*pairs: tuple[Array | None, Any]) -> None:
 
 # -- layer norm --------------------------------------------------------------------------------------------------------
 
-
 def layer_norm(self: Array, shape: Any, weight: Any, bias: Any, eps: float, out: Array, mean_out: Any,
                rstd_out: Any) -> None:
     x, weight, bias = map(to_opmath, (self, weight, bias))
@@ -74,7 +73,6 @@ def rms_norm_grad(grad: Array, x: Array, rstd: Array, gamma: Array, dx: Array, d
 
 
 # -- batch norm: statistics by channel, which is dimension 1 -----------------------------------------------------------
-
 
 def by_channel(values: Any, x: Array) -> Any:
     return None if values is None else to_opmath(values).reshape(1, -1, *(1,) * (x.ndim - 2))
@@ -117,7 +115,6 @@ def batch_norm_backward(grad: Array, self: Array, weight: Any, running_mean: Any
 
 # -- group norm: statistics by sample and group of channels ------------------------------------------------------------
 
-
 def group_norm(self: Array, gamma: Any, beta: Any, n: int, c: int, hxw: int, group: int, eps: float, out: Array,
                mean_out: Array, rstd_out: Array) -> None:
     wide = to_opmath(self)
@@ -139,7 +136,6 @@ def group_norm_backward(grad: Array, self: Array, mean: Array, rstd: Array, gamm
 
 
 # -- optimizer ---------------------------------------------------------------------------------------------------------
-
 
 def adam_w(var: Array, m: Array, v: Array, peak: Array | None, grad: Array, step: Array, lr: float, beta1: float,
            beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool) -> None:

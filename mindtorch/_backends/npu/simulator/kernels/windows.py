@@ -40,7 +40,6 @@ def places(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Iterator[tu
 
 # -- convolution: grouped, input (N, G, C, ...), weight (G, O, C, ...), output (N, G, O, ...) --------------------------
 
-
 def grouped(x: Array, groups: int, axis: int) -> Array:
     shape = list(x.shape)
     shape[axis : axis + 1] = groups, shape[axis] // groups
@@ -128,7 +127,6 @@ def convolution_backward(grad: Array, self: Array, weight: Array, bias_sizes: An
 
 
 # -- pooling: the last two dimensions ----------------------------------------------------------------------------------
-
 
 def window(kernel: Any, stride: Any, padding: Any) -> tuple[Ints, Ints, Ints]:
     """Kernel, stride (the kernel's size if none is given) and padding of two dimensions."""
