@@ -8,6 +8,7 @@ from .._dispatch.aten import (
     _unsafe_view, clone, expand, gather, index_add_, index_put, index_select, index_Tensor, masked_scatter_, ones_like,
     scatter__value as scatter_value_,
 )
+from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
 from .._dtype import int64
 from .._errors import NAMES, check
@@ -147,19 +148,11 @@ COMPOSITES.add(
     _unsafe_masked_index_put_accumulate, take_along_dim, embedding, embedding_dense_backward, one_hot,
 )
 COMPOSITES.update({
-    "index_put": written("index_put_", "preserve_format"),
-    "put": written("put_", "preserve_format"),
-    "fill.Scalar": written("fill_.Scalar", "preserve_format"),
-    "fill.Tensor": written("fill_.Tensor", "preserve_format"),
-    "index_fill.int_Scalar": written("index_fill_.int_Scalar", "preserve_format"),
-    "index_fill.int_Tensor": written("index_fill_.int_Tensor", "preserve_format"),
-    "index_add": written("index_add_", "contiguous_format"),
-    "index_copy": written("index_copy_", "contiguous_format"),
-    "index_reduce": written("index_reduce_", "contiguous_format"),
-    "scatter.src": written("scatter_.src", "contiguous_format"),
-    "scatter.value": written("scatter_.value", "contiguous_format"),
-    "scatter.reduce": written("scatter_.reduce", "contiguous_format"),
-    "scatter.value_reduce": written("scatter_.value_reduce", "contiguous_format"),
-    "scatter_add": written("scatter_add_", "contiguous_format"),
-    "scatter_reduce.two": written("scatter_reduce_.two", "contiguous_format"),
+    name: written(inplace_name(name), memory_format)
+    for memory_format, names in (
+        ("preserve_format", ("index_put", "put", "fill.Scalar", "fill.Tensor", "index_fill.int_Scalar",
+                             "index_fill.int_Tensor")),
+        ("contiguous_format", ("index_add", "index_copy", "index_reduce", "scatter.src", "scatter.value",
+                               "scatter.reduce", "scatter.value_reduce", "scatter_add", "scatter_reduce.two")))
+    for name in names
 })

@@ -61,7 +61,10 @@ BITS = {
     for overload in ("Tensor", "Scalar_Tensor")
 }
 
-CPU_KERNELS.add(clamp, nan_to_num)
+CPU_KERNELS.add(
+    clamp, nan_to_num, np.isnan, np.isinf, np.isfinite, np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
+    np.maximum, np.minimum, np.fmax, np.fmin,
+)
 CPU_KERNELS.update({
     "eq.Tensor": np.equal,
     "ne.Tensor": np.not_equal,
@@ -69,22 +72,11 @@ CPU_KERNELS.update({
     "le.Tensor": np.less_equal,
     "gt.Tensor": np.greater,
     "ge.Tensor": np.greater_equal,
-    "isnan": np.isnan,
-    "isinf": np.isinf,
     "isposinf": lambda x: np.equal(x, np.inf),
     "isneginf": lambda x: np.equal(x, -np.inf),
-    "isfinite": np.isfinite,
     "isreal": lambda x: np.equal(x.imag, 0),
-    "logical_and": np.logical_and,
-    "logical_or": np.logical_or,
-    "logical_xor": np.logical_xor,
-    "logical_not": np.logical_not,
     **BITS,
     "bitwise_not": np.invert,
-    "maximum": np.maximum,
-    "minimum": np.minimum,
-    "fmax": np.fmax,
-    "fmin": np.fmin,
     "clamp.Tensor": clamp,
     "clamp_min": np.maximum,
     "clamp_min.Tensor": np.maximum,

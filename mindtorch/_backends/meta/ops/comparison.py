@@ -13,10 +13,6 @@ from . import META_KERNELS
 from .pointwise import refuse_complex
 
 
-def comparison(name: str, takes: str = "bool|real") -> Pointwise:
-    return Pointwise("bool", 2, takes, f"{name}_cpu")
-
-
 def extremum(name: str) -> Pointwise:
     """The meta kernel of an extremum of two operands."""
     refuse = refuse_complex(f"{name} not implemented for complex tensors.", RuntimeError)
@@ -85,29 +81,15 @@ BITS = {f"bitwise_{name}.{overload}": Pointwise("default", 2, "bool|integral", f
         for name in ("and", "or", "xor") for overload in ("Tensor", "Scalar_Tensor")}
 
 META_KERNELS.update({
-    "eq.Tensor": comparison("eq", "all"),
-    "ne.Tensor": comparison("ne", "all"),
-    "lt.Tensor": comparison("lt"),
-    "le.Tensor": comparison("le"),
-    "gt.Tensor": comparison("gt"),
-    "ge.Tensor": comparison("ge"),
-    "isnan": Pointwise("bool", 1),
-    "isinf": Pointwise("bool", 1),
-    "isposinf": infinite("isposinf"),
-    "isneginf": infinite("isneginf"),
-    "isfinite": Pointwise("bool", 1),
-    "isreal": Pointwise("bool", 1),
-    "logical_and": Pointwise("bool", 2),
-    "logical_or": Pointwise("bool", 2),
-    "logical_xor": Pointwise("bool", 2),
-    "logical_not": Pointwise("bool", 1),
+    **{f"{name}.Tensor": Pointwise("bool", 2, "all", f"{name}_cpu") for name in ("eq", "ne")},
+    **{f"{name}.Tensor": Pointwise("bool", 2, "bool|real", f"{name}_cpu") for name in ("lt", "le", "gt", "ge")},
+    **{name: Pointwise("bool", 1) for name in ("isnan", "isinf", "isfinite", "isreal", "logical_not")},
+    **{name: Pointwise("bool", 2) for name in ("logical_and", "logical_or", "logical_xor")},
+    **{name: infinite(name) for name in ("isposinf", "isneginf")},
+    **{name: extremum(name) for name in ("maximum", "minimum", "fmax", "fmin")},
     **BITS,
     **SHIFTS,
     "bitwise_not": Pointwise("default", 1, "bool|integral", "bitwise_not_cpu"),
-    "maximum": extremum("maximum"),
-    "minimum": extremum("minimum"),
-    "fmax": extremum("fmax"),
-    "fmin": extremum("fmin"),
     "clamp": CLAMP,
     "clamp.Tensor": Pointwise("default", 3, "bool|real", check=check_tensor_bounds),
     "clamp_min": CLAMP_ONE,

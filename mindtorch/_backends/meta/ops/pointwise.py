@@ -128,6 +128,11 @@ class Contiguous(Pointwise):
 
 
 FREXP = Pointwise()
+#: Functions of real or complex numbers, whose results are floating point.
+ELEMENTARY = (
+    "reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
+    "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sinc", "sigmoid",
+)
 POWER = Pointwise("default", 2, "real|complex", "pow", check=check_power)
 DEGREES = "{} is not supported for complex tensors."
 
@@ -141,9 +146,8 @@ META_KERNELS.update({
     "div.Tensor_mode": Division("default", 2, fast=False),
     "floor_divide": DIVISIONS["floor"],
     "floor_divide.Scalar_Tensor": DIVISIONS["floor"],
-    "remainder.Tensor": Pointwise("default", 2, "real", "remainder_cpu"),
-    "remainder.Scalar": Pointwise("default", 2, "real", "remainder_cpu"),
-    "remainder.Scalar_Tensor": Pointwise("default", 2, "real", "remainder_cpu"),
+    **{f"remainder.{overload}": Pointwise("default", 2, "real", "remainder_cpu")
+       for overload in ("Tensor", "Scalar", "Scalar_Tensor")},
     "fmod.Tensor": Pointwise("default", 2, "real", "fmod_cpu"),
     "fmod.Scalar": Pointwise("default", 2, "real", "fmod_cpu"),
     "pow.Tensor_Tensor": POWER,
@@ -156,30 +160,7 @@ META_KERNELS.update({
     "sgn": Pointwise("default", 1),
     "signbit": Pointwise("bool", 1, "bool|real",
                          check=refuse_complex("signbit is not implemented for complex tensors.")),
-    "reciprocal": Pointwise("float", 1),
-    "sqrt": Pointwise("float", 1),
-    "rsqrt": Pointwise("float", 1),
-    "exp": Pointwise("float", 1),
-    "exp2": Pointwise("float", 1),
-    "expm1": Pointwise("float", 1),
-    "log": Pointwise("float", 1),
-    "log2": Pointwise("float", 1),
-    "log10": Pointwise("float", 1),
-    "log1p": Pointwise("float", 1),
-    "sin": Pointwise("float", 1),
-    "cos": Pointwise("float", 1),
-    "tan": Pointwise("float", 1),
-    "asin": Pointwise("float", 1),
-    "acos": Pointwise("float", 1),
-    "atan": Pointwise("float", 1),
-    "sinh": Pointwise("float", 1),
-    "cosh": Pointwise("float", 1),
-    "tanh": Pointwise("float", 1),
-    "asinh": Pointwise("float", 1),
-    "acosh": Pointwise("float", 1),
-    "atanh": Pointwise("float", 1),
-    "sinc": Pointwise("float", 1),
-    "sigmoid": Pointwise("float", 1),
+    **{name: Pointwise("float", 1) for name in ELEMENTARY},
     "atan2": Pointwise("float", 2, "bool|real", "atan2_cpu"),
     "deg2rad": Pointwise("float", 1, "bool|real", check=refuse_complex(DEGREES.format("deg2rad"), RuntimeError)),
     "rad2deg": Pointwise("float", 1, "bool|real", check=refuse_complex(DEGREES.format("rad2deg"), RuntimeError)),

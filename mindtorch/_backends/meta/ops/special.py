@@ -23,33 +23,23 @@ def check_mvlgamma(promoted: DType, self: Any, p: int) -> None:
 
 
 META_KERNELS.update({
-    "erf": function("erf_vml_cpu", takes="bool|real"),
-    "erfc": function("erfc_vml_cpu", takes="bool|real"),
-    "erfinv": function("erfinv_vml_cpu", takes="bool|real"),
+    **{name: function(f"{name}_vml_cpu", takes="bool|real") for name in ("erf", "erfc", "erfinv", "lgamma", "i0")},
+    **{f"special_{name}": function(f"{name}_cpu", takes="bool|real") for name in ("entr", "i0e", "i1", "i1e")},
     "logit": function("logit_cpu", takes="bool|real"),
-    "lgamma": function("lgamma_vml_cpu", takes="bool|real"),
     "digamma": function("digamma", takes="bool|real"),
     "polygamma": Pointwise("float", 2, "bool|real", "polygamma", unpromoted=(0,), check=check_polygamma, fast=False),
     "mvlgamma": Pointwise("float", 1, "bool|real", "mvlgamma_cpu", check=check_mvlgamma, fast=False),
     "igamma": Pointwise("default", 2, "reduced|floating", "igamma_cpu"),
     "igammac": Pointwise("default", 2, "reduced|floating", "igammac_cpu"),
-    "i0": function("i0_vml_cpu", takes="bool|real"),
     **{f"xlogy.{overload}": function("xlogy_cpu", 2, "bool|real")
        for overload in ("Tensor", "Scalar_Other", "Scalar_Self")},
-    "special_entr": function("entr_cpu", takes="bool|real"),
-    "special_erfcx": function("erfcx_cpu"),
-    "special_ndtri": function("ndtri_cpu"),
-    "special_log_ndtr": function("log_ndtr_cpu"),
-    "special_i0e": function("i0e_cpu", takes="bool|real"),
-    "special_i1": function("i1_cpu", takes="bool|real"),
-    "special_i1e": function("i1e_cpu", takes="bool|real"),
     **{f"special_xlog1py{overload}": function("xlog1py_cpu", 2, "bool|real")
        for overload in ("", ".other_scalar", ".self_scalar")},
     **{f"special_zeta{overload}": function("zeta_cpu", 2) for overload in ("", ".other_scalar", ".self_scalar")},
     **{f"special_{name}": function(f"{name}_cpu")
-       for name in ("airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1", "modified_bessel_i0",
-                    "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1", "scaled_modified_bessel_k0",
-                    "scaled_modified_bessel_k1", "spherical_bessel_j0")},
+       for name in ("erfcx", "ndtri", "log_ndtr", "airy_ai", "bessel_j0", "bessel_j1", "bessel_y0", "bessel_y1",
+                    "modified_bessel_i0", "modified_bessel_i1", "modified_bessel_k0", "modified_bessel_k1",
+                    "scaled_modified_bessel_k0", "scaled_modified_bessel_k1", "spherical_bessel_j0")},
     **{f"special_{name}{overload}": function(f"{name}_cpu", 2)
        for name in POLYNOMIALS for overload in ("", ".n_scalar", ".x_scalar")},
 })
