@@ -39,9 +39,8 @@ class device:
             raise RuntimeError(f"Invalid device string: '{type}'")
         if match.group(2) is not None:
             if index is not None:
-                raise RuntimeError(
-                    f"type (string) must not include an index because index was passed explicitly: {type}"
-                )
+                raise RuntimeError("type (string) must not include an index because index was passed explicitly: "
+                                   f"{type}")
             index = int(match.group(2))
         if match.group(1) not in KINDS:
             raise about(RuntimeError(f"Expected one of {', '.join(KINDS)} device type at start of device string: "

@@ -45,9 +45,8 @@ def install_as_torch() -> None:
     """
     loaded = sys.modules.get("torch")
     if loaded is not None and loaded.__name__ != "mindtorch":
-        raise RuntimeError(
-            "install_as_torch(): PyTorch has been imported already; call this before anything imports torch"
-        )
+        raise RuntimeError("install_as_torch(): PyTorch has been imported already; call this before anything imports "
+                           "torch")
     if _finder not in sys.meta_path:
         sys.meta_path.insert(0, _finder)
 

@@ -9,12 +9,13 @@ of an input or, for an output, ``result`` or its name in the schema is a value k
 ``self_shape``, ``self_dtype``, ``self_device``, ``self_stride``, ``self_offset``, ``self_requires_grad`` keep
 only that fact of an input. A key of several names, ``"input, weight, bias"``, is one formula that returns a tuple for
 them; it may take ``output_mask``, which says what is needed. A formula for a list of tensors returns a list.
-Formulas are written in operators, so they run on every backend and have derivatives themselves. What was broadcast
-is summed back by the engine.
+Formulas are written in operators, so they run on every backend and have derivatives themselves. An operator of the
+registry is a formula, too: its first parameter is ``grad``, the others say what it needs. What was broadcast is summed
+back by the engine.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
 from typing import Any
@@ -72,6 +73,14 @@ def not_differentiable(names: str) -> None:
     """Declare that the outputs of these operators never require grad."""
     for name in names.split():
         registry.register_derivative(name, NOT_DIFFERENTIABLE)
+
+
+def callable_of(formula: Formula) -> tuple[Formula, Sequence[str]]:
+    """The function that a formula is, and the names of what it needs."""
+    if isinstance(formula, Operator):
+        return formula.call, ["grad", *[parameter.name for parameter in formula.schema.parameters[1:]]]
+    code = formula.__code__
+    return formula, code.co_varnames[: code.co_argcount]
 
 
 def node_name(op: Operator) -> str:
@@ -188,10 +197,9 @@ class Derivative:
             if not mask >> i & 1 or key in done:
                 continue
             done.add(key)
-            formula = self.row.formulas[key]
-            code = formula.__code__
+            formula, wanted = callable_of(self.row.formulas[key])
             needs = []
-            for need in code.co_varnames[: code.co_argcount]:
+            for need in wanted:
                 if need not in indices:
                     indices[need] = 1 + len(plan.names)
                     self._add_save(plan, need, key)
@@ -227,9 +235,8 @@ class Derivative:
         elif need == "output_mask":
             constant = tuple(bool(plan.mask >> self.names.index(part.strip()) & 1) for part in key.split(","))
         else:
-            raise ValueError(
-                f"derivative of {self.op.name}: a formula needs {need!r}, which is neither an input nor an output"
-            )
+            raise ValueError(f"derivative of {self.op.name}: a formula needs {need!r}, which is neither an input nor "
+                             "an output")
         plan.names.append(need)
         plan.template.append(constant)
 

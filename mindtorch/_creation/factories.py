@@ -40,9 +40,8 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
         size = tuple(size[0])
     for n in size:
         if n.__class__ is not int and not (isinstance(n, (int, np.integer, Tensor)) and not isinstance(n, bool)):
-            raise TypeError(
-                f"{function}(): argument 'size' must be tuple of ints, but found element of type {type(n).__name__}"
-            )
+            raise TypeError(f"{function}(): argument 'size' must be tuple of ints, but found element of type "
+                            f"{type(n).__name__}")
     return tuple([int(n) for n in size])
 
 
@@ -66,9 +65,8 @@ def dtype_for(dtype: DType | None, out: Tensor | None) -> DType | None:
     if out is None:
         return dtype
     if dtype is not None and dtype is not out._dtype:
-        raise RuntimeError(
-            f"dtype {NAMES[dtype.name]} does not match dtype of out parameter ({NAMES[out._dtype.name]})"
-        )
+        raise RuntimeError(f"dtype {NAMES[dtype.name]} does not match dtype of out parameter "
+                           f"({NAMES[out._dtype.name]})")
     return out._dtype
 
 
@@ -95,9 +93,8 @@ def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout:
     """An uninitialised tensor with the given strides in elements (``torch.empty_strided``)."""
     where = _device.resolve_device(device)
     if len(size) != len(stride):
-        raise RuntimeError(
-            f"dimensionality of sizes ({len(size)}) must match dimensionality of strides ({len(stride)})"
-        )
+        raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
+                           f"({len(stride)})")
     result = call_on(_empty_strided, where.type, tuple(size), tuple(stride), dtype or get_default_dtype(), None, where)
     return finish(result, None, requires_grad, layout)
 

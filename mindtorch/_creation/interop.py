@@ -97,9 +97,8 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:
-        raise ValueError(
-            f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} bytes) minus 1"
-        )
+        raise ValueError(f"offset ({offset} bytes) must be non-negative and no greater than buffer length ({length} "
+                         "bytes) minus 1")
     if count < 0 and (length - offset) % dtype.itemsize:
         raise ValueError(f"buffer length ({length - offset} bytes) after offset ({offset} bytes) must be a multiple of "
                          f"element size ({dtype.itemsize})")

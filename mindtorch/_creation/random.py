@@ -42,9 +42,8 @@ def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...
         raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")
     if dtype is not None and dtype is not out.dtype:
-        raise RuntimeError(
-            f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter ({NAMES[out.dtype.name]})"
-        )
+        raise RuntimeError(f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter "
+                           f"({NAMES[out.dtype.name]})")
     return finish(fill(_resize(out, size), *parameters, generator), None, requires_grad)
 
 

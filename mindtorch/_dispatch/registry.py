@@ -220,9 +220,8 @@ class OpRegistry:
             ValueError: for an unknown device.
         """
         if device != "composite" and device not in BACKEND_OF_DEVICE:
-            raise ValueError(
-                f"register(): unknown device '{device}', expected one of {[*BACKEND_OF_DEVICE, 'composite']}"
-            )
+            raise ValueError(f"register(): unknown device '{device}', expected one of "
+                             f"{[*BACKEND_OF_DEVICE, 'composite']}")
         op = self[name] if name in self else self.define(_schema_of(name, fn))
         backends = (1, 2, 4) if device == "composite" else (BACKEND_OF_DEVICE[device],)
         for backend in backends:

@@ -53,9 +53,8 @@ class Generator:
         kind = "cpu" if device is None else Device(device).type
         found = cls if cls is not Generator else kinds.get(kind)
         if found is None:
-            raise RuntimeError(
-                f"Generator: device '{device}' has no random number generator; expected one of {', '.join(kinds)}"
-            )
+            raise RuntimeError(f"Generator: device '{device}' has no random number generator; expected one of "
+                               f"{', '.join(kinds)}")
         return object.__new__(found)
 
     def __init__(self, device: Device | str | None = None):

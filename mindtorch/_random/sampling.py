@@ -1,8 +1,7 @@
 """The samplers: words of a generator transformed into distributions, as PyTorch's CPU kernels do it.
 
-Every sampler returns ``n`` new numbers in the order in which PyTorch draws them, as a flat array, and
-:func:`fill` puts them into an output of any strides. Docstrings name the ``at::`` distribution or kernel that
-is mirrored.
+Every sampler returns ``n`` new numbers in the order in which PyTorch draws them, as a flat array, and :func:`fill` puts
+them into an output of any strides. Docstrings name the ``at::`` distribution or kernel that is mirrored.
 """
 from __future__ import annotations
 

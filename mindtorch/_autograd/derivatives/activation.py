@@ -5,12 +5,11 @@ import math
 from typing import Any
 
 from ..._dispatch.aten import (
-    _prelu_kernel_backward as prelu_backward, cat, elu_backward, gelu_backward, glu_backward, hardshrink_backward,
-    hardsigmoid_backward, hardswish_backward, hardtanh_backward, leaky_relu_backward, log_sigmoid_backward,
-    rrelu_with_noise_backward as rrelu_backward, sigmoid, sigmoid_backward, silu_backward, softplus, softplus_backward,
-    softshrink_backward, threshold_backward, where_self as where, zeros_like,
+    cat, elu_backward, leaky_relu_backward, rrelu_with_noise_backward as rrelu_backward, sigmoid, sigmoid_backward,
+    silu_backward, softplus, threshold_backward, where_self as where, zeros_like,
 )
 from ..._dispatch.local import local
+from ..._dispatch.schemas import registry
 from ..derivative import derivative
 from .pointwise import conj
 
@@ -88,34 +87,26 @@ def prelu_in_grad(grads: Any, self: Any, weight: Any) -> Any:
 
 
 derivative("relu", self=lambda grad, result: threshold_backward(grad, result, 0))
-derivative("threshold", self=lambda grad, self, threshold: threshold_backward(grad, self, threshold))
-derivative("threshold_backward",
-           grad_output=lambda grad, self, threshold: threshold_backward(grad, self, threshold), self=flat)
-derivative("hardtanh", self=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val))
-derivative("hardtanh_backward",
-           grad_output=lambda grad, self, min_val, max_val: hardtanh_backward(grad, self, min_val, max_val),
-           self=flat)
+derivative("threshold", self=registry["threshold_backward"])
+derivative("threshold_backward", grad_output=registry["threshold_backward"], self=flat)
+derivative("hardtanh", self=registry["hardtanh_backward"])
+derivative("hardtanh_backward", grad_output=registry["hardtanh_backward"], self=flat)
 derivative("elu", self=lambda grad, alpha, scale, input_scale, self: (
     elu_backward(grad, alpha, scale, input_scale, False, self)))
 derivative("elu_", "EluBackward1", self=lambda grad, alpha, scale, input_scale, result: (
     elu_backward(grad, alpha, scale, input_scale, True, result)))
-derivative("elu_backward",
-           grad_output=lambda grad, alpha, scale, input_scale, is_result, self_or_result: (
-               elu_backward(grad, alpha, scale, input_scale, is_result, self_or_result)),
-           self_or_result=elu_double_backward)
+derivative("elu_backward", grad_output=registry["elu_backward"], self_or_result=elu_double_backward)
 derivative("celu", self=lambda grad, alpha, self: elu_backward(grad, alpha, 1, 1 / alpha, False, self))
 derivative("celu_", "CeluBackward1",
            self=lambda grad, alpha, result: elu_backward(grad, alpha, 1, 1 / alpha, True, result))
-derivative("gelu", self=lambda grad, self, approximate: gelu_backward(grad, self, approximate))
-derivative("gelu_backward",
-           grad_output=lambda grad, self, approximate: gelu_backward(grad, self, approximate),
-           self=gelu_double_backward)
+derivative("gelu", self=registry["gelu_backward"])
+derivative("gelu_backward", grad_output=registry["gelu_backward"], self=gelu_double_backward)
 derivative("silu", self=silu_grad)
 derivative("mish", self=mish_grad)
-derivative("hardsigmoid", self=lambda grad, self: hardsigmoid_backward(grad, self))
-derivative("hardswish", self=lambda grad, self: hardswish_backward(grad, self))
+derivative("hardsigmoid", self=registry["hardsigmoid_backward"])
+derivative("hardswish", self=registry["hardswish_backward"])
 derivative("hardswish_backward",
-           grad_output=lambda grad, self: hardswish_backward(grad, self),
+           grad_output=registry["hardswish_backward"],
            self=lambda grad, grad_output, self: where((self > -3) & (self < 3), grad * grad_output / 3, 0))
 derivative("leaky_relu", self=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False))
 derivative("leaky_relu_", "LeakyReluBackward1", self=lambda grad, negative_slope, result: (
@@ -123,23 +114,17 @@ derivative("leaky_relu_", "LeakyReluBackward1", self=lambda grad, negative_slope
 derivative("leaky_relu_backward",
            grad_output=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False),
            self=flat)
-derivative("softplus", self=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold))
-derivative("softplus_backward",
-           grad_output=lambda grad, self, beta, threshold: softplus_backward(grad, self, beta, threshold),
-           self=softplus_double_backward)
-derivative("softshrink", self=lambda grad, self, lambd: softshrink_backward(grad, self, lambd))
-derivative("softshrink_backward",
-           grad_output=lambda grad, self, lambd: softshrink_backward(grad, self, lambd), self=flat)
-derivative("hardshrink", self=lambda grad, self, lambd: hardshrink_backward(grad, self, lambd))
-derivative("hardshrink_backward", grad_out=lambda grad, self, lambd: hardshrink_backward(grad, self, lambd), self=flat)
-derivative("log_sigmoid_forward", "LogSigmoidBackward0",
-           self=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer))
-derivative("log_sigmoid_backward",
-           grad_output=lambda grad, self, buffer: log_sigmoid_backward(grad, self, buffer),
-           self=log_sigmoid_double_backward)
-derivative("glu", self=lambda grad, self, dim: glu_backward(grad, self, dim))
+derivative("softplus", self=registry["softplus_backward"])
+derivative("softplus_backward", grad_output=registry["softplus_backward"], self=softplus_double_backward)
+derivative("softshrink", self=registry["softshrink_backward"])
+derivative("softshrink_backward", grad_output=registry["softshrink_backward"], self=flat)
+derivative("hardshrink", self=registry["hardshrink_backward"])
+derivative("hardshrink_backward", grad_out=registry["hardshrink_backward"], self=flat)
+derivative("log_sigmoid_forward", "LogSigmoidBackward0", self=registry["log_sigmoid_backward"])
+derivative("log_sigmoid_backward", grad_output=registry["log_sigmoid_backward"], self=log_sigmoid_double_backward)
+derivative("glu", self=registry["glu_backward"])
 derivative("glu_backward", grad_output=glu_in_grad, self=glu_double_backward)
-derivative("_prelu_kernel", **{"self, weight": lambda grad, self, weight: prelu_backward(grad, self, weight)})
+derivative("_prelu_kernel", **{"self, weight": registry["_prelu_kernel_backward"]})
 derivative("_prelu_kernel_backward",
            grad_output=prelu_in_grad,
            self=lambda grads, grad_output, self: (

@@ -35,6 +35,6 @@ derivative("_cdist_forward", "CdistBackward0",
            x1=lambda grad, x1, x2, p, result: cdist_backward(grad, x1, x2, p, result),
            x2=lambda grad, x1, x2, p, result: (
                cdist_backward(grad.transpose(-2, -1), x2, x1, p, result.transpose(-2, -1))))
-derivative("_euclidean_dist", **{"x1, x2": lambda grad, x1, x2, result: euclidean_grad(grad, x1, x2, result)})
+derivative("_euclidean_dist", **{"x1, x2": euclidean_grad})
 derivative("_pdist_forward", "PdistBackward0", self=lambda grad, self, p, result: pdist_backward(grad, self, p, result))
-derivative("renorm", self=lambda grad, self, p, dim, maxnorm: renorm_grad(grad, self, p, dim, maxnorm))
+derivative("renorm", self=renorm_grad)

@@ -5,9 +5,9 @@ from typing import Any
 
 from ..._dispatch.aten import (
     _unsafe_masked_index, _unsafe_masked_index_put_accumulate, embedding_dense_backward, index_put_,
-    index_select_backward, index_Tensor as index, masked_scatter_backward, ones_like, scatter_value,
-    where_self as where, zeros_like,
+    index_select_backward, masked_scatter_backward, ones_like, scatter_value, where_self as where, zeros_like,
 )
+from ..._dispatch.schemas import registry
 from ..._dtype import bool_
 from ..._layout import broadcast_shapes
 from ..derivative import derivative
@@ -22,14 +22,6 @@ def source_grad(grad: Any, dim: int, index: Any, source_shape: Any) -> Any:
     if source_shape:
         return grad.index_select(dim, index).expand(source_shape)
     return grad.index_select(dim, index.squeeze(0))
-
-
-def gather_grad(grad: Any, shape: Any, dim: int, index: Any) -> Any:
-    return zeros(grad, shape).scatter_add_(dim, index, grad)
-
-
-def masked_select_grad(grad: Any, shape: Any, mask: Any) -> Any:
-    return zeros(grad, broadcast_shapes(shape, mask.shape)).masked_scatter_(mask, grad)
 
 
 def index_fill_value_grad(grad: Any, dim: int, index: Any) -> Any:
@@ -111,7 +103,7 @@ derivative("index.Tensor", self=lambda grad, self_shape, indices:
 derivative("index_put",
            self=lambda grad, indices, values_shape, accumulate:
            grad if accumulate else grad.index_put(indices, zeros(grad, values_shape), False),
-           values=lambda grad, indices: index(grad, indices))
+           values=registry["index.Tensor"])
 derivative("_unsafe_masked_index", self=lambda grad, self_shape, mask, indices:
            _unsafe_masked_index_put_accumulate(zeros(grad, self_shape), mask, indices, grad))
 derivative("_unsafe_masked_index_put_accumulate",
@@ -122,18 +114,16 @@ derivative("index_select", self=lambda grad, self_shape, dim, index:
 derivative("index_fill.int_Scalar", self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
 derivative("index_fill.int_Tensor", "IndexFillBackward1",
            self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
-           value=lambda grad, dim, index: index_fill_value_grad(grad, dim, index))
+           value=index_fill_value_grad)
 derivative("index_add",
            self=lambda grad: grad,
            source=lambda grad, dim, index, source_shape, alpha:
            source_grad(grad, dim, index, source_shape) * alpha if alpha != 1
            else source_grad(grad, dim, index, source_shape))
-derivative("index_copy",
-           self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
-           source=lambda grad, dim, index, source_shape: source_grad(grad, dim, index, source_shape))
+derivative("index_copy", self=lambda grad, dim, index: grad.index_fill(dim, index, 0), source=source_grad)
 derivative("index_reduce", **{"self, source": lambda grad, self, dim, index, source, reduce, include_self, result:
                               reduce_grads(INDEX, grad, self, dim, index, source, reduce, include_self, result)})
-derivative("gather", self=lambda grad, self_shape, dim, index: gather_grad(grad, self_shape, dim, index))
+derivative("gather", self=lambda grad, self_shape, dim, index: zeros(grad, self_shape).scatter_add_(dim, index, grad))
 derivative("scatter.src",
            self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
            src=lambda grad, dim, index: grad.gather(dim, index))
@@ -146,7 +136,8 @@ derivative("put",
            self=lambda grad, index, source_shape, accumulate:
            grad if accumulate else grad.put(index, zeros(grad, source_shape), False),
            source=lambda grad, index, source_shape: grad.take(index).reshape(source_shape))
-derivative("masked_select", self=lambda grad, self_shape, mask: masked_select_grad(grad, self_shape, mask))
+derivative("masked_select", self=lambda grad, self_shape, mask:
+           zeros(grad, broadcast_shapes(self_shape, mask.shape)).masked_scatter_(mask, grad))
 derivative("masked_scatter",
            self=lambda grad, mask: grad.masked_fill(mask, 0),
            source=lambda grad, mask, source_shape: masked_scatter_backward(grad, mask, source_shape))
@@ -154,8 +145,7 @@ derivative("masked_scatter_backward", grad_output=lambda grad, grad_output_shape
            zeros(grad, grad_output_shape).masked_scatter(mask, grad))
 derivative("embedding", weight=lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq:
            embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq))
-derivative("embedding_dense_backward", grad_output=lambda grad, indices, padding_idx:
-           embedding_double_grad(grad, indices, padding_idx))
+derivative("embedding_dense_backward", grad_output=embedding_double_grad)
 derivative("fill.Scalar", self=lambda grad: zeros_like(grad))
 derivative("fill.Tensor", "FillBackward1", self=lambda grad: zeros_like(grad), value=lambda grad: grad.sum())
 derivative("fill_.Scalar", "FillBackward2", self=lambda grad: zeros_like(grad))

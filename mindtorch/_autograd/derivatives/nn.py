@@ -3,11 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.aten import (
-    binary_cross_entropy_backward, huber_loss_backward, log_sigmoid, mse_loss_backward, multi_margin_loss_backward,
-    multilabel_margin_loss_backward, nll_loss, nll_loss2d, nll_loss2d_backward, nll_loss_backward,
-    smooth_l1_loss_backward, soft_margin_loss_backward,
-)
+from ..._dispatch.aten import huber_loss_backward, log_sigmoid, mse_loss_backward, smooth_l1_loss_backward
+from ..._dispatch.schemas import registry
 from ..derivative import derivative
 
 MEAN = 1
@@ -34,43 +31,28 @@ def of_target_of_logits(grad: Any, self: Any, weight: Any, pos_weight: Any, redu
 
 
 derivative("mse_loss",
-           self=lambda grad, self, target, reduction: mse_loss_backward(grad, self, target, reduction),
+           self=registry["mse_loss_backward"],
            target=lambda grad, self, target, reduction: mse_loss_backward(grad, target, self, reduction))
 derivative("smooth_l1_loss", "SmoothL1LossBackward0",
-           self=lambda grad, self, target, reduction, beta:
-               smooth_l1_loss_backward(grad, self, target, reduction, beta),
+           self=registry["smooth_l1_loss_backward"],
            target=lambda grad, self, target, reduction, beta:
                smooth_l1_loss_backward(grad, target, self, reduction, beta))
 derivative("huber_loss",
-           self=lambda grad, self, target, reduction, delta:
-               huber_loss_backward(grad, self, target, reduction, delta),
+           self=registry["huber_loss_backward"],
            target=lambda grad, self, target, reduction, delta:
                huber_loss_backward(grad, target, self, reduction, delta))
-derivative("soft_margin_loss",
-           self=lambda grad, self, target, reduction: soft_margin_loss_backward(grad, self, target, reduction))
+derivative("soft_margin_loss", self=registry["soft_margin_loss_backward"])
 derivative("binary_cross_entropy",
-           self=lambda grad, self, target, weight, reduction:
-               binary_cross_entropy_backward(grad, self, target, weight, reduction),
+           self=registry["binary_cross_entropy_backward"],
            target=lambda grad, self, weight, reduction:
                by_element((1 - self).log() - self.log(), grad, weight, reduction))
 derivative("binary_cross_entropy_with_logits", self=of_logits, target=of_target_of_logits)
-derivative("nll_loss_forward", "NllLossBackward0",
-           self=lambda grad, self, target, weight, reduction, ignore_index, total_weight:
-               nll_loss_backward(grad, self, target, weight, reduction, ignore_index, total_weight))
-derivative("nll_loss2d_forward", "NllLoss2DBackward0",
-           self=lambda grad, self, target, weight, reduction, ignore_index, total_weight:
-               nll_loss2d_backward(grad, self, target, weight, reduction, ignore_index, total_weight))
-derivative("nll_loss_backward",
-           grad_output=lambda grad, target, weight, reduction, ignore_index:
-               nll_loss(grad, target, weight, reduction, ignore_index),
-           self=lambda grad: grad.new_zeros(grad.shape))
+derivative("nll_loss_forward", "NllLossBackward0", self=registry["nll_loss_backward"])
+derivative("nll_loss2d_forward", "NllLoss2DBackward0", self=registry["nll_loss2d_backward"])
+derivative("nll_loss_backward", grad_output=registry["nll_loss"], self=lambda grad: grad.new_zeros(grad.shape))
 derivative("nll_loss2d_backward", "NllLoss2DBackwardBackward0",
-           grad_output=lambda grad, target, weight, reduction, ignore_index:
-               nll_loss2d(grad, target, weight, reduction, ignore_index),
+           grad_output=registry["nll_loss2d"],
            self=lambda grad: grad.new_zeros(grad.shape))
-derivative("multi_margin_loss",
-           self=lambda grad, self, target, p, margin, weight, reduction:
-               multi_margin_loss_backward(grad, self, target, p, margin, weight, reduction))
+derivative("multi_margin_loss", self=registry["multi_margin_loss_backward"])
 derivative("multilabel_margin_loss_forward", "MultilabelMarginLossBackward0",
-           self=lambda grad, self, target, reduction, is_target:
-               multilabel_margin_loss_backward(grad, self, target, reduction, is_target))
+           self=registry["multilabel_margin_loss_backward"])

@@ -112,10 +112,8 @@ derivative("mean.dim", "MeanBackward1",
 derivative("prod", self=lambda grad, self: prod_grad(grad, reshape(self, (-1,)), 0).view_as(self))
 derivative("prod.dim_int", "ProdBackward1", self=lambda grad, self, dim, keepdim: (
     prod_grad(restored(grad, self.shape, dim, keepdim), self, dim)))
-derivative("var.correction",
-           self=lambda grad, self, dim, correction, keepdim: var_grad(grad, self, dim, correction, keepdim))
-derivative("std.correction", self=lambda grad, result, self, dim, correction, keepdim: (
-    std_grad(grad, result, self, dim, correction, keepdim)))
+derivative("var.correction", self=var_grad)
+derivative("std.correction", self=std_grad)
 derivative("var_mean.correction", self=lambda grads, self, dim, correction, keepdim: moments_grad(
     None if grads[0] is None else var_grad(grads[0], self, dim, correction, keepdim),
     grads[1], self.shape, dim, keepdim))

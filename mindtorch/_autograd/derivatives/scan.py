@@ -54,7 +54,7 @@ def logcumsumexp_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
 
 
 derivative("cumsum", self=lambda grad, dim: backwards(cumsum, grad, dim))
-derivative("cumprod", self=lambda grad, self, result, dim: cumprod_grad(grad, self, result, dim))
-derivative("logcumsumexp", self=lambda grad, self, result, dim: logcumsumexp_grad(grad, self, result, dim))
+derivative("cumprod", self=cumprod_grad)
+derivative("logcumsumexp", self=logcumsumexp_grad)
 derivative("cummax cummin", self=lambda grad, self_shape, indices, dim: (
     grad.new_zeros(self_shape).scatter_add(dim, indices, grad)))

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch.aten import (
-    channel_shuffle, col2im, constant_pad_nd, diagonal_backward, im2col, narrow, pixel_shuffle, pixel_unshuffle,
-    reshape, select_int as select,
+    channel_shuffle, col2im, constant_pad_nd, diagonal_backward, narrow, pixel_shuffle, pixel_unshuffle, reshape,
+    select_int as select,
 )
 from ..._dispatch.schemas import registry
 from ..derivative import derivative, not_differentiable
@@ -16,9 +16,9 @@ def real_if(grad: Any, dtype: Any) -> Any:
     return grad.real if grad.is_complex() and not dtype.is_complex else grad
 
 
-def cat_grads(grad: Any, shapes: list[Any], dtypes: list[Any], dim: int) -> list[Any]:
+def cat_grads(grad: Any, tensors_shape: list[Any], tensors_dtype: list[Any], dim: int) -> list[Any]:
     grads, start = [], 0
-    for shape, dtype in zip(shapes, dtypes, strict=True):
+    for shape, dtype in zip(tensors_shape, tensors_dtype, strict=True):
         if shape == (0,):
             grads.append(grad.new_zeros((0,)))
             continue
@@ -27,9 +27,9 @@ def cat_grads(grad: Any, shapes: list[Any], dtypes: list[Any], dim: int) -> list
     return grads
 
 
-def block_diag_grads(grad: Any, shapes: list[Any], dtypes: list[Any]) -> list[Any]:
+def block_diag_grads(grad: Any, tensors_shape: list[Any], tensors_dtype: list[Any]) -> list[Any]:
     grads, row, column = [], 0, 0
-    for shape, dtype in zip(shapes, dtypes, strict=True):
+    for shape, dtype in zip(tensors_shape, tensors_dtype, strict=True):
         rows, columns = (1, 1, *shape)[-2:]
         block = narrow(narrow(grad, 0, row, rows), 1, column, columns)
         grads.append(real_if(block if shape else reshape(block, shape), dtype))  # a row is summed to a vector later
@@ -59,12 +59,10 @@ def trace_grad(grad: Any, shape: Any) -> Any:
     return diagonal_backward(grad.expand((min(shape),)), shape, 0, 0, 1)
 
 
-derivative("cat", tensors=lambda grad, tensors_shape, tensors_dtype, dim:
-           cat_grads(grad, tensors_shape, tensors_dtype, dim))
+derivative("cat", tensors=cat_grads)
 derivative("stack", tensors=lambda grad, tensors_dtype, dim:
            [real_if(select(grad, dim, i), dtype) for i, dtype in enumerate(tensors_dtype)])
-derivative("block_diag", tensors=lambda grad, tensors_shape, tensors_dtype:
-           block_diag_grads(grad, tensors_shape, tensors_dtype))
+derivative("block_diag", tensors=block_diag_grads)
 derivative("flip", self=lambda grad, dims: grad.flip(dims))
 derivative("roll", self=lambda grad, shifts, dims: grad.roll(tuple(-n for n in shifts[::-1]), dims[::-1]))
 derivative("rot90", self=lambda grad, k, dims: grad.rot90(-k, dims))
@@ -79,8 +77,7 @@ derivative("pixel_unshuffle", self=lambda grad, downscale_factor: pixel_shuffle(
 derivative("channel_shuffle", self=lambda grad, groups: channel_shuffle(grad, grad.shape[1] // groups))
 derivative("im2col", "Im2ColBackward0", self=lambda grad, self_shape, kernel_size, dilation, padding, stride:
            col2im(grad, tuple(self_shape[-2:]), kernel_size, dilation, padding, stride))
-derivative("col2im", "Col2ImBackward0", self=lambda grad, kernel_size, dilation, padding, stride:
-           im2col(grad, kernel_size, dilation, padding, stride))
+derivative("col2im", "Col2ImBackward0", self=registry["im2col"])
 not_differentiable("repeat_interleave.Tensor")
 
 

@@ -4,9 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch.aten import (
-    cat, copy_, diagonal_backward, index_add_, new_empty_strided, reshape, select_backward, slice_backward,
-    slice_Tensor as slice_, stack, transpose_int as transpose, unfold_backward, view_as_complex, view_as_real, zero_,
-    zeros_like,
+    cat, copy_, diagonal_backward, index_add_, new_empty_strided, reshape, select_backward, slice_backward, stack,
+    unfold_backward, view_as_complex, view_as_real, zero_, zeros_like,
 )
 from ..._dispatch.dispatcher import call_on
 from ..._dispatch.schemas import registry
@@ -35,9 +34,9 @@ def unpermute(grad: Any, dims: Any) -> Any:
     return grad.permute(order)
 
 
-def slice_grad(grad: Any, shape: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
-    first, last = 0 if start is None else start, shape[dim] if end is None else end
-    return slice_backward(grad, shape, dim, first, last, step)
+def slice_grad(grad: Any, self_shape: Any, dim: int, start: int | None, end: int | None, step: int) -> Any:
+    first, last = 0 if start is None else start, self_shape[dim] if end is None else end
+    return slice_backward(grad, self_shape, dim, first, last, step)
 
 
 def unbind_grad(grads: Any, dim: int) -> Any:
@@ -75,14 +74,15 @@ def positions(grad: Any, length: int) -> Any:
     return call_on(registry["arange.start_step"], grad._device.type, 0, length, 1, int64)
 
 
-def as_strided_grad(grad: Any, shape: Any, steps: Any, first: int, size: Any, stride: Any, offset: int | None) -> Any:
+def as_strided_grad(grad: Any, self_shape: Any, self_stride: Any, self_offset: int, size: Any, stride: Any,
+                    storage_offset: int | None) -> Any:
     """The gradient of ``as_strided`` for an input of this shape, stride and offset: put into a storage of zeros
     through the view's layout, and seen through the input's. What the view shows several times adds up; what the input
     shows several times is shared evenly among its places.
     """
-    if 0 in size or 0 in shape:
-        return zero_(new_empty_strided(grad, shape, steps))
-    offset = first if offset is None else offset
+    if 0 in size or 0 in self_shape:
+        return zero_(new_empty_strided(grad, self_shape, self_stride))
+    storage_offset = self_offset if storage_offset is None else storage_offset
     for d in range(len(size) - 1, -1, -1):
         if size[d] == 1:
             grad = grad.squeeze(d)
@@ -90,40 +90,39 @@ def as_strided_grad(grad: Any, shape: Any, steps: Any, first: int, size: Any, st
             grad = grad.sum(d)
     kept = [d for d, n in enumerate(size) if n != 1 and stride[d] != 0]
     size, stride = tuple(size[d] for d in kept), tuple(stride[d] for d in kept)
-    longer = [d for d, n in enumerate(shape) if n != 1]
-    inner = tuple(shape[d] for d in longer), tuple(steps[d] for d in longer)
-    start = min(first, offset)
-    length = max(storage_size(size, stride, offset - start), storage_size(*inner, first - start))
+    longer = [d for d, n in enumerate(self_shape) if n != 1]
+    inner = tuple(self_shape[d] for d in longer), tuple(self_stride[d] for d in longer)
+    start = min(self_offset, storage_offset)
+    length = max(storage_size(size, stride, storage_offset - start), storage_size(*inner, self_offset - start))
     storage = grad.new_zeros((length,))
     if may_overlap(size, stride):
-        places = positions(grad, length).as_strided(size, stride, offset - start)
+        places = positions(grad, length).as_strided(size, stride, storage_offset - start)
         index_add_(storage, 0, places.reshape(-1), grad.reshape(-1))
     else:
-        copy_(storage.as_strided(size, stride, offset - start), grad)
+        copy_(storage.as_strided(size, stride, storage_offset - start), grad)
     if may_overlap(*inner):
-        places = positions(grad, length).as_strided(*inner, first - start).reshape(-1)
+        places = positions(grad, length).as_strided(*inner, self_offset - start).reshape(-1)
         count = index_add_(grad.new_zeros((length,)), 0, places, grad.new_ones((places.numel(),)))
         storage.div_(count)
-    return storage.as_strided(shape, steps, first - start)
+    return storage.as_strided(self_shape, self_stride, self_offset - start)
 
 
-def as_strided_scatter_grad(grad: Any, shape: Any, steps: Any, size: Any, stride: Any, offset: int | None) -> Any:
+def as_strided_scatter_grad(grad: Any, self_shape: Any, self_stride: Any, size: Any, stride: Any,
+                            storage_offset: int | None) -> Any:
     """PyTorch's gradient of ``as_strided_scatter`` for ``self``: what was written has it, not what was kept."""
-    out = zero_(new_empty_strided(grad, shape, steps))
-    copy_(out.as_strided(size, stride, offset), grad.contiguous().as_strided(size, stride, offset))
+    out = zero_(new_empty_strided(grad, self_shape, self_stride))
+    copy_(out.as_strided(size, stride, storage_offset), grad.contiguous().as_strided(size, stride, storage_offset))
     return out
 
 
 derivative("view", self=lambda grad, self_shape: reshape(grad, self_shape))
 derivative("_reshape_alias", self=lambda grad, self_shape: reshape(grad, self_shape))
 derivative("_unsafe_view", self=lambda grad, self_shape: reshape(grad, self_shape))
-derivative("as_strided",
-           self=lambda grad, self_shape, self_stride, self_offset, size, stride, storage_offset:
-           as_strided_grad(grad, self_shape, self_stride, self_offset, size, stride, storage_offset))
+derivative("as_strided", self=as_strided_grad)
 derivative("expand", self=lambda grad, self_shape: reduce_grad(grad, self_shape))
 derivative("alias", self=lambda grad: grad)
-derivative("permute", self=lambda grad, dims: unpermute(grad, dims))
-derivative("transpose.int", self=lambda grad, dim0, dim1: transpose(grad, dim0, dim1))
+derivative("permute", self=unpermute)
+derivative("transpose.int", self=registry["transpose.int"])
 derivative("t", self=lambda grad: transposed(grad))
 derivative("unsqueeze", self=lambda grad, dim: grad.squeeze(dim))
 derivative("squeeze", self=lambda grad, self_shape: unsqueeze_to(grad, self_shape))
@@ -132,13 +131,12 @@ derivative("squeeze.dims", "SqueezeBackward2", self=lambda grad, self_shape, dim
 derivative("view_as_real", self=lambda grad: view_as_complex(grad.contiguous()))
 derivative("view_as_complex", self=lambda grad: view_as_real(grad.contiguous()))
 derivative("select.int", self=lambda grad, self_shape, dim, index: select_backward(grad, self_shape, dim, index))
-derivative("slice.Tensor",
-           self=lambda grad, self_shape, dim, start, end, step: slice_grad(grad, self_shape, dim, start, end, step))
+derivative("slice.Tensor", self=slice_grad)
 derivative("diagonal", self=lambda grad, self_shape, offset, dim1, dim2:
            diagonal_backward(grad, self_shape, offset, dim1, dim2))
 derivative("unfold", self=lambda grad, self_shape, dimension, size, step:
            unfold_backward(grad, self_shape, dimension, size, step))
-derivative("unbind.int", self=lambda grads, dim: unbind_grad(grads, dim))
+derivative("unbind.int", self=unbind_grad)
 derivative("split.Tensor", self=lambda grads, self_shape, split_size, dim:
            split_grad(grads, piece_sizes(self_shape[dim], split_size), dim, self_shape))
 derivative("split_with_sizes", self=lambda grads, self_shape, split_sizes, dim:
@@ -153,7 +151,7 @@ for name, row, number in (("as_strided_", "as_strided", 1), ("squeeze_", "squeez
     derivative(name, f"{node_name(registry[row])[:-1]}{number}", **registry.derivatives[row].formulas)
 
 derivative("select_backward", grad_output=lambda grad, dim, index: grad.select(dim, index))
-derivative("slice_backward", grad_output=lambda grad, dim, start, end, step: slice_(grad, dim, start, end, step))
+derivative("slice_backward", grad_output=registry["slice.Tensor"])
 derivative("diagonal_backward", grad_output=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 derivative("unfold_backward", grad_in=lambda grad, dim, size, step: grad.unfold(dim, size, step))
 derivative("select_scatter",
@@ -162,14 +160,13 @@ derivative("select_scatter",
 derivative("slice_scatter",
            self=lambda grad, src_shape, dim, start, end, step:
            grad.slice_scatter(grad.new_zeros(src_shape), dim, start, end, step),
-           src=lambda grad, dim, start, end, step: slice_(grad, dim, start, end, step))
+           src=registry["slice.Tensor"])
 derivative("diagonal_scatter",
            self=lambda grad, src_shape, offset, dim1, dim2:
            grad.diagonal_scatter(grad.new_zeros(src_shape), offset, dim1, dim2),
            src=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
 derivative("as_strided_scatter",
-           self=lambda grad, self_shape, self_stride, size, stride, storage_offset:
-           as_strided_scatter_grad(grad, self_shape, self_stride, size, stride, storage_offset),
+           self=as_strided_scatter_grad,
            src=lambda grad, size, stride, storage_offset: grad.contiguous().as_strided(size, stride, storage_offset))
 derivative("narrow_copy", self=lambda grad, self_shape, dim, start, length:
            slice_grad(grad, self_shape, dim, start, start + length, 1))
