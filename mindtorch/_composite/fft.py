@@ -43,8 +43,9 @@ def resized(self: Any, dims: Ints, sizes: Ints) -> Any:
     return pad(self, tuple(padding), 0) if any(padding) else self
 
 
-def check_points(n: int) -> None:
-    check(n >= 1, lambda: f"Invalid number of data points ({n}) specified")
+def check_points(*sizes: int) -> None:
+    check(all(n >= 1 for n in sizes),
+          lambda: f"Invalid number of data points ({next(n for n in sizes if n < 1)}) specified")
 
 
 def check_real(self: Any, function: str) -> None:
@@ -137,8 +138,7 @@ def many_complex(forward: bool) -> Callable[..., Any]:
 
     def transform(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str | None = None) -> Any:
         dims, sizes = arguments(self, s, dim)
-        for n in sizes:
-            check_points(n)
+        check_points(*sizes)
         return c2c(resized(promoted(self, True), dims, sizes), dims, normalization(norm, forward), forward)
 
     return transform
@@ -148,8 +148,7 @@ def rfftn(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str |
     check_real(self, "rfftn")
     dims, sizes = arguments(self, s, dim)
     check(dims, "rfftn must transform at least one axis")
-    for n in sizes:
-        check_points(n)
+    check_points(*sizes)
     return r2c(resized(promoted(self), dims, sizes), dims, normalization(norm, True), True)
 
 
@@ -157,8 +156,7 @@ def ihfftn(self: Any, s: Ints | None = None, dim: Ints | None = None, norm: str 
     check_real(self, "ihfftn")
     dims, sizes = arguments(self, s, dim)
     check(dims, "ihfftn must transform at least one axis")
-    for n in sizes:
-        check_points(n)
+    check_points(*sizes)
     scale = normalization(norm, False)
     result = r2c(resized(promoted(self), dims, sizes), dims[-1:], scale, True).conj_physical()
     return result if len(dims) == 1 else c2c(result, dims[:-1], scale, False)
@@ -171,8 +169,7 @@ def many_to_real(function: str, forward: bool) -> Callable[..., Any]:
         dims, sizes = arguments(self, s, dim)
         check(dims, lambda: f"{function} must transform at least one axis")
         last = sizes[-1] if s is not None and s[-1] != -1 else 2 * (self.shape[dims[-1]] - 1)
-        for n in (*sizes[:-1], last):
-            check_points(n)
+        check_points(*sizes[:-1], last)
         self = resized(promoted(self, True), dims, (*sizes[:-1], last // 2 + 1))
         scale = normalization(norm, forward)
         if not forward:

@@ -25,9 +25,9 @@ def like_format(self: Any, shape: Ints) -> Any:
     return self.new_empty(shape) if stride is None else new_empty_strided(self, shape, stride)
 
 
-def pairs_of(pad: Ints) -> list[tuple[int, int]]:
-    """Padding before and after, for the last dimension first."""
-    return list(zip(pad[::2], pad[1::2], strict=True))
+def padded_dims(pad: Ints, ndim: int) -> list[tuple[int, int, int]]:
+    """The dimensions that are padded, the last one first, each with its padding before and after."""
+    return list(zip(range(ndim - 1, -1, -1), pad[::2], pad[1::2], strict=False))
 
 
 # -- padding -----------------------------------------------------------------------------------------------------------
@@ -44,8 +44,7 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
           lambda: "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
                   f"{len(pad)} while the input has {ndim} dimensions.")
     inner = self
-    for d, (before, after) in enumerate(pairs_of(pad)):
-        dim = ndim - 1 - d
+    for dim, before, after in padded_dims(pad, ndim):
         if before < 0:
             inner = narrow(inner, dim, -before, inner.shape[dim] + before)
         if after < 0:
@@ -53,8 +52,7 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
     if all(n <= 0 for n in pad):
         return clone(inner)
     shape = list(self.shape)
-    for d, (before, after) in enumerate(pairs_of(pad)):
-        dim = ndim - 1 - d
+    for dim, before, after in padded_dims(pad, ndim):
         size = shape[dim] + before + after
         if size < 0:
             raise RuntimeError(f"The input size {shape[dim]}, plus negative padding {before} and {after} resulted in a "
@@ -63,8 +61,7 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
     out = like_format(self, tuple(shape))
     fill_(out, value)
     middle = out
-    for d, (before, after) in enumerate(pairs_of(pad)):
-        dim = ndim - 1 - d
+    for dim, before, after in padded_dims(pad, ndim):
         before, after = max(before, 0), max(after, 0)
         middle = narrow(middle, dim, before, middle.shape[dim] - before - after)
     copy_(middle, inner)
@@ -88,22 +85,20 @@ def check_padding(self: Any, padding: Ints, reflects: bool) -> None:
     check(ndim in (count + 1, count + 2) and all(n for n in shape[-count - 1:]),
           lambda: f"Expected {count + 1}D or {count + 2}D (batch mode) tensor with possibly 0 batch size and other "
                   f"non-zero dimensions for input, but got: {shape}")
-    for d, (before, after) in enumerate(pairs_of(padding)):
-        dim = ndim - 1 - d
-        size = shape[dim]
+    for dim, before, after in padded_dims(padding, ndim):
+        name, size = "WHD"[ndim - 1 - dim], shape[dim]
         if reflects and (before >= size or after >= size):
             raise RuntimeError("Argument #4: Padding size should be less than the corresponding input dimension, but "
                                f"got: padding ({before}, {after}) at dimension {dim} of input {shape}")
         if size + before + after < 1:
-            raise RuntimeError(f"input ({'WHD'[d]}: {size}) is too small. Calculated output {'WHD'[d]}: "
+            raise RuntimeError(f"input ({name}: {size}) is too small. Calculated output {name}: "
                                f"{size + before + after}")
 
 
 def padded_places(places: Callable[..., Any], self: Any, padding: Ints) -> tuple[Ints, Any]:
     """The padded shape, and for each of its places (of the padded dimensions, flat) the place in the input."""
     shape, flat = list(self.shape), None
-    for d, (before, after) in reversed(list(enumerate(pairs_of(padding)))):  # the outermost dimension first
-        dim = len(shape) - 1 - d
+    for dim, before, after in reversed(padded_dims(padding, len(shape))):  # the outermost dimension first
         size = shape[dim]
         at = places(self, size, before, after)
         flat = at if flat is None else (flat.unsqueeze(-1) * size + at).reshape(-1)
@@ -147,21 +142,18 @@ def _pad_circular(self: Any, pad: Ints) -> Any:
     check((len(pad) % 2 == 0 and count + 2 == ndim) or count + 1 == ndim,
           lambda: f"Invalid padding size, expected {2 * (ndim - 2)} but got {len(pad)}")
     shape = list(self.shape)
-    for d, (before, after) in enumerate(pairs_of(pad)):
-        dim = ndim - 1 - d
+    for dim, before, after in padded_dims(pad, ndim):
         check(before <= shape[dim] and after <= shape[dim], "Padding value causes wrapping around more than once.")
         size = shape[dim] + before + after
         check(size >= 0, "Negative padding value is resulting in an empty dimension")
         shape[dim] = size
     out = self.new_empty(shape)
     middle, inner = out, self
-    for d, (before, after) in enumerate(pairs_of(pad)):
-        dim = ndim - 1 - d
+    for dim, before, after in padded_dims(pad, ndim):
         middle = slice_(middle, dim, max(before, 0), shape[dim] - max(after, 0))
         inner = slice_(inner, dim, max(-before, 0), self.shape[dim] - max(-after, 0))
     copy_(middle, inner)
-    for d, (before, after) in enumerate(pairs_of(pad)):
-        dim = ndim - 1 - d
+    for dim, before, after in padded_dims(pad, ndim):
         end = shape[dim] - max(after, 0)
         if before > 0:
             copy_(slice_(out, dim, 0, before), slice_(out, dim, end - before, end))
