@@ -3,13 +3,15 @@ from __future__ import annotations
 
 import ast
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from functools import wraps
 from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 from IPython.core.error import UsageError
 from IPython.core.magic import Magics
-from IPython.core.magic_arguments import parse_argstring
+from IPython.core.magic_arguments import magic_arguments, parse_argstring
+from IPython.display import display
 
 from .._tensor import Tensor
 
@@ -32,17 +34,24 @@ class Picture:
         return self.text
 
 
-def with_help(magic: Callable[..., Any]) -> Callable[..., Any]:
-    """A magic that prints its documentation when asked with ``--help``."""
+def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[..., Any]:
+    """A method as a magic of a kind with these arguments, which prints its documentation when asked with ``--help``."""
 
-    @wraps(magic)
-    def helpful(self: Magics, line: str, cell: str | None = None) -> Any:
-        if line.strip() in HELP:
-            print(magic.parser.format_help().removeprefix("::").strip())  # type: ignore[attr-defined]
-            return None
-        return magic(self, line) if cell is None else magic(self, line, cell)
+    def made(method: Callable[..., Any]) -> Callable[..., Any]:
+        for declared in reversed(arguments):
+            method = declared(method)
+        parsed = kind(magic_arguments()(method))
 
-    return helpful
+        @wraps(parsed)
+        def helpful(self: Magics, line: str, cell: str | None = None) -> Any:
+            if line.strip() in HELP:
+                print(parsed.parser.format_help().removeprefix("::").strip())
+                return None
+            return parsed(self, line) if cell is None else parsed(self, line, cell)
+
+        return helpful
+
+    return made
 
 
 class MagicGroup(Magics):
@@ -107,6 +116,14 @@ class MagicGroup(Magics):
             name = magic.__name__
             raise UsageError(f"%{name} needs a statement: %{name} f(x), or a cell below %%{name}")
         return parse_argstring(magic, options), code
+
+    def _watch(self, watched: AbstractContextManager[Any], found: Any, code: str, draw: Callable[[Any], Markup]) -> Any:
+        """Run code while it is watched, and draw what was ``found``, also where the code fails."""
+        try:
+            with watched as found:
+                return self._run(code)
+        finally:
+            display(Picture(draw(found)))
 
     def _run(self, code: str) -> Any:
         """Run code in the notebook's namespace; the value of its last expression."""

@@ -6,27 +6,21 @@ from typing import Any
 
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, line_magic, magics_class
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.core.magic_arguments import argument, parse_argstring
 from IPython.display import display
 
 from .. import introspect, viz
 from .._device import device as Device
-from .base import MagicGroup, Picture, with_help
+from .base import MagicGroup, Picture, magic
 
 
 @magics_class
 class DeviceMagics(MagicGroup):
     """``%%timeline``, ``%memory``."""
 
-    @with_help
-    @line_cell_magic
-    @magic_arguments()
-    @argument(
-        "--save",
-        metavar="FILE",
-        help="also write a Chrome trace to this file, for chrome://tracing or Perfetto; "
-        "before a statement: --save=FILE",
-    )
+    @magic(line_cell_magic,
+           argument("--save", metavar="FILE", help="also write a Chrome trace to this file, for chrome://tracing "
+                    "or Perfetto; before a statement: --save=FILE"))
     def timeline(self, line: str, cell: str | None = None) -> Any:
         """Run a cell or statement, and show when the host and every stream did what."""
         options, code = self._code(self.timeline, line, cell)
@@ -43,10 +37,7 @@ class DeviceMagics(MagicGroup):
             if target is not None:
                 print(f"Chrome trace: {introspect.save_chrome_trace(found, target)}")
 
-    @with_help
-    @line_magic
-    @magic_arguments()
-    @argument("--device", help="only this device: cpu, npu, npu:0, ...")
+    @magic(line_magic, argument("--device", help="only this device: cpu, npu, npu:0, ..."))
     def memory(self, line: str) -> Picture:
         """The memory of every device: live storages, the allocator's blocks, deferred frees."""
         wanted = parse_argstring(self.memory, line).device

@@ -3,24 +3,22 @@ from __future__ import annotations
 
 from IPython.core.error import UsageError
 from IPython.core.magic import line_magic, magics_class
-from IPython.core.magic_arguments import argument, magic_arguments, parse_argstring
+from IPython.core.magic_arguments import argument, parse_argstring
 
 from .. import introspect, viz
-from .base import MagicGroup, Picture, with_help
+from .base import MagicGroup, Picture, magic
 
 
 @magics_class
 class WhyMagics(MagicGroup):
     """``%why``."""
 
-    @with_help
-    @line_magic
-    @magic_arguments()
-    @argument("--watch", action="store_true",
-              help="from now on, note which lines write to tensors in place; slows operators")
-    @argument("--no-watch", action="store_true", help="no longer note it")
-    @argument("error", nargs="?",
-              help="an exception that was caught: a name; without it, the last error that was shown")
+    @magic(line_magic,
+           argument("--watch", action="store_true",
+                    help="from now on, note which lines write to tensors in place; slows operators"),
+           argument("--no-watch", action="store_true", help="no longer note it"),
+           argument("error", nargs="?",
+                    help="an exception that was caught: a name; without it, the last error that was shown"))
     def why(self, line: str) -> Picture | None:
         """Explain an error: its cause, what helps, and a picture of the tensors involved."""
         options = parse_argstring(self.why, line)
