@@ -1,6 +1,7 @@
 """``torch.add?`` and ``torch.add??``: what IPython shows of functions and methods that are made of schemas."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from html import escape
 from typing import Any
 
@@ -23,32 +24,22 @@ def fields(hook: Any) -> tuple[Fields, Fields] | None:
     return [(title, body) for title, body in words if body], code if hook.detail_level else []
 
 
-def as_text(inspector: Any) -> Any:
-    """A hook of IPython's inspector for ``text/plain``: each field under its title."""
+def shown(words: Callable[[str], str], code: Callable[[str], str]) -> Callable[[Any], Fields | None]:
+    """A hook of IPython's inspector: each field under its title, words and code written by these functions."""
 
     def show(hook: Any) -> Fields | None:
-        found = fields(hook)
-        if found is None:
+        if (found := fields(hook)) is None:
             return None
-        words, code = found
-        return words + [(title, inspector.format(source)) for title, source in code]
+        return [(title, words(body)) for title, body in found[0]] + [(title, code(body)) for title, body in found[1]]
 
     return show
 
 
-def as_html(hook: Any) -> Fields | None:
-    """The fields of a hook for ``text/html``."""
-    found = fields(hook)
-    if found is None:
-        return None
-    words, code = found
-    return [(title, f"<pre>{escape(body)}</pre>") for title, body in words] + [
-        (title, pylight(source)) for title, source in code]
-
-
 def show_operators(ip: Any) -> None:
     """Have IPython's inspector show operators."""
-    ip.inspector.mime_hooks = {**ip.inspector.mime_hooks, "text/plain": as_text(ip.inspector), "text/html": as_html}
+    hooks = {"text/plain": shown(str, ip.inspector.format),
+             "text/html": shown(lambda body: f"<pre>{escape(body)}</pre>", pylight)}
+    ip.inspector.mime_hooks = {**ip.inspector.mime_hooks, **hooks}
 
 
 def hide_operators(ip: Any) -> None:
