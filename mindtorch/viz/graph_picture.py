@@ -58,7 +58,9 @@ class Picture:
             else:
                 owner[part] = part
                 boxes[part] = self._node(self.nodes[part])
-        for leaf in self.leaves([part for part in parts if not isinstance(part, Fold)]) or self._alone():
+        root = self.nodes[self.root]
+        alone = [root] if root.variable else []
+        for leaf in self.leaves([part for part in parts if not isinstance(part, Fold)]) or alone:
             owner[leaf.identity] = leaf.identity
             boxes[leaf.identity] = self._node(leaf)
         edges = self._edges(owner, boxes, around)
@@ -71,11 +73,6 @@ class Picture:
         width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
         return tag("svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=label, width=width, height=height,
                    viewBox=f"0 0 {width} {height}")
-
-    def _alone(self) -> list[NodeFacts]:
-        """The root, where it is a leaf itself."""
-        root = self.nodes[self.root]
-        return [root] if root.variable else []
 
     def _edges(self, owner: dict[int, object], boxes: dict[object, Box],
                around: Fold | None) -> list[tuple[object, object]]:

@@ -27,15 +27,10 @@ def profile_page(facts: Profile) -> Markup:
     return page(tag("div", head, _whole(facts), main, *inner, class_="mt-box"), kind="profile", sheet="profile")
 
 
-def _parts(facts: Profile) -> list[tuple[str, str, int]]:
-    """The parts that make up the wall time: what, its class, how long."""
-    return [("in operators", "mt-inside", facts.inside), ("outside operators (Python)", "mt-outside", facts.outside),
-            ("measuring", "mt-observing", facts.observing)]
-
-
 def _whole(facts: Profile) -> Markup:
     """The wall time as one bar."""
-    parts = _parts(facts)
+    parts = [("in operators", "mt-inside", facts.inside), ("outside operators (Python)", "mt-outside", facts.outside),
+             ("measuring", "mt-observing", facts.observing)]
     bar = [tag("span", class_=kind, style=f"flex-grow:{max(0, time)}") for _, kind, time in parts]
     said = [tag("span", tag("i", class_=kind), f" {what} ", mono(duration_text(time)), " ",
                 soft(_percent(time, facts.wall)))
