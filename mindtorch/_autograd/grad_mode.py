@@ -12,18 +12,6 @@ from .._dispatch.local import local
 from .._dispatch.registry import Operator
 
 
-class GradMode:
-    """Grad mode of the calling thread."""
-
-    @staticmethod
-    def is_enabled() -> bool:
-        return local.grad_enabled
-
-    @staticmethod
-    def set_enabled(enabled: bool) -> None:
-        local.grad_enabled = bool(enabled)
-
-
 def is_grad_enabled() -> bool:
     """Whether operators record their derivatives in this thread (``torch.is_grad_enabled``)."""
     return local.grad_enabled
@@ -186,9 +174,3 @@ def with_local_state(op: Operator, keys: int) -> Callable[..., Any]:
     if local.pipeline is not None:
         return local.pipeline.recorder(op, keys)
     return _in_inference_mode(op, keys)
-
-
-__all__ = [
-    "GradMode", "enable_grad", "inference_mode", "is_grad_enabled", "is_inference_mode_enabled", "no_grad",
-    "set_grad_enabled",
-]

@@ -7,10 +7,3 @@ from .factories import (
 from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, to_dlpack
 from .legacy import as_subclass, legacy_constructor, typed_constructor
 from .sequences import arange, eye, linspace, logspace, range
-
-__all__ = [
-    "arange", "as_subclass", "as_tensor", "asarray", "empty", "empty_like", "empty_permuted", "empty_strided", "eye",
-    "finish", "fresh", "from_dlpack", "from_numpy", "frombuffer", "full", "full_like", "legacy_constructor", "linspace",
-    "logspace", "ones", "ones_like", "range", "scalar_tensor", "sizes_of", "tensor", "to_dlpack", "typed_constructor",
-    "zeros", "zeros_like",
-]

@@ -29,7 +29,6 @@ INFERENCE = int(DispatchKey.Inference)
 PIPELINE, THREAD_STATE, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.ThreadState), int(DispatchKey.Observed)
 BACKENDS = CPU | META | NPU
 BACKEND_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}
-DEVICE_OF_BACKEND = {key: name for name, key in BACKEND_OF_DEVICE.items()}
 BACKEND_NAMES = {CPU: "CPU", META: "Meta", NPU: "NPU"}
 
 

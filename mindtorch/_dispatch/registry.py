@@ -13,7 +13,7 @@ from typing import Any
 
 from .._about import about
 from . import schema as _schema
-from .keys import BACKEND_NAMES, BACKEND_OF_DEVICE, BACKENDS
+from .keys import BACKEND_NAMES, BACKEND_OF_DEVICE
 from .tables import FamilyTable
 
 #: What a heading may say of the operators below it; ``schemas`` has the meanings.
@@ -264,8 +264,3 @@ def _schema_of(name: str, fn: Callable[..., Any]) -> str:
         default = "" if parameter.default is parameter.empty else f"={parameter.default!r}"
         parts.append(f"{kind} {parameter.name}{default}")
     return f"{name}({', '.join(parts)}) -> Tensor"
-
-
-def backend_of(keys: int) -> int:
-    """The backend bits of a key set."""
-    return keys & BACKENDS
