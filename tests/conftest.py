@@ -20,6 +20,8 @@ os.environ.setdefault("MINDTORCH_NPU_SANITIZER", "1")  # read when the simulator
 
 import mindtorch
 
+from .operators import forget
+
 ROOT = Path(__file__).resolve().parent.parent
 
 
@@ -48,6 +50,16 @@ def same_seeds() -> None:
     mindtorch.manual_seed(0)
     if torch is not None:
         torch.manual_seed(0)
+
+
+@pytest.fixture(autouse=True)
+def forget_operators() -> Iterator[None]:
+    """Operators that a test defines are gone after it, and their names with them."""
+    before, shown = set(mindtorch.registry.packets), list(mindtorch.__all__)
+    yield
+    for packet in set(mindtorch.registry.packets) - before:
+        forget(packet)
+    mindtorch.__all__[:] = shown  # a test may have forgotten an operator without this name of it
 
 
 @pytest.fixture(autouse=True)

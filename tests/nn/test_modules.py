@@ -5,11 +5,12 @@ import inspect
 import warnings
 
 import pytest
-from torch.testing._internal.common_modules import module_db
 
 import mindtorch
 from tests.nn.both import same
 from tests.support import assert_same, port, torch
+
+module_db = pytest.importorskip("torch.testing._internal.common_modules", reason="needs PyTorch").module_db
 
 #: Entries of the database whose modules come with convolutions, normalisation, recurrence, attention and
 #: images.

@@ -10,6 +10,7 @@ import numpy as np
 import mindtorch as torch
 import mindtorch.nn.functional as F
 from mindtorch import nn, optim
+from tests.operators import forget
 
 A, B = torch.ones(3, 4), torch.ones(2, 4)
 SQUARE, VECTOR, SCORES = torch.ones(2, 3), torch.ones(4), torch.zeros(2, 3)
@@ -230,9 +231,11 @@ def after_pipeline():
 
 def no_kernel():
     name = "only_somewhere"
-    if name not in torch.registry:
-        torch.library.define(f"{name}(Tensor self) -> Tensor")
-    torch.registry[name](A)
+    torch.library.define(f"{name}(Tensor self) -> Tensor")
+    try:
+        torch.registry[name](A)
+    finally:
+        forget(name)
 
 
 def in_place_broadcast():

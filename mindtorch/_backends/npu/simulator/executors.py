@@ -13,8 +13,7 @@ from ..constants import (
     ACL_DT_UNDEFINED, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_MAX_SHAPE_RANK, DATA_TYPES, DTYPE_NAMES,
 )
 from . import faults, handles, watch
-from .descriptors import DESCRIPTORS, AclTensor, AclTensorList, declared
-from .descriptors import FUNCTIONS as FUNCTIONS
+from .descriptors import DESCRIPTORS, FUNCTIONS as FUNCTIONS, AclTensor, AclTensorList, declared
 from .devices import machine, stream_of
 from .errors import Fault
 from .memory import ALIGNMENT

@@ -1,0 +1,17 @@
+"""Operators that tests define, and how they go again."""
+from __future__ import annotations
+
+import mindtorch
+
+
+def forget(packet: str) -> None:
+    """Take an operator out of the registry, and its names out of the library."""
+    registry = mindtorch.registry
+    for op in registry.packets.pop(packet, ()):
+        registry.operators.pop(op.name, None)
+    mindtorch._api.FUNCTIONS.pop(packet, None)
+    for space in (mindtorch, mindtorch.Tensor, mindtorch._functions):
+        if packet in vars(space):
+            delattr(space, packet)
+    if packet in mindtorch.__all__:
+        mindtorch.__all__.remove(packet)
