@@ -18,8 +18,7 @@ ROOM = 20  #: nodes and folds at most, about, of one picture of a graph that is
 SMALL, SPARE = 3, 4  #: a fold of so few nodes hides nothing worth a click: so much more room is there for them
 #: What may stand between a parameter and the operator that reads it.
 LAYOUT = frozenset(
-    f"{name}Backward0" for name in ("T", "Transpose", "Permute", "View", "UnsafeView", "Unsqueeze", "Expand", "ToCopy")
-)
+    f"{name}Backward0" for name in ("T", "Transpose", "Permute", "View", "UnsafeView", "Unsqueeze", "Expand", "ToCopy"))
 WORTH = 6  #: operators at least that repetitions have in all, to be shown as one
 LAYOUTS = 8  #: such operators at most, one after the other
 Path = tuple[str, ...]
@@ -133,8 +132,7 @@ class _Folding:
             node.name, node.shapes, node.dtypes, node.hooks, node.freed, node.has_grad,
             tuple(map(pattern, node.outputs)),
             tuple((saved.name, saved.stale, pattern(saved.tensor)) for saved in node.saved),
-            tuple(goal and (goal.name, pattern(goal.variable), goal.hooks, goal.has_grad) for goal in goals),
-        )
+            tuple(goal and (goal.name, pattern(goal.variable), goal.hooks, goal.has_grad) for goal in goals))
 
     def _paths(self, operators: list[NodeFacts]) -> dict[int, Path]:
         """The module of each operator, as names from the outside in."""

@@ -96,8 +96,7 @@ def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int 
     if not tensor.requires_grad:
         raise ValueError(
             "this tensor has no autograd graph: it does not require grad. A graph grows behind what is "
-            "computed from tensors with requires_grad=True while grad mode is on"
-        )
+            "computed from tensors with requires_grad=True while grad mode is on")
     names = Names(named or {})
     root = tensor._grad_edge()[0]
     found: dict[int, Node] = {}
@@ -126,19 +125,12 @@ def _node_facts(node: Node, names: Names) -> NodeFacts:
     if node._hooks is not None:
         hooks += len(node._hooks.pre) + len(node._hooks.post) + sum(map(len, node._hooks.tensor.values()))
     return NodeFacts(
-        identity=id(node),
-        name=node.name(),
-        variable=leaf,
-        shapes=tuple(tuple(shape) for shape, _ in outputs),
+        identity=id(node), name=node.name(), variable=leaf, shapes=tuple(tuple(shape) for shape, _ in outputs),
         dtypes=tuple(dtype.name for _, dtype in outputs),
         edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in node._edges),
-        saved=tuple(_saved(kept or [], names)),
-        hooks=hooks,
-        freed=kept is None,
+        saved=tuple(_saved(kept or [], names)), hooks=hooks, freed=kept is None,
         has_grad=id(node) in names.graded if variable is None else variable._grad is not None,
-        outputs=tuple(names.of_outputs.get(id(node), ())),
-        sequence=-1 if variable is not None else node._order,
-    )
+        outputs=tuple(names.of_outputs.get(id(node), ())), sequence=-1 if variable is not None else node._order)
 
 
 def _kept(node: Node) -> list[tuple[str, Any]] | None:

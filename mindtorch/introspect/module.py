@@ -80,29 +80,21 @@ class _Reader:
         members = () if again else tuple(self._members(module, path))
         children = () if again else tuple(
             self.read(child, key, f"{path}.{key}" if path else key)
-            for key, child in module._modules.items() if child is not None
-        )
+            for key, child in module._modules.items() if child is not None)
         own = [member for member in members if not member.tied]
         learnt = [member for member in own if member.is_parameter]
         return ModuleFacts(
-            name=name,
-            path=path,
-            kind=type(module).__name__,
-            extra=_extra(module),
-            training=module.training,
-            members=members,
-            children=children,
+            name=name, path=path, kind=type(module).__name__, extra=_extra(module), training=module.training,
+            members=members, children=children,
             parameters=_total(children, "parameters") + sum(member.elements for member in learnt),
             trainable=_total(children, "trainable") + sum(m.elements for m in learnt if m.requires_grad),
             bytes=_total(children, "bytes") + sum(member.bytes for member in own),
             tensors=_total(children, "tensors") + len(learnt),
             gradients=_total(children, "gradients") + sum(member.has_grad for member in learnt),
-            hooks=sum(len(getattr(module, table)) for table in HOOKS),
-            same_as=(first or "the whole") if again else "",
+            hooks=sum(len(getattr(module, table)) for table in HOOKS), same_as=(first or "the whole") if again else "",
             devices=_all(children, "devices", (member.device for member in members)),
             dtypes=_all(children, "dtypes", (member.dtype for member in members)),
-            runs=tuple(repeats([alike(child) for child in children])),
-        )
+            runs=tuple(repeats([alike(child) for child in children])))
 
     def _members(self, module: Any, path: str) -> Any:
         tables: tuple[tuple[bool, Mapping[str, Any]], ...] = ((True, module._parameters), (False, module._buffers))
@@ -115,28 +107,18 @@ class _Reader:
                 storage = known_storage(tensor)
                 owner = here if storage is None else self.storages.setdefault(id(storage), here)
                 yield MemberFacts(
-                    name=name,
-                    is_parameter=is_parameter,
-                    dtype=tensor._dtype.name,
-                    shape=tuple(tensor.shape),
-                    device=str(tensor._device),
-                    elements=tensor.numel(),
-                    bytes=tensor.numel() * tensor._dtype.itemsize,
-                    requires_grad=tensor.requires_grad,
-                    has_grad=tensor._grad is not None,
+                    name=name, is_parameter=is_parameter, dtype=tensor._dtype.name, shape=tuple(tensor.shape),
+                    device=str(tensor._device), elements=tensor.numel(), bytes=tensor.numel() * tensor._dtype.itemsize,
+                    requires_grad=tensor.requires_grad, has_grad=tensor._grad is not None,
                     persistent=is_parameter or name not in module._non_persistent_buffers_set,
-                    tied="" if first == here else first,
-                    shares="" if owner in (here, first) else owner,
-                )
+                    tied="" if first == here else first, shares="" if owner in (here, first) else owner)
 
 
 def alike(module: ModuleFacts) -> Hashable:
     """A key that is equal for modules between which there is nothing to tell but names and memory."""
     members = tuple(
         (m.name, m.is_parameter, m.dtype, m.shape, m.device, m.requires_grad, m.has_grad, m.persistent, m.tied,
-         m.shares)
-        for m in module.members
-    )
+         m.shares) for m in module.members)
     children = tuple((child.name, alike(child)) for child in module.children)
     return module.kind, module.extra, module.training, module.hooks, module.same_as, members, children
 

@@ -49,8 +49,7 @@ def _visible(namespace: Mapping[str, Any]) -> dict[str, Any]:
     outputs = _outputs(namespace)
     return {
         name: value for name, value in namespace.items()
-        if isinstance(name, str) and not name.startswith("_") and value is not outputs
-    }
+        if isinstance(name, str) and not name.startswith("_") and value is not outputs}
 
 
 def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:

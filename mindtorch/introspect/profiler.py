@@ -78,9 +78,7 @@ class _Sums:
             row = merged[named(key)]
             row[:] = [a + b for a, b in zip(row, sums, strict=True)]
         rows = (
-            Share(name, calls, own, whole, file, line)
-            for (name, file, line), (calls, own, whole) in merged.items()
-        )
+            Share(name, calls, own, whole, file, line) for (name, file, line), (calls, own, whole) in merged.items())
         return tuple(sorted(rows, key=lambda share: -share.self_time))
 
 

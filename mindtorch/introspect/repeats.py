@@ -17,8 +17,7 @@ def repeats(keys: Sequence[Hashable], least: int = 3) -> list[tuple[int, int, in
     while start < len(keys):
         period, times = max(
             ((period, _times(keys, start, period)) for period in range(1, PERIOD + 1)),
-            key=lambda pattern: (pattern[0] * (pattern[1] - 1) if pattern[1] >= least else 0, -pattern[0]),
-        )
+            key=lambda pattern: (pattern[0] * (pattern[1] - 1) if pattern[1] >= least else 0, -pattern[0]))
         if times < least:
             period = times = 1
         found.append((start, period, times))

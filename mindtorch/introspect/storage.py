@@ -70,30 +70,15 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
     segment_bytes = max(1, -(-nbytes // itemsize // segments)) * itemsize
     first = address_of(tensor)
     return StorageFacts(
-        number=storage_number(tensor),
-        device=str(tensor._device),
-        bytes=nbytes,
-        itemsize=itemsize,
-        address=first - tensor._offset * itemsize if first else 0,
-        segments=-(-nbytes // segment_bytes),
-        segment_bytes=segment_bytes,
-        shared_memory=storage is not None and storage.is_shared(),
+        number=storage_number(tensor), device=str(tensor._device), bytes=nbytes, itemsize=itemsize,
+        address=first - tensor._offset * itemsize if first else 0, segments=-(-nbytes // segment_bytes),
+        segment_bytes=segment_bytes, shared_memory=storage is not None and storage.is_shared(),
         sharers=tuple(
             Sharer(
-                name=names.get(id(other), ""),
-                dtype=other._dtype.name,
-                shape=tuple(other.shape),
-                stride=other._strides(),
-                offset=other._offset,
-                is_base=id(other) in bases,
-                requires_grad=other.requires_grad,
-                identity=id(other),
-                coverage=coverage(other, nbytes, segment_bytes),
-            )
-            for other in listed
-        ),
-        others=len(seen_by) - len(listed),
-    )
+                name=names.get(id(other), ""), dtype=other._dtype.name, shape=tuple(other.shape),
+                stride=other._strides(), offset=other._offset, is_base=id(other) in bases,
+                requires_grad=other.requires_grad, identity=id(other), coverage=coverage(other, nbytes, segment_bytes))
+            for other in listed), others=len(seen_by) - len(listed))
 
 
 def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:

@@ -70,15 +70,8 @@ def stride_facts(tensor: Any, shape: Sequence[int], stride: Sequence[int], offse
     possible = len(shape) == len(stride) and all(size >= 0 for size in shape)
     indices = itertools.product(*map(range, shape)) if possible else iter(())
     return StrideFacts(
-        storage=tensor.untyped_storage().nbytes() // tensor.element_size(),
-        dtype=tensor._dtype.name,
-        shape=shape,
-        stride=stride,
-        offset=offset,
-        elements=math.prod(shape) if possible else 0,
+        storage=tensor.untyped_storage().nbytes() // tensor.element_size(), dtype=tensor._dtype.name, shape=shape,
+        stride=stride, offset=offset, elements=math.prod(shape) if possible else 0,
         positions=tuple(
             offset + sum(i * step for i, step in zip(index, stride, strict=True))
-            for index in itertools.islice(indices, READS)
-        ),
-        error=error,
-    )
+            for index in itertools.islice(indices, READS)), error=error)

@@ -102,35 +102,16 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
     elements = math.prod(shape)
     nbytes = elements * tensor._dtype.itemsize
     return TensorFacts(
-        name=names.get(id(tensor), ""),
-        dtype=tensor._dtype.name,
-        shape=shape,
-        stride=stride,
-        offset=tensor._offset,
-        device=str(tensor._device),
-        elements=elements,
-        bytes=nbytes,
-        contiguous=tensor.is_contiguous(),
-        channels_last=any(map(tensor.is_contiguous, (channels_last, channels_last_3d))),
-        dense=tensor._is_dense(),
-        overlapping=_overlap(shape, stride),
-        storage=storage_number(tensor),
-        storage_bytes=nbytes if storage is None else storage.nbytes(),
-        address=address_of(tensor),
-        is_view=tensor._base is not None,
-        base="" if tensor._base is None else names.get(id(tensor._base), ""),
-        version=None if tensor._keys & INFERENCE else tensor._version,
-        requires_grad=tensor.requires_grad,
-        is_leaf=not history,
-        history=history,
-        has_grad=tensor._grad is not None,
-        hooks=_hooks(tensor),
-        inference=bool(tensor._keys & INFERENCE),
-        kind=type(tensor).__name__,
-        pending=pending_of(tensor),
-        statistics=None if sampled is None else statistics(sampled, tensor._dtype, elements),
-        refused=refused,
-    )
+        name=names.get(id(tensor), ""), dtype=tensor._dtype.name, shape=shape, stride=stride, offset=tensor._offset,
+        device=str(tensor._device), elements=elements, bytes=nbytes, contiguous=tensor.is_contiguous(),
+        channels_last=any(map(tensor.is_contiguous, (channels_last, channels_last_3d))), dense=tensor._is_dense(),
+        overlapping=_overlap(shape, stride), storage=storage_number(tensor),
+        storage_bytes=nbytes if storage is None else storage.nbytes(), address=address_of(tensor),
+        is_view=tensor._base is not None, base="" if tensor._base is None else names.get(id(tensor._base), ""),
+        version=None if tensor._keys & INFERENCE else tensor._version, requires_grad=tensor.requires_grad,
+        is_leaf=not history, history=history, has_grad=tensor._grad is not None, hooks=_hooks(tensor),
+        inference=bool(tensor._keys & INFERENCE), kind=type(tensor).__name__, pending=pending_of(tensor),
+        statistics=None if sampled is None else statistics(sampled, tensor._dtype, elements), refused=refused)
 
 
 def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
@@ -247,16 +228,9 @@ def statistics(array: np.ndarray, dtype: DType, total: int | None = None) -> Sta
             finite = np.minimum(np.abs(finite.astype(np.complex128)), np.finfo(np.float64).max)
         mean, std = _mean_and_std(finite.astype(np.float64))
     return Statistics(
-        minimum=finite.min().item() if finite.size else None,
-        maximum=finite.max().item() if finite.size else None,
-        mean=mean,
-        std=std,
-        zeros=int(values.size - np.count_nonzero(values)),
-        nans=nans,
-        infinities=values.size - finite.size - nans,
-        sampled=values.size,
-        total=array.size if total is None else total,
-    )
+        minimum=finite.min().item() if finite.size else None, maximum=finite.max().item() if finite.size else None,
+        mean=mean, std=std, zeros=int(values.size - np.count_nonzero(values)), nans=nans,
+        infinities=values.size - finite.size - nans, sampled=values.size, total=array.size if total is None else total)
 
 
 def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:

@@ -56,8 +56,7 @@ class TrainingRecord:
         """
         if self.step is not None and step <= self.step:
             raise ValueError(
-                f"step {step} comes after step {self.step}: steps must grow; another run needs another monitor"
-            )
+                f"step {step} comes after step {self.step}: steps must grow; another run needs another monitor")
         found = {name: float(value) for name, value in numbers.items()}
         found_norms = {name: float(value) for name, value in norms.items()}
         self.first = step if self.first is None else self.first
@@ -74,8 +73,7 @@ class TrainingRecord:
         """Return what was recorded so far."""
         series, norms = (
             tuple(Series(name, tuple(points)) for name, points in table.items())
-            for table in (self._series, self._norms)
-        )
+            for table in (self._series, self._norms))
         return TrainingFacts(self.step, self.first, self.total, self._elapsed, series, norms)
 
 

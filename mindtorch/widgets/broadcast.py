@@ -27,8 +27,7 @@ class BroadcastExplorer(Explorer):
         texts = [*map(tuple_text, given), *[""] * MOST][:MOST]
         self.fields = [
             Text(text, description=shape_name(i), style=NAMES, layout=Layout(width="17rem"))
-            for i, text in enumerate(texts)
-        ]
+            for i, text in enumerate(texts)]
         self._count = len(given)
         self.more = Button(description="one more shape")
         self.fewer = Button(description="one less")

@@ -25,8 +25,7 @@ class BackwardStepper(Explorer):
         self.forward = Button(description="run one node", button_style="primary", icon="step-forward")
         self.rest = Button(description="run the rest", icon="fast-forward")
         self.shown = IntSlider(
-            0, min=0, max=self.steps.total, description="step", style=NAMES, layout=Layout(width="26rem"),
-        )
+            0, min=0, max=self.steps.total, description="step", style=NAMES, layout=Layout(width="26rem"))
         self.forward.on_click(lambda _: self.run(1))
         self.rest.on_click(lambda _: self.run(self.steps.total))
         super().__init__([HBox([self.forward, self.rest, self.shown])], [self.shown])

@@ -39,8 +39,7 @@ class StrideExplorer(Explorer):
         self.dimensions = BoundedIntText(len(shape), min=0, max=DIMENSIONS, description="dimensions", style=NAMES)
         self.sizes = [_slider(f"size {d}", 0, max(12, *shape, 12), (*shape, 1, 1, 1, 1)[d]) for d in range(DIMENSIONS)]
         self.strides = [
-            _slider(f"stride {d}", min(-1, *stride, -1), far, (*stride, 1, 1, 1, 1)[d]) for d in range(DIMENSIONS)
-        ]
+            _slider(f"stride {d}", min(-1, *stride, -1), far, (*stride, 1, 1, 1, 1)[d]) for d in range(DIMENSIONS)]
         self.offset = _slider("offset", min(-2, offset), max(min(storage, 64), offset, 8), offset)
         self.read = _slider("read so far", 0, 1, 0)
         self.play = Play(min=0, max=1, value=0, interval=400, description="read in order")

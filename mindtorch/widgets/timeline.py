@@ -32,8 +32,7 @@ class TimelineScrubber(Explorer):
         self.at = SelectionSlider(options=options, value=0, description="time", style=NAMES, layout=wide)
         self.window = IntRangeSlider(
             value=(0, self._length), min=0, max=self._length, step=step, description="show (ns)", style=NAMES,
-            layout=wide,
-        )
+            layout=wide)
         self.back = Button(description="event before", icon="step-backward")
         self.on = Button(description="next event", icon="step-forward")
         self.back.on_click(lambda _: self._jump(bisect_left(self._events, self.at.value) - 1))

@@ -94,16 +94,9 @@ def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) ->
         found = replace(found, fixes=(*why.fixes, *found.fixes), pictures=(*found.pictures, *why.pictures))
         tensors = inner.tensors() if why.tensors is None else why.tensors
     return Explanation(
-        kind=kind,
-        title=found.title,
-        cause=found.cause,
-        fixes=_alternatives(found.fixes),
-        error=type(chosen).__name__,
-        message=failure.message,
-        call=failure.call(),
-        tensors=failure.tensors() if tensors is None else tensors,
-        pictures=found.pictures,
-    )
+        kind=kind, title=found.title, cause=found.cause, fixes=_alternatives(found.fixes), error=type(chosen).__name__,
+        message=failure.message, call=failure.call(), tensors=failure.tensors() if tensors is None else tensors,
+        pictures=found.pictures)
 
 
 def _alternatives(fixes: Iterable[Fix]) -> tuple[Fix, ...]:

@@ -144,8 +144,7 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
              f"{label}.backward(retain_graph=True)"),
     ) if partly else (
         Fix("run forward again before each backward: compute the loss inside the loop"),
-        Fix("or keep the graph the first time", f"{label}.backward(retain_graph=True)"), add_up,
-    )
+        Fix("or keep the graph the first time", f"{label}.backward(retain_graph=True)"), add_up)
     return Diagnosis(
         f"{'a part of ' * partly}this graph was used up: {name} has freed what it kept",
         "To save memory, backward frees what the nodes keep as soon as it has gone through them. The second backward "

@@ -79,8 +79,7 @@ def of_bools(failure: Failure, f: Fields) -> Diagnosis:
     if failure.called("neg", "neg_"):
         fixes = [Fix("the opposite", f"~{f.x}"), Fix("or as numbers", f"-{f.x}.int()")]
     return Diagnosis(
-        "bools have no - operator",
-        "True and False are no numbers; what - should mean is not defined.", tuple(fixes),
+        "bools have no - operator", "True and False are no numbers; what - should mean is not defined.", tuple(fixes),
         (by_dtype(f.tensors, "bool"),))
 
 
@@ -174,8 +173,7 @@ def ragged(failure: Failure, f: Fields) -> Diagnosis:
                           f"{n} element{'' if n == 1 else 's'}") if n is not None
                  else ShapeRow(label, (Cell("·", CLASH),), "one value, no sequence") for label, n in f.lengths)
     return Diagnosis(
-        "the rows have different lengths",
-        "A tensor is a block: all rows of a dimension are equally long.",
+        "the rows have different lengths", "A tensor is a block: all rows of a dimension are equally long.",
         (Fix("pad the shorter ones", f"[row + [0] * ({max(known, default=0)} - len(row)) for row in data]"),
          Fix("or keep a list of tensors", "[torch.tensor(row) for row in data]")), (Shapes(rows),) if rows else (), ())
 
@@ -188,7 +186,6 @@ def no_number(failure: Failure, f: Fields) -> Diagnosis:
             "be indexed by, as dictionaries and tables have.",
             (Fix("index by number, or keep tensors in a dictionary", "tensors['name'][0]"),))
     return Diagnosis(
-        f"a {f.given} is nothing that a tensor can hold",
-        "Tensors hold numbers and bools.",
+        f"a {f.given} is nothing that a tensor can hold", "Tensors hold numbers and bools.",
         (Fix("turn words or labels into numbers first", "{word: i for i, word in enumerate(sorted(set(words)))}")
          if f.given == "str" else Fix("mark what is missing by a number", "float('nan')"),))

@@ -178,19 +178,12 @@ class Failure:
         base, node = tensor._base, tensor._grad_fn
         counted = not tensor._keys & INFERENCE
         return Involved(
-            role=role,
-            name=self.names.get(tensor) or self.expressions.get(id(tensor), ""),
-            of="" if base is None else self.names.get(base),
-            dtype=tensor._dtype.name,
-            shape=tuple(tensor.shape),
-            stride=tensor._strides(),
-            offset=tensor._offset,
-            device=str(tensor._device),
+            role=role, name=self.names.get(tensor) or self.expressions.get(id(tensor), ""),
+            of="" if base is None else self.names.get(base), dtype=tensor._dtype.name, shape=tuple(tensor.shape),
+            stride=tensor._strides(), offset=tensor._offset, device=str(tensor._device),
             version=(0 if tensor._version_counter is None else tensor._version_counter[0]) if counted else None,
-            requires_grad=tensor.requires_grad,
-            node="" if node is None else node.name(),
-            storage=storage_number(tensor),
-        )
+            requires_grad=tensor.requires_grad, node="" if node is None else node.name(),
+            storage=storage_number(tensor))
 
     def anew(self, tensor: Involved, outermost: bool = False) -> str:
         """The call of the innermost operator, which works in place, as one that makes a new tensor."""

@@ -45,9 +45,7 @@ def wrong_type(failure: Failure, f: Fields) -> Diagnosis:
         f"a {index._dtype.name} tensor is no index" if is_tensor else f"a {type(index).__name__} is no index",
         "An index is an integer, a slice, … , None, a bool mask, or a tensor of integers (int64, int32 or uint8).",
         (Fix("if it holds whole numbers", f"{f.indexed}[{'index.long()' if is_tensor else 'int(index)'}]"),
-         Fix("if it is a condition, compare", f"{f.indexed}[index > 0]")),
-        tensors=(f.indexed,),
-    )
+         Fix("if it is a condition, compare", f"{f.indexed}[index > 0]")), tensors=(f.indexed,))
 
 
 # -- classes -------------------------------------------------------------------------------------------------------

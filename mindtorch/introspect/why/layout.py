@@ -39,10 +39,8 @@ def view_stride(failure: Failure, f: Fields) -> Diagnosis:
     needed = [Cell(str(tensor.stride[d + 1] * tensor.shape[d + 1]), CLASH) if d in wrong else None
               for d in range(len(tensor.shape))]
     rows = (
-        ShapeRow("size", cells(tensor.shape)),
-        ShapeRow("stride", cells(tensor.stride, wrong)),
-        ShapeRow("stride to merge it with the next", tuple(needed)),
-    )
+        ShapeRow("size", cells(tensor.shape)), ShapeRow("stride", cells(tensor.stride, wrong)),
+        ShapeRow("stride to merge it with the next", tuple(needed)))
     d = wrong[0] if wrong else 0
     return Diagnosis(
         f"{tensor} cannot be seen as {text(wanted)} without moving its elements",
@@ -50,8 +48,7 @@ def view_stride(failure: Failure, f: Fields) -> Diagnosis:
         f"storage. To merge dimensions {d} and {d + 1} of {tensor}, the stride of dimension {d} would have to be "
         f"{tensor.stride[d + 1] * tensor.shape[d + 1]} (stride times size of the next); it is {tensor.stride[d]}.",
         (Fix("copy if a view is not possible", f"{tensor}.reshape({', '.join(map(str, wanted))})"),
-         Fix("or copy now, and view from then on",
-              f"{tensor}.contiguous().view({', '.join(map(str, wanted))})")),
+         Fix("or copy now, and view from then on", f"{tensor}.contiguous().view({', '.join(map(str, wanted))})")),
         (replace(numbered(tensor), rows=rows),
          places(tensor, "The numbers are the order in which a view would have to read the elements.")), (tensor,))
 
@@ -150,8 +147,7 @@ def permutation(failure: Failure, f: Fields) -> Diagnosis:
     twice = [i for i, d in enumerate(dims) if dims.count(d) > 1]
     wrong = twice or range(len(dims))
     rows = (ShapeRow(tensor.label, cells(tensor.shape), f"{len(tensor.shape)} dimensions"),
-            ShapeRow("dims", cells(dims, wrong),
-                     "one is named twice" if twice else f"{len(dims)} dimensions"))
+            ShapeRow("dims", cells(dims, wrong), "one is named twice" if twice else f"{len(dims)} dimensions"))
     order = ", ".join(map(str, reversed(range(len(tensor.shape)))))
     return Diagnosis(
         f"{text(dims)} is no order of the {len(tensor.shape)} dimensions of {tensor}",

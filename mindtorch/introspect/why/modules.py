@@ -268,8 +268,7 @@ def unknown_argument(failure: Failure, f: Fields) -> Diagnosis | None:
     taken = [p.name for p in parameters if p.kind not in (p.VAR_POSITIONAL, p.VAR_KEYWORD)]
     close = _like(keyword, taken, 0.5)
     return Diagnosis(
-        f"{name} has no argument {keyword}",
-        "Arguments that are named must be among those of the function.",
+        f"{name} has no argument {keyword}", "Arguments that are named must be among those of the function.",
         (Fix("did you mean", f"{close[0]}=…") if close else Fix("see what it takes", f"help(torch.{name})"),),
         (given([f"{keyword}=…"], *taken),), ())
 
@@ -287,8 +286,7 @@ def singular(failure: Failure, f: Fields) -> Diagnosis:
         fix = Fix("look at the eigenvalues", f"torch.linalg.eigvalsh({f.x})")
     return Diagnosis(
         title, cause, (Fix("add a little to the diagonal", f"{f.x} + 1e-6 * torch.eye({f.x}.shape[-1])"), fix),
-        (plain(f.x, note=lambda t: ""),),
-    )
+        (plain(f.x, note=lambda t: ""),))
 
 
 def pipeline(failure: Failure, f: Fields) -> Diagnosis:

@@ -18,8 +18,7 @@ def stair(a: Involved, b: Involved) -> Shapes:
         ShapeRow(a.label, (*lead_a, *cells(batch_a, [d + len(batch_a) for d in bad]),
                            Cell(str(n)) if len(a.shape) > 1 else None, Cell(str(k), CLASH if k != k2 else GOOD), None)),
         ShapeRow(b.label, (*lead_b, *cells(batch_b, [d + len(batch_b) for d in bad]),
-                           None, Cell(str(k2), CLASH if k != k2 else GOOD), Cell(str(m)))),
-    )
+                           None, Cell(str(k2), CLASH if k != k2 else GOOD), Cell(str(m)))))
     head = (*("batch",) * depth, "rows", "must agree", "columns")
     return Shapes(rows, head)
 

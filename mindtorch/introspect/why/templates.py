@@ -184,8 +184,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
          Fix("or give the result's dtype", f"{f.x}.mean(dtype=torch.float32)")), (by_dtype([f.x], f.x.dtype),)),
     "negative power": lambda f: Diagnosis(
         "a negative power of an integer is no integer", "The result would have the dtype of its operand.",
-        (Fix("convert first", f"{f.x}.float() ** -1"),), (by_dtype(f.tensors, *(t.dtype for t in f.tensors)),),
-    ),
+        (Fix("convert first", f"{f.x}.float() ** -1"),), (by_dtype(f.tensors, *(t.dtype for t in f.tensors)),)),
     "negative strides": lambda f: Diagnosis(
         "the array runs backwards through memory, which a tensor cannot do",
         "from_numpy shares the array's memory, so it needs strides that a tensor can have: none that is negative.",
@@ -257,8 +256,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
          Fix("or look at what there is", f"{f.x}.shape, {f.x}.dtype")),
         (Groups((Group("meta", (f"{f.x}: shape {f.x.size}", "values: none"), GONE, True),)),))),
     "no such device": lambda f: Diagnosis(
-        f"there is no device {f.asked}",
-        f"mindtorch knows the devices below. {f.message}.".replace("..", "."),
+        f"there is no device {f.asked}", f"mindtorch knows the devices below. {f.message}.".replace("..", "."),
         (Fix("an Ascend NPU, or its simulator", "device='npu'"), Fix("the host", "device='cpu'")),
         (Groups((Group("cpu", ("the host's memory",), "", True),
                  Group("npu:0", ("Ascend, or the simulator",), "", True), Group("meta", ("shapes only",), "", True)),
@@ -307,8 +305,7 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
         (Fix("optimize what it was computed from"),
          Fix("or make a leaf of its values", f"{f.param}.detach().requires_grad_()")),
         (Steps((Step("leaf", "has .grad", GOOD), Step(f.param.node),
-                Step(f.param.label, "computed, no .grad", CLASH))),),
-    ),
+                Step(f.param.label, "computed, no .grad", CLASH))),)),
     "one parameter": lambda f: Diagnosis(
         "an optimizer takes several parameters, and was given one tensor",
         "It would iterate over the tensor's first dimension, whose parts are no leaves.",
