@@ -22,8 +22,9 @@ if TYPE_CHECKING:
     from .stepper import BackwardSteps, GradientFacts, StepFacts
     from .storage import Sharer, StorageFacts, storage_facts
     from .strides import StrideFacts, stride_facts
-    from .tensor import Cell, Statistics, TensorFacts, cells, pending_of, tensor_facts, values_without_waiting
-    from .tensors import tensors_facts
+    from .tensor import (
+        Cell, Statistics, TensorFacts, cells, pending_of, tensor_facts, tensors_facts, values_without_waiting,
+    )
     from .training import Series, TrainingFacts, TrainingRecord, gradient_norms
     from .why import Explanation, explain, last_error
     from .writes import Write, watch_writes, watching_writes

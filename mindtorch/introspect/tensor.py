@@ -13,6 +13,7 @@ from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE
 from .._dtype import COMPLEX, FLOATING, DType
 from .._formats import channels_last, channels_last_3d
 from .identity import known_storage, storage_number
+from .names import named_tensors
 from .off_host import Pending, Source, sources
 
 SAMPLE = 100_000  #: elements at most that statistics look at
@@ -112,6 +113,20 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
         is_leaf=not history, history=history, has_grad=tensor._grad is not None, hooks=_hooks(tensor),
         inference=bool(tensor._keys & INFERENCE), kind=type(tensor).__name__, pending=pending_of(tensor),
         statistics=None if sampled is None else statistics(sampled, tensor._dtype, elements), refused=refused)
+
+
+def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:
+    """Describe every tensor that the namespace names; those that share a storage stand next to each other.
+
+    The tensors' elements are not looked at, so there are no statistics.
+    """
+    found = dict(named_tensors(namespace))
+    names = {id(tensor): name for name, tensor in found.items()}
+    facts = [tensor_facts(tensor, names, values=False) for tensor in found.values()]
+    first: dict[int, int] = {}
+    for row in facts:
+        first.setdefault(row.storage, len(first))
+    return sorted(facts, key=lambda row: first[row.storage])
 
 
 def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:

@@ -90,6 +90,20 @@ class Explorer(VBox):
         self._still = display(self._still_bundle(), raw=True, display_id=True)
 
 
+class Live(Explorer):
+    """The picture of ``owner``, which has ``page()`` and ``text()``; it is drawn when ``draw`` is called."""
+
+    def __init__(self, owner: Any):
+        self.owner = owner
+        super().__init__([], [])
+
+    def page(self) -> Markup:
+        return self.owner.page()
+
+    def text(self) -> str:
+        return self.owner.text()
+
+
 def in_notebook() -> bool:
     """Whether a kernel runs this, whose front end can show HTML."""
     return hasattr(get_ipython(), "kernel")

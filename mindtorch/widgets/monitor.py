@@ -73,7 +73,7 @@ class Display:
     def make(self) -> Any:
         """The widget."""
         if self.widget is None:
-            from .live import Live  # only here is ipywidgets needed
+            from .base import Live  # only here is ipywidgets needed
 
             self.widget = Live(self.owner)
         return self.widget
