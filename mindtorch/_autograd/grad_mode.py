@@ -12,6 +12,18 @@ from .._dispatch.local import local
 from .._dispatch.registry import Operator
 
 
+class GradMode:
+    """Grad mode of the calling thread (``at::GradMode``)."""
+
+    @staticmethod
+    def is_enabled() -> bool:
+        return local.grad_enabled
+
+    @staticmethod
+    def set_enabled(enabled: bool) -> None:
+        local.grad_enabled = bool(enabled)
+
+
 def is_grad_enabled() -> bool:
     """Whether operators record their derivatives in this thread (``torch.is_grad_enabled``)."""
     return local.grad_enabled
