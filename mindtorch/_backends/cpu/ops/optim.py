@@ -53,7 +53,7 @@ ARRAYS = optim.Arithmetic(
     lerp_=lambda a, b, weight: accumulate(a, np.subtract(b, a), weight),
     addcmul_=lambda a, b, c, factor: accumulate(a, np.multiply(b, c), factor),
     addcdiv_=lambda a, b, c, factor: accumulate(a, np.divide(b, c, c), factor),
-    maximum_=lambda a, b: np.maximum(a, b, a),
+    maximum_=lambda a, b: np.maximum(a, b, out=a),
 )
 
 
