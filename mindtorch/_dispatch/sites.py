@@ -25,15 +25,18 @@ def kernel_site(kernel: Kernel, name: str) -> tuple[str, int]:
     file, line = kernel.location
     borrowed = not line or (getattr(kernel.origin, "__module__", None) or "").startswith(("numpy", "scipy"))
     backend = getattr(kernel.origin, "backend", "cpu")
-    return (_row_site(name, backend) if borrowed else None) or (file, line)
+    function = re.escape(getattr(kernel.origin, "__name__", name))
+    return (_row_site(re.escape(name), function, backend) if borrowed else None) or (file, line)
 
 
 @cache
-def _row_site(name: str, backend: str) -> tuple[str, int] | None:
-    """Where a backend's tables have the row of an operator: a key of a dict, or a word of a text of names."""
+def _row_site(name: str, function: str, backend: str) -> tuple[str, int] | None:
+    """Where a backend's tables have the row of an operator: a key of a dict, a function that is named as the operator,
+    or a word of a text of names.
+    """
     folder = os.path.join(PACKAGE, "_backends", backend, "ops")
-    row = re.compile(rf'"{re.escape(name)}":' if backend == "cpu"
-                     else rf'(?<![\w."]){re.escape(name)} [A-Z]|"{re.escape(name)}":')
+    row = re.compile(rf'"{name}":|\b(?:np|sp|special)\.{function}(?=[,)])|"{function}"[,)]' if backend == "cpu"
+                     else rf'(?<![\w."]){name} [A-Z]|"{name}":')
     for file in sorted(os.listdir(folder)):
         path = os.path.join(folder, file)
         for number, text in enumerate(linecache.getlines(path), 1):

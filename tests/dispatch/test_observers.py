@@ -8,7 +8,9 @@ import pytest
 
 import mindtorch as torch
 from mindtorch._dispatch import dispatcher
+from mindtorch._dispatch.keys import CPU
 from mindtorch._dispatch.observers import TensorMeta
+from mindtorch._dispatch.sites import kernel_site
 
 
 def test_the_record_of_a_small_network_names_operators_keys_kernels_and_places():
@@ -79,3 +81,11 @@ def test_operators_under_no_grad_do_not_show_the_autograd_key():
     with torch.no_grad(), torch.observe() as trace:
         x * 2
     assert trace.events[0].path == ("CPU",)
+
+
+def test_every_kernel_of_the_cpu_stands_in_a_line_of_a_file():
+    for op in torch.registry.operators.values():
+        kernel = op.kernel(CPU)
+        if kernel is not None:
+            file, line = kernel_site(kernel, (op.functional or op).name)
+            assert line and file.endswith(".py"), op
