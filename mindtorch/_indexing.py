@@ -209,11 +209,10 @@ def as_tuple(index: Any) -> tuple[Any, ...]:
     if len(index) >= 32 or not any(item is None or item is Ellipsis or item.__class__ in TENSOR_TYPES
                                    or isinstance(item, (slice, Sequence, np.ndarray)) for item in index):
         return (index,)
-    warnings.warn(
-        "Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in pytorch 2.9; "
-        "use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor index, "
-        "x[torch.tensor(seq)], which will result either in an error or a different result", stacklevel=4,
-    )
+    warnings.warn("Using a non-tuple sequence for multidimensional indexing is deprecated and will be changed in "
+                  "pytorch 2.9; use x[tuple(seq)] instead of x[seq]. In pytorch 2.9 this will be interpreted as tensor "
+                  "index, x[torch.tensor(seq)], which will result either in an error or a different result",
+                  stacklevel=4)
     return tuple(index)
 
 

@@ -80,17 +80,13 @@ def explain_failure(node: Any) -> None:
         warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly "
                       "during forward pass for more information.", stacklevel=5)
         return
-    warnings.warn(
-        f"Error detected in {node.name()}. Traceback of forward call that caused the error:\n{''.join(lines)}",
-        stacklevel=5,
-    )
+    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the "
+                  f"error:\n{''.join(lines)}", stacklevel=5)
     while (node := node.metadata.get("parent_")) is not None:
         lines = node.metadata.get("traceback_")
         if lines is None:
-            warnings.warn(
-                f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information available.",
-                stacklevel=5,
-            )
+            warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information "
+                          "available.", stacklevel=5)
             return
         warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. Traceback of forward call that induced "
                       f"the previous calculation:\n{''.join(lines)}", stacklevel=5)

@@ -240,10 +240,8 @@ def mark_multiple(outputs: Any) -> Any:
 
 def warn_grad_of_non_leaf() -> None:
     """PyTorch's warning about ``.grad`` of a tensor that is not a leaf."""
-    warnings.warn(
-        "The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute won't be "
-        "populated during autograd.backward(). If you indeed want the .grad field to be populated for a non-leaf "
-        "Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor by mistake, make sure "
-        "you access the leaf Tensor instead.", stacklevel=3,
-    )
+    warnings.warn("The .grad attribute of a Tensor that is not a leaf Tensor is being accessed. Its .grad attribute "
+                  "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
+                  "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
+                  "by mistake, make sure you access the leaf Tensor instead.", stacklevel=3)
 

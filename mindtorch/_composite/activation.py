@@ -24,9 +24,8 @@ def prelu(self: Any, weight: Any) -> Any:
     if weight.numel() != 1:
         check(self.ndim > 0, "Not allow zero-dim input tensor.")
         channels = self.shape[1] if self.ndim >= 2 else 1
-        check(channels == weight.numel(),
-              lambda: "Mismatch of parameter numbers and input channel size. Found parameter numbers = "
-                      f"{weight.numel()} and channel size = {channels}.")
+        check(channels == weight.numel(), lambda: "Mismatch of parameter numbers and input channel size. Found "
+              f"parameter numbers = {weight.numel()} and channel size = {channels}.")
     check(weight.ndim <= 1,
           lambda: f"prelu: Expected `weight` to be a scalar or 1D tensor, but got: ndim = {weight.ndim}")
     if self.ndim != weight.ndim:

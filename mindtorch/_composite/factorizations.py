@@ -80,9 +80,8 @@ def linalg_tensorinv(self: Any, ind: int = 2) -> Any:
     """``torch.linalg.tensorinv``: the inverse under ``tensordot`` over the first ``ind`` dimensions."""
     check(ind > 0, lambda: f"Expected a strictly positive integer for 'ind', got {ind}")
     first, rest = tuple(self.shape[:ind]), tuple(self.shape[ind:])
-    check(prod(first) == prod(rest),
-          lambda: "Expected self to satisfy the requirement prod(self.shape[ind:]) == prod(self.shape[:ind]), but got "
-                  f"{prod(rest)} != {prod(first)}")
+    check(prod(first) == prod(rest), lambda: "Expected self to satisfy the requirement prod(self.shape[ind:]) == "
+          f"prod(self.shape[:ind]), but got {prod(rest)} != {prod(first)}")
     return linalg_inv(self.reshape((prod(rest), prod(first)))).reshape(rest + first)
 
 
@@ -93,9 +92,8 @@ def linalg_tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> Any:
         moved = self.movedim(tuple(dims), tuple(range(self.ndim - len(dims), self.ndim)))
     shape = tuple(moved.shape[other.ndim:])
     rows = prod(moved.shape[:other.ndim])
-    check(prod(shape) == rows,
-          lambda: "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
-                  f"prod(self.shape[:other.ndim]), but got {prod(shape)} != {rows}")
+    check(prod(shape) == rows, lambda: "Expected self to satisfy the requirement prod(self.shape[other.ndim:]) == "
+          f"prod(self.shape[:other.ndim]), but got {prod(shape)} != {rows}")
     return linalg_solve(moved.reshape((rows, rows)), other.flatten() if other.ndim != 1 else other).reshape(shape)
 
 
@@ -209,9 +207,8 @@ def _check_norm_dtype(function: str, self: Any, dtype: Any) -> None:
     check(dtype.category >= FLOATING, lambda: f"{function}: dtype should be floating point or complex. Got {wanted}")
     check(dtype.is_complex == self.is_complex(),
           lambda: f"{function}: dtype should be {kind} for {kind} inputs, but got {wanted}")
-    check(dtype.itemsize >= self._dtype.itemsize,
-          lambda: f"{function}: the dtype of the input ({have}) should be convertible without narrowing to the "
-                  f"specified dtype ({wanted})")
+    check(dtype.itemsize >= self._dtype.itemsize, lambda: f"{function}: the dtype of the input ({have}) should be "
+          f"convertible without narrowing to the specified dtype ({wanted})")
 
 
 def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -327,11 +324,9 @@ def rank_with_tol(self: Any, tol: Any, hermitian: bool = False) -> Any:
     return linalg_matrix_rank(self, tol, 0.0, hermitian)
 
 
-COMPOSITES.add(
-    linalg_slogdet, logdet, linalg_inv, linalg_solve_ex, linalg_solve, linalg_tensorinv, linalg_tensorsolve,
-    linalg_lu_factor, linalg_ldl_factor, linalg_cholesky, linalg_svd, linalg_svdvals, linalg_eigh, linalg_eigvals,
-    linalg_matrix_norm, linalg_norm, linalg_cond,
-)
+COMPOSITES.add(linalg_slogdet, logdet, linalg_inv, linalg_solve_ex, linalg_solve, linalg_tensorinv, linalg_tensorsolve,
+               linalg_lu_factor, linalg_ldl_factor, linalg_cholesky, linalg_svd, linalg_svdvals, linalg_eigh,
+               linalg_eigvals, linalg_matrix_norm, linalg_norm, linalg_cond)
 COMPOSITES.update({
     "linalg_det": lambda A: det(A)[0],
     "det": lambda self: det(self)[0],

@@ -76,9 +76,8 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
           lambda: f"torch.take_along_dim(): dtype of indices should be Long but got {NAMES[indices._dtype.name]}")
     if dim is None:
         return gather(self.view(-1) if self.is_contiguous() else self.reshape(-1), 0, indices.view(-1))
-    check(self.dim() == indices.dim(),
-          lambda: "torch.take_along_dim(): input and indices should have the same number of dimensions, but got "
-                  f"{self.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
+    check(self.dim() == indices.dim(), lambda: "torch.take_along_dim(): input and indices should have the same number "
+          f"of dimensions, but got {self.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
     size = self.size(dim)  # which checks dim
     dim %= max(self.dim(), 1)
 
@@ -100,10 +99,9 @@ def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_fr
     """
     check(weight.dim() == 2, "'weight' must be 2-D")
     check(not sparse, "embedding(): sparse gradients need the sparse layout, which mindtorch does not have")
-    check(indices._dtype.name in ("int32", "int64"),
-          lambda: "Expected tensor for argument #1 'indices' to have one of the following scalar types: Long, Int; "
-                  f"but got torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for embedding)",
-          kind="index dtype")
+    check(indices._dtype.name in ("int32", "int64"), lambda: "Expected tensor for argument #1 'indices' to have one of "
+          f"the following scalar types: Long, Int; but got torch.{NAMES[indices._dtype.name]}Tensor instead (while "
+          "checking arguments for embedding)", kind="index dtype")
     if indices.dim() == 1:
         return index_select(weight, 0, indices)
     rows = index_select(weight, 0, indices.reshape(-1))
@@ -143,10 +141,8 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
     return scatter_value_(self.new_zeros((*shape, num_classes)), -1, self.unsqueeze(-1), 1)
 
 
-COMPOSITES.add(
-    masked_scatter, masked_scatter_backward, index_select_backward, _unsafe_masked_index,
-    _unsafe_masked_index_put_accumulate, take_along_dim, embedding, embedding_dense_backward, one_hot,
-)
+COMPOSITES.add(masked_scatter, masked_scatter_backward, index_select_backward, _unsafe_masked_index,
+               _unsafe_masked_index_put_accumulate, take_along_dim, embedding, embedding_dense_backward, one_hot)
 COMPOSITES.update({
     name: written(inplace_name(name), memory_format)
     for memory_format, names in (

@@ -51,9 +51,8 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     if bias is not None:
         check(bias.size(0) == outputs,
               lambda: f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {outputs}")
-    check(input1._dtype is input2._dtype is weight._dtype,
-          lambda: f"All tensors must have the same dtype, got input1: {input1.dtype}, input2: {input2.dtype}, weight: "
-                  f"{weight.dtype}")
+    check(input1._dtype is input2._dtype is weight._dtype, lambda: "All tensors must have the same dtype, got input1: "
+          f"{input1.dtype}, input2: {input2.dtype}, weight: {weight.dtype}")
     rows1, rows2 = input1.reshape((-1, size1)), input2.reshape((-1, size2))
     out = trilinear(rows1, weight, rows2, (1, 3), (0,), (1, 2), (2, 3), 1)
     out = out.reshape((*input1.shape[:-1], outputs))
@@ -65,9 +64,8 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
 def matmul(self: Any, other: Any) -> Any:
     """``torch.matmul``: by ``dot``, ``mv`` or ``mm`` where it can be, with batch dimensions folded; else by ``bmm``."""
     ndim, other_ndim = self.ndim, other.ndim
-    check(ndim and other_ndim,
-          lambda: f"both arguments to matmul need to be at least 1D, but they are {ndim}D and {other_ndim}D",
-          kind="no dimensions")
+    check(ndim and other_ndim, lambda: f"both arguments to matmul need to be at least 1D, but they are {ndim}D and "
+          f"{other_ndim}D", kind="no dimensions")
     if ndim == 2 and other_ndim == 2:
         return mm(self, other)
     if ndim == 1 and other_ndim == 1:
@@ -133,9 +131,8 @@ def inner(self: Any, other: Any) -> Any:
     """``torch.inner``: products over the last dimensions of both."""
     if not self.ndim or not other.ndim:
         return self * other
-    check(self.shape[-1] == other.shape[-1],
-          lambda: f"inner() the last dimension must match on both input tensors but got shapes {list(self.shape)} and "
-                  f"{list(other.shape)}")
+    check(self.shape[-1] == other.shape[-1], lambda: "inner() the last dimension must match on both input tensors but "
+          f"got shapes {list(self.shape)} and {list(other.shape)}")
     return tensordot(self, other, (-1,), (-1,))
 
 
@@ -153,9 +150,8 @@ def linalg_vecdot(x: Any, y: Any, dim: int = -1) -> Any:
         if value._dtype.category < FLOATING:
             raise RuntimeError("linalg.vecdot: Expected a floating point or complex tensor as input. Got "
                                f"{NAMES[value._dtype.name]} for {name}")
-    check(x._dtype is y._dtype,
-          lambda: f"linalg.vecdot: Expected x and y to have the same dtype, but found x of type {NAMES[x._dtype.name]} "
-                  f"and y of type {NAMES[y._dtype.name]} instead")
+    check(x._dtype is y._dtype, lambda: "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
+          f"{NAMES[x._dtype.name]} and y of type {NAMES[y._dtype.name]} instead")
     if x.ndim == y.ndim == 1:
         return vdot(x, y)
     return ((x.conj() if x.is_complex() else x) * y).sum((dim,))
@@ -315,9 +311,8 @@ def linalg_matrix_power(self: Any, n: int) -> Any:
 
 def linalg_vander(x: Any, N: int | None = None) -> Any:
     """``torch.linalg.vander``: rows of the powers 0 to N - 1 of each element."""
-    check(x._dtype is not bool_ and x._dtype.name not in ("float16", "bfloat16"),
-          lambda: "linalg.vander supports floating point, complex, and integer tensors, but got "
-                  f"{NAMES[x._dtype.name]}")
+    check(x._dtype is not bool_ and x._dtype.name not in ("float16", "bfloat16"), lambda: "linalg.vander supports "
+          f"floating point, complex, and integer tensors, but got {NAMES[x._dtype.name]}")
     n = x.size(-1) if N is None else N
     check(n > 1, lambda: f"N must be greater than 1, got {n}")
     x = x if x.ndim else x.unsqueeze(0)
@@ -339,8 +334,6 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return powers if increasing else powers.flip((1,))
 
 
-COMPOSITES.add(
-    linear, bilinear, matmul, inner, outer, kron, cross, linalg_vecdot, tensordot, linalg_multi_dot, chain_matmul,
-    linalg_matrix_power, linalg_vander, vander,
-)
+COMPOSITES.add(linear, bilinear, matmul, inner, outer, kron, cross, linalg_vecdot, tensordot, linalg_multi_dot,
+               chain_matmul, linalg_matrix_power, linalg_vander, vander)
 COMPOSITES.update({"linalg_matmul": matmul, "ger": outer, "matrix_power": linalg_matrix_power})

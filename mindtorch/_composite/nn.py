@@ -83,18 +83,16 @@ def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction:
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
-    check(input1.dim() == input2.dim() == target.dim(),
-          lambda: "margin_ranking_loss : All input tensors should have same dimension but got sizes: input1: "
-                  f"{input1.size()}, input2: {input2.size()}, target: {target.size()} ")
+    check(input1.dim() == input2.dim() == target.dim(), lambda: "margin_ranking_loss : All input tensors should have "
+          f"same dimension but got sizes: input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")
     return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
 
 
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
     dim = target.dim()
     check(dim <= 1, "0D or 1D target tensor expected, multi-target not supported", kind="target shape")
-    check(input1.dim() == input2.dim() == dim + 1,
-          lambda: f"{dim}D target tensor expects {dim + 1}D input tensors, but found inputs with sizes "
-                  f"{list(input1.shape)} and {list(input2.shape)}.")
+    check(input1.dim() == input2.dim() == dim + 1, lambda: f"{dim}D target tensor expects {dim + 1}D input tensors, "
+          f"but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
     squares1, squares2 = ((x * x).sum(dim) + 1e-12 for x in (input1, input2))
     cosine = (input1 * input2).sum(dim) / (squares1 * squares2).sqrt()
     zeros = cosine.new_zeros(())
@@ -157,9 +155,8 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: in
     shape = self.shape
     dim = 0 if len(shape) == 1 else 1
     if target.shape == shape:
-        check(target._dtype.category == FLOATING,
-              lambda: "Expected floating point type for target with class probabilities, got "
-                      f"{NAMES[target._dtype.name]}", kind="loss dtype")
+        check(target._dtype.category == FLOATING, lambda: "Expected floating point type for target with class "
+              f"probabilities, got {NAMES[target._dtype.name]}", kind="loss dtype")
         check(ignore_index < 0, "ignore_index is not supported for floating point target")
         return _of_probabilities(log_softmax(self, dim, False), dim, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:
@@ -171,9 +168,8 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: in
 def _as_classes(weight: Any, like: Any, dim: int) -> Any:
     """The classes' weights in a shape that broadcasts with the input's."""
     classes = like.shape[dim]
-    check(weight.shape == (classes,),
-          lambda: f"cross_entropy: weight tensor should be defined either for all {classes} classes or no classes but "
-                  f"got weight tensor of shape: {list(weight.shape)}")
+    check(weight.shape == (classes,), lambda: "cross_entropy: weight tensor should be defined either for all "
+          f"{classes} classes or no classes but got weight tensor of shape: {list(weight.shape)}")
     return weight.view([-1 if d == dim else 1 for d in range(like.ndim)])
 
 

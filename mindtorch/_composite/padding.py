@@ -40,9 +40,8 @@ def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
     """
     ndim = self.dim()
     check(len(pad) % 2 == 0, lambda: f"Length of pad must be even but instead it equals {len(pad)}")
-    check(2 * ndim >= len(pad),
-          lambda: "Length of pad should be no more than twice the number of dimensions of the input. Pad length is "
-                  f"{len(pad)} while the input has {ndim} dimensions.")
+    check(2 * ndim >= len(pad), lambda: "Length of pad should be no more than twice the number of dimensions of the "
+          f"input. Pad length is {len(pad)} while the input has {ndim} dimensions.")
     inner = self
     for dim, before, after in padded_dims(pad, ndim):
         if before < 0:
@@ -170,9 +169,8 @@ def pad(self: Any, pad: Ints, mode: str = "constant", value: float | None = None
         RuntimeError: for an odd or too long padding, or a value with a mode that takes none.
     """
     check(len(pad) % 2 == 0, "Padding length must be divisible by 2")
-    check(len(pad) <= 2 * self.dim(),
-          lambda: "Padding length should be less than or equal to two times the input dimension but got padding "
-                  f"length {len(pad)} and input of dimension {self.dim()}")
+    check(len(pad) <= 2 * self.dim(), lambda: "Padding length should be less than or equal to two times the input "
+          f"dimension but got padding length {len(pad)} and input of dimension {self.dim()}")
     if mode == "constant":
         return pad_constant(self, pad, 0 if value is None else value)
     check(value is None or value == 0, lambda: f'Padding mode "{mode}" doesn\'t take in value argument')
@@ -200,14 +198,12 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
         RuntimeError: if the channels are no multiple of the square of the factor.
     """
     r = upscale_factor
-    check(self.dim() >= 3,
-          lambda: f"pixel_shuffle expects input to have at least 3 dimensions, but got input with {self.dim()} "
-                  "dimension(s)")
+    check(self.dim() >= 3, lambda: "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
+          f"{self.dim()} dimension(s)")
     check(r > 0, lambda: f"pixel_shuffle expects a positive upscale_factor, but got {r}")
     *batch, channels, height, width = self.shape
-    check(channels % (r * r) == 0,
-          lambda: "pixel_shuffle expects its input's 'channel' dimension to be divisible by the square of "
-                  f"upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")
+    check(channels % (r * r) == 0, lambda: "pixel_shuffle expects its input's 'channel' dimension to be divisible by "
+          f"the square of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")
     n = len(batch)
     return reordered(self, (*batch, channels // (r * r), r, r, height, width),
                      (*range(n), n, n + 3, n + 1, n + 4, n + 2), (*batch, channels // (r * r), height * r, width * r))
@@ -220,9 +216,8 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
         RuntimeError: if height or width are no multiples of the factor.
     """
     r = downscale_factor
-    check(self.dim() >= 3,
-          lambda: f"pixel_unshuffle expects input to have at least 3 dimensions, but got input with {self.dim()} "
-                  "dimension(s)")
+    check(self.dim() >= 3, lambda: "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
+          f"{self.dim()} dimension(s)")
     check(r > 0, lambda: f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
     *batch, channels, height, width = self.shape
     for name, size, dim in (("height", height, -2), ("width", width, -1)):
@@ -275,14 +270,12 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
     check_windows(kernel_size, dilation, padding, stride)
     for dim in (1, 2):
         wrap_dim(dim, self.dim())
-    check(self.dim() in (3, 4) and all(self.shape[-3:]),
-          lambda: "Expected 3D or 4D (batch mode) tensor with possibly 0 batch size and other non-zero dimensions for "
-                  f"input, but got: {list(self.shape)}")
+    check(self.dim() in (3, 4) and all(self.shape[-3:]), lambda: "Expected 3D or 4D (batch mode) tensor with possibly "
+          f"0 batch size and other non-zero dimensions for input, but got: {list(self.shape)}")
     rows, columns = block_counts(tuple(self.shape[-2:]), kernel_size, dilation, padding, stride)
-    check(rows > 0 and columns > 0,
-          lambda: f"Given input with spatial size {tuple(self.shape[-2:])}, kernel_size={tuple(kernel_size)}, "
-                  f"dilation={tuple(dilation)}, padding={tuple(padding)}, calculated shape of the array of sliding "
-                  f"blocks as ({rows}, {columns}), but its components must be at least one.")
+    check(rows > 0 and columns > 0, lambda: f"Given input with spatial size {tuple(self.shape[-2:])}, "
+          f"kernel_size={tuple(kernel_size)}, dilation={tuple(dilation)}, padding={tuple(padding)}, calculated shape "
+          f"of the array of sliding blocks as ({rows}, {columns}), but its components must be at least one.")
     wide = constant_pad_nd(self.contiguous(), (padding[1], padding[1], padding[0], padding[0]))
     *batch, channels, _, _ = self.shape
     outer, (down, across) = wide._strides()[:-2], wide._strides()[-2:]
@@ -299,13 +292,11 @@ def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padd
         RuntimeError: if the sizes do not fit together.
     """
     check_windows(kernel_size, dilation, padding, stride)
-    check(self.dim() in (2, 3) and all(self.shape[-2:]),
-          lambda: "Expected 2D or 3D (batch mode) tensor for input with possibly 0 batch size and non-zero dimensions "
-                  f"for input, but got: {list(self.shape)}")
+    check(self.dim() in (2, 3) and all(self.shape[-2:]), lambda: "Expected 2D or 3D (batch mode) tensor for input with "
+          f"possibly 0 batch size and non-zero dimensions for input, but got: {list(self.shape)}")
     *batch, planes, blocks = self.shape
-    check(planes % prod(kernel_size) == 0,
-          lambda: "Expected size of input's dimension 1 to be divisible by the product of kernel_size, but got "
-                  f"input.size(1)={planes} and kernel_size={tuple(kernel_size)}.")
+    check(planes % prod(kernel_size) == 0, lambda: "Expected size of input's dimension 1 to be divisible by the "
+          f"product of kernel_size, but got input.size(1)={planes} and kernel_size={tuple(kernel_size)}.")
     rows, columns = block_counts(output_size, kernel_size, dilation, padding, stride)
     settings = (f"output_size={tuple(output_size)}, kernel_size={tuple(kernel_size)}, dilation={tuple(dilation)}, "
                 f"padding={tuple(padding)}, stride={tuple(stride)}")

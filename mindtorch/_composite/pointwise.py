@@ -65,9 +65,8 @@ def float_power_(self: Any, exponent: Any) -> Any:
         RuntimeError: if the tensor is not of double precision.
     """
     dtype = complex128 if result_type((self, exponent)).is_complex else float64
-    check(self._dtype is dtype,
-          lambda: f"the base given to float_power_ has dtype {NAMES[self._dtype.name]} but the operation's result "
-                  f"requires dtype {NAMES[dtype.name]}")
+    check(self._dtype is dtype, lambda: f"the base given to float_power_ has dtype {NAMES[self._dtype.name]} but the "
+          f"operation's result requires dtype {NAMES[dtype.name]}")
     exponent = exponent.to(dtype) if hasattr(exponent, "_dtype") else exponent
     return self.pow_(exponent)
 

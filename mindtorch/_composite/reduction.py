@@ -25,9 +25,8 @@ def unbiased(name: str) -> dict[str, Callable[..., Any]]:
 
 def nanmean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """``torch.nanmean``: the mean of what is not NaN."""
-    check(self._dtype.category >= FLOATING,
-          lambda: "nanmean(): expected input to have floating point or complex dtype but got "
-                  f"{NAMES[self._dtype.name]}")
+    check(self._dtype.category >= FLOATING, lambda: "nanmean(): expected input to have floating point or complex dtype "
+          f"but got {NAMES[self._dtype.name]}")
     count = self.detach().isnan().logical_not().sum(dim, keepdim)
     return self.nansum(dim, keepdim, dtype=dtype) / count
 
@@ -73,9 +72,8 @@ def cov(self: Any, correction: int = 1, fweights: Any = None, aweights: Any = No
 
 
 def check_matrix(name: str, self: Any) -> None:
-    check(self.ndim <= 2,
-          lambda: f"{name}(): expected input to have two or fewer dimensions but got an input with {self.ndim} "
-                  "dimensions")
+    check(self.ndim <= 2, lambda: f"{name}(): expected input to have two or fewer dimensions but got an input with "
+          f"{self.ndim} dimensions")
 
 
 def check_weights(name: str, weights: Any, observations: int, category: int, kind: str) -> None:
@@ -85,9 +83,8 @@ def check_weights(name: str, weights: Any, observations: int, category: int, kin
     check(weights.ndim <= 1, lambda: f"{where} one or fewer dimensions but got {name} with {weights.ndim} dimensions")
     check(weights._dtype.category == category,
           lambda: f"{where} {kind} dtype but got {name} with {NAMES[weights._dtype.name]} dtype")
-    check(weights.numel() == observations,
-          lambda: f"{where} the same numel as there are observations in the input but got {weights.numel()} != "
-                  f"{observations}")
+    check(weights.numel() == observations, lambda: f"{where} the same numel as there are observations in the input but "
+          f"got {weights.numel()} != {observations}")
     check(not observations or weights.is_meta or weights.min().item() >= 0, lambda: f"cov(): {name} cannot be negative")
 
 

@@ -97,9 +97,8 @@ def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 
     wrap_dims(dims, self.ndim)
     if not isinstance(spacing, (list, tuple)):
         spacing = [1 if spacing is None else spacing] * len(dims)
-    check(len(spacing) == len(dims),
-          lambda: "torch.gradient expected spacing to be unspecified, a scalar, or a list as long as there are "
-                  f"dimensions ({len(dims)}), but got a list of length {len(spacing)}")
+    check(len(spacing) == len(dims), lambda: "torch.gradient expected spacing to be unspecified, a scalar, or a list "
+          f"as long as there are dimensions ({len(dims)}), but got a list of length {len(spacing)}")
     for d in dims:
         check(self.shape[d] > edge_order, "torch.gradient expected each dimension size to be at least edge_order+1")
     return tuple([gradient_along(self, d, step, edge_order) for d, step in zip(dims, spacing, strict=True)])

@@ -192,9 +192,8 @@ def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None, ou
     check(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor")
     if not repeats.dim() or repeats.numel() == 1:
         repeats = expand(repeats.reshape(1), (size,))
-    check(repeats.numel() == size,
-          lambda: f"repeats must have the same size as input along dim, but got repeats.size(0) = {repeats.numel()} "
-                  f"and input.size({dim}) = {size}")
+    check(repeats.numel() == size, lambda: "repeats must have the same size as input along dim, but got "
+          f"repeats.size(0) = {repeats.numel()} and input.size({dim}) = {size}")
     return source.index_select(dim, repeat_interleave_Tensor(repeats, output_size))
 
 
@@ -271,9 +270,8 @@ def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> An
     ndim = self.dim() + 1
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     check(first != second, lambda: f"diagonal dimensions cannot be identical {dim1}, {dim2}")
-    check(self.dim(),
-          lambda: about(IndexError("Dimension out of range (expected to be in range of [-1, 0], but got -2)"),
-                        "dimension", low=-1, high=0, given=-2))
+    check(self.dim(), lambda: about(IndexError("Dimension out of range (expected to be in range of [-1, 0], but got "
+                                               "-2)"), "dimension", low=-1, high=0, given=-2))
     size = self.shape[-1] + abs(offset)
     rest = iter(self.shape)
     out = self.new_zeros(tuple(size if d in (first, second) else next(rest) for d in range(ndim)))
@@ -327,10 +325,8 @@ def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
     return resize_(self, tuple(the_template.shape), memory_format)
 
 
-COMPOSITES.add(
-    column_stack, _chunk_cat, block_diag, cartesian_prod, combinations, roll, rot90, repeat, tile, diag, diag_embed,
-    trace, resize_, resize_as_,
-)
+COMPOSITES.add(column_stack, _chunk_cat, block_diag, cartesian_prod, combinations, roll, rot90, repeat, tile, diag,
+               diag_embed, trace, resize_, resize_as_)
 COMPOSITES.update({
     "concat": lambda tensors, dim=0: cat(tensors, dim),
     "concatenate": lambda tensors, dim=0: cat(tensors, dim),

@@ -41,9 +41,8 @@ def check_quantile(self: Any, q: Any, interpolation: str) -> None:
     check(q.ndim <= 1, "quantile() q must be a scalar or 1D tensor")
     check(self._dtype in (float32, float64), "quantile() input tensor must be either float or double dtype")
     check(self._dtype is q._dtype, "quantile() q tensor must be same dtype as the input tensor")
-    check(interpolation in INTERPOLATIONS,
-          lambda: "quantile() interpolation must be one of linear, lower, higher, midpoint or nearest, but got "
-                  f"{interpolation}")
+    check(interpolation in INTERPOLATIONS, lambda: "quantile() interpolation must be one of linear, lower, higher, "
+          f"midpoint or nearest, but got {interpolation}")
     check(self.is_meta or ((q >= 0) & (q <= 1)).all(), "quantile() q values must be in the range [0, 1]")
 
 

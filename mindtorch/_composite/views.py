@@ -105,9 +105,8 @@ def movedim(self: Any, source: Ints, destination: Ints) -> Any:
     Raises:
         RuntimeError: if the two lists differ in length or name a dimension twice.
     """
-    check(len(source) == len(destination),
-          lambda: f"movedim: Invalid source or destination dims: source ({list(source)} dims) should contain the same "
-                  f"number of dims as destination ({list(destination)} dims)")
+    check(len(source) == len(destination), lambda: "movedim: Invalid source or destination dims: source "
+          f"({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
     ndim = self.dim()
     places = [[wrap_dim(dim, ndim) for dim in dims] for dims in (source, destination)]
     for name, given, dims in zip(("source", "destination"), (source, destination), places, strict=True):
@@ -130,11 +129,10 @@ def movedim_int(self: Any, source: int, destination: int) -> Any:
 def numpy_T(self: Any) -> Any:
     """``Tensor.T``: all dimensions reversed."""
     if self.dim() not in (0, 2):
-        warnings.warn(
-            "The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and it will "
-            "throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
-            "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.", stacklevel=3,
-        )
+        warnings.warn("The use of `x.T` on tensors of dimension other than 2 to reverse their shape is deprecated and "
+                      "it will throw an error in a future release. Consider `x.mT` to transpose batches of matrices or "
+                      "`x.permute(*torch.arange(x.ndim - 1, -1, -1))` to reverse the dimensions of a tensor.",
+                      stacklevel=3)
     return permute(self, tuple(range(self.dim()))[::-1])
 
 
@@ -249,12 +247,10 @@ def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int = 0
     _splittable(self, dim)
     check(given.device.type == "cpu",
           lambda: f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {given.device}")
-    check(given._dtype.name == "int64",
-          lambda: "tensor_split expected tensor_indices_or_sections to have dtype of long, but got "
-                  f"{NAMES[given._dtype.name]}")
-    check(given.dim() < 2,
-          lambda: "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or one-dimensional "
-                  f"tensor, but got a tensor with {given.dim()} dims")
+    check(given._dtype.name == "int64", lambda: "tensor_split expected tensor_indices_or_sections to have dtype of "
+          f"long, but got {NAMES[given._dtype.name]}")
+    check(given.dim() < 2, lambda: "tensor_split expected tensor_indices_or_sections to be a zero-dimensional or "
+          f"one-dimensional tensor, but got a tensor with {given.dim()} dims")
     values = given.tolist()
     return (tensor_split_indices(self, tuple(values), dim) if given.dim() else tensor_split_sections(self, values, dim))
 
@@ -263,17 +259,15 @@ def split_along(name: str, least: int, axis: int) -> tuple[Row, Row]:
     """``torch.hsplit``, ``vsplit`` or ``dsplit``: into equal sections, or before indices."""
 
     def dim_of(self: Any) -> int:
-        check(self.dim() >= least,
-              lambda: f"torch.{name} requires a tensor with at least {least} dimension, but got a tensor with "
-                      f"{self.dim()} dimensions!")
+        check(self.dim() >= least, lambda: f"torch.{name} requires a tensor with at least {least} dimension, but got a "
+              f"tensor with {self.dim()} dimensions!")
         return 0 if self.dim() == 1 else axis
 
     def sections_row(self: Any, sections: int) -> tuple[Any, ...]:
         dim = dim_of(self)
         size = self.shape[dim]
-        check(sections != 0 and size % sections == 0,
-              lambda: f"torch.{name} attempted to split along dimension {dim}, but the size of the dimension {size} is "
-                      f"not divisible by the split_size {sections}!")
+        check(sections != 0 and size % sections == 0, lambda: f"torch.{name} attempted to split along dimension {dim}, "
+              f"but the size of the dimension {size} is not divisible by the split_size {sections}!")
         return tensor_split_sections(self, sections, dim)
 
     def indices_row(self: Any, indices: Ints) -> tuple[Any, ...]:
@@ -319,9 +313,8 @@ def scatter(name: str) -> Row:
     def row(self: Any, src: Any, *args: Any) -> Any:
         out = clone_preserve_strides(self)
         piece = call(out, *args)
-        check(piece.shape == src.shape,
-              lambda: f"expected src to have a size equal to the slice of self. src size = {list(src.shape)}, slice "
-                      f"size = {list(piece.shape)}")
+        check(piece.shape == src.shape, lambda: "expected src to have a size equal to the slice of self. src size = "
+              f"{list(src.shape)}, slice size = {list(piece.shape)}")
         copy_(piece, src)
         return fresh(out)
 
@@ -356,9 +349,8 @@ def detach_(self: Any) -> Any:
         RuntimeError: for a view.
     """
     check(self._base is None, "Can't detach views in-place. Use detach() instead. If you are using "
-                              "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, "
-                              "gradients are views of DDP buckets, and hence detach_() cannot be called on these "
-                              "gradients.")
+          "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views "
+          "of DDP buckets, and hence detach_() cannot be called on these gradients.")
     self._keys &= ~AUTOGRAD
     self._grad_fn, self._output_nr = None, 0
     propagate_requires_grad(self)
@@ -374,10 +366,8 @@ def _rows(name: str, rows: tuple[Row, ...], overloads: tuple[str, ...]) -> dict[
     return {f"{name}.{overload}": row for overload, row in zip(overloads, rows, strict=True)}
 
 
-COMPOSITES.add(
-    reshape, broadcast_tensors, numpy_T, matrix_H, real, imag, narrow, contiguous, detach_, unfold_backward,
-    narrow_copy,
-)
+COMPOSITES.add(reshape, broadcast_tensors, numpy_T, matrix_H, real, imag, narrow, contiguous, detach_, unfold_backward,
+               narrow_copy)
 COMPOSITES.update({
     "reshape_as": lambda self, other: reshape(self, other.shape),
     "view_as": lambda self, other: view(self, other.shape),

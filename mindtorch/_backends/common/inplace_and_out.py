@@ -293,12 +293,11 @@ def resize_output(out: Tensor, shape: Ints) -> Tensor:
     """Bring a tensor given as ``out=`` to a shape; a warning if that loses elements."""
     if out.shape != shape:
         if out.numel():
-            warnings.warn(
-                f"An output with one or more elements was resized since it had shape {list(out.shape)}, which does not "
-                f"match the required output shape {list(shape)}. This behavior is deprecated, and in a future PyTorch "
-                "release outputs will not be resized unless they have zero elements. You can explicitly reuse an out "
-                "tensor t by resizing it, inplace, to zero elements with t.resize_(0).", stacklevel=6,
-            )
+            warnings.warn(f"An output with one or more elements was resized since it had shape {list(out.shape)}, "
+                          f"which does not match the required output shape {list(shape)}. This behavior is deprecated, "
+                          "and in a future PyTorch release outputs will not be resized unless they have zero elements. "
+                          "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
+                          "t.resize_(0).", stacklevel=6)
         resize_(out, shape)
     return out
 

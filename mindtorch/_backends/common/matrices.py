@@ -11,9 +11,8 @@ from ..._layout import Ints, Spec, contiguous_strides
 
 def check_matrix(function: str, matrix: Any, name: str = "A") -> None:
     """A matrix or a batch of matrices."""
-    check(matrix.ndim >= 2,
-          lambda: f"{function}: The input tensor {name} must have at least 2 dimensions, got shape "
-                  f"{list(matrix.shape)}")
+    check(matrix.ndim >= 2, lambda: f"{function}: The input tensor {name} must have at least 2 dimensions, got shape "
+          f"{list(matrix.shape)}")
 
 
 def check_square(function: str, matrix: Any, name: str = "A") -> None:
@@ -40,9 +39,8 @@ def check_lapack(kernel: str, dtype: DType) -> None:
 
 def check_same_dtype(function: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:
     """Two operands of one dtype."""
-    check(a._dtype is b._dtype,
-          lambda: f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but found {names[0]} of "
-                  f"type {NAMES[a._dtype.name]} and {names[1]} of type {NAMES[b._dtype.name]} instead")
+    check(a._dtype is b._dtype, lambda: f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but "
+          f"found {names[0]} of type {NAMES[a._dtype.name]} and {names[1]} of type {NAMES[b._dtype.name]} instead")
 
 
 def columns(shape: Ints) -> Ints:

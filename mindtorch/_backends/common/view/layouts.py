@@ -24,9 +24,8 @@ def view(self: Tensor, size: Ints) -> Layout:
     """
     shape = infer_size(size, self.numel())
     strides = view_strides(tuple(self.shape), self._strides(), shape)
-    check(strides is not None,
-          "view size is not compatible with input tensor's size and stride (at least one dimension spans across two "
-          "contiguous subspaces). Use .reshape(...) instead.", kind="view strides")
+    check(strides is not None, "view size is not compatible with input tensor's size and stride (at least one "
+          "dimension spans across two contiguous subspaces). Use .reshape(...) instead.", kind="view strides")
     return shape, strides, self._offset  # type: ignore[return-value]
 
 
@@ -50,10 +49,9 @@ def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | Non
     check(offset >= 0, lambda: f"Tensor: invalid storage offset {offset}")
     needed = storage_size(size, stride, offset) * self._dtype.itemsize
     have = self.untyped_storage().nbytes()
-    check(needed <= have,
-          lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
-                  f"{self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
-                  f"{have}")
+    check(needed <= have, lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, "
+          f"and itemsize {self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of "
+          f"size {have}")
     return tuple(size), tuple(stride), offset
 
 
@@ -106,10 +104,9 @@ def permute(self: Tensor, dims: Ints) -> Layout:
         RuntimeError: if the number of dimensions differs, or one appears twice.
     """
     shape, stride = self.shape, self._strides()
-    check(len(dims) == len(shape),
-          lambda: "permute(sparse_coo): number of dimensions in the tensor input does not match the length of the "
-                  f"desired ordering of dimensions i.e. input.dim() = {len(shape)} is not equal to len(dims) = "
-                  f"{len(dims)}", kind="permutation")
+    check(len(dims) == len(shape), lambda: "permute(sparse_coo): number of dimensions in the tensor input does not "
+          f"match the length of the desired ordering of dimensions i.e. input.dim() = {len(shape)} is not equal to "
+          f"len(dims) = {len(dims)}", kind="permutation")
     order = [wrap_dim(dim, len(shape)) for dim in dims]
     check(len(set(order)) == len(order), "permute(): duplicate dims are not allowed.", kind="permutation")
     return tuple([shape[d] for d in order]), tuple([stride[d] for d in order]), self._offset

@@ -24,10 +24,9 @@ def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Int
     check(storage_offset >= 0, lambda: f"Tensor: invalid storage offset {storage_offset}")
     check(len(size) == len(stride), lambda: f"unequal size length ({len(size)}) and stride length ({len(stride)})")
     needed = storage_size(size, stride, storage_offset) * self._dtype.itemsize
-    check(needed <= storage.nbytes(),
-          lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {storage_offset}, and "
-                  f"itemsize {self._dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage "
-                  f"of size {storage.nbytes()}")
+    check(needed <= storage.nbytes(), lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
+          f"{storage_offset}, and itemsize {self._dtype.itemsize} requiring a storage size of {needed} are out of "
+          f"bounds for storage of size {storage.nbytes()}")
     self.untyped_storage()
     self._set_layout(storage, size, stride, storage_offset)
     return self

@@ -103,9 +103,8 @@ def split_with_sizes(self: Tensor, split_sizes: Ints, dim: int = 0) -> list[Layo
     """
     check(self.dim(), "split expects at least a 1-dimensional tensor")
     dim = wrap_dim(dim, self.dim())
-    check(all(n >= 0 for n in split_sizes),
-          lambda: "split_with_sizes expects split_sizes have only non-negative entries, but got "
-                  f"split_sizes={list(split_sizes)}")
+    check(all(n >= 0 for n in split_sizes), lambda: "split_with_sizes expects split_sizes have only non-negative "
+          f"entries, but got split_sizes={list(split_sizes)}")
     check(sum(split_sizes) == self.shape[dim],
           lambda: f"split_with_sizes expects split_sizes to sum exactly to {self.shape[dim]} (input tensor's size at "
                   f"dimension {dim}), but got split_sizes={list(split_sizes)}", kind="split sizes")

@@ -61,10 +61,8 @@ BITS = {
     for overload in ("Tensor", "Scalar_Tensor")
 }
 
-CPU_KERNELS.add(
-    clamp, nan_to_num, np.isnan, np.isinf, np.isfinite, np.logical_and, np.logical_or, np.logical_xor, np.logical_not,
-    np.maximum, np.minimum, np.fmax, np.fmin,
-)
+CPU_KERNELS.add(clamp, nan_to_num, np.isnan, np.isinf, np.isfinite, np.logical_and, np.logical_or, np.logical_xor,
+                np.logical_not, np.maximum, np.minimum, np.fmax, np.fmin)
 CPU_KERNELS.update({
     "eq.Tensor": np.equal,
     "ne.Tensor": np.not_equal,

@@ -311,10 +311,8 @@ def matrix_exp(a: ndarray) -> ndarray:
     return expm(a.astype(np.complex128 if a.dtype.kind == "c" else np.float64))
 
 
-CPU_KERNELS.add(
-    linalg_lu, lu_unpack, linalg_inv_ex, triangular_solve, cholesky_solve, cholesky_inverse, linalg_qr, geqrf, ormqr,
-    linalg_eig,
-)
+CPU_KERNELS.add(linalg_lu, lu_unpack, linalg_inv_ex, triangular_solve, cholesky_solve, cholesky_inverse, linalg_qr,
+                geqrf, ormqr, linalg_eig)
 CPU_KERNELS.update({
     "linalg_lu_factor_ex": lu_factor_ex,
     "linalg_lu_solve": lu_solve,

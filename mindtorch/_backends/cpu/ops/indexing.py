@@ -236,10 +236,8 @@ def zero_(x: Array) -> None:
     x.fill(0)
 
 
-CPU_KERNELS.add(
-    index_put_, index_select, index_add_, index_reduce_, index_copy_, gather, scatter_add_, take, put_, masked_select,
-    masked_scatter_, embedding_renorm_, zero_,
-)
+CPU_KERNELS.add(index_put_, index_select, index_add_, index_reduce_, index_copy_, gather, scatter_add_, take, put_,
+                masked_select, masked_scatter_, embedding_renorm_, zero_)
 CPU_KERNELS.update({
     "index.Tensor": index,
     "index_fill_.int_Scalar": index_fill_,

@@ -189,10 +189,8 @@ def multilabel_margin_loss_backward(grad_output: array, self: array, target: arr
     return (grad * grad_by_sample(grad_output, samples, reduction)).reshape(self.shape)
 
 
-CPU_KERNELS.add(
-    nll_loss_forward, nll_loss_backward, multi_margin_loss, multi_margin_loss_backward, multilabel_margin_loss_forward,
-    multilabel_margin_loss_backward,
-)
+CPU_KERNELS.add(nll_loss_forward, nll_loss_backward, multi_margin_loss, multi_margin_loss_backward,
+                multilabel_margin_loss_forward, multilabel_margin_loss_backward)
 CPU_KERNELS.update({
     "mse_loss": loss(lambda x, y: np.square(x - y)),
     "smooth_l1_loss": loss(smooth_l1),

@@ -170,11 +170,9 @@ def complex_(real: Any, imag: Any) -> Any:
     return out
 
 
-CPU_KERNELS.add(
-    floor_divide, sign, sgn, sinc, logaddexp, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2, np.log10,
-    np.log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.deg2rad, np.rad2deg, np.logaddexp2,
-    np.nextafter, np.gcd, np.lcm,
-)
+CPU_KERNELS.add(floor_divide, sign, sgn, sinc, logaddexp, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
+                np.log10, np.log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.deg2rad, np.rad2deg,
+                np.logaddexp2, np.nextafter, np.gcd, np.lcm)
 CPU_KERNELS.update({
     **{f"a{name[3:]}": getattr(np, name)
        for name in ("arcsin", "arccos", "arctan", "arcsinh", "arccosh", "arctanh", "arctan2")},

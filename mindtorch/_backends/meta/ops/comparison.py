@@ -53,9 +53,8 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
     check(mask._dtype is bool_,
           lambda: f"masked_fill_ only supports boolean masks, but got mask with dtype {mask.dtype}", kind="mask dtype")
     if value.__class__ in TENSOR_TYPES:
-        check(not value.ndim,
-              lambda: f"masked_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.ndim} "
-                      "dimension(s).")
+        check(not value.ndim, lambda: "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+              f"{value.ndim} dimension(s).")
         check(self._dtype.is_complex or not value._dtype.is_complex,
               lambda: f"value cannot be converted to type {self.dtype} without overflow")
     else:
@@ -65,9 +64,8 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
 
 def masked_fill_(self: Any, mask: Any, value: Any) -> None:
     shape = masked_fill(self, mask, value).shape
-    check(shape == self.shape,
-          lambda: f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}",
-          kind="in-place broadcast")
+    check(shape == self.shape, lambda: f"output with shape {list(self.shape)} doesn't match the broadcast shape "
+          f"{list(shape or ())}", kind="in-place broadcast")
 
 
 #: It may write to one element several times, and reads the value before.

@@ -24,14 +24,12 @@ def norm(self: Any, p: Any, dim: Any, keepdim: bool = False) -> Spec:
 
 def dist(self: Any, other: Any, p: Any = 2) -> Spec:
     dtype = result_type((self, other))
-    check(dtype.category != BOOL,
-          "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-          "operator instead.", kind="minus of bools")
+    check(dtype.category != BOOL, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
+          "or `logical_xor()` operator instead.", kind="minus of bools")
     check_norm(dtype)
     shape = broadcast_shapes(self.shape, other.shape)
-    check(0 not in shape or 0 <= p < inf,
-          lambda: f"linalg.vector_norm cannot compute the {p} norm on an empty tensor because the operation does not "
-                  "have an identity")
+    check(0 not in shape or 0 <= p < inf, lambda: f"linalg.vector_norm cannot compute the {p} norm on an empty tensor "
+          "because the operation does not have an identity")
     return Spec((), dtype.to_real())
 
 

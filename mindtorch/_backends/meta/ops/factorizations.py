@@ -69,15 +69,13 @@ def solution(A: Any, B: Any) -> Spec:
 def check_equation(function: str, A: Any, shape: Sequence[int], left: bool) -> None:
     """Raise PyTorch's error unless a right-hand side of this shape goes with the square matrix A."""
     n = A.shape[-1]
-    check(n == shape[-2 if left else -1],
-          lambda: f"{function}: Incompatible shapes of A and B for the equation {'AX = B' if left else 'XA = B'} "
-                  f"({n}x{n} and {shape[-2]}x{shape[-1]})")
+    check(n == shape[-2 if left else -1], lambda: f"{function}: Incompatible shapes of A and B for the equation "
+          f"{'AX = B' if left else 'XA = B'} ({n}x{n} and {shape[-2]}x{shape[-1]})")
 
 
 def check_pivots(function: str, matrix: str, pivots: Any, shape: Sequence[int]) -> None:
-    check(tuple(pivots.shape) == tuple(shape),
-          lambda: f"{function}: Expected {matrix}.shape[:-1] and pivots.shape to be the same, but got pivots with "
-                  f"shape {list(pivots.shape)} instead")
+    check(tuple(pivots.shape) == tuple(shape), lambda: f"{function}: Expected {matrix}.shape[:-1] and pivots.shape to "
+          f"be the same, but got pivots with shape {list(pivots.shape)} instead")
 
 
 # -- LU ------------------------------------------------------------------------------------------------------
@@ -184,12 +182,10 @@ def triangular_solve(self: Any, A: Any, upper: bool = True, transpose: bool = Fa
 def _check_system(function: str, B: Any, A: Any) -> None:
     n, m = A.shape[-2:]
     check(n == m, lambda: f"{function}: A must be batches of square matrices, but they are {n} by {m} matrices")
-    check(m == B.shape[-2],
-          lambda: f"Incompatible matrix sizes for {function}: each A matrix is {m} by {m} but each b matrix is "
-                  f"{B.shape[-2]} by {B.shape[-1]}")
-    check(A._dtype is B._dtype,
-          lambda: f"Expected b and A to have the same dtype, but found b of type {NAMES[B._dtype.name]} and A of type "
-                  f"{NAMES[A._dtype.name]} instead in {function}")
+    check(m == B.shape[-2], lambda: f"Incompatible matrix sizes for {function}: each A matrix is {m} by {m} but each b "
+          f"matrix is {B.shape[-2]} by {B.shape[-1]}")
+    check(A._dtype is B._dtype, lambda: "Expected b and A to have the same dtype, but found b of type "
+          f"{NAMES[B._dtype.name]} and A of type {NAMES[A._dtype.name]} instead in {function}")
 
 
 _cholesky = Factorization("cholesky", like, "cholesky_cpu", floating=False)
@@ -216,9 +212,8 @@ def ldl_factor_ex(self: Any, hermitian: bool = False, check_errors: bool = False
 def ldl_solve(LD: Any, pivots: Any, B: Any, hermitian: bool = False) -> Spec:
     function = "torch.linalg.ldl_solve"
     check_matrix(function, B, "B")
-    check(LD.shape[-1] == B.shape[-2],
-          lambda: f"{function}: Incompatible matrix sizes: each A matrix is {LD.shape[-1]} by {LD.shape[-1]} but each "
-                  f"b matrix is {B.shape[-2]} by {B.shape[-1]}")
+    check(LD.shape[-1] == B.shape[-2], lambda: f"{function}: Incompatible matrix sizes: each A matrix is "
+          f"{LD.shape[-1]} by {LD.shape[-1]} but each b matrix is {B.shape[-2]} by {B.shape[-1]}")
     check_pivots(function, "LD", pivots, LD.shape[:-1])
     check(pivots._dtype.category == INTEGER,
           lambda: f"{function}: Expected pivots to be integers. Got {NAMES[pivots._dtype.name]}")
@@ -261,12 +256,10 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: boo
           lambda: f"torch.ormqr: other.shape[{-2 if left else -1}] must be equal to input.shape[-2] and not less than "
                   f"tau.shape[-1], got other {list(other.shape)}, input {list(self.shape)}, tau {list(tau.shape)}")
     check(tau.shape[-1] <= self.shape[-1], "torch.ormqr: tau.shape[-1] must be less than or equal to input.shape[-1]")
-    check(other.ndim == self.ndim and batch_of(other) == batch_of(self),
-          lambda: "torch.ormqr: batch dimensions of other.shape to be equal to input.shape[:-2], but got "
-                  f"{list(other.shape)}")
-    check(other._dtype is self._dtype,
-          lambda: "torch.ormqr: Expected input and other to have the same dtype, but input has dtype "
-                  f"{NAMES[self._dtype.name]} and other has dtype {NAMES[other._dtype.name]}")
+    check(other.ndim == self.ndim and batch_of(other) == batch_of(self), lambda: "torch.ormqr: batch dimensions of "
+          f"other.shape to be equal to input.shape[:-2], but got {list(other.shape)}")
+    check(other._dtype is self._dtype, lambda: "torch.ormqr: Expected input and other to have the same dtype, but "
+          f"input has dtype {NAMES[self._dtype.name]} and other has dtype {NAMES[other._dtype.name]}")
     check_lapack("ormqr_cpu", self._dtype)
     return like(other)
 
@@ -275,15 +268,12 @@ def _check_reflectors(function: str, matrix: Any, tau: Any) -> None:
     check(matrix.ndim >= 2, lambda: f"{function}: input must have at least 2 dimensions.")
     check(matrix.shape[-1] >= tau.shape[-1] if tau.ndim else True,
           lambda: f"{function}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
-    check(matrix.ndim - tau.ndim == 1,
-          lambda: f"{function}: Expected tau to have one dimension less than input, but got tau.ndim equal to "
-                  f"{tau.ndim} and input.ndim is equal to {matrix.ndim}")
-    check(batch_of(matrix) == tuple(tau.shape[:-1]),
-          lambda: f"{function}: Expected batch dimensions of tau to be equal to input.shape[:-2], but got "
-                  f"{list(tau.shape[:-1])}")
-    check(tau._dtype is matrix._dtype,
-          lambda: f"{function}: tau dtype {NAMES[tau._dtype.name]} does not match input dtype "
-                  f"{NAMES[matrix._dtype.name]}")
+    check(matrix.ndim - tau.ndim == 1, lambda: f"{function}: Expected tau to have one dimension less than input, but "
+          f"got tau.ndim equal to {tau.ndim} and input.ndim is equal to {matrix.ndim}")
+    check(batch_of(matrix) == tuple(tau.shape[:-1]), lambda: f"{function}: Expected batch dimensions of tau to be "
+          f"equal to input.shape[:-2], but got {list(tau.shape[:-1])}")
+    check(tau._dtype is matrix._dtype, lambda: f"{function}: tau dtype {NAMES[tau._dtype.name]} does not match input "
+          f"dtype {NAMES[matrix._dtype.name]}")
 
 
 # -- singular values and eigenvalues -------------------------------------------------------------------------
@@ -316,20 +306,17 @@ def eig(A: Any) -> Specs:
 def lstsq(self: Any, b: Any, rcond: float | None = None, driver: str | None = None) -> Specs:
     check(self.ndim >= 2, "torch.linalg.lstsq: input must have at least 2 dimensions.")
     check(b.ndim >= 1, "torch.linalg.lstsq: other must have at least 1 dimension.")
-    check(0 <= self.ndim - b.ndim <= 1,
-          lambda: "torch.linalg.lstsq: input.dim() must be greater or equal to other.dim() and (input.dim() - "
-                  f"other.dim()) <= 1, got {self.ndim} and {b.ndim}")
-    check(driver in (None, "gels", "gelsy", "gelsd", "gelss"),
-          lambda: "torch.linalg.lstsq: parameter `driver` should be one of (gels, gelsy, gelsd, gelss), got "
-                  f"'{driver}'")
+    check(0 <= self.ndim - b.ndim <= 1, lambda: "torch.linalg.lstsq: input.dim() must be greater or equal to "
+          f"other.dim() and (input.dim() - other.dim()) <= 1, got {self.ndim} and {b.ndim}")
+    check(driver in (None, "gels", "gelsy", "gelsd", "gelss"), lambda: "torch.linalg.lstsq: parameter `driver` should "
+          f"be one of (gels, gelsy, gelsd, gelss), got '{driver}'")
     vector = self.ndim - b.ndim == 1 and b.shape == self.shape[:-1]
     right = (*b.shape, 1) if vector else tuple(b.shape)
     rows = right[-2] if len(right) > 1 else right[-1]
     check(rows == self.shape[-2],
           lambda: f"torch.linalg.lstsq: input.size(-2) should match other.size({-1 if vector else -2})")
-    check(self._dtype is b._dtype,
-          lambda: "torch.linalg.lstsq: Expected input and other to have the same dtype, but got input's dtype "
-                  f"{NAMES[self._dtype.name]} and other's dtype {NAMES[b._dtype.name]}")
+    check(self._dtype is b._dtype, lambda: "torch.linalg.lstsq: Expected input and other to have the same dtype, but "
+          f"got input's dtype {NAMES[self._dtype.name]} and other's dtype {NAMES[b._dtype.name]}")
     check(self._dtype.category > INTEGER and self._dtype.itemsize > 2,
           lambda: f"This function doesn't handle types other than float and double, got {NAMES[self._dtype.name]}")
     (n, m), dtype, real = self.shape[-2:], self._dtype, self._dtype.to_real()

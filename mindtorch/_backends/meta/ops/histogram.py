@@ -44,9 +44,8 @@ def check_bins(bins: Any) -> None:
 def check_range(bounds: Any, dimensions: int) -> None:
     if bounds is None:
         return
-    check(len(bounds) == 2 * dimensions,
-          lambda: f"torch.histogramdd: for a {dimensions}-dimensional histogram range should have {2 * dimensions} "
-                  f"elements, but got {len(bounds)}")
+    check(len(bounds) == 2 * dimensions, lambda: f"torch.histogramdd: for a {dimensions}-dimensional histogram range "
+          f"should have {2 * dimensions} elements, but got {len(bounds)}")
     for i in range(dimensions):
         low, high = bounds[2 * i: 2 * i + 2]
         if not low <= high:
@@ -57,10 +56,9 @@ def check_weight(self: Any, weight: Any, shape: Any) -> None:
     if weight is not None:
         check(weight._dtype is self._dtype, "torch.histogramdd: if weight tensor is provided, input tensor "
               "and weight tensor should have the same dtype")
-        check(weight.shape == shape,
-              lambda: "torch.histogramdd: if weight tensor is provided it should have the same shape as the input "
-                      f"tensor excluding its innermost dimension, but got input with shape {list(self.shape)} and "
-                      f"weight with shape {list(weight.shape)}")
+        check(weight.shape == shape, lambda: "torch.histogramdd: if weight tensor is provided it should have the same "
+              "shape as the input tensor excluding its innermost dimension, but got input with shape "
+              f"{list(self.shape)} and weight with shape {list(weight.shape)}")
 
 
 def check_edges(self: Any, bins: Any) -> None:

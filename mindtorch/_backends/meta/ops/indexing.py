@@ -116,9 +116,8 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
     shape, _ = indexed(self, indices)
     given = tuple(values.shape)
     fits = all(n in (1, m) for n, m in zip(given[::-1], shape[::-1], strict=False))
-    check(fits and len(given) <= len(shape),
-          lambda: f"shape mismatch: value tensor of shape {list(given)} cannot be broadcast to indexing result of "
-                  f"shape {list(shape)}")
+    check(fits and len(given) <= len(shape), lambda: f"shape mismatch: value tensor of shape {list(given)} cannot be "
+          f"broadcast to indexing result of shape {list(shape)}")
     check(self._dtype is values._dtype,
           lambda: f"Index put requires the source and destination dtypes match, got {NAMES[self._dtype.name]} for the "
                   f"destination and {NAMES[values._dtype.name]} for the source.", kind="assigned dtype")
@@ -141,23 +140,19 @@ def index_add_like(name: str) -> Check:
 
     def row(self: Any, dim: int, index: Any, source: Any, *rest: Any) -> None:
         dim = wrap_dim(dim, self.dim())
-        check(index.dim() <= 1,
-              lambda: f"{name}(): Index is supposed to be a vector, but got dim: {index.dim()} with type: "
-                      f"{NAMES[index._dtype.name]} and size: {list(index.shape)}", IndexError)
-        check(index._dtype in (int32, int64),
-              lambda: f"{name}(): Expected dtype int32/int64 for index but got: {NAMES[index._dtype.name]}",
-              kind="index dtype")
-        check(self._dtype is source._dtype,
-              lambda: f"{name}(): self ({NAMES[self._dtype.name]}) and source ({NAMES[source._dtype.name]}) must have "
-                      "the same scalar type")
+        check(index.dim() <= 1, lambda: f"{name}(): Index is supposed to be a vector, but got dim: {index.dim()} with "
+              f"type: {NAMES[index._dtype.name]} and size: {list(index.shape)}", IndexError)
+        check(index._dtype in (int32, int64), lambda: f"{name}(): Expected dtype int32/int64 for index but got: "
+              f"{NAMES[index._dtype.name]}", kind="index dtype")
+        check(self._dtype is source._dtype, lambda: f"{name}(): self ({NAMES[self._dtype.name]}) and source "
+              f"({NAMES[source._dtype.name]}) must have the same scalar type")
         check(dim == 0 or dim < source.dim(),
               lambda: f"{name}(): Indexing dim {dim} is out of bounds of the source tensor with dim {source.dim()}")
         check(source.dim() or not self.dim(),
               lambda: f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
         count = source.shape[dim] if source.dim() else 1
-        check(index.numel() == count,
-              lambda: f"{name}(): Number of indices ({index.numel()}) should be equal to source.size(dim): ({count}), "
-                      f"for dim: {dim}")
+        check(index.numel() == count, lambda: f"{name}(): Number of indices ({index.numel()}) should be equal to "
+              f"source.size(dim): ({count}), for dim: {dim}")
         if self.dim() and source.dim():
             ours, given = list(self.shape), list(source.shape)
             check(ours[:dim] + ours[dim + 1:] == given[:dim] + given[dim + 1:],
@@ -179,26 +174,21 @@ def index_reduce_(self: Any, dim: int, index: Any, source: Any, reduce: str, inc
 def index_copy_(self: Any, dim: int, index: Any, source: Any) -> None:
     dim = wrap_dim(dim, self.dim())
     check(index.dim() < 2, lambda: f"index_copy_(): Index should have dimension 1 or 0 (got {index.dim()})", IndexError)
-    check(source.dim() or index.numel() == 1,
-          lambda: "index_copy_(): When source is scalar, index should have one element (got "
-                  f"{index.numel()})", IndexError)
+    check(source.dim() or index.numel() == 1, lambda: "index_copy_(): When source is scalar, index should have one "
+          f"element (got {index.numel()})", IndexError)
     check(source.dim() == self.dim() or not source.dim() or not self.dim(),
           lambda: "index_copy_(): When source and destination are not scalars, their dimensionality must match. "
                   f"Source dimensionality ({source.dim()}), destination dimensionality ({self.dim()})", IndexError)
-    check(index._dtype is int64,
-          lambda: f"index_copy_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}",
-          kind="index dtype")
-    check(self._dtype is source._dtype,
-          lambda: "index_copy_(): self and source expected to have the same dtype, but got (self) "
-                  f"{NAMES[self._dtype.name]} and (source) {NAMES[source._dtype.name]}")
+    check(index._dtype is int64, lambda: "index_copy_(): Expected a long tensor for index, but got "
+          f"{NAMES[index._dtype.name]}", kind="index dtype")
+    check(self._dtype is source._dtype, lambda: "index_copy_(): self and source expected to have the same dtype, but "
+          f"got (self) {NAMES[self._dtype.name]} and (source) {NAMES[source._dtype.name]}")
     ours, given = ([n for d, n in enumerate(t.shape) if d != dim] for t in (self, source))
-    check(ours == given,
-          lambda: "index_copy_(): Source/destination tensor must have same slice shapes. Destination slice shape: "
-                  f"{ours} at dimension {dim} and source slice shape: {given} at dimension 0.")
+    check(ours == given, lambda: "index_copy_(): Source/destination tensor must have same slice shapes. Destination "
+          f"slice shape: {ours} at dimension {dim} and source slice shape: {given} at dimension 0.")
     count = source.shape[dim] if source.dim() else 1
-    check(index.numel() == count,
-          lambda: f"index_copy_(): Number of indices ({index.numel()}) should be equal to source.size(dim) "
-                  f"({count})", IndexError)
+    check(index.numel() == count, lambda: f"index_copy_(): Number of indices ({index.numel()}) should be equal to "
+          f"source.size(dim) ({count})", IndexError)
 
 
 def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
@@ -211,9 +201,8 @@ def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
 
 
 def index_fill_tensor_(self: Any, dim: int, index: Any, value: Any) -> None:
-    check(not value.dim(),
-          lambda: f"index_fill_ only supports a 0-dimensional value tensor, but got tensor with {value.dim()} "
-                  "dimension(s).")
+    check(not value.dim(), lambda: "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
+          f"{value.dim()} dimension(s).")
     check(self._dtype.is_complex or not value._dtype.is_complex,
           "index_fill_(): Converting complex Scalar to non-complex type is not supported")
     index_fill_scalar_(self, dim, index, 0)
@@ -276,10 +265,8 @@ def check_reduce(reduce: str) -> None:
 
 
 def scatter_reduce_old_(self: Any, dim: int, index: Any, src: Any, reduce: str) -> None:
-    warnings.warn(
-        "The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future PyTorch "
-        "release. Use torch.scatter_reduce instead for more reduction options.", stacklevel=2,
-    )
+    warnings.warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
+                  "PyTorch release. Use torch.scatter_reduce instead for more reduction options.", stacklevel=2)
     check_reduce(reduce)
     check_scatter(self, dim, index, src)
 
@@ -309,12 +296,10 @@ def take(self: Any, index: Any) -> Spec:
 def put_(self: Any, index: Any, source: Any, accumulate: bool = False) -> None:
     check(index._dtype is int64,
           lambda: f"put_(): Expected a long tensor for index, but got {NAMES[index._dtype.name]}", kind="index dtype")
-    check(self._dtype is source._dtype,
-          lambda: "put_(): self and source expected to have the same dtype, but got self.dtype = "
-                  f"{NAMES[self._dtype.name]} and source.dtype = {NAMES[source._dtype.name]}")
-    check(source.numel() == index.numel(),
-          lambda: "put_(): Expected source and index to have the same number of elements, but got source.numel() = "
-                  f"{source.numel()}, index.numel() = {index.numel()}", IndexError)
+    check(self._dtype is source._dtype, lambda: "put_(): self and source expected to have the same dtype, but got "
+          f"self.dtype = {NAMES[self._dtype.name]} and source.dtype = {NAMES[source._dtype.name]}")
+    check(source.numel() == index.numel(), lambda: "put_(): Expected source and index to have the same number of "
+          f"elements, but got source.numel() = {source.numel()}, index.numel() = {index.numel()}", IndexError)
     check(self.numel() or not index.numel(), "put_(): Tried to put elements into an empty tensor", IndexError)
 
 
@@ -325,9 +310,8 @@ def masked_select(self: Any, mask: Any) -> Spec:
 
 
 def masked_scatter_(self: Any, mask: Any, source: Any) -> None:
-    check(self._dtype is source._dtype,
-          lambda: f"masked_scatter: expected self and source to have same dtypes but got{NAMES[self._dtype.name]} and "
-                  f"{NAMES[source._dtype.name]}")
+    check(self._dtype is source._dtype, lambda: "masked_scatter: expected self and source to have same dtypes but "
+          f"got{NAMES[self._dtype.name]} and {NAMES[source._dtype.name]}")
     if mask.shape != self.shape:
         mask.expand(self.shape)
     check(mask._dtype is bool_,
@@ -335,13 +319,11 @@ def masked_scatter_(self: Any, mask: Any, source: Any) -> None:
 
 
 def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> None:
-    check(self.dim() == 2,
-          lambda: f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for argument #1 'self' "
-                  "(while checking arguments for embedding_renorm_)")
-    check(indices._dtype in (int32, int64),
-          lambda: "Expected tensor for argument #2 'indices' to have one of the following scalar types: Long, Int; "
-                  f"but got torch.{NAMES[indices._dtype.name]}Tensor instead (while checking arguments for "
-                  "embedding_renorm_)")
+    check(self.dim() == 2, lambda: f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for "
+          "argument #1 'self' (while checking arguments for embedding_renorm_)")
+    check(indices._dtype in (int32, int64), lambda: "Expected tensor for argument #2 'indices' to have one of the "
+          f"following scalar types: Long, Int; but got torch.{NAMES[indices._dtype.name]}Tensor instead (while "
+          "checking arguments for embedding_renorm_)")
 
 
 def fill_scalar_(self: Any, value: Any) -> None:

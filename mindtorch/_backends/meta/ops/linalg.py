@@ -32,9 +32,8 @@ def mm(self: Any, mat2: Any) -> Spec:
     check(mat2.ndim == 2, "mat2 must be a matrix", kind="matrices wanted")
     (n, k), (k2, m) = self.shape, mat2.shape
     check(k == k2, lambda: f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})", kind="matmul shapes")
-    check(self._dtype is mat2._dtype,
-          lambda: f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != {mat2.dtype}",
-          kind="matmul dtypes")
+    check(self._dtype is mat2._dtype, lambda: f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != "
+          f"{mat2.dtype}", kind="matmul dtypes")
     _refuse_bool("addmm_impl_cpu_", self)
     return Spec((n, m), self._dtype)
 
@@ -43,9 +42,8 @@ def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
     check(self.ndim == 3, lambda: f"batch1 must be a 3D tensor, got {self.ndim}D", kind="matrices wanted")
     check(mat2.ndim == 3, lambda: f"batch2 must be a 3D tensor, got {mat2.ndim}D", kind="matrices wanted")
     b, n, k = self.shape
-    check(mat2.shape[:2] == (b, k),
-          lambda: f"Expected size for first two dimensions of batch2 tensor to be: [{b}, {k}] but got: "
-                  f"{list(mat2.shape[:2])}.", kind="batched matmul shapes")
+    check(mat2.shape[:2] == (b, k), lambda: f"Expected size for first two dimensions of batch2 tensor to be: [{b}, "
+          f"{k}] but got: {list(mat2.shape[:2])}.", kind="batched matmul shapes")
     _refuse_bool(kernel, self)
     check(self._dtype is mat2._dtype or not self.numel() or not mat2.numel(),
           lambda: f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[mat2._dtype.name]}")
@@ -104,13 +102,11 @@ def mv(self: Any, vec: Any) -> Spec:
 def dot(self: Any, tensor: Any) -> Spec:
     check(self.ndim == 1 and tensor.ndim == 1,
           lambda: f"1D tensors expected, but got {self.ndim}D and {tensor.ndim}D tensors")
-    check(self._dtype is tensor._dtype,
-          lambda: f"dot : expected both vectors to have same dtype, but found {NAMES[self._dtype.name]} and "
-                  f"{NAMES[tensor._dtype.name]}")
+    check(self._dtype is tensor._dtype, lambda: "dot : expected both vectors to have same dtype, but found "
+          f"{NAMES[self._dtype.name]} and {NAMES[tensor._dtype.name]}")
     n, m = self.shape[0], tensor.shape[0]
-    check(n == m,
-          lambda: f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of elements, "
-                  f"but got {n} and {m} elements respectively", kind="matmul vectors")
+    check(n == m, lambda: f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
+          f"elements, but got {n} and {m} elements respectively", kind="matmul vectors")
     if self._dtype is bool_:
         raise not_implemented_for("dot", bool_)
     return Spec((), self._dtype)
@@ -143,9 +139,8 @@ def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -
 
 def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
     spec = bmm(batch1, batch2, "baddbmm")
-    check(self._dtype is spec.dtype,
-          lambda: f"Input dtypes must be the same, got: input {self.dtype}, batch1: {batch1.dtype}, batch2: "
-                  f"{batch2.dtype}")
+    check(self._dtype is spec.dtype, lambda: f"Input dtypes must be the same, got: input {self.dtype}, batch1: "
+          f"{batch1.dtype}, batch2: {batch2.dtype}")
     _check_numbers(spec.dtype, beta, alpha)
     _check_expands(self, spec.shape)  # type: ignore[arg-type]
     return spec

@@ -47,13 +47,11 @@ def huber(self: Any, target: Any, reduction: int = MEAN, delta: float = 1.0) -> 
 
 
 def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
-    check(target._dtype is not bool_,
-          "Negation, the `-` operator, on a bool tensor is not supported. If you are trying to invert a mask, use the "
-          "`~` or `logical_not()` operator instead.", kind="minus of bools")
+    check(target._dtype is not bool_, "Negation, the `-` operator, on a bool tensor is not supported. If you are "
+          "trying to invert a mask, use the `~` or `logical_not()` operator instead.", kind="minus of bools")
     shape, dtype, stride = Pointwise("float", 2)(self, target)
-    check(shape == target.shape or shape == self.shape,
-          lambda: f"output with shape {list(self.shape)} doesn't match the broadcast shape {list(shape or ())}",
-          kind="in-place broadcast")
+    check(shape == target.shape or shape == self.shape, lambda: f"output with shape {list(self.shape)} doesn't match "
+          f"the broadcast shape {list(shape or ())}", kind="in-place broadcast")
     check_cast(dtype, self._dtype)
     return Spec(shape, self._dtype, stride)
 
@@ -72,9 +70,8 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
     check_floating("log_sigmoid_cpu", self)
     shape, dtype, stride = Pointwise("default", 2)(self, target)
     check_cast(dtype, target._dtype)
-    check(shape == target.shape,
-          lambda: f"output with shape {list(target.shape)} doesn't match the broadcast shape {list(shape or ())}",
-          kind="in-place broadcast")
+    check(shape == target.shape, lambda: f"output with shape {list(target.shape)} doesn't match the broadcast shape "
+          f"{list(shape or ())}", kind="in-place broadcast")
     _check_fits(pos_weight, shape)
     _check_fits(weight, shape)
     return Spec(shape, target._dtype, stride)
@@ -83,8 +80,7 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
 def _check_fits(weight: Any, shape: Any) -> None:
     if weight is not None:
         wide = broadcast_shapes(shape, weight.shape)
-        check(wide == shape,
-              lambda: f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}",
+        check(wide == shape, lambda: f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}",
               kind="in-place broadcast")
 
 
@@ -157,10 +153,9 @@ def multi_margin_loss(self: Any, target: Any, p: Any = 1, margin: Any = 1, weigh
     _check_batch(self)
     samples = self.shape[0] if self.ndim == 2 else 1
     check(p in (1, 2), "only p == 1 and p == 2 supported", ValueError)
-    check(target.ndim <= 1 and target.numel() == samples,
-          lambda: "multi_margin_loss: target tensor should be 1-D with size equal to the number of input samples "
-                  f"(batch size). Expected target size [{samples}], but got {list(target.shape)}. Input has shape "
-                  f"{list(self.shape)}.")
+    check(target.ndim <= 1 and target.numel() == samples, lambda: "multi_margin_loss: target tensor should be 1-D with "
+          f"size equal to the number of input samples (batch size). Expected target size [{samples}], but got "
+          f"{list(target.shape)}. Input has shape {list(self.shape)}.")
     _check_labels(target)
     if weight is not None:
         classes = self.shape[-1] if self.ndim else 1

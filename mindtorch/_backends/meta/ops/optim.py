@@ -8,9 +8,8 @@ from . import META_KERNELS
 
 
 def same_lengths(*lists: list[Any]) -> None:
-    check(len({len(tensors) for tensors in lists}) == 1,
-          lambda: "Tensor lists must have the same number of tensors, got "
-                  f"{', '.join(str(len(tensors)) for tensors in lists)}")
+    check(len({len(tensors) for tensors in lists}) == 1, lambda: "Tensor lists must have the same number of tensors, "
+          f"got {', '.join(str(len(tensors)) for tensors in lists)}")
 
 
 def fused_sgd(self: Any, grads: Any, momentum_buffer_list: Any, *settings: Any) -> None:

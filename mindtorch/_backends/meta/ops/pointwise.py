@@ -35,9 +35,8 @@ def check_add(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
 
 
 def check_sub(promoted: DType, self: Any, other: Any, alpha: Any = 1) -> None:
-    check(not (_is_bool(self) and _is_bool(other)),
-          "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` or `logical_xor()` "
-          "operator instead.", kind="minus of bools")
+    check(not (_is_bool(self) and _is_bool(other)), "Subtraction, the `-` operator, with two bool tensors is not "
+          "supported. Use the `^` or `logical_xor()` operator instead.", kind="minus of bools")
     check(not (_is_bool(self) or _is_bool(other)),
           lambda: MINUS.format("Subtraction", "with a bool tensor"), kind="minus of bools")
     check_alpha(promoted, alpha)

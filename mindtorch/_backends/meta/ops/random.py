@@ -35,9 +35,8 @@ def continuous(name: str) -> Check:
     """The check of a distribution of real numbers."""
 
     def check_dtype(self: Any, *parameters: Any) -> None:
-        check(self._dtype.category == FLOATING,
-              lambda: f"{name} distribution is a continuous probability distribution. dtype must be a floating point "
-                      f"but you specified {NAMES[self._dtype.name]}")
+        check(self._dtype.category == FLOATING, lambda: f"{name} distribution is a continuous probability "
+              f"distribution. dtype must be a floating point but you specified {NAMES[self._dtype.name]}")
 
     return check_dtype
 
@@ -65,9 +64,8 @@ def multinomial(self: Any, num_samples: int, replacement: bool = False, generato
           lambda: f"multinomial only supports floating-point dtypes for input, got: {NAMES[dtype.name]}")
     check(0 < len(shape) <= 2, lambda: f"prob_dist must be 1 or 2 dim, got shape {list(shape)}")
     check(num_samples > 0, lambda: f"cannot sample n_sample <= 0 samples, got {num_samples}")
-    check(replacement or num_samples <= shape[-1],
-          lambda: f"cannot sample n_sample > prob_dist.size(-1) samples without replacement, got {num_samples} > "
-                  f"{shape[-1]}")
+    check(replacement or num_samples <= shape[-1], lambda: "cannot sample n_sample > prob_dist.size(-1) samples "
+          f"without replacement, got {num_samples} > {shape[-1]}")
     return Spec((*shape[:-1], num_samples), int64)
 
 
@@ -89,9 +87,8 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
 
 
 def randperm(n: int, generator: Any = None, dtype: DType | None = None) -> Spec:
-    check(n >= 0,
-          lambda: about(RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]"),
-                        "negative size", shape=(n,)))
+    check(n >= 0, lambda: about(RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]"),
+                                "negative size", shape=(n,)))
     dtype = dtype or int64
     if dtype.category not in (INTEGER, FLOATING):
         raise not_implemented_for("randperm", dtype)

@@ -194,16 +194,14 @@ def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
         check(dtype.category >= FLOATING, lambda: f"{where}dtype should be floating point or complex, but got {got}")
         check(dtype.is_complex == have.is_complex,
               lambda: f"{where}dtype should be {kind} for {kind} inputs, but got {got}")
-        check(promote_types(have, dtype) is dtype,
-              lambda: f"{where}the dtype of the input ({NAMES[have.name]}) should be convertible without narrowing to "
-                      f"the specified dtype ({got})")
+        check(promote_types(have, dtype) is dtype, lambda: f"{where}the dtype of the input ({NAMES[have.name]}) should "
+              f"be convertible without narrowing to the specified dtype ({got})")
     dims = wrap_dims(dim, self.ndim)
     if ord < 0 or ord == inf:
         empty = next((d for d in dims if self.ndim and not self.shape[d]), None)
         place = f"the dimension {empty} because this dimension" if dim else "an empty tensor because it"
-        check(empty is None,
-              lambda: f"{where[:-2]} cannot compute the {ord} norm on {place} is empty and the operation does not have "
-                      "an identity")
+        check(empty is None, lambda: f"{where[:-2]} cannot compute the {ord} norm on {place} is empty and the "
+              "operation does not have an identity")
     return Spec(reduced_shape(self.shape, dims, keepdim), (dtype or have).to_real())
 
 

@@ -55,17 +55,14 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool = False, right
     check(side in (None, "left", "right"), lambda: f"{name}side can only be 'left' or 'right' but got {side}")
     check(side != "left" or not right,
           lambda: f"{name}side and right can't be set to opposites, got side of left while right was True")
-    check(len(bounds) == 1 or shape,
-          lambda: f"{name}input value can be a scalar only when boundaries tensor dimension is 1, but got boundaries "
-                  f"tensor dim({len(bounds)}) and input value's dim({len(shape)})")
-    check(len(bounds) == 1 or bounds[:-1] == shape[:-1],
-          lambda: f"{name}boundaries tensor should be 1 dimension or the first N-1 dimensions of boundaries tensor and "
-                  f"input value tensor must match, but we got boundaries tensor {list(bounds)} and input value tensor "
-                  f"{list(shape)}")
+    check(len(bounds) == 1 or shape, lambda: f"{name}input value can be a scalar only when boundaries tensor dimension "
+          f"is 1, but got boundaries tensor dim({len(bounds)}) and input value's dim({len(shape)})")
+    check(len(bounds) == 1 or bounds[:-1] == shape[:-1], lambda: f"{name}boundaries tensor should be 1 dimension or "
+          "the first N-1 dimensions of boundaries tensor and input value tensor must match, but we got boundaries "
+          f"tensor {list(bounds)} and input value tensor {list(shape)}")
     if sorter is not None:
-        check(tuple(sorter.shape) == bounds,
-              lambda: f"{name}boundary and sorter must have the same size, but got boundary tensor {list(bounds)} and "
-                      f"got sorter tensor {list(sorter.shape)}")
+        check(tuple(sorter.shape) == bounds, lambda: f"{name}boundary and sorter must have the same size, but got "
+              f"boundary tensor {list(bounds)} and got sorter tensor {list(sorter.shape)}")
         check(sorter._dtype is int64,
               lambda: f"{name}sorter must be a tensor of long dtype but got dtype {NAMES[sorter._dtype.name]}")
     if 0 not in shape:

@@ -23,9 +23,8 @@ def softmax(name: str) -> Callable[..., Spec]:
 
 def backward_data(grad_output: Any, output: Any, dim: int, input_dtype: Any) -> Spec:
     wrap_dim(dim, grad_output.ndim)
-    check(grad_output.shape == output.shape,
-          lambda: f"expected the shapes of grad and output to match, but got {list(grad_output.shape)} and "
-                  f"{list(output.shape)}")
+    check(grad_output.shape == output.shape, lambda: "expected the shapes of grad and output to match, but got "
+          f"{list(grad_output.shape)} and {list(output.shape)}")
     check(grad_output._dtype is output._dtype,
           lambda: f"expected grad and output to have the same dtype, but got {grad_output.dtype} and {output.dtype}")
     return Spec(tuple(grad_output.shape), input_dtype)
