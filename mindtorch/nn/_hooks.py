@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import warnings
 from collections import OrderedDict
-from collections.abc import Callable, Mapping
+from collections.abc import Callable
 from functools import partial
 from typing import Any
 
@@ -24,12 +24,11 @@ Flags = OrderedDict[int, bool]  #: the ids of the hooks that were registered wit
 class HookHandle(RemovableHandle):
     """What registering a module's hook returns; removing the hook forgets its options, too."""
 
-    def __init__(self, hooks: Hooks, hook: Hook, prepend: bool = False,
-                 options: Mapping[str, bool] | None = None, flags: Mapping[str, Flags] | None = None):
+    def __init__(self, hooks: Hooks, hook: Hook, prepend: bool = False, *options: tuple[bool, Flags]):
         super().__init__(hooks, hook)
         if prepend:
             hooks.move_to_end(self.id, last=False)
-        self._flags = [flags[name] for name, on in (options or {}).items() if on and flags is not None]
+        self._flags = [flag for on, flag in options if on]
         for flag in self._flags:
             flag[self.id] = True
 
@@ -57,8 +56,8 @@ def register_module_forward_hook(hook: Hook, *, with_kwargs: bool = False,
     """Have ``hook(module, args, output)`` called after every module's forward
     (``torch.nn.modules.module.register_module_forward_hook``).
     """
-    return HookHandle(global_forward_hooks, hook, False, {"kwargs": with_kwargs, "always": always_call},
-                      {"kwargs": global_forward_hooks_with_kwargs, "always": global_forward_hooks_always_called})
+    return HookHandle(global_forward_hooks, hook, False, (with_kwargs, global_forward_hooks_with_kwargs),
+                      (always_call, global_forward_hooks_always_called))
 
 
 def register_module_forward_pre_hook(hook: Hook) -> RemovableHandle:
@@ -256,8 +255,7 @@ class HookedCall:
 
         With ``with_kwargs`` it is ``hook(module, args, kwargs)``, and returns None or ``(args, kwargs)``.
         """
-        return HookHandle(self._forward_pre_hooks, hook, prepend, {"kwargs": with_kwargs},
-                          {"kwargs": self._forward_pre_hooks_with_kwargs})
+        return HookHandle(self._forward_pre_hooks, hook, prepend, (with_kwargs, self._forward_pre_hooks_with_kwargs))
 
     def register_forward_hook(self, hook: Hook, *, prepend: bool = False, with_kwargs: bool = False,
                               always_call: bool = False) -> RemovableHandle:
@@ -267,8 +265,8 @@ class HookedCall:
         With ``with_kwargs`` it is ``hook(module, args, kwargs, output)``; with ``always_call`` it is called even if
         forward, or a hook before it, raises.
         """
-        return HookHandle(self._forward_hooks, hook, prepend, {"kwargs": with_kwargs, "always": always_call},
-                          {"kwargs": self._forward_hooks_with_kwargs, "always": self._forward_hooks_always_called})
+        return HookHandle(self._forward_hooks, hook, prepend, (with_kwargs, self._forward_hooks_with_kwargs),
+                          (always_call, self._forward_hooks_always_called))
 
     def register_full_backward_hook(self, hook: Hook, prepend: bool = False) -> RemovableHandle:
         """Have ``hook(module, grad_input, grad_output)`` called when the gradients of the inputs are computed; what it

@@ -176,16 +176,14 @@ class Module(HookedCall, State):
                 raise about(TypeError(f"cannot assign '{typename(value)}' as parameter '{name}' (torch.nn.Parameter or "
                                       "None expected)"), "no parameter", name=name, value=value, given=typename(value))
             self.register_parameter(name, None)
-        elif isinstance(value, Module):
+        elif isinstance(value, Module) or name in state.get("_modules", ()):
             if "_modules" not in state:
                 raise about(AttributeError("cannot assign module before Module.__init__() call"),
                             "before init", what="module")
-            self._forget(name, "_parameters", "_buffers")
-            self._modules[name] = registered(_hooks.global_module_registration_hooks, self, name, value)
-        elif name in state.get("_modules", ()):
-            if value is not None:
+            if value is not None and not isinstance(value, Module):
                 raise TypeError(f"cannot assign '{typename(value)}' as child module '{name}' "
                                 "(torch.nn.Module or None expected)")
+            self._forget(name, "_parameters", "_buffers")
             self._modules[name] = registered(_hooks.global_module_registration_hooks, self, name, value)
         elif isinstance(value, Buffer) or name in state.get("_buffers", ()):
             if value is not None and not isinstance(value, Tensor):
@@ -308,8 +306,7 @@ class Module(HookedCall, State):
 
     def modules(self) -> Iterator[Any]:
         """Yield this module and all below it, each once (``torch.nn.Module.modules``)."""
-        for _, module in self.named_modules():
-            yield module
+        return (module for _, module in self.named_modules())
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """Yield the modules directly below this one with their names (``torch.nn.Module.named_children``)."""
@@ -321,8 +318,7 @@ class Module(HookedCall, State):
 
     def children(self) -> Iterator[Any]:
         """Yield the modules directly below this one, each once (``torch.nn.Module.children``)."""
-        for _, module in self.named_children():
-            yield module
+        return (module for _, module in self.named_children())
 
     def _named_members(self, members_of: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
                        remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
@@ -342,8 +338,7 @@ class Module(HookedCall, State):
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Yield the parameters, each once (``torch.nn.Module.parameters``)."""
-        for _, param in self.named_parameters(recurse=recurse):
-            yield param
+        return (param for _, param in self.named_parameters(recurse=recurse))
 
     def named_buffers(self, prefix: str = "", recurse: bool = True,
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
@@ -352,8 +347,7 @@ class Module(HookedCall, State):
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Yield the buffers, each once (``torch.nn.Module.buffers``)."""
-        for _, buffer in self.named_buffers(recurse=recurse):
-            yield buffer
+        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
 
     # -- all at once -----------------------------------------------------------------------------------------
 

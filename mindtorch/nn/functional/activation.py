@@ -109,32 +109,28 @@ def softsign(input: Tensor) -> Tensor:
 # -- over a dimension ----------------------------------------------------------------------------------------
 
 
-def _implied_dim(name: str, ndim: int, stacklevel: int) -> int:
-    """The dimension that a call without one means, with PyTorch's warning."""
+def _dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
+    """The dimension of a call, or the one that a call without one means, with PyTorch's warning."""
+    if dim is not None:
+        return dim
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
                   "argument.", stacklevel=stacklevel)
-    return 0 if ndim in (0, 1, 3) else 1
+    return 0 if input.dim() in (0, 1, 3) else 1
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """Divide exp(x), in ``dtype`` if given, by its sum along ``dim`` (``torch.nn.functional.softmax``)."""
-    if dim is None:
-        dim = _implied_dim("softmax", input.dim(), _stacklevel)
-    return _softmax(input, dim, dtype)
+    return _softmax(input, _dim("softmax", input, dim, _stacklevel), dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """Apply ``softmax`` to -x (``torch.nn.functional.softmin``)."""
-    if dim is None:
-        dim = _implied_dim("softmin", input.dim(), _stacklevel)
-    return _softmax(-input, dim, dtype)
+    return _softmax(-input, _dim("softmin", input, dim, _stacklevel), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """Compute the logarithm of ``softmax`` without its loss of accuracy (``torch.nn.functional.log_softmax``)."""
-    if dim is None:
-        dim = _implied_dim("log_softmax", input.dim(), _stacklevel)
-    return _log_softmax(input, dim, dtype)
+    return _log_softmax(input, _dim("log_softmax", input, dim, _stacklevel), dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
