@@ -105,8 +105,7 @@ derivative("silu", self=silu_grad)
 derivative("mish", self=mish_grad)
 derivative("hardsigmoid", self=registry["hardsigmoid_backward"])
 derivative("hardswish", self=registry["hardswish_backward"])
-derivative("hardswish_backward",
-           grad_output=registry["hardswish_backward"],
+derivative("hardswish_backward", grad_output=registry["hardswish_backward"],
            self=lambda grad, grad_output, self: where((self > -3) & (self < 3), grad * grad_output / 3, 0))
 derivative("leaky_relu", self=lambda grad, self, negative_slope: leaky_relu_backward(grad, self, negative_slope, False))
 derivative("leaky_relu_", "LeakyReluBackward1", self=lambda grad, negative_slope, result: (
@@ -125,19 +124,15 @@ derivative("log_sigmoid_backward", grad_output=registry["log_sigmoid_backward"],
 derivative("glu", self=registry["glu_backward"])
 derivative("glu_backward", grad_output=glu_in_grad, self=glu_double_backward)
 derivative("_prelu_kernel", **{"self, weight": registry["_prelu_kernel_backward"]})
-derivative("_prelu_kernel_backward",
-           grad_output=prelu_in_grad,
+derivative("_prelu_kernel_backward", grad_output=prelu_in_grad,
            self=lambda grads, grad_output, self: (
                zeros_like(self) if grads[1] is None else where(self >= 0, 0, grad_output * grads[1])),
            weight=lambda grads, grad_output, self: (
                zeros_like(self) if grads[0] is None else where(self >= 0, 0, grad_output * grads[0])))
-derivative("rrelu_with_noise",
-           self=lambda grad, self, noise, lower, upper, training: (
+derivative("rrelu_with_noise", self=lambda grad, self, noise, lower, upper, training: (
                rrelu_backward(grad, self, noise, lower, upper, training, False)))
-derivative("rrelu_with_noise_", "RreluWithNoiseBackward1",
-           self=lambda grad, result, noise, lower, upper, training: (
+derivative("rrelu_with_noise_", "RreluWithNoiseBackward1", self=lambda grad, result, noise, lower, upper, training: (
                rrelu_backward(grad, result, noise, lower, upper, training, True)))
-derivative("rrelu_with_noise_backward",
-           grad_output=lambda grad, self, noise, lower, upper, training: (
+derivative("rrelu_with_noise_backward", grad_output=lambda grad, self, noise, lower, upper, training: (
                rrelu_backward(grad, self, noise, lower, upper, training, False)),
            self=flat)

@@ -29,35 +29,27 @@ def bounds(grad: Any, self: Any, min: Any, max: Any) -> Any:
     return below, above
 
 
-derivative("maximum",
-           self=lambda grad, self, other: chosen(grad, self, other, self < other),
+derivative("maximum", self=lambda grad, self, other: chosen(grad, self, other, self < other),
            other=lambda grad, self, other: chosen(grad, self, other, self > other))
-derivative("minimum",
-           self=lambda grad, self, other: chosen(grad, self, other, self > other),
+derivative("minimum", self=lambda grad, self, other: chosen(grad, self, other, self > other),
            other=lambda grad, self, other: chosen(grad, self, other, self < other))
-derivative("fmax",
-           self=lambda grad, self, other: grad.masked_fill(~((self >= other) | other.isnan()), 0),
+derivative("fmax", self=lambda grad, self, other: grad.masked_fill(~((self >= other) | other.isnan()), 0),
            other=lambda grad, self, other: grad.masked_fill((self >= other) | other.isnan(), 0))
-derivative("fmin",
-           self=lambda grad, self, other: grad.masked_fill(~((self <= other) | other.isnan()), 0),
+derivative("fmin", self=lambda grad, self, other: grad.masked_fill(~((self <= other) | other.isnan()), 0),
            other=lambda grad, self, other: grad.masked_fill((self <= other) | other.isnan(), 0))
 derivative("clamp", "ClampBackward1", self=inside)
 derivative("clamp.Tensor", "ClampBackward0", **{"self": inside, "min, max": bounds})
 derivative("clamp_min", self=lambda grad, self, min: where(self >= min, grad, 0))
-derivative("clamp_min.Tensor", "ClampMinBackward1",
-           self=lambda grad, self, min: where(self >= min, grad, 0),
+derivative("clamp_min.Tensor", "ClampMinBackward1", self=lambda grad, self, min: where(self >= min, grad, 0),
            min=lambda grad, self, min: where(self < min, grad, 0))
 derivative("clamp_max", self=lambda grad, self, max: where(self <= max, grad, 0))
-derivative("clamp_max.Tensor", "ClampMaxBackward1",
-           self=lambda grad, self, max: where(self <= max, grad, 0),
+derivative("clamp_max.Tensor", "ClampMaxBackward1", self=lambda grad, self, max: where(self <= max, grad, 0),
            max=lambda grad, self, max: where(self > max, grad, 0))
 derivative("nan_to_num", self=lambda grad, self: grad * self.isfinite())
-derivative("where.self",
-           self=lambda grad, condition: where(condition, grad, 0),
+derivative("where.self", self=lambda grad, condition: where(condition, grad, 0),
            other=lambda grad, condition: where(condition, 0, grad))
 derivative("masked_fill.Scalar", self=lambda grad, mask: grad.masked_fill(mask, 0))
-derivative("masked_fill.Tensor", "MaskedFillBackward1",
-           self=lambda grad, mask: grad.masked_fill(mask, 0),
+derivative("masked_fill.Tensor", "MaskedFillBackward1", self=lambda grad, mask: grad.masked_fill(mask, 0),
            value=lambda grad, mask: where(mask, grad, 0).sum())
 
 _COMPARISONS = [f"{name}.Tensor" for name in ("eq", "ne", "lt", "le", "gt", "ge")]

@@ -28,8 +28,7 @@ def renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
 
 derivative("norm.ScalarOpt_dim", "NormBackward1", self=lambda grad, self, p, result, dim, keepdim: (
     norm_grad(grad, self, 2 if p is None else p, result, dim, keepdim)))
-derivative("dist",
-           self=lambda grad, self, other, p, result: norm_grad(grad, self - other, p, result),
+derivative("dist", self=lambda grad, self, other, p, result: norm_grad(grad, self - other, p, result),
            other=lambda grad, self, other, p, result: -norm_grad(grad, self - other, p, result))
 derivative("_cdist_forward", "CdistBackward0",
            x1=lambda grad, x1, x2, p, result: cdist_backward(grad, x1, x2, p, result),

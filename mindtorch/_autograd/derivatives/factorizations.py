@@ -166,8 +166,7 @@ def lu_solve_grad(grad: Any, LU: Any, pivots: Any, result: Any, left: bool, adjo
 derivative("linalg_lu_factor_ex", None, (0,), A=lu_factor_grad)
 derivative("linalg_lu", None, (1, 2), A=lambda grads, P, L, U: lu_grad(grads[1], grads[2], P, L, U))
 derivative("lu_unpack", None, (1, 2), LU_data=lu_unpack_grad)
-derivative("linalg_lu_solve",
-           LU=lu_solve_grad,
+derivative("linalg_lu_solve", LU=lu_solve_grad,
            B=lambda grad, LU, pivots, left, adjoint: lu_solve(LU, pivots, grad, left, not adjoint))
 
 

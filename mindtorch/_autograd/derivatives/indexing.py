@@ -100,23 +100,19 @@ def embedding_double_grad(grad: Any, indices: Any, padding_idx: int) -> Any:
 
 derivative("index.Tensor", self=lambda grad, self_shape, indices:
            index_put_(zeros(grad, self_shape), indices, grad, True))
-derivative("index_put",
-           self=lambda grad, indices, values_shape, accumulate:
+derivative("index_put", self=lambda grad, indices, values_shape, accumulate:
            grad if accumulate else grad.index_put(indices, zeros(grad, values_shape), False),
            values=registry["index.Tensor"])
 derivative("_unsafe_masked_index", self=lambda grad, self_shape, mask, indices:
            _unsafe_masked_index_put_accumulate(zeros(grad, self_shape), mask, indices, grad))
-derivative("_unsafe_masked_index_put_accumulate",
-           self=lambda grad: grad,
+derivative("_unsafe_masked_index_put_accumulate", self=lambda grad: grad,
            values=lambda grad, mask, indices: _unsafe_masked_index(grad, mask, indices, 0))
 derivative("index_select", self=lambda grad, self_shape, dim, index:
            index_select_backward(grad, self_shape, dim, index))
 derivative("index_fill.int_Scalar", self=lambda grad, dim, index: grad.index_fill(dim, index, 0))
-derivative("index_fill.int_Tensor", "IndexFillBackward1",
-           self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
+derivative("index_fill.int_Tensor", "IndexFillBackward1", self=lambda grad, dim, index: grad.index_fill(dim, index, 0),
            value=index_fill_value_grad)
-derivative("index_add",
-           self=lambda grad: grad,
+derivative("index_add", self=lambda grad: grad,
            source=lambda grad, dim, index, source_shape, alpha:
            source_grad(grad, dim, index, source_shape) * alpha if alpha != 1
            else source_grad(grad, dim, index, source_shape))
@@ -124,22 +120,19 @@ derivative("index_copy", self=lambda grad, dim, index: grad.index_fill(dim, inde
 derivative("index_reduce", **{"self, source": lambda grad, self, dim, index, source, reduce, include_self, result:
                               reduce_grads(INDEX, grad, self, dim, index, source, reduce, include_self, result)})
 derivative("gather", self=lambda grad, self_shape, dim, index: zeros(grad, self_shape).scatter_add_(dim, index, grad))
-derivative("scatter.src",
-           self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
+derivative("scatter.src", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
            src=lambda grad, dim, index: grad.gather(dim, index))
 derivative("scatter.value", "ScatterBackward1", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
 derivative("scatter_add", self=lambda grad: grad, src=lambda grad, dim, index: grad.gather(dim, index))
 derivative("scatter_reduce.two", **{"self, src": lambda grad, self, dim, index, src, reduce, include_self, result:
                                     reduce_grads(SCATTER, grad, self, dim, index, src, reduce, include_self, result)})
 derivative("take", self=lambda grad, self_shape, index: zeros(grad, self_shape).put_(index, grad, True))
-derivative("put",
-           self=lambda grad, index, source_shape, accumulate:
+derivative("put", self=lambda grad, index, source_shape, accumulate:
            grad if accumulate else grad.put(index, zeros(grad, source_shape), False),
            source=lambda grad, index, source_shape: grad.take(index).reshape(source_shape))
 derivative("masked_select", self=lambda grad, self_shape, mask:
            zeros(grad, broadcast_shapes(self_shape, mask.shape)).masked_scatter_(mask, grad))
-derivative("masked_scatter",
-           self=lambda grad, mask: grad.masked_fill(mask, 0),
+derivative("masked_scatter", self=lambda grad, mask: grad.masked_fill(mask, 0),
            source=lambda grad, mask, source_shape: masked_scatter_backward(grad, mask, source_shape))
 derivative("masked_scatter_backward", grad_output=lambda grad, grad_output_shape, mask:
            zeros(grad, grad_output_shape).masked_scatter(mask, grad))

@@ -47,40 +47,32 @@ def grad_of_mat2(grad: Any, mat1: Any, shape: Any, stride: Any, alpha: Any = 1) 
     return scaled(mm(conj(transposed(mat1)), grad), alpha)
 
 
-derivative("mm",
-           self=lambda grad, mat2, self_shape, self_stride: grad_of_mat1(grad, mat2, self_shape, self_stride),
+derivative("mm", self=lambda grad, mat2, self_shape, self_stride: grad_of_mat1(grad, mat2, self_shape, self_stride),
            mat2=lambda grad, self, mat2_shape, mat2_stride: grad_of_mat2(grad, self, mat2_shape, mat2_stride))
-derivative("addmm",
-           self=lambda grad, self_shape, beta: scaled(reduce_grad(grad, self_shape), beta),
+derivative("addmm", self=lambda grad, self_shape, beta: scaled(reduce_grad(grad, self_shape), beta),
            mat1=lambda grad, mat2, mat1_shape, mat1_stride, alpha:
                grad_of_mat1(grad, mat2, mat1_shape, mat1_stride, alpha),
            mat2=lambda grad, mat1, mat2_shape, mat2_stride, alpha:
                grad_of_mat2(grad, mat1, mat2_shape, mat2_stride, alpha))
 derivative("bmm", self=lambda grad, mat2: bmm(grad, adjoint(mat2)), mat2=lambda grad, self: bmm(adjoint(self), grad))
-derivative("baddbmm",
-           self=lambda grad, beta: scaled(grad, beta),
+derivative("baddbmm", self=lambda grad, beta: scaled(grad, beta),
            batch1=lambda grad, batch2, alpha: scaled(bmm(grad, adjoint(batch2)), alpha),
            batch2=lambda grad, batch1, alpha: scaled(bmm(adjoint(batch1), grad), alpha))
-derivative("addbmm",
-           self=lambda grad, beta: scaled(grad, beta),
+derivative("addbmm", self=lambda grad, beta: scaled(grad, beta),
            batch1=lambda grad, batch2, alpha: scaled(bmm(repeated(grad, batch2), adjoint(batch2)), alpha),
            batch2=lambda grad, batch1, alpha: scaled(bmm(adjoint(batch1), repeated(grad, batch1)), alpha))
 derivative("mv", self=lambda grad, vec: outer(grad, conj(vec)), vec=lambda grad, self: mv(conj(t(self)), grad))
-derivative("addmv",
-           self=lambda grad, beta: scaled(grad, beta),
+derivative("addmv", self=lambda grad, beta: scaled(grad, beta),
            mat=lambda grad, vec, alpha: scaled(outer(grad, conj(vec)), alpha),
            vec=lambda grad, mat, alpha: scaled(mv(conj(t(mat)), grad), alpha))
-derivative("addr",
-           self=lambda grad, beta: scaled(grad, beta),
+derivative("addr", self=lambda grad, beta: scaled(grad, beta),
            vec1=lambda grad, vec2, alpha: scaled(mv(grad, conj(vec2).to(grad.dtype)), alpha),
            vec2=lambda grad, vec1, alpha: scaled(mv(t(grad), conj(vec1).to(grad.dtype)), alpha))
 derivative("dot", self=lambda grad, tensor: grad * conj(tensor), tensor=lambda grad, self: grad * conj(self))
 derivative("vdot", self=lambda grad, other: conj(grad) * other, other=lambda grad, self: grad * self)
-derivative("linalg_cross",
-           self=lambda grad, other, dim: cross(conj(other), grad, dim),
+derivative("linalg_cross", self=lambda grad, other, dim: cross(conj(other), grad, dim),
            other=lambda grad, self, dim: cross(grad, conj(self), dim))
-derivative("_trilinear",
-           i1=lambda grad, i2, i3, expand1, expand2, expand3, sumdim:
+derivative("_trilinear", i1=lambda grad, i2, i3, expand1, expand2, expand3, sumdim:
                trilinear(grad, conj(i2), conj(i3), sumdim, expand2, expand3, expand1),
            i2=lambda grad, i1, i3, expand1, expand2, expand3, sumdim:
                trilinear(conj(i1), grad, conj(i3), expand1, sumdim, expand3, expand2),

@@ -97,18 +97,14 @@ def rounded_away(name: str) -> Callable[..., Any]:
 
 derivative("add.Tensor", self=lambda grad: grad, other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha))
 derivative("sub.Tensor", self=lambda grad: grad, other=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
-derivative("rsub.Tensor",
-           self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
+derivative("rsub.Tensor", self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
            other=lambda grad: grad)
 derivative("rsub.Scalar", "RsubBackward1", self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
-derivative("mul.Tensor",
-           self=lambda grad, other: grad * (conj(other) if grad._dtype.is_complex else other),
+derivative("mul.Tensor", self=lambda grad, other: grad * (conj(other) if grad._dtype.is_complex else other),
            other=lambda grad, self: grad * (conj(self) if grad._dtype.is_complex else self))
-derivative("div.Tensor",
-           self=lambda grad, other: grad / (conj(other) if grad._dtype.is_complex else other),
+derivative("div.Tensor", self=lambda grad, other: grad / (conj(other) if grad._dtype.is_complex else other),
            other=by_tensor)
-derivative("div.Tensor_mode", "DivBackward2",
-           self=lambda grad, other, rounding_mode: (
+derivative("div.Tensor_mode", "DivBackward2", self=lambda grad, other, rounding_mode: (
                grad / conj(other) if rounding_mode is None else zeros_like(grad)),
            other=lambda grad, self, other, rounding_mode: (
                by_tensor(grad, self, other) if rounding_mode is None else zeros_like(grad)))
@@ -153,55 +149,44 @@ for _name in ("asinh", "acosh", "atanh"):
     derivative(f"{_name}_", f"{_name.capitalize()}Backward1", self=not_implemented(f"inplace version of {_name}"))
 derivative("sinc", self=sinc_backward)
 derivative("sigmoid", self=lambda grad, result: sigmoid_backward(grad, result))
-derivative("sigmoid_backward",
-           grad_output=lambda grad, output: sigmoid_backward(grad, conj(output)),
+derivative("sigmoid_backward", grad_output=lambda grad, output: sigmoid_backward(grad, conj(output)),
            output=lambda grad, grad_output, output: conj(grad) * grad_output * (1 - 2 * conj(output)))
-derivative("tanh_backward",
-           grad_output=lambda grad, output: tanh_backward(grad, conj(output)),
+derivative("tanh_backward", grad_output=lambda grad, output: tanh_backward(grad, conj(output)),
            output=lambda grad, grad_output, output: conj(grad) * (-2 * conj(output) * grad_output))
 derivative("deg2rad", "Deg2RadBackward0", self=lambda grad: grad * (math.pi / 180))
 derivative("rad2deg", "Rad2DegBackward0", self=lambda grad: grad * (180 / math.pi))
 derivative("atan2", **{"self, other": atan2_backward})
-derivative("hypot",
-           self=lambda grad, self, result: grad * self / result,
+derivative("hypot", self=lambda grad, self, result: grad * self / result,
            other=lambda grad, other, result: grad * other / result)
-derivative("logaddexp",
-           self=lambda grad, self, other: grad / conj(1 + (other - self).exp()),
+derivative("logaddexp", self=lambda grad, self, other: grad / conj(1 + (other - self).exp()),
            other=lambda grad, self, other: grad / conj(1 + (self - other).exp()))
-derivative("logaddexp2",
-           self=lambda grad, self, other: grad / (1 + 2 ** (other - self)),
+derivative("logaddexp2", self=lambda grad, self, other: grad / (1 + 2 ** (other - self)),
            other=lambda grad, self, other: grad / (1 + 2 ** (self - other)))
 
-derivative("copysign.Tensor",
-           self=lambda grad, self, result: grad * where(self == 0, 0, result / self),
+derivative("copysign.Tensor", self=lambda grad, self, result: grad * where(self == 0, 0, result / self),
            other=lambda grad: zeros_like(grad))
 derivative("copysign.Scalar", "CopysignBackward1",
            self=lambda grad, self, result: grad * where(self == 0, 0, result / self))
 derivative("nextafter",
            self=lambda grad, self, other: where(self != other, grad, 0), other=lambda grad: zeros_like(grad))
-derivative("ldexp.Tensor",
-           self=lambda grad, other: grad * conj(2**other),
+derivative("ldexp.Tensor", self=lambda grad, other: grad * conj(2**other),
            other=lambda grad, result: grad * conj(result) * math.log(2))
 derivative("frexp.Tensor", self=lambda grad, exponent: grad / exponent.exp2())
 derivative("lerp.Scalar",
            self=lambda grad, weight: grad * (1 - conj(weight)), end=lambda grad, weight: grad * conj(weight))
-derivative("lerp.Tensor", "LerpBackward1",
-           self=lambda grad, weight: grad * conj(1 - weight),
+derivative("lerp.Tensor", "LerpBackward1", self=lambda grad, weight: grad * conj(1 - weight),
            end=lambda grad, weight: grad * conj(weight),
            weight=lambda grad, self, end: grad * conj(end - self))
-derivative("addcmul",
-           self=lambda grad: grad,
+derivative("addcmul", self=lambda grad: grad,
            tensor1=lambda grad, tensor2, value: grad * conj(tensor2 * value),
            tensor2=lambda grad, tensor1, value: grad * conj(tensor1 * value))
-derivative("addcdiv",
-           self=lambda grad: grad,
+derivative("addcdiv", self=lambda grad: grad,
            tensor1=lambda grad, tensor2, value: grad * conj(value / tensor2),
            tensor2=lambda grad, tensor1, tensor2, value: -grad * conj(value * tensor1 / (tensor2 * tensor2)))
 
 derivative("_conj _conj_physical", self=lambda grad: conj(grad))
 derivative("angle", self=angle_backward)
-derivative("polar",
-           abs=lambda grad, result: real(conj(grad) * result.sgn()),
+derivative("polar", abs=lambda grad, result: real(conj(grad) * result.sgn()),
            angle=lambda grad, result: real(conj(grad) * (result * 1j)))
 derivative("complex", real=lambda grad: real(grad), imag=lambda grad: imag(grad))
 

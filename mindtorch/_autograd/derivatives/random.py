@@ -25,8 +25,7 @@ for _operator, _node in (("random_.from", "RandomBackward0"), ("random_.to", "Ra
 derivative("bernoulli_.Tensor", "BernoulliBackward1", self=zero, p=lambda grad, p: zeros_like(p))
 derivative("normal.Tensor_float", "NormalBackward1", mean=lambda grad, mean_shape: grad.new_zeros(mean_shape))
 derivative("normal.float_Tensor", "NormalBackward2", std=lambda grad, std_shape: grad.new_zeros(std_shape))
-derivative("normal.Tensor_Tensor", "NormalBackward3",
-           mean=lambda grad, mean_shape: grad.new_zeros(mean_shape),
+derivative("normal.Tensor_Tensor", "NormalBackward3", mean=lambda grad, mean_shape: grad.new_zeros(mean_shape),
            std=lambda grad, std_shape: grad.new_zeros(std_shape))
 derivative("native_dropout", input=lambda grad, result1, p, train: grad * (result1 * scale_of(p, train)))
 not_differentiable("multinomial")

@@ -157,16 +157,13 @@ derivative("unfold_backward", grad_in=lambda grad, dim, size, step: grad.unfold(
 derivative("select_scatter",
            self=lambda grad, src_shape, dim, index: grad.select_scatter(grad.new_zeros(src_shape), dim, index),
            src=lambda grad, dim, index: grad.select(dim, index))
-derivative("slice_scatter",
-           self=lambda grad, src_shape, dim, start, end, step:
+derivative("slice_scatter", self=lambda grad, src_shape, dim, start, end, step:
            grad.slice_scatter(grad.new_zeros(src_shape), dim, start, end, step),
            src=registry["slice.Tensor"])
-derivative("diagonal_scatter",
-           self=lambda grad, src_shape, offset, dim1, dim2:
+derivative("diagonal_scatter", self=lambda grad, src_shape, offset, dim1, dim2:
            grad.diagonal_scatter(grad.new_zeros(src_shape), offset, dim1, dim2),
            src=lambda grad, offset, dim1, dim2: grad.diagonal(offset, dim1, dim2))
-derivative("as_strided_scatter",
-           self=as_strided_scatter_grad,
+derivative("as_strided_scatter", self=as_strided_scatter_grad,
            src=lambda grad, size, stride, storage_offset: grad.contiguous().as_strided(size, stride, storage_offset))
 derivative("narrow_copy", self=lambda grad, self_shape, dim, start, length:
            slice_grad(grad, self_shape, dim, start, start + length, 1))
