@@ -56,10 +56,23 @@ def _made(said: str | Exception, error: type[Exception], kind: str) -> Exception
     return about(found, kind) if kind else found
 
 
-def not_implemented_for(kernel: str, dtype: DType) -> NotImplementedError:
-    """PyTorch's error for a kernel that does not take a dtype."""
-    return about(NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[dtype.name]}'"),
-                 "not for this dtype", kernel=kernel, dtype=dtype.name)
+def check_takes(takes: Any, kernel: str, dtype: DType) -> None:
+    """Raise PyTorch's error of a kernel that does not take a dtype, unless it does."""
+    if not takes:
+        raise about(NotImplementedError(f"\"{kernel}\" not implemented for '{NAMES[dtype.name]}'"),
+                    "not for this dtype", kernel=kernel, dtype=dtype.name)
+
+
+def check_real(kernel: str, self: Any) -> None:
+    """Refuse a tensor whose dtype is not a real floating point one, in the name of ATen's kernel."""
+    check_takes(self._dtype.category == FLOATING, kernel, self._dtype)
+
+
+def check_broadcast(common: Any, shape: Any) -> None:
+    """Refuse to write what has a common shape into a tensor that has another one."""
+    if common != shape:
+        raise about(RuntimeError(f"output with shape {list(shape)} doesn't match the broadcast shape {list(common)}"),
+                    "in-place broadcast")
 
 
 def check_fits(dtype: DType, *numbers: Any) -> None:

@@ -9,7 +9,7 @@ from .._backends.common.inplace_and_out import write_out
 from .._dispatch.aten import complex as complex_of
 from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER
-from .._errors import NAMES, check, not_implemented_for
+from .._errors import NAMES, check, check_takes
 from . import COMPOSITES
 
 
@@ -34,8 +34,7 @@ def nanmean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None
 def nansum_out(self: Any, dim: Any, keepdim: bool, dtype: Any, out: Any) -> Any:
     """``torch.nansum`` into ``out``, whose dtype is that of the computation if none is given."""
     target = dtype or out.dtype
-    if self._dtype.category == FLOATING != target.category:
-        raise not_implemented_for("nansum_cpu", target)
+    check_takes(self._dtype.category != FLOATING or target.category == FLOATING, "nansum_cpu", target)
     return write_out(registry["nansum.out"], self.nansum(dim, keepdim, dtype=target), out)
 
 

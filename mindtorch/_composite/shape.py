@@ -15,7 +15,7 @@ from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.schemas import registry
 from .._dtype import bool_, int64
-from .._errors import check, not_implemented_for
+from .._errors import check, check_takes
 from .._layout import Ints, check_sizes, contiguous_strides, ordered_strides, storage_size, suggested_order, wrap_dim
 from . import COMPOSITES
 from .core import fresh
@@ -286,8 +286,7 @@ def trace(self: Any) -> Any:
         RuntimeError: unless the tensor is a matrix.
     """
     check(self.dim() == 2, lambda: f"trace: expected a matrix, but got tensor with dim {self.dim()}")
-    if self._dtype is bool_:
-        raise not_implemented_for("trace", self._dtype)
+    check_takes(self._dtype is not bool_, "trace", self._dtype)
     return self.diagonal().sum()
 
 

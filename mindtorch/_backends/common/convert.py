@@ -11,6 +11,7 @@ from ..._backend import backends
 from ..._dispatch.aten import _to_copy as convert_copy
 from ..._dispatch.keys import NONCONTIGUOUS, PIPELINE
 from ..._dtype import DType
+from ..._errors import check_broadcast
 from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
 from ..._tensor import Tensor, empty_tensor
 from .inplace_and_out import check_writable
@@ -25,9 +26,8 @@ def copy_(self: Tensor, src: Tensor, non_blocking: bool = False) -> Tensor:
     """
     if src is self or same_elements(self, src):
         return self
-    if src.shape != self.shape and (common := broadcast_shapes(self.shape, src.shape)) != self.shape:
-        raise about(RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-                                 f"{list(common)}"), "in-place broadcast")
+    if src.shape != self.shape:
+        check_broadcast(broadcast_shapes(self.shape, src.shape), self.shape)
     check_writable(self, (src,))
     if src._dtype.is_complex and not self._dtype.is_complex:
         warnings.warn("Casting complex values to real discards the imaginary part", stacklevel=2)

@@ -13,7 +13,7 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph,
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, DType, can_cast
-from ..._errors import NAMES as NAMES
+from ..._errors import NAMES as NAMES, check_broadcast
 from ..._layout import Ints, overlaps_itself, storage_size
 from ..._tensor import Tensor
 from .fast_paths import fast_path
@@ -100,9 +100,7 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
 
     def general(self: Any, *args: Any) -> Any:
         result = compute(self, *args) if fill is None else compute(*fill((self, *args), self))
-        if result.shape != self.shape:
-            raise about(RuntimeError(f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-                                     f"{list(result.shape)}"), "in-place broadcast")
+        check_broadcast(result.shape, self.shape)
         check_writable(self, args)
         if result._dtype is not self._dtype:
             if self._dtype.is_complex and makes_real:

@@ -5,7 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._dtype import FLOATING, DType
-from ..._errors import NAMES, check, not_implemented_for
+from ..._errors import NAMES, check, check_takes
 from ..._layout import Ints, Spec, contiguous_strides
 
 
@@ -33,8 +33,7 @@ def check_floating(function: str, matrix: Any, low_precision: bool = True) -> No
 
 def check_lapack(kernel: str, dtype: DType) -> None:
     """A dtype that LAPACK has routines for."""
-    if dtype.category < FLOATING or dtype.itemsize < 4:
-        raise not_implemented_for(kernel, dtype)
+    check_takes(dtype.category >= FLOATING and dtype.itemsize >= 4, kernel, dtype)
 
 
 def check_same_dtype(function: str, a: Any, b: Any, names: tuple[str, str] = ("A", "B")) -> None:

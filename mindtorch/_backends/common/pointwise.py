@@ -11,7 +11,7 @@ from typing import Any
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import NONCONTIGUOUS
 from ..._dtype import FLOATING, DType, bool_, dtype_of_number, dtypes, get_default_dtype, promote_types
-from ..._errors import not_implemented_for
+from ..._errors import check_takes
 from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
 
 
@@ -121,8 +121,7 @@ class Pointwise:
         if self.check is not None:
             self.check(promoted, *args)
         shape, stride = self.layout(operands, self.compute(promoted))
-        if promoted not in self.takes:
-            raise not_implemented_for(self.kernel, promoted)
+        check_takes(promoted in self.takes, self.kernel, promoted)
         dtype = self.compute(promoted)
         output = self.output(dtype)
         if dtype.is_complex and output.is_floating_point:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
-from ...._errors import check, check_fits, not_implemented_for
+from ...._errors import check, check_fits, check_real, check_takes
 from ...._layout import Spec, wrap_dim
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
@@ -51,8 +51,7 @@ def check_gelu(promoted: DType, self: Any, approximate: str = "none") -> None:
 
 
 def check_softshrink(promoted: DType, self: Any, lambd: Any = 0.5) -> None:
-    if promoted.category != FLOATING:
-        raise not_implemented_for("softshrink_check", promoted)
+    check_takes(promoted.category == FLOATING, "softshrink_check", promoted)
     largest = finfo(promoted).max
     check(0 <= lambd <= largest,
           lambda: f"lambda must be in range [0, {largest:g}] for input dtype {promoted}, but found {lambd}")
@@ -70,8 +69,7 @@ def glu(self: Any, dim: int = -1) -> Spec:
     dim = wrap_dim(dim, self.ndim)
     size = self.shape[dim]
     check(size % 2 == 0, lambda: f"Halving dimension must be even, but dimension {dim} is size {size}")
-    if not self._dtype.is_floating_point:
-        raise not_implemented_for("glu_cpu", self._dtype)
+    check_real("glu_cpu", self)
     return Spec((*self.shape[:dim], size // 2, *self.shape[dim + 1:]), self._dtype)
 
 

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
-from ...._errors import check, check_fits, check_number, not_implemented_for
+from ...._errors import check, check_broadcast, check_fits, check_number, check_takes
 from ...._layout import Spec, broadcast_shapes
 from ...common.inplace_and_out import with_overlap
 from ...common.pointwise import Pointwise
@@ -33,8 +33,7 @@ def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -
 
 def check_tensor_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
     check_bounds(promoted, self, min, max)
-    if promoted is bool_ and min is not None and max is not None:
-        raise not_implemented_for("clamp_cpu", promoted)
+    check_takes(promoted is not bool_ or min is None or max is None, "clamp_cpu", promoted)
 
 
 def check_heaviside(promoted: DType, self: Any, values: Any) -> None:
@@ -63,9 +62,7 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
 
 
 def masked_fill_(self: Any, mask: Any, value: Any) -> None:
-    shape = masked_fill(self, mask, value).shape
-    check(shape == self.shape, lambda: f"output with shape {list(self.shape)} doesn't match the broadcast shape "
-          f"{list(shape or ())}", kind="in-place broadcast")
+    check_broadcast(masked_fill(self, mask, value).shape, self.shape)
 
 
 #: It may write to one element several times, and reads the value before.

@@ -5,7 +5,7 @@ from math import inf
 from typing import Any
 
 from ...._dtype import BOOL, FLOATING, bfloat16, float16
-from ...._errors import NAMES, check, not_implemented_for
+from ...._errors import NAMES, check, check_takes
 from ...._layout import Spec, broadcast_shapes, wrap_dims
 from ...common.pointwise import result_type
 from . import META_KERNELS
@@ -35,14 +35,12 @@ def dist(self: Any, other: Any, p: Any = 2) -> Spec:
 
 def cdist(x1: Any, x2: Any, p: float, compute_mode: int | None = None) -> Spec:
     shape = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    if x1._dtype in (float16, bfloat16) and x1.numel() and x2.numel():
-        raise not_implemented_for("cdist", x1._dtype)
+    check_takes(x1._dtype not in (float16, bfloat16) or not x1.numel() or not x2.numel(), "cdist", x1._dtype)
     return Spec((*shape, x1.shape[-2], x2.shape[-2]), x1._dtype)
 
 
 def pdist(self: Any, p: float = 2.0) -> Spec:
-    if self._dtype in (float16, bfloat16) and self.numel():
-        raise not_implemented_for("pdist", self._dtype)
+    check_takes(self._dtype not in (float16, bfloat16) or not self.numel(), "pdist", self._dtype)
     return Spec((self.shape[0] * (self.shape[0] - 1) // 2,), self._dtype)
 
 

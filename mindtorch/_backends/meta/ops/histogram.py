@@ -3,22 +3,16 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._dtype import FLOATING, INTEGER, bfloat16, float16, float32, float64, int64
-from ...._errors import check, not_implemented_for
+from ...._dtype import INTEGER, float32, float64, int64
+from ...._errors import check, check_real, check_takes
 from ...._layout import Spec
 from . import META_KERNELS
 
 Specs = tuple[Spec, Spec]
 
 
-def check_floating(kernel: str, dtype: Any) -> None:
-    if dtype.category != FLOATING:
-        raise not_implemented_for(kernel, dtype)
-
-
 def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Spec:
-    if self._dtype.category != INTEGER:
-        raise not_implemented_for("bincount_cpu", self._dtype)
+    check_takes(self._dtype.category == INTEGER, "bincount_cpu", self._dtype)
     check(minlength >= 0, "minlength should be >= 0")
     check(self.ndim == 1, "bincount only supports 1-d non-negative integral inputs.")
     check(weights is None or (weights.ndim == 1 and weights.shape == self.shape),
@@ -29,7 +23,7 @@ def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Spec:
 
 
 def histc(self: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:
-    check_floating("histogram_cpu", self._dtype)
+    check_real("histogram_cpu", self)
     check_bins((bins,))
     check(min <= max, "torch.histc: max must be larger than min")
     return Spec((bins,), self._dtype)
@@ -72,7 +66,7 @@ def check_edges(self: Any, bins: Any) -> None:
 def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Specs:
     check_edges(self, (bins,))
     check_weight(self, weight, self.shape)
-    check_floating("histogram_cpu", self._dtype)
+    check_real("histogram_cpu", self)
     return Spec((bins.numel() - 1,), self._dtype), Spec((bins.numel(),), self._dtype)
 
 
@@ -80,9 +74,8 @@ def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any =
     check_bins((bins,))
     check_range(range, 1)
     check_weight(self, weight, self.shape)
-    check_floating("histogram_cpu", self._dtype)
-    if self._dtype in (float16, bfloat16) and range is None and self.numel():
-        raise not_implemented_for("histogramdd", self._dtype)
+    check_real("histogram_cpu", self)
+    check_takes(self._dtype.itemsize > 2 or range is not None or not self.numel(), "histogramdd", self._dtype)
     return Spec((bins,), self._dtype), Spec((bins + 1,), self._dtype)
 
 
@@ -96,7 +89,7 @@ def bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None, densi
     check_points(self, bins)
     check_bins(bins)
     check_range(range, len(bins))
-    check_floating("histogramdd", self._dtype)
+    check_real("histogramdd", self)
     return [Spec((count + 1,), self._dtype) for count in bins]
 
 
@@ -104,7 +97,7 @@ def from_bin_tensors(self: Any, bins: Any, weight: Any = None, density: bool = F
     check_points(self, bins)
     check_edges(self, bins)
     check_weight(self, weight, self.shape[:-1])
-    check_floating("histogramdd", self._dtype)
+    check_real("histogramdd", self)
     return Spec(tuple(edges.numel() - 1 for edges in bins), self._dtype)
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 from ...._about import about
 from ...._dtype import bool_, int32, int64, uint8
-from ...._errors import NAMES, check, check_number, not_implemented_for
+from ...._errors import NAMES, check, check_number, check_takes
 from ...._layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
 )
@@ -280,8 +280,8 @@ def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, incl
     check(reduce in ("sum", "prod", "mean", "amax", "amin"),
           lambda: f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
     check_scatter(self, dim, index, src)
-    if index.numel() and ((reduce == "mean" and self._dtype is bool_) or (reduce[0] == "a" and self._dtype.is_complex)):
-        raise not_implemented_for(f"scatter_gather_tensor_cpu_reduce_{reduce}", self._dtype)
+    refused = (reduce == "mean" and self._dtype is bool_) or (reduce[0] == "a" and self._dtype.is_complex)
+    check_takes(not refused or not index.numel(), f"scatter_gather_tensor_cpu_reduce_{reduce}", self._dtype)
 
 
 # -- flat positions and masks ------------------------------------------------------------------------------------------

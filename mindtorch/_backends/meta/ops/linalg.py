@@ -5,15 +5,14 @@ from typing import Any
 
 from ...._about import about
 from ...._dtype import INTEGER, bool_
-from ...._errors import NAMES, check, not_implemented_for
+from ...._errors import NAMES, check, check_takes
 from ...._layout import Spec, broadcast_shapes, iterator_strides, wrap_dim
 from ...common.pointwise import result_type
 from . import META_KERNELS
 
 
 def _refuse_bool(kernel: str, matrix: Any) -> None:
-    if matrix._dtype is bool_ and matrix.numel():
-        raise not_implemented_for(kernel, bool_)
+    check_takes(matrix._dtype is not bool_ or not matrix.numel(), kernel, bool_)
 
 
 def _check_numbers(dtype: Any, beta: Any, alpha: Any) -> None:
@@ -107,8 +106,7 @@ def dot(self: Any, tensor: Any) -> Spec:
     n, m = self.shape[0], tensor.shape[0]
     check(n == m, lambda: f"inconsistent tensor size, expected tensor [{n}] and src [{m}] to have the same number of "
           f"elements, but got {n} and {m} elements respectively", kind="matmul vectors")
-    if self._dtype is bool_:
-        raise not_implemented_for("dot", bool_)
+    check_takes(self._dtype is not bool_, "dot", bool_)
     return Spec((), self._dtype)
 
 

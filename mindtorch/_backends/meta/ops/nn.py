@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._dtype import FLOATING, bool_, int64, uint8
-from ...._errors import NAMES, check, not_implemented_for
+from ...._dtype import bool_, int64, uint8
+from ...._errors import NAMES, check, check_broadcast, check_real
 from ...._layout import Spec, broadcast_shapes
 from ...common.inplace_and_out import check_cast
 from ...common.pointwise import Pointwise
@@ -13,12 +13,6 @@ from . import META_KERNELS
 
 NONE, MEAN, SUM = 0, 1, 2
 Meta = Callable[..., Any]
-
-
-def check_floating(kernel: str, self: Any) -> None:
-    """Refuse every dtype that is not a real floating point one, in the name of ATen's kernel."""
-    if self._dtype.category != FLOATING:
-        raise not_implemented_for(kernel, self._dtype)
 
 
 def loss(by_element: Meta, at: int = 0) -> Meta:
@@ -50,14 +44,14 @@ def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
     check(target._dtype is not bool_, "Negation, the `-` operator, on a bool tensor is not supported. If you are "
           "trying to invert a mask, use the `~` or `logical_not()` operator instead.", kind="minus of bools")
     shape, dtype, stride = Pointwise("float", 2)(self, target)
-    check(shape == target.shape or shape == self.shape, lambda: f"output with shape {list(self.shape)} doesn't match "
-          f"the broadcast shape {list(shape or ())}", kind="in-place broadcast")
+    if shape != target.shape:
+        check_broadcast(shape, self.shape)
     check_cast(dtype, self._dtype)
     return Spec(shape, self._dtype, stride)
 
 
 def binary_cross_entropy(self: Any, target: Any, weight: Any = None, reduction: int = MEAN) -> Spec:
-    check_floating("binary_cross_entropy", self)
+    check_real("binary_cross_entropy", self)
     check(target._dtype is self._dtype,
           lambda: f"Found dtype {NAMES[target._dtype.name]} but expected {NAMES[self._dtype.name]}", kind="loss dtype")
     shape, dtype, stride = Pointwise("default", 2)(self, target)
@@ -67,11 +61,10 @@ def binary_cross_entropy(self: Any, target: Any, weight: Any = None, reduction: 
 
 def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None, pos_weight: Any = None,
                                      reduction: int = MEAN) -> Spec:
-    check_floating("log_sigmoid_cpu", self)
+    check_real("log_sigmoid_cpu", self)
     shape, dtype, stride = Pointwise("default", 2)(self, target)
     check_cast(dtype, target._dtype)
-    check(shape == target.shape, lambda: f"output with shape {list(target.shape)} doesn't match the broadcast shape "
-          f"{list(shape or ())}", kind="in-place broadcast")
+    check_broadcast(shape, target.shape)
     _check_fits(pos_weight, shape)
     _check_fits(weight, shape)
     return Spec(shape, target._dtype, stride)
@@ -79,16 +72,14 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
 
 def _check_fits(weight: Any, shape: Any) -> None:
     if weight is not None:
-        wide = broadcast_shapes(shape, weight.shape)
-        check(wide == shape, lambda: f"output with shape {list(shape)} doesn't match the broadcast shape {list(wide)}",
-              kind="in-place broadcast")
+        check_broadcast(broadcast_shapes(shape, weight.shape), shape)
 
 
 # -- negative log likelihood ---------------------------------------------------------------------------------
 
 def _check_dtypes(kernel: str, self: Any, weight: Any) -> None:
     """What ATen's kernels by class demand of the dtypes."""
-    check_floating(kernel, self)
+    check_real(kernel, self)
     if weight is not None and weight._dtype is not self._dtype:
         raise RuntimeError(f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[weight._dtype.name]}")
 
@@ -171,7 +162,7 @@ def multilabel_margin_loss_forward(self: Any, target: Any, reduction: int) -> tu
     check(self.shape == target.shape,
           lambda: f"inconsistent target size: {list(target.shape)} for input of size: {list(self.shape)}")
     _check_labels(target)
-    check_floating("multilabel_margin_loss_forward_out_frame", self)
+    check_real("multilabel_margin_loss_forward_out_frame", self)
     samples = tuple(self.shape[:1]) if reduction == NONE and self.ndim == 2 else ()
     return Spec(samples, self._dtype), Spec(tuple(target.shape), self._dtype)
 

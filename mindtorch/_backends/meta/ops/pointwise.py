@@ -6,7 +6,7 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, float64, int32
-from ...._errors import NAMES, check, check_fits, not_implemented_for
+from ...._errors import NAMES, check, check_fits, check_takes
 from ...._layout import Spec
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
@@ -109,8 +109,7 @@ def check_parts(promoted: DType, first: Any, second: Any) -> None:
               lambda: f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
     check(first._dtype is second._dtype,
           lambda: f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
-    if promoted not in (float32, float64):
-        raise not_implemented_for("complex_cpu", promoted)  # it would be complex32
+    check_takes(promoted in (float32, float64), "complex_cpu", promoted)  # it would be complex32
 
 
 def frexp(self: Any) -> tuple[Spec, Spec]:

@@ -8,7 +8,7 @@ from typing import Any
 
 from ...._about import about
 from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
-from ...._errors import NAMES, check, not_implemented_for
+from ...._errors import NAMES, check, check_takes
 from ...._layout import Ints, Spec, broadcast_shapes, like_strides
 from . import META_KERNELS
 
@@ -20,8 +20,7 @@ def filled(kernel: str, *categories: int) -> Check:
     """The check of an operator that fills a tensor, of dtypes of these categories."""
 
     def check_dtype(self: Any, *parameters: Any) -> None:
-        if self._dtype.category not in categories:
-            raise not_implemented_for(kernel, self._dtype)
+        check_takes(self._dtype.category in categories, kernel, self._dtype)
 
     return check_dtype
 
@@ -81,8 +80,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
                              f"{NAMES[tensor._dtype.name]}")
     check(count._dtype is prob._dtype,
           lambda: f"Found dtype {NAMES[prob._dtype.name]} but expected {NAMES[count._dtype.name]}")
-    if count._dtype.itemsize < 4:
-        raise not_implemented_for("binomial_cpu", count._dtype)
+    check_takes(count._dtype.itemsize >= 4, "binomial_cpu", count._dtype)
     return Spec(broadcast_shapes(count.shape, prob.shape), count._dtype)
 
 
@@ -90,8 +88,7 @@ def randperm(n: int, generator: Any = None, dtype: DType | None = None) -> Spec:
     check(n >= 0, lambda: about(RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]"),
                                 "negative size", shape=(n,)))
     dtype = dtype or int64
-    if dtype.category not in (INTEGER, FLOATING):
-        raise not_implemented_for("randperm", dtype)
+    check_takes(dtype.category in (INTEGER, FLOATING), "randperm", dtype)
     return Spec((n,), dtype)
 
 

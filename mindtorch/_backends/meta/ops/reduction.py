@@ -10,7 +10,7 @@ from typing import Any
 
 from ...._about import about
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, promote_types, uint8
-from ...._errors import NAMES, check, not_implemented_for
+from ...._errors import NAMES, check, check_takes
 from ...._layout import Ints, Spec, wrap_dim, wrap_dims
 from . import META_KERNELS
 
@@ -125,8 +125,7 @@ def only(kernel: str, categories: Any) -> Rule:
     """The dtype stays; ``kernel`` is named if its category is none of these and there is anything to do."""
 
     def rule(self: Any, wanted: DType | None = None) -> DType:
-        if self._dtype.category not in categories and self.numel():
-            raise not_implemented_for(kernel, self._dtype)
+        check_takes(self._dtype.category in categories or not self.numel(), kernel, self._dtype)
         return self._dtype
 
     return rule

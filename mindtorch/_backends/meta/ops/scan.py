@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import COMPLEX, FLOATING, DType, bool_, int64
-from ...._errors import not_implemented_for
+from ...._errors import check_takes
 from ...._layout import Spec, wrap_dim
 from . import META_KERNELS
 from .reduction import only, summed
@@ -16,8 +16,7 @@ def accumulated(kernel: str) -> Callable[..., Spec]:
 
     def meta(self: Any, dim: int, dtype: DType | None = None) -> Spec:
         wrap_dim(dim, self.ndim)
-        if dtype is bool_ and self.ndim and self.numel():
-            raise not_implemented_for(kernel, dtype)
+        check_takes(dtype is not bool_ or not self.ndim or not self.numel(), kernel, bool_)
         return Spec(tuple(self.shape), summed(self, dtype))
 
     return meta
@@ -25,8 +24,7 @@ def accumulated(kernel: str) -> Callable[..., Spec]:
 
 def logcumsumexp(self: Any, dim: int) -> Spec:
     wrap_dim(dim, self.ndim)
-    if self._dtype.category < FLOATING:
-        raise not_implemented_for("logcumsumexp_out_cpu", self._dtype)
+    check_takes(self._dtype.category >= FLOATING, "logcumsumexp_out_cpu", self._dtype)
     return Spec(tuple(self.shape), self._dtype)
 
 

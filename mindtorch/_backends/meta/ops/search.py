@@ -5,7 +5,7 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, bool_, int32, int64
-from ...._errors import NAMES, check, not_implemented_for
+from ...._errors import NAMES, check, check_takes
 from ...._layout import Ints, Spec, contiguous_strides, wrap_dim
 from ...common.pointwise import result_type
 from . import META_KERNELS
@@ -15,8 +15,7 @@ Specs = tuple[Spec, Spec, Spec]
 
 def refuse(kernel: str, dtype: Any, *categories: int) -> None:
     """Refuse a dtype whose category is one of these."""
-    if dtype.category in categories:
-        raise not_implemented_for(kernel, dtype)
+    check_takes(dtype.category not in categories, kernel, dtype)
 
 
 def unique2(self: Any, sorted: bool = True, return_inverse: bool = False, return_counts: bool = False) -> Specs:

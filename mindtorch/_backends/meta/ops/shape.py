@@ -7,7 +7,7 @@ from typing import Any
 
 from ...._about import about
 from ...._dtype import DType, int32, int64, promote_types
-from ...._errors import check, not_implemented_for
+from ...._errors import check, check_takes
 from ...._layout import Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims
 from ...common.inplace_and_out import with_overlap
 from . import META_KERNELS
@@ -102,8 +102,7 @@ def triangle_indices(name: str, count: Callable[[int, int, int], int]) -> Callab
     def meta(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Spec:
         check(row >= 0, lambda: f"row must be non-negative, got{row}")
         check(col >= 0, lambda: f"col must be non-negative, got{col}")
-        if dtype not in (None, int64, int32):
-            raise not_implemented_for(name, dtype)
+        check_takes(dtype in (None, int64, int32), name, dtype)
         return Spec((2, count(row, col, offset)), dtype or int64)
 
     return meta
@@ -111,8 +110,7 @@ def triangle_indices(name: str, count: Callable[[int, int, int], int]) -> Callab
 
 def repeat_interleave(repeats: Any, output_size: int | None = None) -> Spec:
     check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat")
-    if repeats._dtype not in (int32, int64):
-        raise not_implemented_for("repeat_interleave_cpu", repeats._dtype)
+    check_takes(repeats._dtype in (int32, int64), "repeat_interleave_cpu", repeats._dtype)
     return Spec(None if output_size is None else (output_size,), repeats._dtype)
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dtype import FLOATING
-from ...._errors import check, not_implemented_for
+from ...._errors import check, check_takes
 from ...._layout import Spec, wrap_dim
 from . import META_KERNELS
 
@@ -14,8 +14,8 @@ def softmax(name: str) -> Callable[..., Spec]:
     def meta(self: Any, dim: int, half_to_float: bool = False) -> Spec:
         last = wrap_dim(dim, self.ndim) == max(self.ndim - 1, 0)
         check(not half_to_float, lambda: f"{name} with half to float conversion is not supported on CPU")
-        if self._dtype.category != FLOATING and self.numel():
-            raise not_implemented_for(f"{name}{'_lastdim' if last else ''}_kernel_impl", self._dtype)
+        check_takes(self._dtype.category == FLOATING or not self.numel(),
+                    f"{name}{'_lastdim' if last else ''}_kernel_impl", self._dtype)
         return Spec(tuple(self.shape), self._dtype)
 
     return meta
