@@ -306,7 +306,11 @@ def check_separate(target: Tensor, inputs: Any = ()) -> None:
     check_disjoint(target, tensors_of(inputs))
 
 
-def with_overlap(check: Callable[..., None], policy: Callable[..., None]) -> Callable[..., None]:
+def repeats(target: Tensor, inputs: Any) -> None:
+    """The policy on shared memory of an operator that may write the same element several times, the same each time."""
+
+
+def with_overlap(check: Callable[..., Any], policy: Callable[..., None]) -> Callable[..., None]:
     """A check of an operator that exists in place only, with its own ``policy(target, inputs)`` on shared memory."""
 
     def row(self: Any, *args: Any) -> None:

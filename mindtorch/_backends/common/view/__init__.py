@@ -51,26 +51,6 @@ def in_place(layout: Row) -> Row:
     return change
 
 
-def view_dtype(self: Tensor, dtype: Any) -> Tensor:
-    """``Tensor.view(dtype)``: shares the memory and the version, and is no view to autograd."""
-    return self._alias(*layouts.view_dtype(self, dtype), dtype)
-
-
-def view_as_real(self: Tensor) -> Tensor:
-    """``torch.view_as_real``."""
-    return self._view(*layouts.view_as_real(self), self._dtype.to_real())
-
-
-def view_as_complex(self: Tensor) -> Tensor:
-    """``torch.view_as_complex``."""
-    return self._view(*layouts.view_as_complex(self), self._dtype.to_complex())
-
-
-def _unsafe_view(self: Tensor, size: Any) -> Tensor:
-    """A view of a temporary, to which nothing else will refer: it is no view to autograd."""
-    return self._alias(*layouts.view(self, size))
-
-
 def pieces_apart(pieces_of: Row) -> Row:
     """The pieces of a split as tensors of their own, though they share memory: the caller promises not to look."""
 
@@ -87,21 +67,16 @@ def fresh(alias: Tensor) -> Tensor:
     return alias
 
 
-def detach(self: Tensor) -> Tensor:
-    """``Tensor.detach``: an alias outside the graph, on the same version counter."""
-    return self._shallow_copy_and_detach()
-
-
 KERNELS: dict[str, Row] = {
     **{name: as_view(layout) for name, layout in LAYOUTS.items()},
     **{name: as_views(layout) for name, layout in slicing.MULTIPLE.items()},
-    "view.dtype": view_dtype,
-    "view_as_real": view_as_real,
-    "view_as_complex": view_as_complex,
-    "_unsafe_view": _unsafe_view,
+    "view.dtype": lambda self, dtype: self._alias(*layouts.view_dtype(self, dtype), dtype),  # no view to autograd
+    "view_as_real": lambda self: self._view(*layouts.view_as_real(self), self._dtype.to_real()),
+    "view_as_complex": lambda self: self._view(*layouts.view_as_complex(self), self._dtype.to_complex()),
+    "_unsafe_view": lambda self, size: self._alias(*layouts.view(self, size)),  # of what nothing else will refer to
     "unsafe_split.Tensor": pieces_apart(slicing.split),
     "unsafe_split_with_sizes": pieces_apart(slicing.split_with_sizes),
-    "detach": detach,
+    "detach": lambda self: self._shallow_copy_and_detach(),
     "as_strided_": in_place(layouts.as_strided),
     "squeeze_": in_place(layouts.squeeze),
     "squeeze_.dim": in_place(layouts.squeeze_dim),

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -11,18 +12,11 @@ from . import CPU_KERNELS
 
 def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
     """Shift by bits; by a negative number, or by all bits, nothing is left but, to the right, the sign."""
+    x = np.asarray(x)
     bits = x.dtype.itemsize * 8
     out_of_range = np.less(count, 0) | np.greater_equal(count, bits)
     rest = np.where(np.less(x, 0), -1, 0).astype(x.dtype) if side is np.right_shift else x.dtype.type(0)
     return np.where(out_of_range, rest, side(x, np.where(out_of_range, 0, count).astype(x.dtype)))
-
-
-def left_shift(x: Any, count: Any) -> Any:
-    return shift(np.left_shift, np.asarray(x), count)
-
-
-def right_shift(x: Any, count: Any) -> Any:
-    return shift(np.right_shift, np.asarray(x), count)
 
 
 def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
@@ -57,7 +51,7 @@ def masked_fill(x: Any, mask: Any, value: Any) -> Any:
 BITS = {
     f"bitwise_{name}.{overload}": row
     for name, row in (("and", np.bitwise_and), ("or", np.bitwise_or), ("xor", np.bitwise_xor),
-                      ("left_shift", left_shift), ("right_shift", right_shift))
+                      ("left_shift", partial(shift, np.left_shift)), ("right_shift", partial(shift, np.right_shift)))
     for overload in ("Tensor", "Scalar_Tensor")
 }
 

@@ -17,7 +17,6 @@ ndarray = np.ndarray
 Arrays = tuple[ndarray, ...]
 
 
-
 def missing() -> ndarray:
     """What stands in the place of an output that was not asked for."""
     return np.empty(0)
@@ -25,9 +24,9 @@ def missing() -> ndarray:
 
 def lapack(routine: str, dtype: np.dtype) -> Callable[..., Any]:
     """A routine of LAPACK for a dtype."""
-    from scipy.linalg import lapack as routines
+    from scipy.linalg import get_lapack_funcs
 
-    return getattr(routines, "sdcz"["fdFD".index(dtype.char)] + routine)
+    return get_lapack_funcs(routine, dtype=dtype)
 
 
 def each(outputs: Arrays, function: Callable[..., Any], *inputs: ndarray) -> Arrays:
@@ -131,21 +130,21 @@ def lu_solve(lu: ndarray, pivots: ndarray, b: ndarray, left: bool = True, adjoin
     return solve_factored(lu, pivots, transposed, not adjoint).conj().swapaxes(-1, -2)
 
 
-def sign_of_permutation(pivots: ndarray) -> ndarray:
-    return 1 - 2 * (np.count_nonzero(pivots != np.arange(1, pivots.shape[-1] + 1), axis=-1) % 2)
+def factored(a: ndarray) -> Arrays:
+    """The diagonal of U, and the sign of the permutation; LU and pivots."""
+    lu, pivots, _ = lu_factor_ex(a)
+    exchanges = np.count_nonzero(pivots != np.arange(1, pivots.shape[-1] + 1), axis=-1)
+    return np.diagonal(lu, axis1=-2, axis2=-1), (1 - 2 * (exchanges % 2)).astype(a.dtype), lu, pivots
 
 
 def linalg_det(a: ndarray) -> Arrays:
-    lu, pivots, _ = lu_factor_ex(a)
-    diagonal = np.diagonal(lu, axis1=-2, axis2=-1)
-    return np.prod(diagonal, axis=-1) * sign_of_permutation(pivots).astype(a.dtype), lu, pivots
+    diagonal, sign, *factors = factored(a)
+    return np.prod(diagonal, axis=-1) * sign, *factors
 
 
 def linalg_slogdet(a: ndarray) -> Arrays:
-    lu, pivots, _ = lu_factor_ex(a)
-    diagonal = np.diagonal(lu, axis1=-2, axis2=-1)
-    sign = np.prod(np.sign(diagonal), axis=-1) * sign_of_permutation(pivots).astype(a.dtype)
-    return sign, np.sum(np.log(np.abs(diagonal)), axis=-1), lu, pivots
+    diagonal, sign, *factors = factored(a)
+    return np.prod(np.sign(diagonal), axis=-1) * sign, np.sum(np.log(np.abs(diagonal)), axis=-1), *factors
 
 
 def linalg_solve_ex(a: ndarray, b: ndarray, left: bool = True, check_errors: bool = False) -> Arrays:
@@ -172,10 +171,10 @@ def linalg_inv_ex(a: ndarray, check_errors: bool = False) -> Arrays:
 def solve_triangular(a: ndarray, b: ndarray, upper: bool, left: bool = True, unitriangular: bool = False,
                      trans: int = 0) -> ndarray:
     """X of ``op(A) X = B`` or ``X op(A) = B``, A a triangle; ``trans``: 0 as it is, 1 transposed, 2 conjugated too."""
-    from scipy.linalg import blas
+    from scipy.linalg import get_blas_funcs
 
     a, b = broadcast(a, b)
-    trsm = getattr(blas, "sdcz"["fdFD".index(a.dtype.char)] + "trsm")
+    trsm = get_blas_funcs("trsm", dtype=a.dtype)
     return each((np.empty(b.shape, b.dtype),),
                 lambda a, b: (trsm(1, a, b, not left, not upper, trans, unitriangular),), a, b)[0]
 

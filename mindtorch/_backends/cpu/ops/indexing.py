@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -112,25 +113,19 @@ def index_reduce_(x: Array, dim: int, at: Array, source: Array, reduce: str, inc
     reduce_at(rows, (at,), front(source, dim), reduce, include_self)
 
 
-def lowest(dtype: np.dtype) -> Any:
-    """The least number of a dtype, which any maximum replaces."""
-    if dtype.kind == "b":
-        return False
-    return np.iinfo(dtype).min if dtype.kind in "iu" else dtype.type(-np.inf)
-
-
-def highest(dtype: np.dtype) -> Any:
-    """The greatest number of a dtype, which any minimum replaces."""
-    if dtype.kind == "b":
-        return True
-    return np.iinfo(dtype).max if dtype.kind in "iu" else dtype.type(np.inf)
+def extreme(largest: bool, dtype: np.dtype) -> Any:
+    """The greatest number of a dtype, which any minimum replaces, or the least."""
+    if dtype.kind in "iu":
+        return np.iinfo(dtype).max if largest else np.iinfo(dtype).min
+    return largest if dtype.kind == "b" else dtype.type(np.inf if largest else -np.inf)
 
 
 #: reduction: (how two values become one, the value to start from)
 REDUCTIONS: dict[str, tuple[Any, Callable[[np.dtype], Any]]] = {
     "sum": (np.add, lambda dtype: 0), "add": (np.add, lambda dtype: 0),
     "prod": (np.multiply, lambda dtype: 1), "multiply": (np.multiply, lambda dtype: 1),
-    "mean": (np.add, lambda dtype: 0), "amax": (np.maximum, lowest), "amin": (np.minimum, highest),
+    "mean": (np.add, lambda dtype: 0),
+    "amax": (np.maximum, partial(extreme, False)), "amin": (np.minimum, partial(extreme, True)),
 }
 
 

@@ -1,6 +1,7 @@
 """CPU kernels of products. NumPy hands matrices of any strides to BLAS."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -9,10 +10,12 @@ from . import CPU_KERNELS
 from .reduction import to_opmath
 
 ndarray = np.ndarray
+cross: Any = np.cross
 
 
-def matmul(self: ndarray, mat2: ndarray) -> ndarray:
-    return np.matmul(to_opmath(self), to_opmath(mat2))
+def widened(product: Callable[[ndarray, ndarray], Any]) -> Callable[[ndarray, ndarray], Any]:
+    """A product of two arrays that computes what is of half precision in float32."""
+    return lambda self, other: product(to_opmath(self), to_opmath(other))
 
 
 def added(self: ndarray, product: ndarray, beta: Any, alpha: Any) -> ndarray:
@@ -51,19 +54,6 @@ def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any 
     return added(np.broadcast_to(self, product.shape), product, beta, 1)
 
 
-def dot(self: ndarray, tensor: ndarray) -> ndarray:
-    return np.dot(to_opmath(self), to_opmath(tensor))
-
-
-def vdot(self: ndarray, other: ndarray) -> ndarray:
-    return np.vdot(to_opmath(self), to_opmath(other))
-
-
-def linalg_cross(self: ndarray, other: ndarray, dim: int = -1) -> ndarray:
-    a, b = np.broadcast_arrays(self, other)
-    return np.cross(a, b, axis=dim)
-
-
 def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any, expand3: Any, sumdim: Any,
               unroll_dim: int = 1) -> ndarray:
     """The sum over ``sumdim`` of the product of three arrays, each seen with the dimensions ``expand`` besides."""
@@ -75,12 +65,15 @@ def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any,
     return np.einsum(to_opmath(product), both, to_opmath(i3), third, rest, optimize=True)
 
 
-CPU_KERNELS.add(dot, vdot, addmm, addr, addbmm, linalg_cross)
+CPU_KERNELS.add(addmm, addr, addbmm)
 CPU_KERNELS.update({
-    "mm": matmul,
-    "bmm": matmul,
-    "mv": matmul,
+    "mm": widened(np.matmul),
+    "bmm": widened(np.matmul),
+    "mv": widened(np.matmul),
+    "dot": widened(np.dot),
+    "vdot": widened(np.vdot),
     "addmv": addmm,
     "baddbmm": addmm,
+    "linalg_cross": lambda a, b, dim=-1: cross(*np.broadcast_arrays(a, b), axis=dim),
     "_trilinear": trilinear,
 })

@@ -37,9 +37,9 @@ def plus_scaled(x: Any, fresh: Any, factor: Any) -> Any:
     return x + fresh
 
 
-def floor_divide(x: Any, y: Any) -> Any:
-    """Round the quotient down, as Python does."""
-    return np.floor_divide(x, _divisor(x, y))
+def divided_by(ufunc: np.ufunc) -> Callable[[Any, Any], Any]:
+    """A division whose divisor is looked at."""
+    return lambda x, y: ufunc(x, _divisor(x, y))
 
 
 def trunc_divide(x: Any, y: Any) -> Any:
@@ -49,19 +49,8 @@ def trunc_divide(x: Any, y: Any) -> Any:
     return quotient + ((quotient < 0) & (quotient * y != x))
 
 
+floor_divide, remainder, fmod = map(divided_by, (np.floor_divide, np.remainder, np.fmod))
 DIVISIONS: dict[str | None, Callable[..., Any]] = {None: np.divide, "floor": floor_divide, "trunc": trunc_divide}
-
-
-def divide(x: Any, y: Any, rounding_mode: str | None = None) -> Any:
-    return DIVISIONS[rounding_mode](x, y)
-
-
-def remainder(x: Any, y: Any) -> Any:
-    return np.remainder(x, _divisor(x, y))
-
-
-def fmod(x: Any, y: Any) -> Any:
-    return np.fmod(x, _divisor(x, y))
 
 
 def power(x: Any, y: Any) -> Any:
@@ -170,7 +159,7 @@ def complex_(real: Any, imag: Any) -> Any:
     return out
 
 
-CPU_KERNELS.add(floor_divide, sign, sgn, sinc, logaddexp, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
+CPU_KERNELS.add(sign, sgn, sinc, logaddexp, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
                 np.log10, np.log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.deg2rad, np.rad2deg,
                 np.logaddexp2, np.nextafter, np.gcd, np.lcm)
 CPU_KERNELS.update({
@@ -183,7 +172,8 @@ CPU_KERNELS.update({
     "rsub.Scalar": lambda x, y, alpha=1: y - times(x, alpha),
     "mul.Tensor": np.multiply,
     "div.Tensor": np.divide,
-    "div.Tensor_mode": divide,
+    "div.Tensor_mode": lambda x, y, rounding_mode=None: DIVISIONS[rounding_mode](x, y),
+    "floor_divide": floor_divide,
     "floor_divide.Scalar_Tensor": floor_divide,
     **dict.fromkeys(("remainder.Tensor", "remainder.Scalar", "remainder.Scalar_Tensor"), remainder),
     "fmod.Tensor": fmod,

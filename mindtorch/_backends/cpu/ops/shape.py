@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._dtype import DType, from_numpy_dtype, promote_types
+from ...._dtype import from_numpy_dtype, promote_types
 from . import CPU_KERNELS
 
 Array = np.ndarray
@@ -31,10 +31,7 @@ def stack(arrays: list[Array], dim: int = 0) -> Array:
 
 
 def triangle_indices(of: Callable[..., Any]) -> Callable[..., Array]:
-    def row(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Array:
-        return np.stack(of(row, offset, col))
-
-    return row
+    return lambda row, col, offset=0, dtype=None: np.stack(of(row, offset, col))
 
 
 def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
@@ -47,20 +44,13 @@ def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
     return np.repeat(np.arange(len(repeats)), repeats)
 
 
-def triangle_inplace(of: Callable[..., Array]) -> Callable[..., None]:
-    def row(x: Array, diagonal: int = 0) -> None:
-        x[...] = of(x, diagonal)
-
-    return row
-
-
 CPU_KERNELS.add(cat, stack)
 CPU_KERNELS.update({
     "flip": lambda x, dims: np.flip(x, dims) if dims else x,
     "tril": lambda x, diagonal=0: np.tril(x, diagonal),
     "triu": lambda x, diagonal=0: np.triu(x, diagonal),
-    "tril_": triangle_inplace(np.tril),
-    "triu_": triangle_inplace(np.triu),
+    "tril_": lambda x, diagonal=0: np.copyto(x, np.tril(x, diagonal)),
+    "triu_": lambda x, diagonal=0: np.copyto(x, np.triu(x, diagonal)),
     "tril_indices": triangle_indices(np.tril_indices),
     "triu_indices": triangle_indices(np.triu_indices),
     "repeat_interleave.Tensor": repeat_interleave,

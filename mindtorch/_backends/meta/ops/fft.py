@@ -1,6 +1,4 @@
-"""Meta kernels of Fourier transforms. The transformed dimensions come out innermost, as ATen's MKL kernels
-leave them.
-"""
+"""Meta kernels of Fourier transforms. The transformed dimensions come out innermost, as from ATen's MKL kernels."""
 from __future__ import annotations
 
 from collections.abc import Sequence

@@ -11,7 +11,7 @@ from ...._errors import NAMES, check, check_number, check_takes
 from ...._layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
 )
-from ...common.inplace_and_out import check_disjoint, check_separate, check_writable, with_overlap
+from ...common.inplace_and_out import check_disjoint, check_separate, check_writable, repeats, with_overlap
 from . import META_KERNELS
 
 Check = Callable[..., None]
@@ -326,21 +326,9 @@ def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float
           "checking arguments for embedding_renorm_)")
 
 
-def fill_scalar_(self: Any, value: Any) -> None:
-    check_number(self._dtype, value)
-
-
 def fill_tensor_(self: Any, value: Any) -> None:
     check(not value.dim(),
           lambda: f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
-
-
-def zero_(self: Any) -> None:
-    """Every tensor can be set to zero."""
-
-
-def repeats(self: Any, inputs: Any) -> None:
-    """The policy on shared memory of an operator that may write the same element several times, the same each time."""
 
 
 def index_put_memory(self: Any, inputs: Any) -> None:
@@ -371,7 +359,7 @@ META_KERNELS.update({
     "scatter_add_": with_overlap(check_scatter, check_separate),
     "scatter_reduce_.two": with_overlap(scatter_reduce_, check_separate),
     "put_": with_overlap(put_, check_separate),
-    "fill_.Scalar": with_overlap(fill_scalar_, repeats),
+    "fill_.Scalar": with_overlap(lambda self, value: check_number(self._dtype, value), repeats),
     "fill_.Tensor": with_overlap(fill_tensor_, target_only),
-    "zero_": with_overlap(zero_, repeats),
+    "zero_": with_overlap(lambda self: None, repeats),
 })

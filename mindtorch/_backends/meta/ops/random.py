@@ -1,6 +1,4 @@
-"""Meta kernels of random numbers. Operators that only exist in place are checked here, and have no output to
-describe.
-"""
+"""Meta kernels of random numbers. Operators that only exist in place are checked here, and have no output."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -47,14 +45,14 @@ def bernoulli_tensor(self: Any, p: Any, generator: Any = None) -> None:
         p.expand(self.shape)
 
 
-def bernoulli(self: Any, generator: Any = None) -> Spec:
-    bernoulli_tensor(self, self)
-    return Spec(tuple(self.shape), self._dtype)
+def sampled(check_dtype: Check) -> Callable[..., Spec]:
+    """The meta kernel of an operator whose output is like its input, given its check."""
 
+    def meta(self: Any, *parameters: Any) -> Spec:
+        check_dtype(self)
+        return Spec(tuple(self.shape), self._dtype)
 
-def bernoulli_p(self: Any, p: float, generator: Any = None) -> Spec:
-    filled("bernoulli_scalar_cpu_", *REAL)(self)
-    return Spec(tuple(self.shape), self._dtype)
+    return meta
 
 
 def multinomial(self: Any, num_samples: int, replacement: bool = False, generator: Any = None) -> Spec:
@@ -66,11 +64,6 @@ def multinomial(self: Any, num_samples: int, replacement: bool = False, generato
     check(replacement or num_samples <= shape[-1], lambda: "cannot sample n_sample > prob_dist.size(-1) samples "
           f"without replacement, got {num_samples} > {shape[-1]}")
     return Spec((*shape[:-1], num_samples), int64)
-
-
-def poisson(self: Any, generator: Any = None) -> Spec:
-    filled("poisson_cpu", FLOATING)(self)
-    return Spec(tuple(self.shape), self._dtype)
 
 
 def binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
@@ -102,7 +95,7 @@ def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec, Spec
     return Spec(shape, input._dtype, stride), Spec(shape, bool_, stride)
 
 
-META_KERNELS.add(bernoulli, multinomial, poisson, binomial, randperm, native_dropout)
+META_KERNELS.add(multinomial, binomial, randperm, native_dropout)
 META_KERNELS.update({
     "uniform_": filled("check_uniform_bounds", FLOATING, COMPLEX),
     "normal_": filled("normal_kernel_cpu", FLOATING, COMPLEX),
@@ -115,5 +108,7 @@ META_KERNELS.update({
     "geometric_": filled("geometric_cpu", INTEGER, FLOATING),
     "cauchy_": continuous("Cauchy"),
     "log_normal_": filled("log_normal_cpu", FLOATING),
-    "bernoulli.p": bernoulli_p,
+    "bernoulli": sampled(lambda self: bernoulli_tensor(self, self)),
+    "bernoulli.p": sampled(filled("bernoulli_scalar_cpu_", *REAL)),
+    "poisson": sampled(filled("poisson_cpu", FLOATING)),
 })

@@ -9,7 +9,7 @@ from ...._about import about
 from ...._dtype import DType, int32, int64, promote_types
 from ...._errors import check, check_takes
 from ...._layout import Ints, Spec, like_strides, suggested_order, suggested_strides, view_strides, wrap_dim, wrap_dims
-from ...common.inplace_and_out import with_overlap
+from ...common.inplace_and_out import repeats, with_overlap
 from . import META_KERNELS
 
 Layout = tuple[Ints, Ints]
@@ -84,15 +84,6 @@ def triangle(name: str) -> Callable[..., Spec]:
     return row
 
 
-def triangle_inplace(name: str) -> Callable[..., None]:
-    check_triangle = triangle(name)
-
-    def row(self: Any, diagonal: int = 0) -> None:
-        check_triangle(self, diagonal)
-
-    return with_overlap(row, lambda self, inputs: None)
-
-
 def triangle_size(row: int, col: int, offset: int) -> int:
     """How many elements of a matrix lie on the diagonal ``offset`` or below it."""
     return sum(min(max(i + 1 + offset, 0), col) for i in range(row))
@@ -102,8 +93,9 @@ def triangle_indices(name: str, count: Callable[[int, int, int], int]) -> Callab
     def meta(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Spec:
         check(row >= 0, lambda: f"row must be non-negative, got{row}")
         check(col >= 0, lambda: f"col must be non-negative, got{col}")
-        check_takes(dtype in (None, int64, int32), name, dtype)
-        return Spec((2, count(row, col, offset)), dtype or int64)
+        dtype = dtype or int64
+        check_takes(dtype in (int64, int32), name, dtype)
+        return Spec((2, count(row, col, offset)), dtype)
 
     return meta
 
@@ -118,8 +110,8 @@ META_KERNELS.add(cat, stack, flip)
 META_KERNELS.update({
     "tril": triangle("tril"),
     "triu": triangle("triu"),
-    "tril_": triangle_inplace("tril"),
-    "triu_": triangle_inplace("triu"),
+    "tril_": with_overlap(triangle("tril"), repeats),
+    "triu_": with_overlap(triangle("triu"), repeats),
     "tril_indices": triangle_indices("tril_indices", triangle_size),
     "triu_indices": triangle_indices(
         "triu_indices", lambda row, col, offset: row * col - triangle_size(row, col, offset - 1)),

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from ....cpu.ops.indexing import lowest
+from ....cpu.ops.indexing import extreme
 from ....cpu.ops.reduction import to_opmath
 from .forms import Array, Kernel, store
 
@@ -176,12 +176,12 @@ def max_pool(self: Array, kernel: Any, stride: Any, padding: Any, dilation: Any,
     size = self.shape[-2:]
     around = room(size, out.shape[-2:], kernel, stride, padding, dilation)
     x = to_opmath(self)
-    x = padded(x, *around, lowest(x.dtype))
+    x = padded(x, *around, extreme(False, x.dtype))
     numbers = padded(np.arange(size[0] * size[1]).reshape(size), *around, -1)
     keys = [key for _, key in places(out.shape[-2:], kernel, stride, dilation)]
     values, where = np.stack([x[key] for key in keys]), np.stack([numbers[key] for key in keys])
     inside_ = where.reshape(len(keys), *(1,) * (x.ndim - 2), *where.shape[1:]) >= 0
-    best = np.where(inside_, values, lowest(x.dtype)).argmax(0)
+    best = np.where(inside_, values, extreme(False, x.dtype)).argmax(0)
     first = inside_.argmax(0)  # where everything is the lowest number
     best = np.where(np.take_along_axis(np.broadcast_to(inside_, values.shape), best[None], 0)[0], best, first)
     store(out, np.take_along_axis(values, best[None], 0)[0])
