@@ -152,7 +152,7 @@ def reader(operator: str, parameter: Parameter) -> Callable[[Any], Any]:
     """
     if (cls := HANDLES.get(KINDS[parameter.kind])) is not None:
         return _handle_reader(f"{operator}: {parameter.name}", parameter, cls)
-    return {"dtype": _dtype, "chars": _text}.get(parameter.kind, _as_it_is)
+    return {"dtype": _dtype, "chars": _text}.get(parameter.kind, lambda value: value)
 
 
 #: The class of a C type. A kernel gets tensors, and the ``value`` of everything else.
@@ -209,7 +209,3 @@ def _dtype(code: int) -> Any:
 
 def _text(address: int | None) -> str | None:
     return None if address is None else ctypes.string_at(address).decode()
-
-
-def _as_it_is(value: Any) -> Any:
-    return value

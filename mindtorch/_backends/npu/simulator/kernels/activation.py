@@ -82,12 +82,11 @@ KERNELS: dict[str, Kernel] = {
     "aclnnMishBackward": pointwise(mish_backward),
     "aclnnLogSigmoidForward": log_sigmoid_forward,
     "aclnnLogSigmoidBackward": log_sigmoid_backward,
-    "aclnnGlu": whole("glu"),
-    "aclnnGluBackward": whole("glu_backward"),
     "aclnnPrelu": pointwise(lambda x, weight: CPU["_prelu_kernel"](x, channels(weight, x))),
     "aclnnPreluBackward": prelu_backward,
-    "aclnnSoftmax": of_halves("_softmax"),
-    "aclnnSoftmaxBackward": of_halves("_softmax_backward_data"),
-    "aclnnLogSoftmax": of_halves("_log_softmax"),
-    "aclnnLogSoftmaxBackward": of_halves("_log_softmax_backward_data"),
+    **named(whole, "Glu glu   GluBackward glu_backward"),
+    **named(of_halves, """
+        Softmax _softmax                      SoftmaxBackward _softmax_backward_data
+        LogSoftmax _log_softmax               LogSoftmaxBackward _log_softmax_backward_data
+    """),
 }

@@ -5,12 +5,7 @@ from typing import Any
 
 import numpy as np
 
-from .forms import CPU, Array, Kernel, common, compared, converted, inplace, named, pointwise, store
-
-
-def both(name: str, row: Any, form: Any) -> dict[str, Kernel]:
-    """The form with a tensor and the one with a number."""
-    return {f"aclnn{name}Tensor": form(row), f"aclnn{name}Scalar": form(row)}
+from .forms import Array, Kernel, common, compared, converted, inplace, named, pointwise, store
 
 
 def where(condition: Array, self: Array, other: Array, out: Array) -> None:
@@ -33,19 +28,17 @@ KERNELS: dict[str, Kernel] = {
         BitwiseNot bitwise_not                Maximum maximum                       Minimum minimum
         Clamp clamp                           ClampTensor clamp                     ClampMin maximum
         ClampMinTensor maximum                ClampMax minimum                      ClampMaxTensor minimum
+        BitwiseAndTensor bitwise_and.Tensor   BitwiseOrTensor bitwise_or.Tensor     BitwiseXorTensor bitwise_xor.Tensor
+        BitwiseAndScalar bitwise_and.Tensor   BitwiseOrScalar bitwise_or.Tensor     BitwiseXorScalar bitwise_xor.Tensor
     """),
-    **both("Eq", "eq.Tensor", compared),
-    **both("Ne", "ne.Tensor", compared),
-    **both("Lt", "lt.Tensor", compared),
-    **both("Le", "le.Tensor", compared),
-    **both("Gt", "gt.Tensor", compared),
-    **both("Ge", "ge.Tensor", compared),
-    **both("BitwiseAnd", "bitwise_and.Tensor", pointwise),
-    **both("BitwiseOr", "bitwise_or.Tensor", pointwise),
-    **both("BitwiseXor", "bitwise_xor.Tensor", pointwise),
+    **named(compared, """
+        EqTensor eq.Tensor                    NeTensor ne.Tensor                    LtTensor lt.Tensor
+        EqScalar eq.Tensor                    NeScalar ne.Tensor                    LtScalar lt.Tensor
+        LeTensor le.Tensor                    GtTensor gt.Tensor                    GeTensor ge.Tensor
+        LeScalar le.Tensor                    GtScalar gt.Tensor                    GeScalar ge.Tensor
+    """),
+    **named(inplace, "InplaceMaskedFillScalar masked_fill_.Scalar   InplaceMaskedFillTensor masked_fill_.Tensor"),
     "aclnnSWhere": where,
-    "aclnnInplaceMaskedFillScalar": inplace(CPU["masked_fill_.Scalar"]),
-    "aclnnInplaceMaskedFillTensor": inplace(CPU["masked_fill_.Tensor"]),
     "aclnnIsClose": compared(is_close),
     "aclnnEqual": compared(np.array_equal),
 }

@@ -11,7 +11,7 @@ import numpy as np
 from ....._dtype import from_numpy_dtype, int64
 from ....._random.generator import Generator
 from ....cpu.ops.reduction import to_opmath
-from .forms import CPU, Array, Kernel, number, scalar_of, store
+from .forms import CPU, Array, Kernel, named, number, scalar_of, store
 
 #: Spreads offsets over all seeds: 2**64 divided by the golden ratio.
 SPREAD = 0x9E3779B97F4A7C15
@@ -50,9 +50,10 @@ def draws(row: str) -> Kernel:
     return kernel
 
 
-def last_first(kernel: Kernel, skip: int) -> Kernel:
-    """The form of an operator whose output comes last, and which does not look at its first ``skip`` tensors."""
-    return lambda *args: kernel(args[-1], *args[skip:-1])
+def draws_last(row: str) -> Kernel:
+    """The form of such an operator whose output comes last, and which does not look at its first tensor."""
+    kernel = draws(row)
+    return lambda *args: kernel(args[-1], *args[1:-1])
 
 
 def normal(mean: Any, std: Any, seed: int, offset: int, out: Array) -> None:
@@ -95,17 +96,12 @@ KERNELS: dict[str, Kernel] = {
     "aclnnArange": arange,
     "aclnnLinspace": linspace,
     "aclnnEye": eye,
-    "aclnnInplaceNormal": draws("normal_"),
-    "aclnnInplaceUniform": draws("uniform_"),
-    "aclnnInplaceRandom": draws("random_.from"),
-    "aclnnInplaceBernoulli": draws("bernoulli_.float"),
-    "aclnnInplaceBernoulliTensor": draws("bernoulli_.Tensor"),
-    "aclnnBernoulli": last_first(draws("bernoulli_.float"), 1),
-    "aclnnBernoulliTensor": last_first(draws("bernoulli_.Tensor"), 1),
-    "aclnnNormalTensorTensor": normal,
-    "aclnnNormalTensorFloat": normal,
-    "aclnnNormalFloatTensor": normal,
-    "aclnnNormalFloatFloat": normal,
+    **named(draws, """
+        InplaceNormal normal_                 InplaceUniform uniform_               InplaceRandom random_.from
+        InplaceBernoulli bernoulli_.float     InplaceBernoulliTensor bernoulli_.Tensor
+    """),
+    **named(draws_last, "Bernoulli bernoulli_.float   BernoulliTensor bernoulli_.Tensor"),
+    **{f"aclnnNormal{mean}{std}": normal for mean in ("Tensor", "Float") for std in ("Tensor", "Float")},
     "aclnnRandperm": randperm,
     "aclnnMultinomial": multinomial,
     "aclnnDropoutGenMask": dropout_mask,

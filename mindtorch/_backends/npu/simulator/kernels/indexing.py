@@ -6,7 +6,7 @@ from typing import Any
 import numpy as np
 
 from ....cpu.ops.reduction import to_opmath
-from .forms import CPU, Array, Kernel, inplace, onto_copy, store, whole
+from .forms import CPU, Array, Kernel, inplace, named, onto_copy, store, whole
 
 #: Scatter's reductions.
 REDUCTIONS = {0: None, 1: "add", 2: "multiply"}
@@ -65,21 +65,14 @@ def one_hot(self: Array, classes: int, on: Array, off: Array, axis: int, out: Ar
 
 
 KERNELS: dict[str, Kernel] = {
+    **named(whole, "IndexSelect index_select   Gather gather   Take take"),
+    **named(onto_copy, "IndexAdd index_add_   ScatterAdd scatter_add_"),
+    **named(inplace, "InplaceIndexCopy index_copy_   InplacePut put_   InplaceMaskedScatter masked_scatter_"),
+    **dict.fromkeys(("aclnnScatter", "aclnnScatterValue"), onto_copy(scatter)),
+    **dict.fromkeys(("aclnnInplaceScatter", "aclnnInplaceScatterValue"), inplace(scatter)),
     "aclnnIndex": index,
     "aclnnIndexPutImpl": index_put,
-    "aclnnIndexSelect": whole("index_select"),
-    "aclnnIndexAdd": onto_copy("index_add_"),
     "aclnnIndexFillTensor": onto_copy(index_fill),
-    "aclnnInplaceIndexCopy": inplace("index_copy_"),
-    "aclnnGather": whole("gather"),
-    "aclnnScatter": onto_copy(scatter),
-    "aclnnScatterAdd": onto_copy("scatter_add_"),
-    "aclnnScatterValue": onto_copy(scatter),
-    "aclnnInplaceScatter": inplace(scatter),
-    "aclnnInplaceScatterValue": inplace(scatter),
-    "aclnnTake": whole("take"),
-    "aclnnInplacePut": inplace("put_"),
-    "aclnnInplaceMaskedScatter": inplace("masked_scatter_"),
     "aclnnEmbedding": whole(embedding),
     "aclnnEmbeddingDenseBackward": embedding_backward,
     "aclnnEmbeddingRenorm": embedding_renorm,

@@ -29,11 +29,8 @@ KERNELS: dict[str, Kernel] = {
         Addmm addmm                           Baddbmm baddbmm                       Addbmm addbmm
         Mv mv
     """),
+    **named(whole, "Dot dot   LinalgCross linalg_cross   PdistForward _pdist_forward   Renorm renorm"),
     "aclnnAddmv": product(addmv),
     "aclnnAddr": pointwise(addr),
-    "aclnnDot": whole("dot"),
-    "aclnnLinalgCross": whole("linalg_cross"),
     "aclnnTrace": whole(lambda self: np.trace(self, dtype=np.int64 if self.dtype.kind in "biu" else None)),
-    "aclnnPdistForward": whole("_pdist_forward"),
-    "aclnnRenorm": whole("renorm"),
 }

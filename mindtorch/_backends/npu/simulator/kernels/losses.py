@@ -9,7 +9,7 @@ import numpy as np
 
 from ....cpu.ops.nn import MEAN, reduced
 from ....cpu.ops.reduction import to_opmath
-from .forms import CPU, Array, Kernel, pointwise, store, whole
+from .forms import CPU, Array, Kernel, named, pointwise, store, whole
 
 BATCH_MEAN = 3
 
@@ -32,10 +32,6 @@ def gradient(slope: Callable[..., Any], at: int = 0) -> Kernel:
 def smooth_l1_slope(x: Any, y: Any, beta: float) -> Any:
     away = x - y
     return np.where(np.abs(away) < beta, away / beta if beta else 0, np.sign(away))
-
-
-def soft_margin_slope(x: Any, y: Any) -> Any:
-    return -y / (1 + np.exp(x * y))
 
 
 def bce_slope(x: Any, y: Any, weight: Any) -> Any:
@@ -67,9 +63,9 @@ def kl_div_backward(grad: Any, x: Any, y: Any, reduction: int, log_target: bool)
 
 def nll_loss(self: Array, target: Array, weight: Array, reduction: int, ignore: int, out: Array, total: Array) -> None:
     x, weights = map(to_opmath, (self, weight))
-    value, sum_of_weights = CPU["nll_loss_forward"](x, target.astype(np.int64), weights, reduction, ignore)
-    store(out, value)
-    store(total, sum_of_weights)
+    results = CPU["nll_loss_forward"](x, target.astype(np.int64), weights, reduction, ignore)
+    for place, result in zip((out, total), results, strict=True):
+        store(place, result)
 
 
 def nll_loss_backward(grad: Array, self: Array, target: Array, weight: Array, reduction: int, ignore: int, total: Array,
@@ -81,25 +77,21 @@ def nll_loss_backward(grad: Array, self: Array, target: Array, weight: Array, re
 
 
 KERNELS: dict[str, Kernel] = {
-    "aclnnMseLoss": loss("mse_loss"),
+    **named(loss, """
+        MseLoss mse_loss                      SmoothL1Loss smooth_l1_loss           SoftMarginLoss soft_margin_loss
+        BinaryCrossEntropy binary_cross_entropy
+        BinaryCrossEntropyWithLogits binary_cross_entropy_with_logits
+    """),
     "aclnnMseLossBackward": gradient(lambda x, y: 2 * (x - y)),
     "aclnnL1Loss": whole(l1_loss),
     "aclnnL1LossBackward": gradient(lambda x, y: np.sign(x - y)),
-    "aclnnSmoothL1Loss": loss("smooth_l1_loss"),
     "aclnnSmoothL1LossBackward": gradient(smooth_l1_slope),
-    "aclnnSoftMarginLoss": loss("soft_margin_loss"),
-    "aclnnSoftMarginLossBackward": gradient(soft_margin_slope),
-    "aclnnBinaryCrossEntropy": loss("binary_cross_entropy"),
+    "aclnnSoftMarginLossBackward": gradient(lambda x, y: -y / (1 + np.exp(x * y))),
     "aclnnBinaryCrossEntropyBackward": gradient(bce_slope, 1),
-    "aclnnBinaryCrossEntropyWithLogits": loss("binary_cross_entropy_with_logits"),
     "aclnnBinaryCrossEntropyWithLogitsBackward": gradient(bce_with_logits_slope, 2),
     "aclnnKlDiv": whole(kl_div),
     "aclnnKlDivBackward": pointwise(kl_div_backward),
-    "aclnnNLLLoss": nll_loss,
-    "aclnnNLLLossBackward": nll_loss_backward,
-    "aclnnNLLLoss2d": nll_loss,
-    "aclnnNLLLoss2dBackward": nll_loss_backward,
-    "aclnnMultilabelMarginLoss": whole(
-        lambda *args: CPU["multilabel_margin_loss_forward"](to_opmath(args[0]), *args[1:]), 2
-    ),
+    **dict.fromkeys(("aclnnNLLLoss", "aclnnNLLLoss2d"), nll_loss),
+    **dict.fromkeys(("aclnnNLLLossBackward", "aclnnNLLLoss2dBackward"), nll_loss_backward),
+    "aclnnMultilabelMarginLoss": whole(lambda x, *args: CPU["multilabel_margin_loss_forward"](to_opmath(x), *args), 2),
 }

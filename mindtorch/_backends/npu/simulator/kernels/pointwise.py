@@ -25,9 +25,9 @@ def logit_grad(x: Any, dy: Any, eps: float) -> Any:
     return np.where(outside, value, dy / (x * (1 - x)))
 
 
-def complex_from(row: Any) -> Kernel:
+def complex_from(row: str) -> Kernel:
     """An operator that makes complex numbers of two real tensors."""
-    return lambda first, second, out: store(out, row(first, second))
+    return lambda first, second, out: store(out, CPU[row](first, second))
 
 
 def power(self: Any, exponent: Any, out: Any) -> None:
@@ -64,13 +64,11 @@ KERNELS: dict[str, Kernel] = {
         XLogYTensor xlogy.Tensor              XLogYScalarOther xlogy.Tensor         XLogYScalarSelf xlogy.Tensor
         NanToNum nan_to_num
     """),
-    "aclnnDivMod": pointwise(div_mod),
-    "aclnnDivMods": pointwise(div_mod),
+    **dict.fromkeys(("aclnnDivMod", "aclnnDivMods"), pointwise(div_mod)),
     "aclnnPowTensorScalar": power,
     "aclnnSignbit": compared("signbit"),
     "aclnnLogit": pointwise(logit),
     "aclnnLogitGrad": pointwise(logit_grad),
-    "aclnnComplex": complex_from(CPU["complex"]),
-    "aclnnPolar": complex_from(CPU["polar"]),
+    **named(complex_from, "Complex complex   Polar polar"),
     "aclnnReal": pointwise(np.real),
 }

@@ -1,6 +1,7 @@
 """Simulated kernels of reductions and scans. An empty list of dimensions stands for all of them."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -37,11 +38,9 @@ KERNELS: dict[str, Kernel] = {
     "aclnnVarMean": whole(moments, 2),
     "aclnnStd": whole(lambda *args: deviations(*args)[0]),
     "aclnnStdMeanCorrection": whole(deviations, 2),
-    "aclnnAminmaxDim": whole("aminmax", 2),
-    "aclnnMaxDim": whole("max.dim", 2),
-    "aclnnMinDim": whole("min.dim", 2),
-    "aclnnCummax": whole("cummax", 2),
-    "aclnnCummin": whole("cummin", 2),
-    "aclnnMedianDim": whole("median.dim", 2),
-    "aclnnNanMedianDim": whole("nanmedian.dim", 2),
+    **named(partial(whole, outs=2), """
+        AminmaxDim aminmax                    MaxDim max.dim                        MinDim min.dim
+        MedianDim median.dim                  NanMedianDim nanmedian.dim            Cummax cummax
+        Cummin cummin
+    """),
 }

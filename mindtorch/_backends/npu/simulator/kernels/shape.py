@@ -7,16 +7,12 @@ from typing import Any
 import numpy as np
 
 from ....cpu.ops.reduction import to_opmath
-from .forms import Array, Kernel, scalar_of, store, whole
+from .forms import Array, Kernel, named, scalar_of, store, whole
 
 
 def split(self: Array, sizes: Any, dim: int, outs: list[Array]) -> None:
     for out, part in zip(outs, np.split(self, list(accumulate(sizes))[:-1], dim), strict=True):
         store(out, part)
-
-
-def split_evenly(self: Array, size: int, dim: int, outs: list[Array]) -> None:
-    split(self, [out.shape[dim] for out in outs], dim, outs)
 
 
 def padded(x: Array, padding: Any, **how: Any) -> Array:
@@ -32,8 +28,8 @@ def pad_constant(self: Array, padding: Any, value: Any, out: Array) -> None:
     store(out, padded(self, padding, constant_values=scalar_of(value, self)))
 
 
-def padding(name: str, how: str, dims: int) -> dict[str, Kernel]:
-    """The two operators that pad with what is there. The gradient goes back to the places that values came from."""
+def padding(name: str, how: str) -> dict[str, Kernel]:
+    """The operators that pad 1 to 3 dimensions with what is there. The gradient goes back to where values came from."""
 
     def backward(grad: Array, self: Array, padding: Any, out: Array) -> None:
         came_from = padded(np.arange(self.size).reshape(self.shape), padding, mode=how)
@@ -42,40 +38,27 @@ def padding(name: str, how: str, dims: int) -> dict[str, Kernel]:
         np.add.at(total, came_from.reshape(-1), wide.reshape(-1))
         store(out, total.reshape(self.shape))
 
-    return {f"{name}{dims}d": whole(lambda self, padding: padded(self, padding, mode=how)),
-            f"{name}{dims}dBackward": backward}
-
-
-def repeated(self: Array, repeats: Any, output_size: int) -> Any:
-    return np.repeat(self, repeats)
-
-
-def repeated_along(self: Array, repeats: Any, dim: int, output_size: int) -> Any:
-    return np.repeat(self, repeats, dim)
+    forward = whole(lambda self, padding: padded(self, padding, mode=how))
+    return {f"{name}{dims}d{form}": kernel for dims in (1, 2, 3) for form, kernel in (("", forward),
+                                                                                      ("Backward", backward))}
 
 
 KERNELS: dict[str, Kernel] = {
-    "aclnnCat": whole("cat"),
-    "aclnnStack": whole("stack"),
-    "aclnnSplitTensor": split_evenly,
+    **named(whole, """
+        Cat cat                     Stack stack                 Flip flip                   Tril tril
+        Triu triu                   RepeatInterleaveTensor repeat_interleave.Tensor
+    """),
+    "aclnnSplitTensor": lambda self, size, dim, outs: split(self, [out.shape[dim] for out in outs], dim, outs),
     "aclnnSplitWithSize": split,
     "aclnnRepeat": whole(np.tile),
-    "aclnnRepeatInterleave": whole(repeated),
-    "aclnnRepeatInterleaveWithDim": whole(repeated_along),
-    "aclnnRepeatInterleaveInt": whole(repeated),
-    "aclnnRepeatInterleaveIntWithDim": whole(repeated_along),
-    "aclnnRepeatInterleaveTensor": whole("repeat_interleave.Tensor"),
-    "aclnnFlip": whole("flip"),
+    **dict.fromkeys(("aclnnRepeatInterleave", "aclnnRepeatInterleaveInt"), whole(
+        lambda self, repeats, output_size: np.repeat(self, repeats))),
+    **dict.fromkeys(("aclnnRepeatInterleaveWithDim", "aclnnRepeatInterleaveIntWithDim"), whole(
+        lambda self, repeats, dim, output_size: np.repeat(self, repeats, dim))),
     "aclnnRoll": whole(lambda x, shifts, dims: np.roll(x, shifts, dims or None)),
-    "aclnnTril": whole("tril"),
-    "aclnnTriu": whole("triu"),
     "aclnnDiag": whole(np.diag),
     "aclnnDiagFlat": whole(np.diagflat),
     "aclnnConstantPadNd": pad_constant,
-    **padding("aclnnReflectionPad", "reflect", 1),
-    **padding("aclnnReflectionPad", "reflect", 2),
-    **padding("aclnnReflectionPad", "reflect", 3),
-    **padding("aclnnReplicationPad", "edge", 1),
-    **padding("aclnnReplicationPad", "edge", 2),
-    **padding("aclnnReplicationPad", "edge", 3),
+    **padding("aclnnReflectionPad", "reflect"),
+    **padding("aclnnReplicationPad", "edge"),
 }

@@ -1,9 +1,10 @@
 """Simulated kernels of sorting, searching and counting, and of what chooses as many elements as the data says."""
 from __future__ import annotations
 
+from functools import partial
 from typing import Any
 
-from .forms import CPU, Array, Kernel, counted, whole
+from .forms import CPU, Array, Kernel, counted, named, whole
 
 #: UniqueConsecutive's ``dim`` for "none".
 NO_DIM = 1000
@@ -22,17 +23,12 @@ def unique_consecutive(self: Array, inverse: bool, counts: bool, dim: int) -> An
 
 
 KERNELS: dict[str, Kernel] = {
+    **named(whole, "IsInTensorScalar isin.Tensor_Tensor   IsInScalarTensor isin.Tensor_Tensor   Histc histc"),
+    **named(partial(whole, outs=2), "Topk topk   Kthvalue kthvalue"),
+    **named(counted, "Nonzero nonzero   MaskedSelect masked_select"),
     "aclnnSort": whole(sort, 2),
     "aclnnArgsort": whole(lambda self, dim, descending: CPU["sort"](self, dim, descending)[1]),
-    "aclnnTopk": whole("topk", 2),
-    "aclnnKthvalue": whole("kthvalue", 2),
-    "aclnnSearchSorted": whole(searchsorted),
-    "aclnnSearchSorteds": whole(searchsorted),
+    **dict.fromkeys(("aclnnSearchSorted", "aclnnSearchSorteds"), whole(searchsorted)),
     "aclnnUnique2": counted("_unique2", 3),
     "aclnnUniqueConsecutive": counted(unique_consecutive, 3),
-    "aclnnIsInTensorScalar": whole("isin.Tensor_Tensor"),
-    "aclnnIsInScalarTensor": whole("isin.Tensor_Tensor"),
-    "aclnnHistc": whole("histc"),
-    "aclnnNonzero": counted("nonzero"),
-    "aclnnMaskedSelect": counted("masked_select"),
 }
