@@ -21,7 +21,8 @@ def einsum(equation: str, tensors: list[Any]) -> Any:
     """
     check(tensors, "einsum(): must provide at least one operand")
     inputs, output = _parse(equation, tensors)
-    covered = _ellipsis_sizes(inputs, tensors)
+    #: How many dimensions the ellipsis stands for in each operand.
+    covered = [x.ndim - len(labels) + 1 if ELLIPSIS in labels else 0 for labels, x in zip(inputs, tensors, strict=True)]
     rank = max(covered)
     labels = _in_order(inputs, output)
     sizes = _sizes(inputs, tensors, covered)
@@ -48,13 +49,11 @@ def _parse(equation: str, tensors: list[Any]) -> tuple[list[str], str | None]:
           lambda: f"einsum(): fewer operands were provided than specified in the equation {equation!r}")
     for i, (subscript, x) in enumerate(zip(inputs, tensors, strict=True)):
         count, what = len(_without_ellipsis(subscript)), "einsum(): the number of subscripts in the equation"
-        if ELLIPSIS in subscript:
-            if count > x.ndim:
-                raise RuntimeError(f"{what} ({count}) is more than the number of dimensions ({x.ndim}) for operand {i}")
-        else:
-            if count != x.ndim:
-                raise RuntimeError(f"{what} ({count}) does not match the number of dimensions ({x.ndim}) for operand "
-                                   f"{i} and no ellipsis was given")
+        if ELLIPSIS in subscript and count > x.ndim:
+            raise RuntimeError(f"{what} ({count}) is more than the number of dimensions ({x.ndim}) for operand {i}")
+        if ELLIPSIS not in subscript and count != x.ndim:
+            raise RuntimeError(f"{what} ({count}) does not match the number of dimensions ({x.ndim}) for operand "
+                               f"{i} and no ellipsis was given")
     if not arrow:
         return inputs, None
     output = _labels(right, equation)
@@ -79,12 +78,6 @@ def _labels(part: str, equation: str) -> str:
     return found
 
 
-def _ellipsis_sizes(inputs: list[str], tensors: list[Any]) -> list[int]:
-    """How many dimensions the ellipsis stands for in each operand."""
-    return [x.ndim - len(subscript) + 1 if ELLIPSIS in subscript else 0
-            for subscript, x in zip(inputs, tensors, strict=True)]
-
-
 def _in_order(inputs: list[str], output: str | None) -> list[str]:
     """The output's labels; without an arrow the ellipsis and those that appear once, sorted."""
     if output is not None:
@@ -97,7 +90,8 @@ def _in_order(inputs: list[str], output: str | None) -> list[str]:
 def _sizes(inputs: list[str], tensors: list[Any], covered: list[int]) -> dict[str, int]:
     sizes: dict[str, int] = {}
     for i, (subscript, x, n) in enumerate(zip(inputs, tensors, covered, strict=True)):
-        shape = _sizes_without_ellipsis(subscript, x, n)
+        start = subscript.find(ELLIPSIS) if ELLIPSIS in subscript else x.ndim
+        shape = (*x.shape[:start], *x.shape[start + n:])
         for label, size in zip(_without_ellipsis(subscript), shape, strict=True):
             have = sizes.get(label, 1)
             if have != 1 and size not in (1, have):
@@ -109,12 +103,6 @@ def _sizes(inputs: list[str], tensors: list[Any], covered: list[int]) -> dict[st
 
 def _without_ellipsis(subscript: str) -> str:
     return subscript.replace(ELLIPSIS, "")
-
-
-def _sizes_without_ellipsis(subscript: str, x: Any, covered: int) -> list[int]:
-    start = subscript.find(ELLIPSIS)
-    shape = list(x.shape)
-    return shape if start < 0 else shape[:start] + shape[start + covered:]
 
 
 def _aligned(x: Any, subscript: str, order: list[Any], rank: int, covered: int) -> Any:
@@ -148,18 +136,15 @@ def _contract(operands: list[Any], kept: int) -> Any:
     left, *rest = operands
     remaining = [sum(x.shape[d] != 1 for x in operands) for d in range(ndim)]
     for right in rest:
-        together: list[int] = []
-        only_left: list[int] = []
-        only_right: list[int] = []
-        for d in range(kept, ndim):
-            if left.shape[d] != 1 and right.shape[d] != 1:
-                remaining[d] -= 1
-                if remaining[d] == 1:
-                    together.append(d)
-                    remaining[d] = 0
-            elif remaining[d] == 1 and (left.shape[d] != 1 or right.shape[d] != 1):
-                (only_left if left.shape[d] != 1 else only_right).append(d)
-                remaining[d] = 0
+        both = [d for d in range(kept, ndim) if left.shape[d] != 1 != right.shape[d]]
+        for d in both:
+            remaining[d] -= 1
+        last = [d for d in range(kept, ndim) if remaining[d] == 1 and (left.shape[d] != 1 or right.shape[d] != 1)]
+        together = [d for d in last if d in both]
+        only_left = [d for d in last if d not in both and left.shape[d] != 1]
+        only_right = [d for d in last if d not in both and right.shape[d] != 1]
+        for d in last:
+            remaining[d] = 0
         left = left.sum(only_left, keepdim=True) if only_left else left
         right = right.sum(only_right, keepdim=True) if only_right else right
         left = _product(left, right, together)
@@ -172,13 +157,10 @@ def _product(left: Any, right: Any, summed: list[int]) -> Any:
     """The product of two operands, summed over dimensions that stay with size 1."""
     if not summed:
         return left * right
-    batch: list[int] = []
-    rows: list[int] = []
-    columns: list[int] = []
-    for d in range(left.ndim):
-        if d not in summed:
-            both = left.shape[d] != 1 and right.shape[d] != 1
-            (batch if both else rows if left.shape[d] != 1 else columns).append(d)
+    kept = [d for d in range(left.ndim) if d not in summed]
+    batch = [d for d in kept if left.shape[d] != 1 and right.shape[d] != 1]
+    rows = [d for d in kept if left.shape[d] != 1 and right.shape[d] == 1]
+    columns = [d for d in kept if left.shape[d] == 1]
     if rows and columns and columns[-1] < rows[0]:  # so that the result comes out contiguous
         left, right, rows, columns = right, left, columns, rows
     shapes = [[x.shape[d] for d in dims] for x, dims in ((left, batch), (left, rows), (left, summed), (right, columns))]

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import math
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 from .._about import about
-from .._backends.common.matrices import check_floating, check_matrix, check_square
+from .._backends.common.matrices import check_floating, check_matrix, check_norm_dtype, check_square
 from .._creation import full, zeros
 from .._dispatch.aten import (
     _linalg_det as det, _linalg_eigh as eigh, _linalg_slogdet as slogdet, _linalg_solve_ex as solve_ex,
@@ -33,20 +34,28 @@ def records(x: Any) -> bool:
     return bool(x._keys & AUTOGRAD) and local.grad_enabled
 
 
-def raise_failure(info: Any, message: str, error: type[Exception] = LinAlgError, definite: bool = False) -> None:
-    """Raise if LAPACK's status is not 0: ``{0}`` in the message is the batch element, ``{1}`` the status. ``definite``
-    says that the matrix had to be positive definite.
+def packed(name: str, results: Any) -> Any:
+    """Results as the operator of this name returns them."""
+    return pack(registry[name], list(results))
+
+
+def checked(name: str, unchecked: Callable[..., Any], message: str, error: type[Exception] = LinAlgError,
+            definite: bool = False) -> Callable[..., Any]:
+    """The operator that raises where the status, which ``unchecked`` returns behind the results, is not 0: ``{0}`` in
+    the message is the batch element, ``{1}`` the status. ``definite`` says that the matrix had to be positive definite.
     """
-    failure = None if info.is_meta else first_failure(info._host("check"))
-    if failure is not None:
-        raise about(error(message.format(*failure)), "singular matrix", definite=definite)
+
+    def row(*args: Any) -> Any:
+        *results, info = unchecked(*args)
+        failure = None if info.is_meta else first_failure(info._host("check"))
+        if failure is not None:
+            raise about(error(message.format(*failure)), "singular matrix", definite=definite)
+        return results[0] if len(results) == 1 else packed(name, results)
+
+    return row
 
 
 # -- determinants, inverses, systems -------------------------------------------------------------------------
-
-def linalg_slogdet(A: Any) -> Any:
-    return pack(registry["linalg_slogdet"], slogdet(A)[:2])
-
 
 def logdet(self: Any) -> Any:
     """``torch.logdet``: the logarithm of the determinant, NaN for a negative one of a real matrix."""
@@ -58,22 +67,10 @@ def logdet(self: Any) -> Any:
     return where(sign == -1, full((), math.nan, dtype=logabsdet.dtype, device=self.device), logabsdet)
 
 
-def linalg_inv(A: Any) -> Any:
-    inverse, info = inv_ex(A)
-    raise_failure(info, "linalg.inv: {0}The diagonal element {1} is zero, the inversion could not be "
-                        "completed because the input matrix is singular.")
-    return inverse
-
-
-def linalg_solve_ex(A: Any, B: Any, left: bool = True, check_errors: bool = False) -> Any:
-    result, _, _, info = solve_ex(A, B, left, check_errors)
-    return pack(registry["linalg_solve_ex"], [result, info])
-
-
-def linalg_solve(A: Any, B: Any, left: bool = True) -> Any:
-    result, _, _, info = solve_ex(A, B, left)
-    raise_failure(info, "torch.linalg.solve: {0}The solver failed because the input matrix is singular.")
-    return result
+linalg_inv = checked("linalg_inv", inv_ex, "linalg.inv: {0}The diagonal element {1} is zero, the inversion could not "
+                     "be completed because the input matrix is singular.")
+linalg_solve = checked("linalg_solve", lambda A, B, left=True: solve_ex(A, B, left)[::3],
+                       "torch.linalg.solve: {0}The solver failed because the input matrix is singular.")
 
 
 def linalg_tensorinv(self: Any, ind: int = 2) -> Any:
@@ -99,42 +96,19 @@ def linalg_tensorsolve(self: Any, other: Any, dims: Ints | None = None) -> Any:
 
 # -- LU, LDL, Cholesky, QR -----------------------------------------------------------------------------------
 
-def linalg_lu_factor(A: Any, pivot: bool = True) -> Any:
-    factors, pivots, info = lu_factor_ex(A, pivot)
-    raise_failure(info, "torch.linalg.lu_factor: {0}U[{1},{1}] is zero and using it on lu_solve would result "
-                        "in a division by zero. If you still want to perform the factorization, consider "
-                        "calling linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)", RuntimeError)
-    return pack(registry["linalg_lu_factor"], [factors, pivots])
-
-
-def lu_with_info(self: Any, pivot: bool = True, check_errors: bool = True) -> Any:
-    return pack(registry["_lu_with_info"], list(lu_factor_ex(self, pivot, check_errors)))
-
-
-def linalg_ldl_factor(self: Any, hermitian: bool = False) -> Any:
-    factors, pivots, info = ldl_factor_ex(self, hermitian)
-    raise_failure(info, "torch.linalg.ldl_factor: {0}the factorization could not be completed because "
-                        "D[{1},{1}] is zero.")
-    return pack(registry["linalg_ldl_factor"], [factors, pivots])
-
-
-def linalg_cholesky(self: Any, upper: bool = False) -> Any:
-    factor, info = cholesky_ex(self, upper)
-    raise_failure(info, "linalg.cholesky: {0}The factorization could not be completed because the input is "
-                        "not positive-definite (the leading minor of order {1} is not positive-definite).",
-                  definite=True)
-    return factor
-
-
-def qr_of(self: Any, some: bool = True) -> Any:
-    return pack(registry["qr"], list(qr(self, "reduced" if some else "complete")))
+linalg_lu_factor = checked(
+    "linalg_lu_factor", lu_factor_ex, "torch.linalg.lu_factor: {0}U[{1},{1}] is zero and using it on lu_solve would "
+    "result in a division by zero. If you still want to perform the factorization, consider calling "
+    "linalg.lu(A, pivot) or linalg.lu_factor_ex(A, pivot)", RuntimeError)
+linalg_ldl_factor = checked(
+    "linalg_ldl_factor", ldl_factor_ex,
+    "torch.linalg.ldl_factor: {0}the factorization could not be completed because D[{1},{1}] is zero.")
+linalg_cholesky = checked(
+    "linalg_cholesky", cholesky_ex, "linalg.cholesky: {0}The factorization could not be completed because the input is "
+    "not positive-definite (the leading minor of order {1} is not positive-definite).", definite=True)
 
 
 # -- singular values and eigenvalues -------------------------------------------------------------------------
-
-def linalg_svd(A: Any, full_matrices: bool = True, driver: str | None = None) -> Any:
-    return pack(registry["linalg_svd"], list(svd(A, full_matrices, True, driver)))
-
 
 def linalg_svdvals(A: Any, driver: str | None = None) -> Any:
     return svd(A, False, records(A), driver)[1]
@@ -146,14 +120,10 @@ def svd_of(self: Any, some: bool = True, compute_uv: bool = True) -> Any:
           lambda: f"linalg.svd: input should have at least 2 dimensions, but has {self.ndim} dimensions instead")
     if compute_uv:
         U, S, Vh = svd(self, not some)
-        return pack(registry["svd"], [U, S, Vh.mH])
+        return packed("svd", (U, S, Vh.mH))
     *batch, n, m = self.shape
     U, V = (zeros((*batch, k, k), dtype=self.dtype, device=self.device) for k in (n, m))
-    return pack(registry["svd"], [U, linalg_svdvals(self), V.mT])
-
-
-def linalg_eigh(self: Any, UPLO: str = "L") -> Any:
-    return pack(registry["linalg_eigh"], list(eigh(self, UPLO, True)))
+    return packed("svd", (U, linalg_svdvals(self), V.mT))
 
 
 def linalg_eigvals(self: Any) -> Any:
@@ -187,7 +157,7 @@ def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdi
 
 def _norm_of_values(self: Any, ord: Any, rows: int, columns: int, keepdim: bool, dtype: Any) -> Any:
     """The nuclear norm, or the largest or smallest singular value."""
-    _check_norm_dtype("linalg.matrix_norm", self, dtype)
+    check_norm_dtype("linalg.matrix_norm", self._dtype, dtype)
     order = (*(d for d in range(self.ndim) if d not in (rows, columns)), rows, columns)
     values = linalg_svdvals((self if dtype is None else self.to(dtype)).permute(order))
     if ord == "nuc":
@@ -197,18 +167,6 @@ def _norm_of_values(self: Any, ord: Any, rows: int, columns: int, keepdim: bool,
     if not keepdim:
         return result
     return result.unsqueeze(-1).permute(tuple(order.index(d) for d in range(self.ndim)))
-
-
-def _check_norm_dtype(function: str, self: Any, dtype: Any) -> None:
-    if dtype is None:
-        return
-    have, wanted = NAMES[self._dtype.name], NAMES[dtype.name]
-    kind = "complex" if self.is_complex() else "real"
-    check(dtype.category >= FLOATING, lambda: f"{function}: dtype should be floating point or complex. Got {wanted}")
-    check(dtype.is_complex == self.is_complex(),
-          lambda: f"{function}: dtype should be {kind} for {kind} inputs, but got {wanted}")
-    check(dtype.itemsize >= self._dtype.itemsize, lambda: f"{function}: the dtype of the input ({have}) should be "
-          f"convertible without narrowing to the specified dtype ({wanted})")
 
 
 def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, dtype: Any = None) -> Any:
@@ -297,12 +255,8 @@ def linalg_pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool =
     return Vh.mH @ (where(kept, S.reciprocal(), _scalar(self, 0.0)).to(self.dtype).unsqueeze(-1) * U.mH)
 
 
-def pinv_with_rcond(self: Any, rcond: Any, hermitian: bool = False) -> Any:
+def pinv_with_rcond(self: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
     return pinv(self, _scalar(self, 0.0), _scalar(self, rcond), hermitian)
-
-
-def pinv_with_floats(self: Any, atol: float | None = None, rtol: float | None = None, hermitian: bool = False) -> Any:
-    return pinv(self, *_tolerances(self, atol, rtol), hermitian)
 
 
 def linalg_matrix_rank(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:
@@ -320,21 +274,24 @@ def linalg_matrix_rank(self: Any, atol: Any = None, rtol: Any = None, hermitian:
     return _above(values, largest, atol, rtol).sum(-1)
 
 
-def rank_with_tol(self: Any, tol: Any, hermitian: bool = False) -> Any:
-    return linalg_matrix_rank(self, tol, 0.0, hermitian)
-
-
-COMPOSITES.add(linalg_slogdet, logdet, linalg_inv, linalg_solve_ex, linalg_solve, linalg_tensorinv, linalg_tensorsolve,
-               linalg_lu_factor, linalg_ldl_factor, linalg_cholesky, linalg_svd, linalg_svdvals, linalg_eigh,
-               linalg_eigvals, linalg_matrix_norm, linalg_norm, linalg_cond)
+COMPOSITES.add(logdet, linalg_tensorinv, linalg_tensorsolve, linalg_svdvals, linalg_eigvals, linalg_matrix_norm,
+               linalg_norm, linalg_cond)
 COMPOSITES.update({
     "linalg_det": lambda A: det(A)[0],
     "det": lambda self: det(self)[0],
-    "slogdet": linalg_slogdet,
-    "inverse": linalg_inv,
-    "_lu_with_info": lu_with_info,
+    **dict.fromkeys(("linalg_slogdet", "slogdet"), lambda A: packed("linalg_slogdet", slogdet(A)[:2])),
+    **dict.fromkeys(("linalg_inv", "inverse"), linalg_inv),
+    "linalg_solve_ex": lambda *args: packed("linalg_solve_ex", solve_ex(*args)[::3]),
+    "linalg_solve": linalg_solve,
+    "linalg_lu_factor": linalg_lu_factor,
+    "linalg_ldl_factor": linalg_ldl_factor,
+    "linalg_cholesky": linalg_cholesky,
+    "_lu_with_info": lambda self, pivot=True, check_errors=True: packed(
+        "_lu_with_info", lu_factor_ex(self, pivot, check_errors)),
+    "linalg_svd": lambda A, full_matrices=True, driver=None: packed("linalg_svd", svd(A, full_matrices, True, driver)),
+    "linalg_eigh": lambda self, UPLO="L": packed("linalg_eigh", eigh(self, UPLO, True)),
     "lu_solve": lambda self, LU_data, LU_pivots: lu_solve_(LU_data, LU_pivots, self),
-    "qr": qr_of,
+    "qr": lambda self, some=True: packed("qr", qr(self, "reduced" if some else "complete")),
     "orgqr": lambda self, input2: householder_product(self, input2),
     "svd": svd_of,
     "linalg_eigvalsh": lambda self, UPLO="L": eigh(self, UPLO, records(self))[0],
@@ -342,13 +299,14 @@ COMPOSITES.update({
     "linalg_norm.ord_str": linalg_norm,
     "linalg_cond.p_str": linalg_cond,
     "linalg_pinv.atol_rtol_tensor": linalg_pinv,
-    "linalg_pinv.atol_rtol_float": pinv_with_floats,
+    "linalg_pinv.atol_rtol_float": lambda self, atol=None, rtol=None, hermitian=False: pinv(
+        self, *_tolerances(self, atol, rtol), hermitian),
     "linalg_pinv.rcond_tensor": pinv_with_rcond,
     "linalg_pinv": pinv_with_rcond,
-    "pinverse": lambda self, rcond=1e-15: pinv_with_rcond(self, rcond),
+    "pinverse": pinv_with_rcond,
     "linalg_matrix_rank.atol_rtol_tensor": linalg_matrix_rank,
     "linalg_matrix_rank.atol_rtol_float": linalg_matrix_rank,
-    "linalg_matrix_rank.tol_tensor": rank_with_tol,
-    "linalg_matrix_rank": rank_with_tol,
+    **dict.fromkeys(("linalg_matrix_rank.tol_tensor", "linalg_matrix_rank"),
+                    lambda self, tol, hermitian=False: linalg_matrix_rank(self, tol, 0.0, hermitian)),
     "matrix_exp": lambda self: matrix_exp(self),
 })

@@ -65,24 +65,17 @@ def one_complex(forward: bool) -> Callable[..., Any]:
     """``fft`` and ``ifft``."""
 
     def transform(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
-        if self.is_complex():
-            return _one_complex(promoted(self), n, dim, norm, forward)
-        return _one_from_real(promoted(self), n, dim, norm, forward, False)
+        return _one(promoted(self), n, dim, norm, forward, False)
 
     return transform
 
 
-def _one_complex(self: Any, n: int | None, dim: int, norm: str | None, forward: bool) -> Any:
+def _one(self: Any, n: int | None, dim: int, norm: str | None, forward: bool, onesided: bool) -> Any:
     dim = _dim(self, dim)
     check_points(self.shape[dim] if n is None else n)
     self = self if n is None else resized(self, (dim,), (n,))
-    return c2c(self, (dim,), normalization(norm, forward), forward)
-
-
-def _one_from_real(self: Any, n: int | None, dim: int, norm: str | None, forward: bool, onesided: bool) -> Any:
-    dim = _dim(self, dim)
-    check_points(self.shape[dim] if n is None else n)
-    self = self if n is None else resized(self, (dim,), (n,))
+    if self.is_complex():
+        return c2c(self, (dim,), normalization(norm, forward), forward)
     result = r2c(self, (dim,), normalization(norm, forward), onesided)
     return result if forward else result.conj()
 
@@ -92,7 +85,7 @@ def one_from_real(function: str, forward: bool) -> Callable[..., Any]:
 
     def transform(self: Any, n: int | None = None, dim: int = -1, norm: str | None = None) -> Any:
         check_real(self, function)
-        return _one_from_real(promoted(self), n, dim, norm, forward, True)
+        return _one(promoted(self), n, dim, norm, forward, True)
 
     return transform
 
@@ -184,10 +177,7 @@ def many_to_real(function: str, forward: bool) -> Callable[..., Any]:
 def two(transform: Callable[..., Any]) -> Callable[..., Any]:
     """A transform of several dimensions as that of the last two."""
 
-    def transform_two(self: Any, s: Ints | None = None, dim: Ints = (-2, -1), norm: str | None = None) -> Any:
-        return transform(self, s, dim, norm)
-
-    return transform_two
+    return lambda self, s=None, dim=(-2, -1), norm=None: transform(self, s, dim, norm)
 
 
 def shift(backward: bool) -> Callable[..., Any]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import Any
 
-from ..._dtype import FLOATING, DType
+from ..._dtype import FLOATING, DType, promote_types
 from ..._errors import NAMES, check, check_takes
 from ..._layout import Ints, Spec, contiguous_strides
 
@@ -40,6 +40,18 @@ def check_same_dtype(function: str, a: Any, b: Any, names: tuple[str, str] = ("A
     """Two operands of one dtype."""
     check(a._dtype is b._dtype, lambda: f"{function}: Expected {names[0]} and {names[1]} to have the same dtype, but "
           f"found {names[0]} of type {NAMES[a._dtype.name]} and {names[1]} of type {NAMES[b._dtype.name]} instead")
+
+
+def check_norm_dtype(function: str, have: DType, wanted: DType | None) -> None:
+    """A dtype to compute a norm in that is not narrower than the input's, if one is given."""
+    if wanted is not None:
+        got, kind = NAMES[wanted.name], "complex" if have.is_complex else "real"
+        check(wanted.category >= FLOATING,
+              lambda: f"{function}: dtype should be floating point or complex, but got {got}")
+        check(wanted.is_complex == have.is_complex,
+              lambda: f"{function}: dtype should be {kind} for {kind} inputs, but got {got}")
+        check(promote_types(have, wanted) is wanted, lambda: f"{function}: the dtype of the input ({NAMES[have.name]}) "
+              f"should be convertible without narrowing to the specified dtype ({got})")
 
 
 def columns(shape: Ints) -> Ints:

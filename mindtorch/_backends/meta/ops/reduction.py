@@ -9,9 +9,10 @@ from math import inf
 from typing import Any
 
 from ...._about import about
-from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, promote_types, uint8
+from ...._dtype import COMPLEX, FLOATING, DType, bool_, get_default_dtype, int64, uint8
 from ...._errors import NAMES, check, check_takes
 from ...._layout import Ints, Spec, wrap_dim, wrap_dims
+from ...common.matrices import check_norm_dtype
 from . import META_KERNELS
 
 Rule = Callable[..., DType]  # from the input, and the dtype asked for, to the output's dtype
@@ -184,22 +185,16 @@ def aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[S
 
 def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False,
                        dtype: DType | None = None) -> Spec:
-    have, where = self._dtype, "linalg.vector_norm: "
+    have, where = self._dtype, "linalg.vector_norm"
     check(have.category >= FLOATING,
-          lambda: f"{where}Expected a floating point or complex tensor as input. Got {NAMES[have.name]}")
-    check(not isinstance(ord, complex), lambda: f"{where}Expected a non-complex scalar as the order of norm.")
-    if dtype is not None:
-        got, kind = NAMES[dtype.name], "complex" if have.is_complex else "real"
-        check(dtype.category >= FLOATING, lambda: f"{where}dtype should be floating point or complex, but got {got}")
-        check(dtype.is_complex == have.is_complex,
-              lambda: f"{where}dtype should be {kind} for {kind} inputs, but got {got}")
-        check(promote_types(have, dtype) is dtype, lambda: f"{where}the dtype of the input ({NAMES[have.name]}) should "
-              f"be convertible without narrowing to the specified dtype ({got})")
+          lambda: f"{where}: Expected a floating point or complex tensor as input. Got {NAMES[have.name]}")
+    check(not isinstance(ord, complex), lambda: f"{where}: Expected a non-complex scalar as the order of norm.")
+    check_norm_dtype(where, have, dtype)
     dims = wrap_dims(dim, self.ndim)
     if ord < 0 or ord == inf:
         empty = next((d for d in dims if self.ndim and not self.shape[d]), None)
         place = f"the dimension {empty} because this dimension" if dim else "an empty tensor because it"
-        check(empty is None, lambda: f"{where[:-2]} cannot compute the {ord} norm on {place} is empty and the "
+        check(empty is None, lambda: f"{where} cannot compute the {ord} norm on {place} is empty and the "
               "operation does not have an identity")
     return Spec(reduced_shape(self.shape, dims, keepdim), (dtype or have).to_real())
 
