@@ -75,21 +75,16 @@ def remember_call(node: Any) -> None:
 
 def explain_failure(node: Any) -> None:
     """Warn where the operator was called whose backward failed."""
-    lines = node.metadata.get("traceback_")
-    if lines is None:
-        warnings.warn(f"Error detected in {node.name()}. No forward pass information available. Enable detect anomaly "
-                      "during forward pass for more information.", stacklevel=5)
-        return
-    warnings.warn(f"Error detected in {node.name()}. Traceback of forward call that caused the "
-                  f"error:\n{''.join(lines)}", stacklevel=5)
-    while (node := node.metadata.get("parent_")) is not None:
+    said, effect = "Error detected in", "caused the error"
+    hint = " Enable detect anomaly during forward pass for more information."
+    while node is not None:
         lines = node.metadata.get("traceback_")
         if lines is None:
-            warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. No forward pass information "
-                          "available.", stacklevel=5)
+            warnings.warn(f"{said} {node.name()}. No forward pass information available.{hint}", stacklevel=5)
             return
-        warnings.warn(f"\n\nPrevious calculation was induced by {node.name()}. Traceback of forward call that induced "
-                      f"the previous calculation:\n{''.join(lines)}", stacklevel=5)
+        warnings.warn(f"{said} {node.name()}. Traceback of forward call that {effect}:\n{''.join(lines)}", stacklevel=5)
+        node = node.metadata.get("parent_")
+        said, effect, hint = "\n\nPrevious calculation was induced by", "induced the previous calculation", ""
 
 
 def check_nan(node: Any, gradients: list[Any]) -> None:

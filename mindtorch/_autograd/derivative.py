@@ -18,7 +18,7 @@ from __future__ import annotations
 from collections.abc import Callable, Sequence
 from functools import partial
 from operator import itemgetter
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._dispatch.aten import clone
 from .._dispatch.dispatcher import TENSOR_TYPES
@@ -44,15 +44,12 @@ FACT_NAMES = {"shape": "sym_sizes", "stride": "sym_strides", "offset": "sym_stor
               "device": "device", "requires_grad": "requires_grad"}
 
 
-class Row:
-    """A derivative as it was written: formulas by input name, the node's name where it is not the usual one, and which
-    outputs have a gradient where not all floating point ones do.
-    """
+class Row(NamedTuple):
+    """A derivative as it was written."""
 
-    def __init__(self, formulas: dict[str, Formula], node: str | None = None, outputs: tuple[int, ...] | None = None):
-        self.formulas = formulas
-        self.node = node
-        self.outputs = outputs
+    formulas: dict[str, Formula]  #: by input name
+    node: str | None = None  #: the node's name where it is not the usual one
+    outputs: tuple[int, ...] | None = None  #: which outputs have a gradient where not all floating point ones do
 
 
 NOT_DIFFERENTIABLE = Row({})

@@ -15,6 +15,7 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from . import views
 from .anomaly import AnomalyMode, remember_call
+from .grad_mode import no_grad
 from .node import Node, new, next_sequence_nr
 from .saved import SavedTensor, attached, freed, save
 
@@ -318,22 +319,19 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         ctx._is_input = tuple([arg.__class__ in TENSOR_TYPES for arg in args])
         inputs = [arg for arg in args if arg.__class__ in TENSOR_TYPES]
         ctx.needs_input_grad = tuple([arg.__class__ in TENSOR_TYPES and bool(arg._keys & AUTOGRAD) for arg in args])
-        records, mode = local.grad_enabled and any(ctx.needs_input_grad), local.grad_enabled
+        records = local.grad_enabled and any(ctx.needs_input_grad)
         if records:
             ctx._order = next_sequence_nr()
             ctx._edges = tuple([tensor._grad_edge() if tensor._keys & AUTOGRAD else None for tensor in inputs])
             if AnomalyMode.enabled:
                 remember_call(ctx)
-        local.grad_enabled = False
-        try:
+        with no_grad():
             if has_setup:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args, **kwargs)
             return ctx._wrap(output, inputs, records)
-        finally:
-            local.grad_enabled = mode
 
 
 def _bound(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
@@ -367,13 +365,9 @@ def once_differentiable(fn: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(fn)
     def wrapper(ctx: Any, *args: Any) -> Any:
-        mode = local.grad_enabled
-        local.grad_enabled = False
-        try:
+        with no_grad():
             results = fn(ctx, *args)
-        finally:
-            local.grad_enabled = mode
-        if not mode or not any(arg.__class__ in TENSOR_TYPES and arg._keys & AUTOGRAD for arg in args):
+        if not local.grad_enabled or not any(arg.__class__ in TENSOR_TYPES and arg._keys & AUTOGRAD for arg in args):
             return results
         flat = list(results) if isinstance(results, tuple) else [results]
         node = Error("trying to differentiate twice a function that was marked with @once_differentiable", flat)

@@ -4,6 +4,7 @@ from __future__ import annotations
 import functools
 import inspect
 from collections.abc import Callable
+from contextlib import AbstractContextManager
 from typing import Any
 
 from .._dispatch.dispatcher import resolve, set_local, tensors_of
@@ -34,14 +35,8 @@ def is_inference_mode_enabled() -> bool:
     return local.inference
 
 
-class _Mode:
+class _Mode(AbstractContextManager[Any]):
     """A context manager that is also a decorator, for functions and generator functions."""
-
-    def __enter__(self) -> Any:
-        raise TypeError("abstract")  # every mode defines it
-
-    def __exit__(self, *exc: object) -> None:
-        raise TypeError("abstract")
 
     def clone(self) -> _Mode:
         return type(self)()
@@ -90,22 +85,23 @@ class _SetGrad(_Mode):
         local.grad_enabled = self.before
 
 
-class no_grad(_SetGrad):
+class _Decorator(_SetGrad):
+    """A mode that may be given the function to decorate at once."""
+
+    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
+        return super().__new__(cls) if function is None else super().__new__(cls)(function)
+
+
+class no_grad(_Decorator):
     """Do not record derivatives in the block or the decorated function (``torch.no_grad``)."""
 
     enabled = False
 
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        return super().__new__(cls) if function is None else super().__new__(cls)(function)
 
-
-class enable_grad(_SetGrad):
+class enable_grad(_Decorator):
     """Record derivatives in the block or the decorated function (``torch.enable_grad``)."""
 
     enabled = True
-
-    def __new__(cls, function: Callable[..., Any] | None = None) -> Any:
-        return super().__new__(cls) if function is None else super().__new__(cls)(function)
 
 
 class set_grad_enabled(_SetGrad):
@@ -135,7 +131,7 @@ class inference_mode(_Mode):
         return super().__new__(cls) if isinstance(mode, bool) else super().__new__(cls)(mode)
 
     def __init__(self, mode: bool = True):
-        self.mode = mode if isinstance(mode, bool) else True
+        self.mode = mode
 
     def __enter__(self) -> Any:
         self.before = (local.inference, local.grad_enabled)

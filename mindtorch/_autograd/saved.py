@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import weakref
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from .._about import about
 from .._dispatch.dispatcher import TENSOR_TYPES
@@ -11,6 +11,7 @@ from .._dispatch.keys import AUTOGRAD, INFERENCE
 from .._dispatch.local import local
 from .._errors import type_string
 from .anomaly import AnomalyMode
+from .grad_mode import no_grad
 
 new: Callable[..., Any] = object.__new__
 FREED = ("Trying to backward through the graph a second time (or directly access saved tensors after they have already "
@@ -55,12 +56,9 @@ class Saved:
         tensor = self.tensor
         if self.output_nr is not None:
             tensor = attached(tensor, node, self.output_nr)
-        version, before = tensor._version, local.grad_enabled
-        local.grad_enabled = False
-        try:
+        version = tensor._version
+        with no_grad():
             value = pack(tensor)
-        finally:
-            local.grad_enabled = before
         if tensor._version != version:
             raise RuntimeError("A saved tensor pack hook is modifying its input in place. Tensors provided as input to "
                                "pack hook cannot be modified by in-place operations as this can lead to unexpected "
@@ -83,26 +81,23 @@ def modified(tensor: Any, version: int, node: Any, output_nr: int | None = None)
         origin = f", which is output {output_nr} of {node.forward_name()},"
     elif tensor.grad_fn is not None:
         origin = f", which is output {tensor._output_nr} of {tensor._grad_fn.forward_name()},"
-    hint = (
-        "the backtrace further above shows the operation that failed to compute its gradient. The variable in question "
-        "was changed in there or anywhere later. Good luck!"
-    ) if AnomalyMode.enabled else (
-        "enable anomaly detection to find the operation that failed to compute its gradient, with "
-        "torch.autograd.set_detect_anomaly(True, check_nan=False)."
-    )
+    hint = ("the backtrace further above shows the operation that failed to compute its gradient. The variable in "
+            "question was changed in there or anywhere later. Good luck!") if AnomalyMode.enabled else (
+            "enable anomaly detection to find the operation that failed to compute its gradient, with "
+            "torch.autograd.set_detect_anomaly(True, check_nan=False).")
     return about(RuntimeError("one of the variables needed for gradient computation has been modified by an inplace "
                               f"operation: [{type_string(tensor)} {list(tensor.shape)}]{origin} is at version "
                               f"{tensor._version}; expected version {version} instead. Hint: {hint}"),
                  "modified saved tensor", tensor=tensor, node=node, now=tensor._version, wanted=version)
 
 
-class Packed:
+class Packed(NamedTuple):
     """What a pack hook made of a tensor, how to get it back, and the tensor's place in the graph."""
 
-    __slots__ = ("value", "unpack", "edge", "is_leaf")
-
-    def __init__(self, value: Any, unpack: Callable[[Any], Any], edge: Any, is_leaf: bool):
-        self.value, self.unpack, self.edge, self.is_leaf = value, unpack, edge, is_leaf
+    value: Any
+    unpack: Callable[[Any], Any]
+    edge: Any
+    is_leaf: bool
 
     def restore(self, node: Any, output_nr: int | None) -> Any:
         """The tensor that the unpack hook returns, at the place of the one that was saved."""

@@ -200,9 +200,7 @@ def _smoothed(logs: Any, dim: int, target: Any, weight: Any, reduction: int, ign
     return (1 - label_smoothing) * chosen + uniform * (label_smoothing / logs.shape[dim])
 
 
-COMPOSITES.update({row.__name__: row for row in (
-    mse_loss_backward, smooth_l1_loss_backward, huber_loss_backward, soft_margin_loss_backward,
-    binary_cross_entropy_backward, l1_loss, kl_div, poisson_nll_loss, hinge_embedding_loss,
-    margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, multilabel_margin_loss, nll_loss,
-    nll_loss2d, nll_loss_nd, cross_entropy_loss,
-)})
+COMPOSITES.add(mse_loss_backward, smooth_l1_loss_backward, huber_loss_backward, soft_margin_loss_backward,
+               binary_cross_entropy_backward, l1_loss, kl_div, poisson_nll_loss, hinge_embedding_loss,
+               margin_ranking_loss, cosine_embedding_loss, triplet_margin_loss, multilabel_margin_loss, nll_loss,
+               nll_loss2d, nll_loss_nd, cross_entropy_loss)

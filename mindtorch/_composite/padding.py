@@ -191,6 +191,12 @@ def reordered(self: Any, split: Ints, order: Ints, shape: Ints) -> Any:
     return fresh(copy_(like_format(self, shape), self.reshape(split).permute(order).reshape(shape)))
 
 
+def check_images(function: str, self: Any, name: str, factor: int) -> None:
+    check(self.dim() >= 3, lambda: f"{function} expects input to have at least 3 dimensions, but got input with "
+          f"{self.dim()} dimension(s)")
+    check(factor > 0, lambda: f"{function} expects a positive {name}, but got {factor}")
+
+
 def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
     """``torch.pixel_shuffle``: channels to pixels: ``(*, C r^2, H, W)`` to ``(*, C, H r, W r)``.
 
@@ -198,9 +204,7 @@ def pixel_shuffle(self: Any, upscale_factor: int) -> Any:
         RuntimeError: if the channels are no multiple of the square of the factor.
     """
     r = upscale_factor
-    check(self.dim() >= 3, lambda: "pixel_shuffle expects input to have at least 3 dimensions, but got input with "
-          f"{self.dim()} dimension(s)")
-    check(r > 0, lambda: f"pixel_shuffle expects a positive upscale_factor, but got {r}")
+    check_images("pixel_shuffle", self, "upscale_factor", r)
     *batch, channels, height, width = self.shape
     check(channels % (r * r) == 0, lambda: "pixel_shuffle expects its input's 'channel' dimension to be divisible by "
           f"the square of upscale_factor, but input.size(-3)={channels} is not divisible by {r * r}")
@@ -216,9 +220,7 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
         RuntimeError: if height or width are no multiples of the factor.
     """
     r = downscale_factor
-    check(self.dim() >= 3, lambda: "pixel_unshuffle expects input to have at least 3 dimensions, but got input with "
-          f"{self.dim()} dimension(s)")
-    check(r > 0, lambda: f"pixel_unshuffle expects a positive downscale_factor, but got {r}")
+    check_images("pixel_unshuffle", self, "downscale_factor", r)
     *batch, channels, height, width = self.shape
     for name, size, dim in (("height", height, -2), ("width", width, -1)):
         if size % r != 0:

@@ -327,8 +327,7 @@ def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
 COMPOSITES.add(column_stack, _chunk_cat, block_diag, cartesian_prod, combinations, roll, rot90, repeat, tile, diag,
                diag_embed, trace, resize_, resize_as_)
 COMPOSITES.update({
-    "concat": lambda tensors, dim=0: cat(tensors, dim),
-    "concatenate": lambda tensors, dim=0: cat(tensors, dim),
+    **dict.fromkeys(("concat", "concatenate"), cat),
     "hstack": stack_along("hstack", 1, 1),
     "vstack": stack_along("vstack", 2, 0),
     "row_stack": stack_along("vstack", 2, 0),

@@ -121,11 +121,6 @@ def movedim(self: Any, source: Ints, destination: Ints) -> Any:
     return permute(self, tuple(next(rest) if d == -1 else d for d in order))
 
 
-def movedim_int(self: Any, source: int, destination: int) -> Any:
-    """``torch.movedim`` of one dimension."""
-    return movedim(self, (source,), (destination,))
-
-
 def numpy_T(self: Any) -> Any:
     """``Tensor.T``: all dimensions reversed."""
     if self.dim() not in (0, 2):
@@ -255,7 +250,7 @@ def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int = 0
     return (tensor_split_indices(self, tuple(values), dim) if given.dim() else tensor_split_sections(self, values, dim))
 
 
-def split_along(name: str, least: int, axis: int) -> tuple[Row, Row]:
+def split_along(name: str, least: int, axis: int) -> dict[str, Row]:
     """``torch.hsplit``, ``vsplit`` or ``dsplit``: into equal sections, or before indices."""
 
     def dim_of(self: Any) -> int:
@@ -273,7 +268,7 @@ def split_along(name: str, least: int, axis: int) -> tuple[Row, Row]:
     def indices_row(self: Any, indices: Ints) -> tuple[Any, ...]:
         return tensor_split_indices(self, indices, dim_of(self))
 
-    return sections_row, indices_row
+    return {f"{name}.int": sections_row, f"{name}.array": indices_row}
 
 
 # -- copies ------------------------------------------------------------------------------------------------------------
@@ -357,15 +352,6 @@ def detach_(self: Any) -> Any:
     return self
 
 
-def same(self: Any) -> Any:
-    """Itself: conjugation and negation are never lazy."""
-    return self
-
-
-def _rows(name: str, rows: tuple[Row, ...], overloads: tuple[str, ...]) -> dict[str, Row]:
-    return {f"{name}.{overload}": row for overload, row in zip(overloads, rows, strict=True)}
-
-
 COMPOSITES.add(reshape, broadcast_tensors, numpy_T, matrix_H, real, imag, narrow, contiguous, detach_, unfold_backward,
                narrow_copy)
 COMPOSITES.update({
@@ -375,20 +361,16 @@ COMPOSITES.update({
     "flatten.using_ints": flatten,
     "unflatten.int": unflatten,
     "expand_as": lambda self, other: expand(self, other.shape),
-    "broadcast_to": lambda self, size: expand(self, size),
-    "swapaxes": lambda self, axis0, axis1: transpose(self, axis0, axis1),
-    "swapdims": lambda self, dim0, dim1: transpose(self, dim0, dim1),
-    "swapaxes_": lambda self, axis0, axis1: transpose_(self, axis0, axis1),
-    "swapdims_": lambda self, dim0, dim1: transpose_(self, dim0, dim1),
-    "movedim.int": movedim_int,
-    "movedim.intlist": movedim,
-    "moveaxis.int": movedim_int,
-    "moveaxis.intlist": movedim,
+    "broadcast_to": expand,
+    **dict.fromkeys(("swapaxes", "swapdims"), transpose),
+    **dict.fromkeys(("swapaxes_", "swapdims_"), transpose_),
+    **dict.fromkeys(("movedim.intlist", "moveaxis.intlist"), movedim),
+    **dict.fromkeys(("movedim.int", "moveaxis.int"), lambda self, source, destination: movedim(
+        self, (source,), (destination,))),
     "mT": transposed("mT", False),
     "mH": transposed("mH", True),
     "adjoint": adjoint,
-    "resolve_conj": same,
-    "resolve_neg": same,
+    **dict.fromkeys(("resolve_conj", "resolve_neg"), lambda self: self),  # conjugation and negation are never lazy
     "narrow.Tensor": narrow_tensor,
     "linalg_diagonal": lambda A, offset=0, dim1=-2, dim2=-1: diagonal(A, offset, dim1, dim2),
     "split.sizes": lambda self, split_size, dim=0: split_with_sizes(self, split_size, dim),
@@ -397,9 +379,9 @@ COMPOSITES.update({
     "tensor_split.sections": tensor_split_sections,
     "tensor_split.indices": tensor_split_indices,
     "tensor_split.tensor_indices_or_sections": tensor_split_tensor,
-    **_rows("hsplit", split_along("hsplit", 1, 1), ("int", "array")),
-    **_rows("vsplit", split_along("vsplit", 2, 0), ("int", "array")),
-    **_rows("dsplit", split_along("dsplit", 3, 2), ("int", "array")),
+    **split_along("hsplit", 1, 1),
+    **split_along("vsplit", 2, 0),
+    **split_along("dsplit", 3, 2),
     "atleast_1d": atleast(1),
     "atleast_2d": atleast(2),
     "atleast_3d": atleast(3),
