@@ -55,23 +55,13 @@ def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[
 
 
 class MagicGroup(Magics):
-    """Magics of one kind; each is a plain function of ``introspect`` and ``viz``, with the notebook's names."""
+    """What magics have in common."""
 
     shell: Any
-    complete: Callable[..., Any]  #: a matcher of IPython's completer
 
-    def __init_subclass__(cls, **options: Any) -> None:
-        """Give each group a matcher of its own: IPython tells matchers apart by their identifiers."""
-        super().__init_subclass__(**options)
-
-        @context_matcher(identifier=f"mindtorch.{cls.__name__}")
-        def complete(self: MagicGroup, context: CompletionContext) -> Any:
-            return self._options(context)
-
-        cls.complete = complete
-
-    def _options(self, context: CompletionContext) -> Any:
-        """The options of the magic on the line."""
+    @context_matcher(identifier="mindtorch")
+    def complete(self, context: CompletionContext) -> Any:
+        """Find the options of the magic on the line, for IPython's completer."""
         words = context.line_with_cursor.split()
         name = words[0].lstrip("%") if words and words[0].startswith("%") else ""
         magic = next((table[name] for table in self.magics.values() if name in table), None)

@@ -7,15 +7,10 @@ from typing import Any
 
 from .. import introspect, viz
 from .._tensor import Tensor
-from .cell_magics import CellMagics
-from .device_magics import DeviceMagics
 from .inspection import hide_operators, show_operators
 from .magics import MindtorchMagics
 from .reloading import AfterCells
 from .tracebacks import fold_tracebacks, unfold_tracebacks
-from .why_magics import WhyMagics
-
-MAGICS = (MindtorchMagics, CellMagics, DeviceMagics, WhyMagics)
 
 MODULE = "mindtorch.nn.module", "Module"  #: the class by its name: ``nn`` is loaded when a program uses it
 
@@ -40,10 +35,9 @@ def load(ip: Any) -> None:
     unload(ip)
     ip.display_formatter.mimebundle_formatter.for_type(Tensor, both)
     ip.display_formatter.formatters["text/html"].for_type_by_name(*MODULE, tree)
-    for made_of in MAGICS:
-        magics = made_of(ip)
-        ip.register_magics(magics)
-        ip.Completer.custom_matchers.append(magics.complete)
+    magics = MindtorchMagics(ip)
+    ip.register_magics(magics)
+    ip.Completer.custom_matchers.append(magics.complete)
     ip.events.register("post_run_cell", AfterCells(ip))
     fold_tracebacks(ip)
     show_operators(ip)
@@ -58,12 +52,11 @@ def unload(ip: Any) -> None:
     hide_operators(ip)
     ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
     ip.display_formatter.formatters["text/html"].pop(".".join(MODULE), None)
-    for made_of in MAGICS:
-        magics = ip.magics_manager.registry.pop(made_of.__name__, None)
-        if magics is None:
-            continue
-        for kind, names in magics.magics.items():
-            for name in names:
-                ip.magics_manager.magics[kind].pop(name, None)
-        ip.configurables.remove(magics)
-        ip.Completer.custom_matchers.remove(magics.complete)
+    magics = ip.magics_manager.registry.pop(MindtorchMagics.__name__, None)
+    if magics is None:
+        return
+    for kind, names in magics.magics.items():
+        for name in names:
+            ip.magics_manager.magics[kind].pop(name, None)
+    ip.configurables.remove(magics)
+    ip.Completer.custom_matchers.remove(magics.complete)

@@ -1,20 +1,22 @@
-"""The magics of tensors: all of them, one's storage, one's graph, and where new ones are made."""
+"""The magics: what there is of tensors, memory and errors, and what a cell did."""
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from IPython.core.error import UsageError
-from IPython.core.magic import line_magic, magics_class
+from IPython.core.magic import line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, parse_argstring
+from IPython.display import display
 
 from .. import introspect, viz
-from .._device import get_default_device, set_default_device
+from .._device import device as Device, get_default_device, set_default_device
 from .base import MagicGroup, Picture, magic
 
 
 @magics_class
 class MindtorchMagics(MagicGroup):
-    """``%tensors``, ``%storage``, ``%graph``, ``%device``."""
+    """All of them; each is a plain function of ``introspect`` and ``viz``, with the notebook's names."""
 
     @magic(line_magic, argument("--device", help="only tensors on this device"))
     def tensors(self, line: str) -> Picture:
@@ -51,3 +53,90 @@ class MindtorchMagics(MagicGroup):
             except RuntimeError as error:
                 raise UsageError(f"%device: {error}") from None
         return get_default_device()
+
+    @magic(line_magic, argument("--device", help="only this device: cpu, npu, npu:0, ..."))
+    def memory(self, line: str) -> Picture:
+        """The memory of every device: live storages, the allocator's blocks, deferred frees."""
+        wanted = parse_argstring(self.memory, line).device
+        devices = introspect.memory_facts(introspect.names_of(self.shell.user_ns))
+        if wanted is not None:
+            try:
+                Device(wanted)
+            except RuntimeError as error:
+                raise UsageError(f"%memory: {error}") from None
+            known = ", ".join(facts.device for facts in devices)
+            devices = tuple(facts for facts in devices if wanted in (facts.device, facts.device.partition(":")[0]))
+            if not devices:
+                raise UsageError(f"%memory: nothing is known of the memory of {wanted}: in use are {known}")
+        return Picture(viz.memory_page(devices), viz.memory_text(devices))
+
+    @magic(line_magic,
+           argument("--watch", action="store_true",
+                    help="from now on, note which lines write to tensors in place; slows operators"),
+           argument("--no-watch", action="store_true", help="no longer note it"),
+           argument("error", nargs="?",
+                    help="an exception that was caught: a name; without it, the last error that was shown"))
+    def why(self, line: str) -> Picture | None:
+        """Explain an error: its cause, what helps, and a picture of the tensors involved."""
+        options = parse_argstring(self.why, line)
+        if options.watch and options.no_watch:
+            raise UsageError("%why: either --watch or --no-watch")
+        if options.watch or options.no_watch:
+            introspect.watch_writes(options.watch)
+            said = "noting which lines write to tensors in place"
+            print(said if options.watch else "writes in place are no longer noted")
+            return None
+        error = self._value(options.error, "why") if options.error else introspect.last_error()
+        if error is None:
+            print("there was no error yet")
+            return None
+        if not isinstance(error, BaseException):
+            raise UsageError(f"%why: {options.error!r} is of type {type(error).__name__}, not an exception")
+        if isinstance(error, UsageError):
+            print(f"the last error was in the use of a magic: {error}")
+            return None
+        facts = introspect.explain(error, self.shell.user_ns)
+        return Picture(viz.why_page(facts))
+
+    # -- what runs a cell or a statement, and shows what happened --------------------------------------------
+
+    @magic(line_cell_magic,
+           argument("--top", action="store_true", help="only operators that the cell calls, not those inside them"),
+           argument("statement", nargs="*", help="what to run, where there is no cell"))
+    def dispatch(self, line: str, cell: str | None = None) -> Any:
+        """Run a cell or statement, and show each operator: keys, kernel with file and line, output, time."""
+        options, code = self._code(self.dispatch, line, cell)
+        return self._watch(introspect.observe(), introspect.Trace(), code, lambda trace: viz.dispatch_page(
+            [event for event in trace.events if not (options.top and event.depth)]))
+
+    @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
+    def profile(self, line: str, cell: str | None = None) -> Any:
+        """Run a cell or statement, and show where its time went: operators, lines, modules, kernels, and Python outside
+        of them."""
+        _, code = self._code(self.profile, line, cell)
+        return self._watch(introspect.profile(self.shell.user_ns), introspect.Profile(), code, viz.profile_page)
+
+    @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
+    def pipeline(self, line: str, cell: str | None = None) -> Any:
+        """Run a cell or statement inside torch.pipeline(), and show what was recorded, when the queue ran and why."""
+        _, code = self._code(self.pipeline, line, cell)
+        return self._watch(introspect.watch_pipeline(), introspect.PipelineFacts(), code, viz.pipeline_page)
+
+    @magic(line_cell_magic,
+           argument("--save", metavar="FILE", help="also write a Chrome trace to this file, for chrome://tracing "
+                    "or Perfetto; before a statement: --save=FILE"))
+    def timeline(self, line: str, cell: str | None = None) -> Any:
+        """Run a cell or statement, and show when the host and every stream did what."""
+        options, code = self._code(self.timeline, line, cell)
+        save = options.save
+        target = None if save is None else Path(save.strip("'\"")).expanduser()  # IPython leaves quotes where they are
+        if target is not None and not target.parent.is_dir():
+            raise UsageError(f"%%timeline: there is no folder {str(target.parent)!r} to save {target.name!r} in")
+        found = introspect.Timeline()
+        try:
+            with introspect.timeline() as found:
+                return self._run(code)
+        finally:
+            display(Picture(viz.timeline_page(found), viz.timeline_text(found)))
+            if target is not None:
+                print(f"Chrome trace: {introspect.save_chrome_trace(found, target)}")

@@ -8,9 +8,9 @@ from IPython.utils.capture import capture_output
 
 import mindtorch as torch
 from mindtorch import introspect
-from mindtorch._ipython.extension import MAGICS as GROUPS
+from mindtorch._ipython.magics import MindtorchMagics
 
-MAGICS = {kind: [name for group in GROUPS for name in group.magics[kind]] for kind in ("line", "cell")}
+MAGICS = {kind: list(MindtorchMagics.magics[kind]) for kind in ("line", "cell")}
 RUN_CODE = ["dispatch", "profile", "pipeline", "timeline"]  #: as a cell, or a statement on their line
 
 
