@@ -82,7 +82,7 @@ class Explorer(VBox):
         return {**super()._repr_mimebundle_(**kwargs), **self._still_bundle()}
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        if not in_notebook():
+        if not hasattr(get_ipython(), "kernel"):  # whose front end can show HTML
             print(self.text())
             return
         view = super()._repr_mimebundle_(**kwargs)
@@ -102,8 +102,3 @@ class Live(Explorer):
 
     def text(self) -> str:
         return self.owner.text()
-
-
-def in_notebook() -> bool:
-    """Whether a kernel runs this, whose front end can show HTML."""
-    return hasattr(get_ipython(), "kernel")

@@ -1,7 +1,6 @@
 """The broadcasting explorer: shapes that are typed, aligned from the right."""
 from __future__ import annotations
 
-from collections.abc import Sequence
 from typing import Any
 
 from ipywidgets import Button, HBox, Layout, Text, VBox
@@ -17,7 +16,15 @@ MOST = 6  #: shapes
 
 
 class BroadcastExplorer(Explorer):
-    """The widget of ``broadcast_explorer``. ``shapes`` are the text fields, ``more`` and ``fewer`` the buttons."""
+    """Type shapes, and see how they broadcast: dimensions aligned from the right, where 1s stretch, what does not match
+    and PyTorch's error.
+
+    ``shapes`` are up to six shapes, or tensors whose shapes are meant; (3, 1) and (4,) if none is given. ``fields`` are
+    the controls for them, ``more`` and ``fewer`` the buttons.
+
+    Raises:
+        ValueError: if there are too many, or a size is negative.
+    """
 
     def __init__(self, *shapes: Any):
         given = [tuple(getattr(shape, "shape", shape)) for shape in shapes] or [(3, 1), (4,)]
@@ -75,13 +82,4 @@ class BroadcastExplorer(Explorer):
             return str(error)
 
 
-def broadcast_explorer(*shapes: Sequence[int]) -> BroadcastExplorer:
-    """Type shapes, and see how they broadcast: dimensions aligned from the right, where 1s stretch, what does not match
-    and PyTorch's error.
-
-    ``shapes`` are up to six shapes, or tensors whose shapes are meant; (3, 1) and (4,) if none is given.
-
-    Raises:
-        ValueError: if there are too many, or a size is negative.
-    """
-    return BroadcastExplorer(*shapes)
+broadcast_explorer = BroadcastExplorer

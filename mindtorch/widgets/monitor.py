@@ -32,7 +32,7 @@ class Display:
             self._draw_when_the_cell_ends()
             return
         self._drawn, self._stale = now, False
-        if "IPython" in sys.modules and _in_notebook():
+        if hasattr(_shell(), "kernel"):
             if self._shown_by is None:
                 self.show()
             self.widget.draw()
@@ -44,12 +44,8 @@ class Display:
 
     def _draw_when_the_cell_ends(self) -> None:
         """Make up for a picture that was left out: another update may never come."""
-        self._stale = True
-        if self._settles or "IPython" not in sys.modules:
-            return
-        from IPython import get_ipython
-
-        if (shell := get_ipython()) is None:
+        self._stale, shell = True, _shell()
+        if self._settles or shell is None:
             return
         self._settles = True
 
@@ -63,9 +59,7 @@ class Display:
 
     def show(self) -> None:
         """Display the widget, unless this cell displayed it already."""
-        from IPython import get_ipython
-
-        cell = get_ipython().execution_count
+        cell = _shell().execution_count
         if self._shown_by != cell:
             self._shown_by = cell
             self.make()._ipython_display_()
@@ -79,10 +73,9 @@ class Display:
         return self.widget
 
 
-def _in_notebook() -> bool:
-    from .base import in_notebook
-
-    return in_notebook()
+def _shell() -> Any:
+    """IPython's shell; None outside of it. That of a notebook has a kernel, whose front end can show HTML."""
+    return sys.modules["IPython"].get_ipython() if "IPython" in sys.modules else None
 
 
 class _Shown:
@@ -102,7 +95,7 @@ class _Shown:
         return self._display.make()._repr_mimebundle_(**kwargs)
 
     def _ipython_display_(self, **kwargs: Any) -> None:
-        if _in_notebook():
+        if hasattr(_shell(), "kernel"):
             self._display.make().draw()
             self._display.show()
         else:

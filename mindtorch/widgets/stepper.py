@@ -15,8 +15,16 @@ from .base import NAMES, Explorer
 
 
 class BackwardStepper(Explorer):
-    """The widget of ``backward_stepper``. ``forward`` and ``rest`` are the buttons, ``steps`` is what runs, ``shown``
-    the slider, which runs what it passes for the first time.
+    """Run ``loss.backward(gradient, retain_graph)`` one node per click: gradients arrive, saved tensors are freed.
+    The slider goes back to look, and on to run.
+
+    The gradients in the end are those of ``backward``. ``named`` are tensors by name, by default the notebook's. The
+    widget keeps the graph alive until the last step, as the loss does. ``forward`` and ``rest`` are the buttons,
+    ``steps`` is what runs, ``shown`` the slider.
+
+    Raises:
+        ValueError: if the tensor has no graph.
+        RuntimeError: as ``backward`` does, if a gradient is needed and not given.
     """
 
     def __init__(self, loss: Any, gradient: Any = None, retain_graph: bool = False,
@@ -62,16 +70,4 @@ def _names() -> dict[str, Any]:
     return {} if shell is None else dict(named_tensors(shell.user_ns))
 
 
-def backward_stepper(loss: Any, gradient: Any = None, retain_graph: bool = False,
-                     named: Mapping[str, Any] | None = None) -> BackwardStepper:
-    """Run ``loss.backward(gradient, retain_graph)`` one node per click: gradients arrive, saved tensors are freed.
-    The slider goes back to look, and on to run.
-
-    The gradients in the end are those of ``backward``. ``named`` are tensors by name, by default the notebook's. The
-    widget keeps the graph alive until the last step, as the loss does.
-
-    Raises:
-        ValueError: if the tensor has no graph.
-        RuntimeError: as ``backward`` does, if a gradient is needed and not given.
-    """
-    return BackwardStepper(loss, gradient, retain_graph, named)
+backward_stepper = BackwardStepper

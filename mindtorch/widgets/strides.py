@@ -7,6 +7,7 @@ from typing import Any
 from ipywidgets import BoundedIntText, Button, HBox, IntSlider, Layout, Play, VBox, link
 
 from .._creation import arange
+from .._layout import contiguous_strides
 from .._tensor import Tensor
 from ..introspect import StrideFacts, stride_facts
 from ..viz import strides_page, strides_text
@@ -18,14 +19,24 @@ LARGEST = 4096  #: size that can be typed
 
 
 class StrideExplorer(Explorer):
-    """The widget of ``stride_explorer``; its controls: ``sizes``, ``strides``, ``offset``, ``dimensions``, ``read``."""
+    """Change a layout by sliders, and see which elements of a storage it reads, in which order, which several times,
+    which outside, and PyTorch's error then.
+
+    ``source`` is a tensor, or a number of elements. Shape and offset are by default the tensor's, and the strides the
+    tensor's or, for another shape, those of a contiguous tensor. Strides and offset count elements. Its controls are
+    ``sizes``, ``strides``, ``offset``, ``dimensions`` and ``read``.
+
+    Raises:
+        TypeError: if ``source`` is neither a tensor nor a number.
+        ValueError: if there are more than 4 dimensions, or not as many strides as sizes.
+    """
 
     def __init__(self, source: Tensor | int = 12, shape: Sequence[int] | None = None,
                  stride: Sequence[int] | None = None, offset: int | None = None):
         self.tensor = _tensor(source)
         shape = tuple(self.tensor.shape if shape is None else shape)
         if stride is None:
-            stride = self.tensor.stride() if shape == tuple(self.tensor.shape) else self._default(shape)
+            stride = self.tensor.stride() if shape == tuple(self.tensor.shape) else contiguous_strides(shape)
         stride = tuple(stride)
         offset = self.tensor.storage_offset() if offset is None else offset
         if len(shape) != len(stride):
@@ -37,16 +48,17 @@ class StrideExplorer(Explorer):
         storage = self.tensor.untyped_storage().nbytes() // self.tensor.element_size()
         far = max(min(storage, 64), 8, *(abs(step) for step in stride), 8)
         self.dimensions = BoundedIntText(len(shape), min=0, max=DIMENSIONS, description="dimensions", style=NAMES)
-        self.sizes = [_slider(f"size {d}", 0, max(12, *shape, 12), (*shape, 1, 1, 1, 1)[d]) for d in range(DIMENSIONS)]
-        self.strides = [
-            _slider(f"stride {d}", min(-1, *stride, -1), far, (*stride, 1, 1, 1, 1)[d]) for d in range(DIMENSIONS)]
+        ones = (1,) * DIMENSIONS
+        self.sizes = [_slider(f"size {d}", 0, max(12, *shape, 12), (*shape, *ones)[d]) for d in range(DIMENSIONS)]
+        low = min(-1, *stride, -1)
+        self.strides = [_slider(f"stride {d}", low, far, (*stride, *ones)[d]) for d in range(DIMENSIONS)]
         self.offset = _slider("offset", min(-2, offset), max(min(storage, 64), offset, 8), offset)
         self.read = _slider("read so far", 0, 1, 0)
         self.play = Play(min=0, max=1, value=0, interval=400, description="read in order")
         link((self.play, "value"), (self.read, "value"))
         self.row_major = Button(description="contiguous", tooltip="the strides of a contiguous tensor")
         self.turned = Button(description="transpose", tooltip="the dimensions in reverse order")
-        self.row_major.on_click(lambda _: self.set(self.shape, self._default(self.shape), 0))
+        self.row_major.on_click(lambda _: self.set(self.shape, contiguous_strides(self.shape), 0))
         self.turned.on_click(lambda _: self.set(self.shape[::-1], self.stride[::-1], self.offset.value))
         self._rows = [HBox(pair) for pair in zip(self.sizes, self.strides, strict=True)]
         self._layout: Any = None
@@ -54,15 +66,6 @@ class StrideExplorer(Explorer):
         watched = [self.dimensions, *self.sizes, *self.strides, self.offset, self.read]
         buttons = HBox([self.dimensions, self.row_major, self.turned])
         super().__init__([buttons, VBox(self._rows), HBox([self.offset, self.read, self.play])], watched)
-
-    @staticmethod
-    def _default(shape: Sequence[int]) -> tuple[int, ...]:
-        """The strides of a contiguous tensor."""
-        steps, step = [], 1
-        for size in reversed(shape):
-            steps.append(step)
-            step *= max(1, size)
-        return tuple(reversed(steps))
 
     @property
     def shape(self) -> tuple[int, ...]:
@@ -120,16 +123,4 @@ def _tensor(source: Any) -> Tensor:
     return arange(source)
 
 
-def stride_explorer(source: Tensor | int = 12, shape: Sequence[int] | None = None, stride: Sequence[int] | None = None,
-                    offset: int | None = None) -> StrideExplorer:
-    """Change a layout by sliders, and see which elements of a storage it reads, in which order, which several times,
-    which outside, and PyTorch's error then.
-
-    ``source`` is a tensor, or a number of elements. Shape and offset are by default the tensor's, and the strides the
-    tensor's or, for another shape, those of a contiguous tensor. Strides and offset count elements.
-
-    Raises:
-        TypeError: if ``source`` is neither a tensor nor a number.
-        ValueError: if there are more than 4 dimensions, or not as many strides as sizes.
-    """
-    return StrideExplorer(source, shape, stride, offset)
+stride_explorer = StrideExplorer

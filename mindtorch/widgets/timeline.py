@@ -15,8 +15,12 @@ STEPS = 1000  #: places of a slider, besides the events
 
 
 class TimelineScrubber(Explorer):
-    """The widget of ``timeline_scrubber``. ``at`` is the cursor, ``window`` what is shown, in nanoseconds since the
-    start; ``back`` and ``on`` are the buttons.
+    """Move a cursor through a timeline, and see what the host and every stream did at that time.
+
+    ``at`` is the cursor, ``window`` what is shown, in nanoseconds since the start; ``back`` and ``on`` are the buttons.
+
+    Raises:
+        TypeError: if ``timeline`` is no ``introspect.Timeline``.
     """
 
     def __init__(self, timeline: Timeline):
@@ -63,10 +67,4 @@ class TimelineScrubber(Explorer):
         return timeline_text(self.timeline, self.time)
 
 
-def timeline_scrubber(timeline: Timeline) -> TimelineScrubber:
-    """Move a cursor through a timeline, and see what the host and every stream did at that time.
-
-    Raises:
-        TypeError: if ``timeline`` is no ``introspect.Timeline``.
-    """
-    return TimelineScrubber(timeline)
+timeline_scrubber = TimelineScrubber
