@@ -96,13 +96,13 @@ def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) ->
     return Explanation(
         kind=kind, title=found.title, cause=found.cause, fixes=_alternatives(found.fixes), error=type(chosen).__name__,
         message=failure.message, call=failure.call(), tensors=failure.tensors() if tensors is None else tensors,
-        pictures=found.pictures)
+        pictures=tuple(found.pictures))
 
 
-def _alternatives(fixes: Iterable[Fix]) -> tuple[Fix, ...]:
+def _alternatives(fixes: Iterable[Fix | None]) -> tuple[Fix, ...]:
     """Cures that say something, their code as a program has it; the first without the word that joins it to one before.
     """
-    found = [replace(fix, code=_indexed(fix.code)) for fix in fixes if fix.text]
+    found = [replace(fix, code=_indexed(fix.code)) for fix in fixes if fix and fix.text]
     first = (replace(fix, text=re.sub("^(?:or|else),? ", "", fix.text)) for fix in found[:1])
     return (*first, *found[1:])
 

@@ -12,18 +12,16 @@ INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "bool")
 
 
 def product(failure: Failure, f: Fields) -> Diagnosis:
-    dtypes = list(dict.fromkeys(t.dtype for t in f.tensors))
-    first = f.x
+    first, dtypes = f.x, list(dict.fromkeys(t.dtype for t in f.tensors))
     other = next((t for t in f.tensors if t.dtype != first.dtype), first)
     fixes = [Fix(f"convert {first} to the dtype of {other}", f"{first}.to({other}.dtype)")]
     if failure.packet == "linear" and first.dtype not in INTEGERS:  # a model cannot be of integers
         fixes.append(Fix("or convert the whole model", f"model.to(torch.{first.dtype})"))
     if "float64" in dtypes:
         fixes.append(Fix("NumPy's floats are float64: convert where they come in", "torch.from_numpy(a).float()"))
-    return Diagnosis(
-        f"{' and '.join(dtypes)} do not multiply as matrices",
-        "Unlike +, - and *, products of matrices convert nothing: all operands must have one dtype.", tuple(fixes),
-        (by_dtype(f.tensors, *dtypes),))
+    return Diagnosis(f"{' and '.join(dtypes)} do not multiply as matrices",
+                     "Unlike +, - and *, products of matrices convert nothing: all operands must have one dtype.",
+                     fixes, (by_dtype(f.tensors, *dtypes),))
 
 
 def cast(failure: Failure, f: Fields) -> Diagnosis:
@@ -31,13 +29,15 @@ def cast(failure: Failure, f: Fields) -> Diagnosis:
     result, target, packet = f.result, f.target, failure.packet
     written = next((t for t in f.tensors if t.role == "out"), None) or next(
         (t for t in f.tensors if t.dtype == target), f.x)
-    if not packet.endswith("_") and written.role != "out":
-        return _operand(failure, f, written, result)
+    if not packet.endswith("_") and written.role != "out":  # an operand would have to be of another dtype
+        return Diagnosis(
+            f"{written} is {written.dtype}; {packet} needs it to be {result}",
+            f"{packet} does not convert its operands by itself: they are of one floating point dtype.",
+            (Fix("convert it", f"{written}.to(torch.{result})"),), (by_dtype(f.tensors, written.dtype),))
     functional = packet.rstrip("_")
     steps = [Step(t.dtype, t.label) for t in f.tensors if t.role != "out"]
     numbers = failure.outermost.args if failure.outermost else ()
-    steps += [Step(f"{type(n).__name__} number", repr(n)) for n in numbers
-              if isinstance(n, (float, complex)) or n is True]
+    steps += [Step(f"{type(n).__name__} number", repr(n)) for n in numbers if isinstance(n, (float, complex, bool)) and n]
     picture = Steps((Step(" ⊕ ".join(s.title for s in steps), f"{functional} of {', '.join(s.detail for s in steps)}"),
                      Step(result, "the result's dtype"), Step(target, f"of {written}, written to", CLASH)))
     new = "leave out out=" if written.role == "out" else f"{written} = {failure.anew(written, outermost=True)}"
@@ -48,16 +48,8 @@ def cast(failure: Failure, f: Fields) -> Diagnosis:
     return Diagnosis(
         f"a {result} result cannot be written into {written}, which is {target}",
         "The dtype of a result comes from the operands: bool < integers < floats < complex. Written into a tensor of a "
-        f"lower kind it would lose its {'imaginary part' if result.startswith('complex') else 'fraction'}.",
-        tuple(fixes), (picture,))
-
-
-def _operand(failure: Failure, f: Fields, wrong: Involved, wanted: str) -> Diagnosis:
-    """An operand that would have to be of another dtype."""
-    return Diagnosis(
-        f"{wrong} is {wrong.dtype}; {failure.packet} needs it to be {wanted}",
-        f"{failure.packet} does not convert its operands by itself: they are of one floating point dtype.",
-        (Fix("convert it", f"{wrong}.to(torch.{wanted})"),), (by_dtype(f.tensors, wrong.dtype),))
+        f"lower kind it would lose its {'imaginary part' if result.startswith('complex') else 'fraction'}.", fixes,
+        (picture,))
 
 
 def not_implemented(failure: Failure, f: Fields) -> Diagnosis:
@@ -65,22 +57,20 @@ def not_implemented(failure: Failure, f: Fields) -> Diagnosis:
     label = next((t.label for t in f.tensors if t.dtype == dtype), "x")
     floats = dtype not in INTEGERS
     of_bits = packet.startswith(("bitwise", "__")) or floats
-    fixes = [Fix("convert first", f"{label}.long()" if of_bits else f"{label}.float()")]
-    if floats:
-        fixes.append(Fix("for conditions, compare first", f"({label} > 0) & …"))
     return Diagnosis(
         f"{packet} does not exist for {dtype}",
         f"{packet} works on bits: it is for integers or bools." if of_bits else f"{packet} is defined for floats.",
-        tuple(fixes), (by_dtype(f.tensors, dtype),))
+        (Fix("convert first", f"{label}.long()" if of_bits else f"{label}.float()"),
+         Fix("for conditions, compare first", f"({label} > 0) & …") if floats else None),
+        (by_dtype(f.tensors, dtype),))
 
 
 def of_bools(failure: Failure, f: Fields) -> Diagnosis:
     fixes = [Fix("where they differ", f"{f.x} ^ …"), Fix("or as numbers", f"{f.x}.int() - …")]
     if failure.called("neg", "neg_"):
         fixes = [Fix("the opposite", f"~{f.x}"), Fix("or as numbers", f"-{f.x}.int()")]
-    return Diagnosis(
-        "bools have no - operator", "True and False are no numbers; what - should mean is not defined.", tuple(fixes),
-        (by_dtype(f.tensors, "bool"),))
+    return Diagnosis("bools have no - operator", "True and False are no numbers; what - should mean is not defined.",
+                     fixes, (by_dtype(f.tensors, "bool"),))
 
 
 # -- operands of losses and indexing -------------------------------------------------------------------------------
@@ -94,7 +84,7 @@ def loss_target(failure: Failure, f: Fields) -> Diagnosis:
                   Fix("if they are numbers to predict, this is another loss", "F.mse_loss(…)")]
     return Diagnosis(
         f"class numbers must be int64 or uint8, and {target} is {target.dtype}",
-        f"cross_entropy reads a target of the shape {target.size} as one class number for each sample.", tuple(fixes),
+        f"cross_entropy reads a target of the shape {target.size} as one class number for each sample.", fixes,
         (Groups((Group(scores.dtype, (f"{scores} {scores.size}: scores",), GOOD),
                  Group(target.dtype, (f"{target} {target.size}: class numbers",), CLASH))),))
 
@@ -107,20 +97,20 @@ def loss_dtype(failure: Failure, f: Fields) -> Diagnosis:
     if failure.called("cross_entropy_loss"):
         fixes.append(Fix("or, if each row marks one class with a 1, give class numbers", f"{target}.argmax(1)"))
         cause = f"A target of the shape of the scores, {target.size}, is read as probabilities of the classes: floats."
-    return Diagnosis(f"{target} is {target.dtype}, and must be {x.dtype} as {x} is", cause, tuple(fixes),
+    return Diagnosis(f"{target} is {target.dtype}, and must be {x.dtype} as {x} is", cause, fixes,
                      (by_dtype((x, target), target.dtype),))
 
 
 def assigned_dtype(failure: Failure, f: Fields) -> Diagnosis:
     """Values that are put into a tensor of another dtype at places that a tensor of indices names."""
-    target, given_values = f.x, f.tensors[-1]
-    values = replace(given_values, name=given_values.name or "the value")
-    fixes = [Fix("convert what is put there", f"{given_values.name or 'value'}.to({target}.dtype)")]
-    if target.dtype in INTEGERS and values.dtype not in INTEGERS:
-        fixes.append(Fix("or, to keep fractions, have the target of floats", f"{target}.to(torch.{values.dtype})"))
+    target, name = f.x, f.tensors[-1].name
+    values = replace(f.tensors[-1], name=name or "the value")
+    whole = target.dtype in INTEGERS and values.dtype not in INTEGERS
     return Diagnosis(
         f"{values} is {values.dtype}, and is put into {target}, which is {target.dtype}",
-        "Where indices say which places are written, values are not converted: both must have one dtype.", tuple(fixes),
+        "Where indices say which places are written, values are not converted: both must have one dtype.",
+        (Fix("convert what is put there", f"{name or 'value'}.to({target}.dtype)"),
+         Fix("or, to keep fractions, have the target of floats", f"{target}.to(torch.{values.dtype})") if whole else None),
         (by_dtype((target, values), target.dtype, values.dtype),))
 
 
@@ -137,11 +127,9 @@ def expected_index(failure: Failure, f: Fields) -> Diagnosis:
 
 def no_tensor(failure: Failure, f: Fields) -> Diagnosis:
     copying = Fix("make a tensor of it, which copies", "torch.tensor(…)")
-    fixes = {
-        "ndarray": (Fix("make a tensor over the array's memory", "torch.from_numpy(array)"), copying),
-        "NoneType": (Fix("look where it should have come from: a function without return, a gradient that is None"),),
-        "tuple": (Fix("if a module returned several results, take one", "output[0]"),),
-    }
+    fixes = {"ndarray": (Fix("make a tensor over the array's memory", "torch.from_numpy(array)"), copying),
+             "NoneType": (Fix("look where it should have come from: a function without return, a gradient that is None"),),
+             "tuple": (Fix("if a module returned several results, take one", "output[0]"),)}
     return Diagnosis(
         f"{f.function} takes a tensor as {f.argument}, and was given a {f.given}",
         "Operators compute with tensors; lists, arrays and the like must be made tensors first.",
@@ -150,21 +138,18 @@ def no_tensor(failure: Failure, f: Fields) -> Diagnosis:
 
 def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
     """``+`` and the like with something beside a tensor that is no number."""
-    kinds = (f.left, f.right)
-    others = [kind for kind in kinds if kind not in ("Tensor", "Parameter")]
+    others = [kind for kind in (f.left, f.right) if kind not in ("Tensor", "Parameter")]
     if len(others) != 1:
         return None
-    fixes = {
-        "list": Fix("make a tensor of the list", "torch.tensor(values)"),
-        "tuple": Fix("if a module returned several results, take one", "output[0]"),
-        "NoneType": Fix("look where it should have come from: a function without return, an argument not given"),
-        "str": Fix("make a number of it", "float(text)"),
-    }
+    fixes = {"list": Fix("make a tensor of the list", "torch.tensor(values)"),
+             "tuple": Fix("if a module returned several results, take one", "output[0]"),
+             "NoneType": Fix("look where it should have come from: a function without return, an argument not given"),
+             "str": Fix("make a number of it", "float(text)")}
     return Diagnosis(
         f"{f.sign} has no meaning between a tensor and a {others[0]}",
         "The other operand must be a tensor, or a number, which then counts for each element.",
         (fixes.get(others[0], Fix("make a tensor or a number of it", "torch.as_tensor(value)")),),
-        (given(kinds, "Tensor and Tensor", "Tensor and number"),), ())
+        (given((f.left, f.right), "Tensor and Tensor", "Tensor and number"),), ())
 
 
 def ragged(failure: Failure, f: Fields) -> Diagnosis:

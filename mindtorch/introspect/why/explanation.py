@@ -232,10 +232,10 @@ class Explanation:
 
 @dataclass(frozen=True)
 class Diagnosis:
-    """What a row's function finds out; ``tensors`` are None for those of the call."""
+    """What a row's function finds out; of ``fixes`` None is left out, ``tensors`` are None for those of the call."""
 
     title: str
     cause: str
-    fixes: tuple[Fix, ...] = ()
-    pictures: tuple[Picture, ...] = ()
+    fixes: Sequence[Fix | None] = ()
+    pictures: Sequence[Picture] = ()
     tensors: tuple[Involved, ...] | None = None
