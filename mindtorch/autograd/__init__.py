@@ -1,18 +1,13 @@
 """``torch.autograd``: gradients, modes, functions with derivatives of one's own."""
-from .._autograd.anomaly import detect_anomaly as detect_anomaly, set_detect_anomaly as set_detect_anomaly
-from .._autograd.engine import backward as backward, grad as grad
-from .._autograd.function import Function as Function
-from .._autograd.grad_mode import (
-    enable_grad as enable_grad, inference_mode as inference_mode, no_grad as no_grad,
-    set_grad_enabled as set_grad_enabled,
-)
+from .._autograd.anomaly import detect_anomaly, set_detect_anomaly
+from .._autograd.engine import backward, grad
+from .._autograd.function import Function
+from .._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled
 from .._tensor import Tensor as Variable  # PyTorch kept the old name
-from . import function as function, functional as functional, graph as graph
-from .gradcheck import GradcheckError as GradcheckError, gradcheck as gradcheck, gradgradcheck as gradgradcheck
+from . import function, functional, graph
+from .gradcheck import GradcheckError, gradcheck, gradgradcheck
 
-__all__ = [
-    "Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "function",
-    "functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
-    "set_detect_anomaly", "set_grad_enabled",
-]
+__all__ = ["Function", "GradcheckError", "Variable", "backward", "detect_anomaly", "enable_grad", "function",
+           "functional", "grad", "gradcheck", "gradgradcheck", "graph", "inference_mode", "no_grad",
+           "set_detect_anomaly", "set_grad_enabled"]
 __dir__ = __all__.copy

@@ -14,10 +14,8 @@ from .._dispatch.keys import INFERENCE
 from .._dispatch.local import local
 from .._tensor import Tensor
 
-__all__ = [
-    "allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
-    "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks",
-]
+__all__ = ["allow_mutation_on_saved_tensors", "disable_saved_tensors_hooks", "get_gradient_edge", "increment_version",
+           "register_multi_grad_hook", "save_on_cpu", "saved_tensors_hooks"]
 __dir__ = __all__.copy
 
 

@@ -16,14 +16,12 @@ from .._dispatch.registry import Kernel, Operator
 from .._dispatch.sites import PACKAGE, call_site
 
 #: What methods do that have the queue run; others are called by their names.
-REASONS = {
-    "__exit__": "the block ended", "flush": "flush() was called", "__bool__": "a truth value was asked for",
-    "representation": "a tensor was printed", "__float__": "a number was asked for",
-    "__int__": "a number was asked for", "__index__": "a number was asked for",
-    "__array__": "NumPy asked for the values",
-    "numpy": "numpy() shares the values", "item": "item() reads a value", "tolist": "tolist() reads the values",
-    "backward": "backward() was called", "grad": "autograd.grad() was called", "to": "to() moves the values",
-}
+REASONS = {"__exit__": "the block ended", "flush": "flush() was called", "__bool__": "a truth value was asked for",
+           "representation": "a tensor was printed", "__float__": "a number was asked for",
+           "__int__": "a number was asked for", "__index__": "a number was asked for",
+           "__array__": "NumPy asked for the values", "numpy": "numpy() shares the values",
+           "item": "item() reads a value", "tolist": "tolist() reads the values", "backward": "backward() was called",
+           "grad": "autograd.grad() was called", "to": "to() moves the values"}
 #: The library's own functions on the way from there to the queue.
 INNER = ("_", "<", "call", "function", "method", "flush_for", "binary", "wrapped")
 

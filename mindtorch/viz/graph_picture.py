@@ -98,10 +98,8 @@ class Picture:
         return way, name
 
     def _node(self, node: NodeFacts) -> Box:
-        kinds = {
-            "leaf": bool(node.variable), "root": node.identity == self.root and not node.variable, "freed": node.freed,
-            "stale": any(saved.stale for saved in node.saved),
-        }
+        kinds = {"leaf": bool(node.variable), "root": node.identity == self.root and not node.variable,
+                 "freed": node.freed, "stale": any(saved.stale for saved in node.saved)}
         look = " ".join(kind for kind, holds in kinds.items() if holds)
         return Box(*node_lines(node, WIDEST), "\n".join([node.name, *kept_lines(node)]), look)
 

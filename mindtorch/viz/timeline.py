@@ -152,8 +152,7 @@ def _going_on(timeline: Timeline, at: int) -> Markup:
     spans = timeline.at(at)
     rows = [row(mono(span.lane), tag("b", f"{MARKS.get(span.kind, '')} {span.name}"), span.kind,
                 f"{time_text(span.start - timeline.start)} to {time_text(span.end - timeline.start)}",
-                soft(span.detail))
-            for span in spans]
+                soft(span.detail)) for span in spans]
     caption = join(["at ", tag("b", time_text(at - timeline.start)), f": {len(rows) or 'nothing'} going on"])
     if not rows:
         return tag("div", caption, class_="mt-soft")

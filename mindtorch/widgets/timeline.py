@@ -34,9 +34,8 @@ class TimelineScrubber(Explorer):
         times = sorted({*self._events, *range(0, self._length + 1, step)})
         options = [(time_text(time), time) for time in times]
         self.at = SelectionSlider(options=options, value=0, description="time", style=NAMES, layout=wide)
-        self.window = IntRangeSlider(
-            value=(0, self._length), min=0, max=self._length, step=step, description="show (ns)", style=NAMES,
-            layout=wide)
+        self.window = IntRangeSlider(value=(0, self._length), min=0, max=self._length, step=step,
+                                     description="show (ns)", style=NAMES, layout=wide)
         self.back = Button(description="event before", icon="step-backward")
         self.on = Button(description="next event", icon="step-forward")
         self.back.on_click(lambda _: self._jump(bisect_left(self._events, self.at.value) - 1))

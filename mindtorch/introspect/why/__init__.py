@@ -19,10 +19,8 @@ from .explanation import (
 from .failure import Failure
 from .templates import TEMPLATES
 
-__all__ = [
-    "Bars", "Call", "Cell", "Diagnosis", "EXPLANATIONS", "Explanation", "Failure", "Fix", "Group", "Groups", "Involved",
-    "Picture", "Places", "Ruler", "ShapeRow", "Shapes", "Step", "Steps", "explain", "last_error",
-]
+__all__ = ["Bars", "Call", "Cell", "Diagnosis", "EXPLANATIONS", "Explanation", "Failure", "Fix", "Group", "Groups",
+           "Involved", "Picture", "Places", "Ruler", "ShapeRow", "Shapes", "Step", "Steps", "explain", "last_error"]
 
 Explain = Callable[[Failure, Fields], "Diagnosis | None"]
 
@@ -93,10 +91,9 @@ def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) ->
         why = _found(inner)[1]
         found = replace(found, fixes=(*why.fixes, *found.fixes), pictures=(*found.pictures, *why.pictures))
         tensors = inner.tensors() if why.tensors is None else why.tensors
-    return Explanation(
-        kind=kind, title=found.title, cause=found.cause, fixes=_alternatives(found.fixes), error=type(chosen).__name__,
-        message=failure.message, call=failure.call(), tensors=failure.tensors() if tensors is None else tensors,
-        pictures=tuple(found.pictures))
+    return Explanation(kind=kind, title=found.title, cause=found.cause, fixes=_alternatives(found.fixes),
+                       error=type(chosen).__name__, message=failure.message, call=failure.call(),
+                       tensors=failure.tensors() if tensors is None else tensors, pictures=tuple(found.pictures))
 
 
 def _alternatives(fixes: Iterable[Fix | None]) -> tuple[Fix, ...]:

@@ -41,9 +41,7 @@ def leaf(failure: Failure, f: Fields) -> Diagnosis:
     part = "a part of " if tensor._base is not None else ""
     call = failure.innermost
     statement = failure.statement or f"{found}.{call.packet if call else 'copy_'}(…)"
-    new = () if call is None or failure.is_assignment else (
-        Fix("to compute with it, make a new tensor", f"y = {call.anew(found.label)}"),
-    )
+    anew = call and not failure.is_assignment and call.anew(found.label)
     steps = (Step(found.label, f"a leaf, version {found.version}", GOOD),
              Step("write in place", f"into {part}{found}", CLASH),
              Step("backward", "would take the gradient for the value before or after?"))
@@ -51,7 +49,8 @@ def leaf(failure: Failure, f: Fields) -> Diagnosis:
         f"{found} is a leaf that requires grad: it cannot be written while operators are recorded",
         f"{found} was made by the program and not computed, so its gradient is to be kept in "
         f"{found}.grad. If it became the result of a write, it would no longer be such a leaf.",
-        (Fix("to change its values, as an optimizer does, record nothing", f"with torch.no_grad(): {statement}"), *new,
+        (Fix("to change its values, as an optimizer does, record nothing", f"with torch.no_grad(): {statement}"),
+         Fix("to compute with it, make a new tensor", f"y = {anew}") if anew else None,
          Fix("to write into a copy that the graph knows", f"y = {found}.clone()")), (Steps(steps),), (found,))
 
 
@@ -137,9 +136,10 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
             freed = getattr(step, "saved", ()) is None
             steps.append(Step(step.name(), "new, freed just now" if freed else "", GONE if freed else ""))
     partly = any(step.mark == GONE for step in steps)  # this backward came through nodes of its own before
+    hidden = failure.names.of_outputs.get(id(node), ["h"])[0]
     add_up = Fix("or add losses up and go back once", "(loss1 + loss2).backward()")
     fixes = (
-        Fix("cut what comes from an earlier step, such as a hidden state", _detached(failure, node)), add_up,
+        Fix("cut what comes from an earlier step, such as a hidden state", f"{hidden} = {hidden}.detach()"), add_up,
         Fix("or keep the graph at the first backward, if no weight is changed in between",
              f"{label}.backward(retain_graph=True)"),
     ) if partly else (
@@ -152,12 +152,6 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
         + " Here a new graph leads into an older one, which an earlier backward went through." * partly, fixes,
         (Steps(tuple(steps), "The walk of backward, from the output towards the leaves.", "←"),),
         tuple(involved) or None)
-
-
-def _detached(failure: Failure, node: Any) -> str:
-    """How to cut the graph at a node, by its output's name if it still has one."""
-    names = failure.names.of_outputs.get(id(node), ["h"])
-    return f"{names[0]} = {names[0]}.detach()"
 
 
 def _path(roots: list[Any], goal: Any) -> list[Any]:
@@ -201,9 +195,8 @@ def no_graph(failure: Failure, f: Fields) -> Diagnosis:
     if frozen:
         fixes.append(Fix("if it was computed from the frozen parameters, let them learn",
                           f"{frozen[0].partition('.')[0]}.requires_grad_()"))
-    return Diagnosis(
-        f"{label} has no graph behind it: there is nothing to go back through",
-        cause, tuple(fixes), (Groups(groups),), tuple(outputs))
+    return Diagnosis(f"{label} has no graph behind it: there is nothing to go back through", cause, fixes,
+                     (Groups(groups),), tuple(outputs))
 
 
 def unused(failure: Failure, f: Fields) -> Diagnosis:
@@ -251,19 +244,19 @@ def one_of_views(failure: Failure, f: Fields) -> Diagnosis:
         f"{f.x} is one of several views that {operator} made: it cannot be written in place",
         "A write in place through a view changes the graph of what it is a view of. Autograd does not do that for "
         "functions that return several views at once.",
-        (*[Fix("compute a new tensor", f"{f.x} = {failure.anew(f.x)}")] * bool(failure.calls),
+        (Fix("compute a new tensor", f"{f.x} = {failure.anew(f.x)}") if failure.calls else None,
          Fix("or take one view alone, which may be written", "part = x[0]"),
          Fix("or write into a copy", f"{f.x} = {f.x}.clone()")), (Steps(steps),))
 
 
 def needs_grad(failure: Failure, f: Fields) -> Diagnosis:
-    fix = Fix("ask for gradients before it is used", f"{f.x}.requires_grad_()")
-    if not f.x.dtype.startswith(("float", "bfloat", "complex")):
-        fix = Fix("only floats have gradients", f"{f.x}.float().requires_grad_()")
+    floats = f.x.dtype.startswith(("float", "bfloat", "complex"))
     return Diagnosis(
         f"{f.x} does not require grad: there will be no gradient",
         f"Nothing is computed for it in backward, so there is nothing to {f.wanted}.",
-        (fix, Fix("or look whether it was computed under no_grad or after detach()")),
+        (Fix("ask for gradients before it is used", f"{f.x}.requires_grad_()") if floats else
+         Fix("only floats have gradients", f"{f.x}.float().requires_grad_()"),
+         Fix("or look whether it was computed under no_grad or after detach()")),
         (Steps((Step("backward", "goes where grad is required"), Step(f.x.label, "does not require it", CLASH)), "",
                "↛"),))
 

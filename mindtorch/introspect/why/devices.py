@@ -75,8 +75,7 @@ def out_of_memory(failure: Failure, f: Fields) -> Diagnosis:
         fixes.insert(0, Fix("look at the shape: a product of large sizes, or a broadcast, that was not meant"))
     else:
         fixes[:0] = [Fix("give up tensors that are not needed: losses kept with their graphs, outputs in lists",
-                         "del x"),
-                     Fix("give cached blocks back", "torch.npu.empty_cache()")]
+                         "del x"), Fix("give cached blocks back", "torch.npu.empty_cache()")]
     return Diagnosis(
         "the host does not have that much memory" if host else "this is more than the whole device has" if beyond
         else "the device's memory is full",

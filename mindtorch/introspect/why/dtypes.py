@@ -4,10 +4,11 @@ from __future__ import annotations
 from dataclasses import replace
 
 from .explanation import (
-    CLASH, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps, by_dtype, given,
+    CLASH, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, ShapeRow, Shapes, Step, Steps, by_dtype, given,
 )
 from .failure import Failure
 
+ABSENT = "look where it should have come from: a function without return"
 INTEGERS = ("uint8", "int8", "int16", "int32", "int64", "bool")
 
 
@@ -30,14 +31,14 @@ def cast(failure: Failure, f: Fields) -> Diagnosis:
     written = next((t for t in f.tensors if t.role == "out"), None) or next(
         (t for t in f.tensors if t.dtype == target), f.x)
     if not packet.endswith("_") and written.role != "out":  # an operand would have to be of another dtype
-        return Diagnosis(
-            f"{written} is {written.dtype}; {packet} needs it to be {result}",
-            f"{packet} does not convert its operands by itself: they are of one floating point dtype.",
-            (Fix("convert it", f"{written}.to(torch.{result})"),), (by_dtype(f.tensors, written.dtype),))
+        return Diagnosis(f"{written} is {written.dtype}; {packet} needs it to be {result}",
+                         f"{packet} does not convert its operands by itself: they are of one floating point dtype.",
+                         (Fix("convert it", f"{written}.to(torch.{result})"),), (by_dtype(f.tensors, written.dtype),))
     functional = packet.rstrip("_")
     steps = [Step(t.dtype, t.label) for t in f.tensors if t.role != "out"]
     numbers = failure.outermost.args if failure.outermost else ()
-    steps += [Step(f"{type(n).__name__} number", repr(n)) for n in numbers if isinstance(n, (float, complex, bool)) and n]
+    steps += [Step(f"{type(n).__name__} number", repr(n)) for n in numbers
+              if isinstance(n, (float, complex)) or n is True]
     picture = Steps((Step(" ⊕ ".join(s.title for s in steps), f"{functional} of {', '.join(s.detail for s in steps)}"),
                      Step(result, "the result's dtype"), Step(target, f"of {written}, written to", CLASH)))
     new = "leave out out=" if written.role == "out" else f"{written} = {failure.anew(written, outermost=True)}"
@@ -82,11 +83,10 @@ def loss_target(failure: Failure, f: Fields) -> Diagnosis:
     if target.dtype.startswith("float"):
         fixes += [Fix(f"if they are probabilities, give one for each class: the shape {scores.size}"),
                   Fix("if they are numbers to predict, this is another loss", "F.mse_loss(…)")]
-    return Diagnosis(
-        f"class numbers must be int64 or uint8, and {target} is {target.dtype}",
-        f"cross_entropy reads a target of the shape {target.size} as one class number for each sample.", fixes,
-        (Groups((Group(scores.dtype, (f"{scores} {scores.size}: scores",), GOOD),
-                 Group(target.dtype, (f"{target} {target.size}: class numbers",), CLASH))),))
+    return Diagnosis(f"class numbers must be int64 or uint8, and {target} is {target.dtype}",
+                     f"cross_entropy reads a target of the shape {target.size} as one class number for each sample.",
+                     fixes, (Groups((Group(scores.dtype, (f"{scores} {scores.size}: scores",), GOOD),
+                                     Group(target.dtype, (f"{target} {target.size}: class numbers",), CLASH))),))
 
 
 def loss_dtype(failure: Failure, f: Fields) -> Diagnosis:
@@ -105,21 +105,20 @@ def assigned_dtype(failure: Failure, f: Fields) -> Diagnosis:
     """Values that are put into a tensor of another dtype at places that a tensor of indices names."""
     target, name = f.x, f.tensors[-1].name
     values = replace(f.tensors[-1], name=name or "the value")
-    whole = target.dtype in INTEGERS and values.dtype not in INTEGERS
+    floats = f"{target}.to(torch.{values.dtype})" if target.dtype in INTEGERS and values.dtype not in INTEGERS else ""
     return Diagnosis(
         f"{values} is {values.dtype}, and is put into {target}, which is {target.dtype}",
         "Where indices say which places are written, values are not converted: both must have one dtype.",
         (Fix("convert what is put there", f"{name or 'value'}.to({target}.dtype)"),
-         Fix("or, to keep fractions, have the target of floats", f"{target}.to(torch.{values.dtype})") if whole else None),
+         Fix("or, to keep fractions, have the target of floats", floats) if floats else None),
         (by_dtype((target, values), target.dtype, values.dtype),))
 
 
 def expected_index(failure: Failure, f: Fields) -> Diagnosis:
     index = next((t for t in f.tensors if t.role.startswith("ind") or t.dtype not in INTEGERS), f.tensors[-1])
-    return Diagnosis(
-        f"{index} is {index.dtype}: indices are whole numbers",
-        "Places and classes are counted: int64, or int32 where the operator takes it.",
-        (Fix("convert them", f"{index}.long()"),), (by_dtype(f.tensors, index.dtype),))
+    return Diagnosis(f"{index} is {index.dtype}: indices are whole numbers",
+                     "Places and classes are counted: int64, or int32 where the operator takes it.",
+                     (Fix("convert them", f"{index}.long()"),), (by_dtype(f.tensors, index.dtype),))
 
 
 # -- what is no tensor ---------------------------------------------------------------------------------------------
@@ -127,13 +126,13 @@ def expected_index(failure: Failure, f: Fields) -> Diagnosis:
 
 def no_tensor(failure: Failure, f: Fields) -> Diagnosis:
     copying = Fix("make a tensor of it, which copies", "torch.tensor(…)")
-    fixes = {"ndarray": (Fix("make a tensor over the array's memory", "torch.from_numpy(array)"), copying),
-             "NoneType": (Fix("look where it should have come from: a function without return, a gradient that is None"),),
-             "tuple": (Fix("if a module returned several results, take one", "output[0]"),)}
+    fixes = {"ndarray": [Fix("make a tensor over the array's memory", "torch.from_numpy(array)"), copying],
+             "NoneType": [Fix(f"{ABSENT}, a gradient that is None")],
+             "tuple": [Fix("if a module returned several results, take one", "output[0]")]}
     return Diagnosis(
         f"{f.function} takes a tensor as {f.argument}, and was given a {f.given}",
         "Operators compute with tensors; lists, arrays and the like must be made tensors first.",
-        fixes.get(f.given, (copying,)), (given([f"{f.argument}: {f.given}"], f"{f.argument}: Tensor"),), ())
+        fixes.get(f.given, [copying]), (given([f"{f.argument}: {f.given}"], f"{f.argument}: Tensor"),), ())
 
 
 def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
@@ -143,13 +142,12 @@ def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
         return None
     fixes = {"list": Fix("make a tensor of the list", "torch.tensor(values)"),
              "tuple": Fix("if a module returned several results, take one", "output[0]"),
-             "NoneType": Fix("look where it should have come from: a function without return, an argument not given"),
+             "NoneType": Fix(f"{ABSENT}, an argument not given"),
              "str": Fix("make a number of it", "float(text)")}
-    return Diagnosis(
-        f"{f.sign} has no meaning between a tensor and a {others[0]}",
-        "The other operand must be a tensor, or a number, which then counts for each element.",
-        (fixes.get(others[0], Fix("make a tensor or a number of it", "torch.as_tensor(value)")),),
-        (given((f.left, f.right), "Tensor and Tensor", "Tensor and number"),), ())
+    return Diagnosis(f"{f.sign} has no meaning between a tensor and a {others[0]}",
+                     "The other operand must be a tensor, or a number, which then counts for each element.",
+                     (fixes.get(others[0], Fix("make a tensor or a number of it", "torch.as_tensor(value)")),),
+                     (given((f.left, f.right), "Tensor and Tensor", "Tensor and number"),), ())
 
 
 def ragged(failure: Failure, f: Fields) -> Diagnosis:

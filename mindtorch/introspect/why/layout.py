@@ -38,9 +38,8 @@ def view_stride(failure: Failure, f: Fields) -> Diagnosis:
     wrong = [d for d in breaks if math.prod(tensor.shape[d + 1:]) not in suffixes] or breaks
     needed = [Cell(str(tensor.stride[d + 1] * tensor.shape[d + 1]), CLASH) if d in wrong else None
               for d in range(len(tensor.shape))]
-    rows = (
-        ShapeRow("size", cells(tensor.shape)), ShapeRow("stride", cells(tensor.stride, wrong)),
-        ShapeRow("stride to merge it with the next", tuple(needed)))
+    rows = (ShapeRow("size", cells(tensor.shape)), ShapeRow("stride", cells(tensor.stride, wrong)),
+            ShapeRow("stride to merge it with the next", tuple(needed)))
     d = wrong[0] if wrong else 0
     return Diagnosis(
         f"{tensor} cannot be seen as {text(wanted)} without moving its elements",
@@ -149,8 +148,7 @@ def permutation(failure: Failure, f: Fields) -> Diagnosis:
     rows = (ShapeRow(tensor.label, cells(tensor.shape), f"{len(tensor.shape)} dimensions"),
             ShapeRow("dims", cells(dims, wrong), "one is named twice" if twice else f"{len(dims)} dimensions"))
     order = ", ".join(map(str, reversed(range(len(tensor.shape)))))
-    return Diagnosis(
-        f"{text(dims)} is no order of the {len(tensor.shape)} dimensions of {tensor}",
-        "permute names every dimension exactly once, in the order in which they are to stand.",
-        (Fix("name each once, for example all in reverse", f"{tensor}.permute({order})"),
-         Fix("or exchange two", f"{tensor}.transpose(0, -1)")), (Shapes(rows),))
+    return Diagnosis(f"{text(dims)} is no order of the {len(tensor.shape)} dimensions of {tensor}",
+                     "permute names every dimension exactly once, in the order in which they are to stand.",
+                     (Fix("name each once, for example all in reverse", f"{tensor}.permute({order})"),
+                      Fix("or exchange two", f"{tensor}.transpose(0, -1)")), (Shapes(rows),))

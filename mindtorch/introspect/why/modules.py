@@ -176,10 +176,8 @@ def no_gradient(failure: Failure, f: Fields) -> Diagnosis | None:
     state = ("is of a tensor that is not known here" if owner is None else
              "was computed: only leaves keep theirs" if owner._grad_fn is not None else
              "no backward came to it yet" if owner.requires_grad else "does not require grad")
-    fixes = {
-        "was computed: only leaves keep theirs": Fix("keep it, before backward", f"{label}.retain_grad()"),
-        "does not require grad": Fix("ask for it, before computing", f"{label}.requires_grad_()"),
-    }
+    fixes = {"was computed: only leaves keep theirs": Fix("keep it, before backward", f"{label}.retain_grad()"),
+             "does not require grad": Fix("ask for it, before computing", f"{label}.requires_grad_()")}
     return Diagnosis(
         f"{label}.grad is None: there is no gradient",
         "A gradient is there once backward went through a graph that leads to the tensor; optimizer.zero_grad() and "
@@ -194,12 +192,10 @@ def no_gradient(failure: Failure, f: Fields) -> Diagnosis | None:
 def not_optimized(failure: Failure, f: Fields) -> Diagnosis:
     """What is no tensor among the parameters of an optimizer."""
     kind = f.given.rpartition(".")[2]
-    fixes = {
-        "dict": Fix("groups are given alone, not mixed with tensors",
-                    "optim.SGD([{'params': [w]}, {'params': [b]}], lr=0.1)"),
-        "str": Fix("a state dict yields names: give the parameters", "model.parameters()"),
-        "tuple": Fix("named_parameters() alone yields names too; give all of them so, or", "model.parameters()"),
-    }
+    fixes = {"dict": Fix("groups are given alone, not mixed with tensors",
+                         "optim.SGD([{'params': [w]}, {'params': [b]}], lr=0.1)"),
+             "str": Fix("a state dict yields names: give the parameters", "model.parameters()"),
+             "tuple": Fix("named_parameters() alone yields names too; give all of them so, or", "model.parameters()")}
     return Diagnosis(
         f"an optimizer changes tensors, and was given a {kind} among them",
         "It goes through what it is given, and each must be a leaf tensor: a parameter.",
@@ -284,9 +280,8 @@ def singular(failure: Failure, f: Fields) -> Diagnosis:
         title = f"{f.x} is not positive definite"
         cause = "Cholesky's factors exist for symmetric matrices whose eigenvalues are all greater than 0."
         fix = Fix("look at the eigenvalues", f"torch.linalg.eigvalsh({f.x})")
-    return Diagnosis(
-        title, cause, (Fix("add a little to the diagonal", f"{f.x} + 1e-6 * torch.eye({f.x}.shape[-1])"), fix),
-        (plain(f.x, note=lambda t: ""),))
+    return Diagnosis(title, cause, (Fix("add a little to the diagonal", f"{f.x} + 1e-6 * torch.eye({f.x}.shape[-1])"),
+                                    fix), (plain(f.x, note=lambda t: ""),))
 
 
 def pipeline(failure: Failure, f: Fields) -> Diagnosis:

@@ -155,11 +155,10 @@ def stack(failure: Failure, f: Fields) -> Diagnosis:
     first, other = involved[0], involved[f.number]
     wrong = [d for d in range(max(len(first.shape), len(other.shape))) if first.shape[d:d + 1] != other.shape[d:d + 1]]
     rows = _some([ShapeRow(t.label, cells(t.shape, wrong if t in (first, other) else ())) for t in involved], f.number)
-    return Diagnosis(
-        f"stack takes tensors of one shape: {first.size} and {other.size} differ",
-        "stack puts its tensors along a new dimension, so all must have the same shape.",
-        (Fix("lay them next to each other along a dimension that they have", "torch.cat([…])"),
-         Fix("or pad the shorter ones", "F.pad(x, (0, missing))")), (Shapes(rows),), (first, other))
+    return Diagnosis(f"stack takes tensors of one shape: {first.size} and {other.size} differ",
+                     "stack puts its tensors along a new dimension, so all must have the same shape.",
+                     (Fix("lay them next to each other along a dimension that they have", "torch.cat([…])"),
+                      Fix("or pad the shorter ones", "F.pad(x, (0, missing))")), (Shapes(rows),), (first, other))
 
 
 # -- losses --------------------------------------------------------------------------------------------------------
