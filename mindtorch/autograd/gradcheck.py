@@ -129,7 +129,8 @@ class _Check:
         self.positions = [k for k, value in enumerate(values) if _requires_grad(value)]
         self.outputs = [values[k] for k in self.positions]
         if not self.outputs:
-            self.positions = [k for k, value in enumerate(values) if isinstance(value, Tensor) and _is_inexact(value)]
+            self.positions = [k for k, value in enumerate(values)
+                              if isinstance(value, Tensor) and value.dtype.category >= FLOATING]
         directions = [self.basis(x, normalized=True) for x in self.checked]
         differences = [self.differences(x, basis) for x, basis in zip(self.checked, directions, strict=True)]
         if not self.outputs:
@@ -292,10 +293,6 @@ def _as_tuple(value: Any) -> tuple[Any, ...]:
 
 def _requires_grad(value: Any) -> bool:
     return isinstance(value, Tensor) and value.requires_grad
-
-
-def _is_inexact(value: Any) -> bool:
-    return value.dtype.category >= FLOATING
 
 
 def _differentiable(outputs: Any) -> tuple[Any, ...]:

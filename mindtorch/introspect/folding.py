@@ -62,12 +62,9 @@ def unfolded(parts: Sequence[Part]) -> tuple[Part, ...]:
     if len(found) <= 2 * ROOM:
         return tuple(found)
     length = max(ROOM, -(-len(found) // ROOM))
-    return tuple(_chunk(found[i : i + length], i, len(found)) for i in range(0, len(found), length))
-
-
-def _chunk(parts: list[Part], start: int, total: int) -> Fold:
-    label = f"parts {start + 1} … {start + len(parts)} of {total:,}"
-    return Fold(label, tuple(parts), tuple(nodes_of(parts)))
+    chunks = ((i, found[i : i + length]) for i in range(0, len(found), length))
+    return tuple(Fold(f"parts {i + 1} … {i + len(chunk)} of {len(found):,}", tuple(chunk), tuple(nodes_of(chunk)))
+                 for i, chunk in chunks)
 
 
 def nodes_of(parts: Iterable[Part]) -> list[int]:
@@ -91,10 +88,8 @@ class _Folding:
                 found += [node.identity for node in inner]
                 continue
             parts = self.parts(inner, depth + 1)
-            if len(parts) == 1 and isinstance(parts[0], Fold):
-                found.append(parts[0])
-            else:
-                found.append(Fold(".".join(path), parts, tuple(node.identity for node in inner)))
+            is_one = len(parts) == 1 and isinstance(parts[0], Fold)
+            found.append(parts[0] if is_one else Fold(".".join(path), parts, tuple(node.identity for node in inner)))
         return self._repeated(found)
 
     def _repeated(self, parts: list[Part]) -> tuple[Part, ...]:

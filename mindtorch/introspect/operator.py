@@ -78,7 +78,9 @@ def trial(ops: list[Operator]) -> dict[DType, Any]:
     for op in ops:
         required = [p for p in op.schema.parameters if p.default is REQUIRED]
         if required and all(p.is_tensor and not p.is_list and not p.optional for p in required):
-            return {dtype: _dtypes_of(run(op, [(2, 2)] * len(required), dtype)) for dtype in DTYPES.values()}
+            found = {dtype: run(op, [(2, 2)] * len(required), dtype) for dtype in DTYPES.values()}
+            return {dtype: result if isinstance(result, Exception) else tuple(one.dtype for one in results_of(result))
+                    for dtype, result in found.items()}
     return {}
 
 
@@ -103,10 +105,6 @@ def run(op: Operator, sizes: Sequence[tuple[int, ...]], dtype: DType) -> Any:
 
 def results_of(result: Any) -> list[Any]:
     return [one for one in (result if isinstance(result, (tuple, list)) else [result]) if hasattr(one, "dtype")]
-
-
-def _dtypes_of(result: Any) -> Any:
-    return result if isinstance(result, Exception) else tuple(one.dtype for one in results_of(result))
 
 
 GROUPS = {"bool": BOOL, "integers": INTEGER, "floating point": FLOATING, "complex": COMPLEX}

@@ -41,7 +41,8 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
     letters = max(len(str(width - 1)), *(len(write(cell.value)) for cell in found.values()))
     room = WIDTH if len(prefixes) == 1 else HALF
     columns = shown_indices(width, max(2, min(edge, round(room / (7.2 * letters + 13) - 1) // 2)))
-    scale = _scale(facts)
+    s = facts.statistics  # the largest absolute value gets the full colour
+    scale = 0.0 if s is None or s.minimum is None else float(max(abs(s.minimum), abs(s.maximum)))
     corner = tag("th") if len(shape) > 1 else None
     head = tag("tr", corner, *(tag("th", "…" if c is GAP else c, scope="col") for c in columns))
     grids = []
@@ -55,17 +56,10 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
         caption = tag("caption", f"[{', '.join(map(str, prefix))}, :, :]") if prefix else None
         top = tag("thead", head) if shape else None
         grids.append(tag("table", caption, top, tag("tbody", *rows), class_="mt-grid"))
-    total, more = math.prod(shape[:-2]), None
-    if len(prefixes) < total:
-        more = tag("div", f"{len(prefixes)} of {total:,} slices", class_="mt-soft mt-row")
+    total = math.prod(shape[:-2])
+    said = f"{len(prefixes)} of {total:,} slices"
+    more = tag("div", said, class_="mt-soft mt-row") if len(prefixes) < total else None
     return tag("div", *grids, more, class_="mt-slices mt-scroll", tabindex="0")
-
-
-def _scale(facts: TensorFacts) -> float:
-    """The absolute value that gets the full colour."""
-    if facts.statistics is None or facts.statistics.minimum is None:
-        return 0.0
-    return float(max(abs(facts.statistics.minimum), abs(facts.statistics.maximum)))
 
 
 def number_format(values: Sequence[Any]) -> Callable[[Any], str]:

@@ -63,7 +63,7 @@ def _segments(facts: MemoryFacts) -> Markup | None:
     left = len(facts.segments) - SEGMENTS
     more = tag("span", f"and {count_text(left, 'more segment')}", class_="mt-note") if left > 0 else None
     said = "a block's width grows with the square root of its size"
-    marks = tag("div", *(tag("span", tag("span", class_=f"block {_kind(state)}"), state) for state in MARKS),
+    marks = tag("div", *(tag("span", tag("span", class_=f"block {state.replace(' ', '-')}"), state) for state in MARKS),
                 tag("span", tag("span", class_="block free late"), "free after pending work"), soft(said),
                 class_="mt-legend")
     return join([tag("div", *lines, more, class_="mt-segments"), marks])
@@ -81,16 +81,12 @@ def _segment(segment: SegmentFacts) -> tuple[Markup, Markup]:
     return label, tag("div", *map(_block, shown), more, class_="mt-blocks")
 
 
-def _kind(state: str) -> str:
-    return state.replace(" ", "-")
-
-
 def _block(block: BlockFacts) -> Markup:
     numbers = [storage.number for storage in block.storages if storage.number is not None]
     colour = f" {storage_class(numbers[0])}" if numbers else ""
     late = " late" if block.deferred else ""
     letters = " ".join(map(storage_letter, numbers)) or ("?" if block.storages else "")
-    return tag("span", letters, class_=f"block {_kind(block.state)}{late}{colour}",
+    return tag("span", letters, class_=f"block {block.state.replace(' ', '-')}{late}{colour}",
                style=f"flex-grow:{sqrt(block.bytes):.0f}", title=_told(block), tabindex="0")
 
 
@@ -119,10 +115,8 @@ def _deferred(facts: MemoryFacts) -> Markup | None:
 
 
 def _by_stream(frees: Sequence[DeferredFree]) -> dict[str, list[DeferredFree]]:
-    found: dict[str, list[DeferredFree]] = {}
-    for free in frees:
-        found.setdefault(free.stream, []).append(free)
-    return found
+    return {stream: [free for free in frees if free.stream == stream]
+            for stream in dict.fromkeys(free.stream for free in frees)}
 
 
 def _size(frees: Sequence[DeferredFree]) -> str:
@@ -150,12 +144,9 @@ def _storages(facts: MemoryFacts) -> Markup:
 
 
 def _statistics(facts: MemoryFacts) -> Markup:
-    items = (join([tag("dt", name), tag("dd", _amount(name, n))]) for name, n in facts.statistics.items())
+    items = (join([tag("dt", name), tag("dd", f"{n:,}", f" ({size_text(n)})" if "bytes" in name and n >= 1024 else "")])
+             for name, n in facts.statistics.items())
     return tag("details", tag("summary", "torch.npu.memory_stats()"), tag("dl", *items, class_="mt-facts"))
-
-
-def _amount(name: str, number: int) -> str:
-    return f"{number:,}" + (f" ({size_text(number)})" if "bytes" in name and number >= 1024 else "")
 
 
 def memory_text(devices: Sequence[MemoryFacts]) -> str:

@@ -12,6 +12,7 @@ from .palette import chip, count_text, device_badge, size_text, tensor_name, typ
 
 MAX_ROWS, SIDE_BY_SIDE = 310, 220  #: at most that are drawn; of the highest level, whose lines are longer
 OPEN = 24  #: rows at most that are unfolded at first
+GRADIENTS = {"": "", "has grad": "● ", "no grad yet": "○ ", "frozen": "✕ "}  #: signs of their states, beside the words
 NO_ROOM = "its contents are not drawn: the model is too large"
 
 
@@ -110,8 +111,9 @@ def _module(facts: ModuleFacts, training: bool, depth: int, label: str = "", tim
         rows = (*map(_member, facts.members), *_children(facts, depth))
     elif facts.members or facts.children:
         remarks.append(("folded", NO_ROOM))
+    place = facts.devices[0] if len(facts.devices) == 1 else f"{len(facts.devices)} devices" if facts.devices else ""
     return Row(label=label or facts.name, what=f"{times} × {facts.kind}" if times > 1 else facts.kind,
-               extra=facts.extra, count=facts.parameters * times, device=_place(facts),
+               extra=facts.extra, count=facts.parameters * times, device=place,
                grad=_gradients(facts.gradients * times, facts.tensors * times, facts.trainable), remarks=tuple(remarks),
                rows=rows)
 
@@ -125,21 +127,9 @@ def _children(facts: ModuleFacts, depth: int) -> Iterator[Row]:
             yield from rows
         else:
             kinds = ", ".join(child.kind for child in found[:period])
-            yield Row(
-                label=span([found[0].name, found[-1].name]),
-                what=f"{times} × ({kinds})",
-                extra="",
-                count=sum(row.count for row in rows),
-                device="",
-                grad=_gradients(sum(c.gradients for c in found), sum(c.tensors for c in found),
-                                sum(c.trainable for c in found)),
-                rows=tuple(rows),
-            )
-
-
-def _place(facts: ModuleFacts) -> str:
-    """The device of all that a module holds, or how many there are."""
-    return facts.devices[0] if len(facts.devices) == 1 else f"{len(facts.devices)} devices" if facts.devices else ""
+            grad = _gradients(*(sum(getattr(c, what) for c in found) for what in ("gradients", "tensors", "trainable")))
+            yield Row(span([found[0].name, found[-1].name]), f"{times} × ({kinds})", "", sum(row.count for row in rows),
+                      "", grad, rows=tuple(rows))
 
 
 def _member(facts: MemberFacts) -> Row:
@@ -194,25 +184,13 @@ def _kind(row: Row) -> str:
 def _line(row: Row, depth: int, unfolded: int, total: int) -> Markup:
     share = tag("i", style=f"--v:{row.count / total:.3f}") if row.count else None
     title = f"{row.label} {_kind(row)}"
-    cells = (
-        tag(
-            "span", tag("b", row.label), " ", tag("span", row.what, class_="mt-mono" if row.is_tensor else None),
-            *(join([" ", chip(text, hint)]) for text, hint in row.remarks),
-            tag("span", f" {row.extra}", class_="mt-soft") if row.extra else None, title=title,
-        ),
-        tag("span", share),
-        tag("span", f"{row.count:,}" if row.count else ""),
-        tag("span", row.device),
-        tag("span", _mark(row.grad), row.grad),
-    )
+    name = tag("span", tag("b", row.label), " ", tag("span", row.what, class_="mt-mono" if row.is_tensor else None),
+               *(join([" ", chip(text, hint)]) for text, hint in row.remarks),
+               tag("span", f" {row.extra}", class_="mt-soft") if row.extra else None, title=title)
+    cells = (name, tag("span", share), tag("span", f"{row.count:,}" if row.count else ""), tag("span", row.device),
+             tag("span", GRADIENTS.get(row.grad, "◐ "), row.grad))
     if not row.rows:
         return tag("div", *cells, class_="mt-line")
     inner = join(_line(below, depth + 1, unfolded, total) for below in row.rows)
     is_open = "" if depth + 1 < unfolded else None
     return tag("details", tag("summary", *cells, class_="mt-line"), inner, open=is_open)
-
-
-def _mark(grad: str) -> str:
-    """A sign for the state of gradients, next to the words."""
-    signs = {"": "", "has grad": "● ", "no grad yet": "○ ", "frozen": "✕ "}
-    return signs.get(grad, "◐ ")

@@ -17,12 +17,8 @@ def profile_page(facts: Profile) -> Markup:
     calls = sum(share.calls for share in facts.operators)
     counted = f" in all, {count_text(calls, 'call')} of {count_text(len(facts.operators), 'operator')}"
     head = tag("div", tag("b", duration_text(facts.wall)), counted)
-    inner = [
-        _folded(what, shares, name, facts.wall)
-        for what, shares, name in (
-            ("line", facts.lines, _line), ("module", facts.modules, _name), ("kernel", facts.kernels, _kernel),
-        ) if shares
-    ]
+    folded = (("line", facts.lines, _line), ("module", facts.modules, _name), ("kernel", facts.kernels, _kernel))
+    inner = [_folded(what, shares, name, facts.wall) for what, shares, name in folded if shares]
     main = _table(facts.operators, "operator", _name, facts.wall) if facts.operators else None
     return page(tag("div", head, _whole(facts), main, *inner, class_="mt-box"), kind="profile", sheet="profile")
 
@@ -33,8 +29,7 @@ def _whole(facts: Profile) -> Markup:
              ("measuring", "mt-observing", facts.observing)]
     bar = [tag("span", class_=kind, style=f"flex-grow:{max(0, time)}") for _, kind, time in parts]
     said = [tag("span", tag("i", class_=kind), f" {what} ", mono(duration_text(time)), " ",
-                soft(_percent(time, facts.wall)))
-            for what, kind, time in parts]
+                soft(_percent(time, facts.wall))) for what, kind, time in parts]
     text = ", ".join(f"{what} {duration_text(time)} ({_percent(time, facts.wall)})" for what, _, time in parts)
     return join([tag("div", *bar, class_="mt-whole", role="img", aria_label=text),
                  tag("div", *said, plain=f"{text}\n", class_="mt-legend")])

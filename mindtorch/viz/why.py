@@ -85,9 +85,8 @@ def _class(name: str, mark: str) -> str:
 
 def _shapes(facts: Shapes) -> Markup:
     width = max([len(facts.head), *(len(line.cells) for line in facts.rows)])
-    head = [tag("th"), *(tag("th", name, scope="col") for name in facts.head)] if any(facts.head) else None
-    rows = [tag("tr", *head)] if head else []
-    return tag("table", tag("tbody", *rows, *(_shape(line, width) for line in facts.rows)), class_="mt-shapes")
+    head = tag("tr", tag("th"), *(tag("th", name, scope="col") for name in facts.head)) if any(facts.head) else None
+    return tag("table", tag("tbody", head, *(_shape(line, width) for line in facts.rows)), class_="mt-shapes")
 
 
 def _shape(line: ShapeRow, width: int) -> Markup:
@@ -117,9 +116,7 @@ def _ruler(facts: Ruler) -> Markup:
     size = facts.high + 1
     shown = range(size) if size <= 2 * ENDS + 1 else [*range(ENDS), None, *range(size - ENDS, size)]
     boxes = [soft("…") if i is None else _tick(i, i - size if facts.low < 0 and i - size >= facts.low else None)
-             for i in shown]
-    if not size:
-        boxes = [soft("none")]
+             for i in shown] or [soft("none")]
     before = [_beyond(i) for i in sorted(facts.asked) if i < facts.low or (facts.low == 0 and i < 0)]
     after = [_beyond(i) for i in sorted(facts.asked) if i > facts.high]
     body = [*before, soft("│"), *boxes, soft("│"), *after]
@@ -138,12 +135,9 @@ def _beyond(number: int) -> Markup:
 
 
 def _steps(facts: Steps) -> Markup:
-    parts: list[Markup] = []
-    for i, step in enumerate(facts.steps):
-        if i:
-            parts.append(tag("span", facts.arrow, plain=f"{facts.arrow} ", class_="mt-arrow"))
-        parts.append(_step(step))
-    return tag("div", *parts, class_="mt-row")
+    arrow = tag("span", facts.arrow, plain=f"{facts.arrow} ", class_="mt-arrow")
+    parts = (part for step in facts.steps for part in (arrow, _step(step)))
+    return tag("div", *list(parts)[1:], class_="mt-row")
 
 
 def _step(step: Step) -> Markup:
@@ -152,10 +146,6 @@ def _step(step: Step) -> Markup:
     said = f"{step.title} {SIGNS.get(step.mark, '')}  {step.detail}".rstrip()
     return tag("span", tag("span", mono(step.title), sign), detail, plain=f"{said}\n",
                class_=_class("mt-step", step.mark))
-
-
-def _groups(facts: Groups) -> Markup:
-    return tag("div", *map(_group, facts.groups), class_="mt-row mt-groups")
 
 
 def _group(group: Group) -> Markup:
@@ -177,5 +167,7 @@ def _bars(facts: Bars) -> Markup:
     return tag("table", tag("tbody", *rows), class_="mt-shapes")
 
 
-_DRAWN: dict[type, Callable[[Any], Markup]] = {Shapes: _shapes, Places: _places, Ruler: _ruler, Steps: _steps,
-                                               Groups: _groups, Bars: _bars}
+_DRAWN: dict[type, Callable[[Any], Markup]] = {
+    Shapes: _shapes, Places: _places, Ruler: _ruler, Steps: _steps, Bars: _bars,
+    Groups: lambda facts: tag("div", *map(_group, facts.groups), class_="mt-row mt-groups"),
+}
