@@ -149,11 +149,7 @@ def set_general(self: Tensor, index: Any, value: Any) -> None:
 
 
 def as_value(self: Tensor, value: Any) -> Any:
-    """What is assigned: a tensor, or a number, which becomes a tensor where autograd wants to see one.
-
-    Raises:
-        TypeError: if it is neither.
-    """
+    """What is assigned: a tensor or a number, as a tensor where autograd sees it. Raises TypeError for neither."""
     if value.__class__ in TENSOR_TYPES:
         return value
     if isinstance(value, (bool, int, float, complex, np.integer)):
@@ -259,12 +255,7 @@ def apply_slicing(self: Tensor, items: tuple[Any, ...]) -> tuple[Tensor, list[An
 
 
 def index_of(self: Tensor, item: Any) -> Tensor:
-    """Anything else that can index as a tensor.
-
-    Raises:
-        IndexError: if it cannot.
-        TypeError: for complex numbers in a list.
-    """
+    """Anything else that can index, as a tensor. Raises IndexError if it cannot, TypeError for complex numbers."""
     if item.__class__ in TENSOR_TYPES:
         return item
     if isinstance(item, bool):

@@ -117,12 +117,7 @@ def _checked_tuple(hook: Any, results: Any, gradients: list[Any]) -> list[Any]:
 
 
 def checked(hook: Any, result: Any, gradient: Any) -> Any:
-    """What a hook returned in place of a gradient.
-
-    Raises:
-        TypeError: if it is no tensor.
-        RuntimeError: if it is not like the gradient.
-    """
+    """A hook's result in place of a gradient. Raises TypeError if it is no tensor, RuntimeError if it is not alike."""
     if result.__class__ not in TENSOR_TYPES:
         raise TypeError(f"expected Variable, but hook returned '{type(result).__name__}'")
     if gradient is None:

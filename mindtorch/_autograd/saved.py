@@ -127,11 +127,7 @@ def attached(tensor: Any, node: Any, output_nr: int) -> Any:
 
 
 def save(tensor: Any, output_nr: int | None = None, node: Any = None) -> Saved:
-    """Keep a tensor for backward; for an output of ``node``, say which.
-
-    Raises:
-        RuntimeError: if it was made in inference mode.
-    """
+    """Keep a tensor for backward; of an output of ``node``, which. Raises RuntimeError for an inference tensor."""
     if tensor._keys & INFERENCE:
         raise about(RuntimeError("Inference tensors cannot be saved for backward. Please do not use Tensors created "
                                  "in inference mode in computation tracked by autograd. To work around this, you can "

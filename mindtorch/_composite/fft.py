@@ -12,11 +12,7 @@ from . import COMPOSITES
 
 
 def promoted(self: Any, to_complex: bool = False) -> Any:
-    """The input in a dtype that transforms take.
-
-    Raises:
-        RuntimeError: for half precision.
-    """
+    """The input in a dtype that transforms take. Raises RuntimeError for half precision."""
     dtype = self._dtype if self._dtype.category >= FLOATING else get_default_dtype()
     check(dtype.itemsize > 2, lambda: f"Unsupported dtype {NAMES[dtype.name]}")
     dtype = dtype.to_complex() if to_complex else dtype
@@ -107,11 +103,7 @@ def one_to_real(forward: bool) -> Callable[..., Any]:
 # -- several dimensions --------------------------------------------------------------------------------------
 
 def arguments(self: Any, s: Ints | None, dim: Ints | None) -> tuple[Ints, Ints]:
-    """The dimensions to transform and their sizes.
-
-    Raises:
-        RuntimeError: if the two do not fit each other or the input.
-    """
+    """The dimensions to transform and their sizes. Raises RuntimeError if they do not fit each other or the input."""
     ndim = self.ndim
     if dim is not None:
         dim = dims = tuple(_dim(self, d) for d in dim)

@@ -232,11 +232,7 @@ def pixel_unshuffle(self: Any, downscale_factor: int) -> Any:
 
 
 def channel_shuffle(self: Any, groups: int) -> Any:
-    """``torch.channel_shuffle``: the channels of all groups taken in turn.
-
-    Raises:
-        RuntimeError: if the channels are no multiple of the groups.
-    """
+    """``torch.channel_shuffle``: all groups' channels in turn. Raises RuntimeError unless the groups divide them."""
     check(self.dim() > 2,
           lambda: f"channel_shuffle expects input with > 2 dims, but got input with sizes {list(self.shape)}")
     channels = self.shape[1]
@@ -288,11 +284,7 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
 
 
 def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padding: Ints, stride: Ints) -> Any:
-    """``nn.functional.fold``: the columns of ``unfold`` added up in their places in images.
-
-    Raises:
-        RuntimeError: if the sizes do not fit together.
-    """
+    """``nn.functional.fold``: ``unfold``'s columns added up in images. Raises RuntimeError if sizes do not fit."""
     check_windows(kernel_size, dilation, padding, stride)
     check(self.dim() in (2, 3) and all(self.shape[-2:]), lambda: "Expected 2D or 3D (batch mode) tensor for input with "
           f"possibly 0 batch size and non-zero dimensions for input, but got: {list(self.shape)}")

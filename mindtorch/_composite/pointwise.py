@@ -29,11 +29,7 @@ ALIASES = {
 
 
 def positive(self: Any) -> Any:
-    """``torch.positive``: the tensor itself.
-
-    Raises:
-        RuntimeError: for bools.
-    """
+    """``torch.positive``: the tensor itself. Raises RuntimeError for bools."""
     check(self._dtype is not bool_, "The `+` operator, on a bool tensor is not supported.")
     return self
 
@@ -59,11 +55,7 @@ def _powered(self: Any, exponent: Any, power: Callable[[Any, Any], Any]) -> Any:
 
 
 def float_power_(self: Any, exponent: Any) -> Any:
-    """``Tensor.float_power_``.
-
-    Raises:
-        RuntimeError: if the tensor is not of double precision.
-    """
+    """``Tensor.float_power_``. Raises RuntimeError if the tensor is not of double precision."""
     dtype = complex128 if result_type((self, exponent)).is_complex else float64
     check(self._dtype is dtype, lambda: f"the base given to float_power_ has dtype {NAMES[self._dtype.name]} but the "
           f"operation's result requires dtype {NAMES[dtype.name]}")
@@ -72,11 +64,7 @@ def float_power_(self: Any, exponent: Any) -> Any:
 
 
 def isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal_nan: bool = False) -> Any:
-    """``torch.isclose``: ``|self - other| <= atol + rtol * |other|``.
-
-    Raises:
-        RuntimeError: for different dtypes or negative tolerances.
-    """
+    """``torch.isclose``: ``|self - other| <= atol + rtol * |other|``. Raises RuntimeError for different dtypes."""
     check(self._dtype is other._dtype, lambda: f"{NAMES[self._dtype.name]} did not match {NAMES[other._dtype.name]}")
     for name, tolerance in (("rtol", rtol), ("atol", atol)):
         if tolerance < 0:

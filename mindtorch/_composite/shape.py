@@ -62,11 +62,7 @@ def _chunk_cat(tensors: list[Any], dim: int, num_chunks: int) -> Any:
 
 
 def block_diag(tensors: list[Any]) -> Any:
-    """``torch.block_diag``: matrices along the diagonal of a larger one.
-
-    Raises:
-        RuntimeError: if one has more than two dimensions.
-    """
+    """``torch.block_diag``: matrices along a larger one's diagonal. Raises RuntimeError for more than 2 dimensions."""
     for i, t in enumerate(tensors):
         if t.dim() > 2:
             raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
@@ -164,11 +160,7 @@ def tile(self: Any, dims: Ints) -> Any:
 
 
 def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None, output_size: int | None = None) -> Any:
-    """``torch.repeat_interleave``: each element so many times in a row.
-
-    Raises:
-        RuntimeError: for negative repeats.
-    """
+    """``torch.repeat_interleave``: each element so many times in a row. Raises RuntimeError for negative repeats."""
     source = flatten(self) if dim is None else self
     dim = wrap_dim(dim or 0, source.dim())
     check(repeats >= 0, "Repeats must be non-negative")
@@ -181,11 +173,7 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None, outpu
 
 
 def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None, output_size: int | None = None) -> Any:
-    """``torch.repeat_interleave`` with a number of repeats for each element.
-
-    Raises:
-        RuntimeError: unless there is one for each, or one for all.
-    """
+    """``torch.repeat_interleave`` by numbers, one for each element or one for all. Raises RuntimeError otherwise."""
     source = flatten(self) if dim is None else self
     dim = wrap_dim(dim or 0, source.dim())
     size = source.size(dim)
@@ -224,11 +212,7 @@ def roll(self: Any, shifts: Ints, dims: Ints = ()) -> Any:
 
 
 def rot90(self: Any, k: int = 1, dims: Ints = (0, 1)) -> Any:
-    """``torch.rot90``: a plane turned by 90 degrees ``k`` times.
-
-    Raises:
-        RuntimeError: unless ``dims`` are two different dimensions.
-    """
+    """``torch.rot90``: ``k`` turns by 90 degrees. Raises RuntimeError unless ``dims`` are two different dimensions."""
     ndim = self.dim()
     check(len(dims) == 2, lambda: f"expected total rotation dims == 2, but got dims = {len(dims)}")
     check(ndim >= 2, lambda: f"expected total dims >= 2, but got total dims = {ndim}")
@@ -262,11 +246,7 @@ def diag(self: Any, diagonal: int = 0) -> Any:
 
 
 def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> Any:
-    """``torch.diag_embed``: matrices with the last dimension as their diagonals.
-
-    Raises:
-        RuntimeError: if the two dimensions are the same.
-    """
+    """``torch.diag_embed``: the last dimension as diagonals. Raises RuntimeError if the two dimensions are the same."""
     ndim = self.dim() + 1
     first, second = wrap_dim(dim1, ndim), wrap_dim(dim2, ndim)
     check(first != second, lambda: f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -280,11 +260,7 @@ def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> An
 
 
 def trace(self: Any) -> Any:
-    """``torch.trace``: the sum of the diagonal.
-
-    Raises:
-        RuntimeError: unless the tensor is a matrix.
-    """
+    """``torch.trace``: the sum of the diagonal. Raises RuntimeError unless the tensor is a matrix."""
     check(self.dim() == 2, lambda: f"trace: expected a matrix, but got tensor with dim {self.dim()}")
     check_takes(self._dtype is not bool_, "trace", self._dtype)
     return self.diagonal().sum()

@@ -39,11 +39,7 @@ def reshape(self: Any, shape: Ints) -> Any:
 
 
 def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
-    """``torch.flatten``: a range of dimensions as one.
-
-    Raises:
-        RuntimeError: if the range ends before it starts.
-    """
+    """``torch.flatten``: a range of dimensions as one. Raises RuntimeError if the range ends before it starts."""
     shape = tuple(self.shape)
     start, end = wrap_dim(start_dim, len(shape)), wrap_dim(end_dim, len(shape))
     check(start <= end, "flatten() has invalid args: start_dim cannot come after end_dim", kind="flatten order")
@@ -58,11 +54,7 @@ def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:
 
 
 def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
-    """``torch.unflatten``: one dimension as several; one of them may be -1.
-
-    Raises:
-        RuntimeError: if the sizes do not multiply to the dimension's.
-    """
+    """``torch.unflatten``: one dimension as several, one perhaps -1. Raises RuntimeError unless their product fits."""
     dim = wrap_dim(dim, self.dim())
     check(sizes, "unflatten: sizes must be non-empty")
     shape = tuple(self.shape)
@@ -165,11 +157,7 @@ def real(self: Any) -> Any:
 
 
 def imag(self: Any) -> Any:
-    """``torch.imag``: the imaginary parts.
-
-    Raises:
-        RuntimeError: if the tensor is not complex.
-    """
+    """``torch.imag``: the imaginary parts. Raises RuntimeError if the tensor is not complex."""
     check(self._dtype.is_complex, "imag is not implemented for tensors with non-complex dtypes.")
     return select(view_as_real(self), -1, 1)
 
@@ -338,11 +326,7 @@ def unfold_backward(grad_in: Any, input_sizes: Ints, dim: int, size: int, step: 
 
 
 def detach_(self: Any) -> Any:
-    """``Tensor.detach_``: leave the graph.
-
-    Raises:
-        RuntimeError: for a view.
-    """
+    """``Tensor.detach_``: leave the graph. Raises RuntimeError for a view."""
     check(self._base is None, "Can't detach views in-place. Use detach() instead. If you are using "
           "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views "
           "of DDP buckets, and hence detach_() cannot be called on these gradients.")

@@ -30,11 +30,7 @@ PARTIAL_OVERLAP = (
 
 
 def check_writable(target: Tensor, inputs: Any = ()) -> None:
-    """Refuse to write into memory that the write itself would read or write twice.
-
-    Raises:
-        RuntimeError: PyTorch's, for internal or partial overlap.
-    """
+    """Raise RuntimeError if a write would read or write its memory twice: for internal and for partial overlap."""
     if not target._keys & NONCONTIGUOUS and target._storage is None:
         return
     if target._keys & NONCONTIGUOUS and overlaps_itself(target.shape, target._strides()):

@@ -13,11 +13,7 @@ from ..common.creation import creation_kernels
 
 
 def full(size: Ints, fill_value: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
-    """``torch.full``.
-
-    Raises:
-        RuntimeError: for a complex number in a real dtype.
-    """
+    """``torch.full``. Raises RuntimeError for a complex number in a real dtype."""
     dtype = dtype or get_default_dtype()
     if isinstance(fill_value, complex):
         check_number(dtype, fill_value)

@@ -17,11 +17,7 @@ Layout = tuple[Ints, Ints, int]
 
 
 def view(self: Tensor, size: Ints) -> Layout:
-    """``Tensor.view``: another shape over the same elements.
-
-    Raises:
-        RuntimeError: if the size does not fit, or the strides do not allow it.
-    """
+    """``Tensor.view``: another shape. Raises RuntimeError if the size does not fit or the strides do not allow it."""
     shape = infer_size(size, self.numel())
     strides = view_strides(tuple(self.shape), self._strides(), shape)
     check(strides is not None, "view size is not compatible with input tensor's size and stride (at least one "
@@ -98,11 +94,7 @@ def alias(self: Tensor) -> Layout:
 
 
 def permute(self: Tensor, dims: Ints) -> Layout:
-    """``torch.permute``: the dimensions in another order.
-
-    Raises:
-        RuntimeError: if the number of dimensions differs, or one appears twice.
-    """
+    """``torch.permute``: the dimensions in another order. Raises RuntimeError unless each is named once."""
     shape, stride = self.shape, self._strides()
     check(len(dims) == len(shape), lambda: "permute(sparse_coo): number of dimensions in the tensor input does not "
           f"match the length of the desired ordering of dimensions i.e. input.dim() = {len(shape)} is not equal to "
@@ -123,11 +115,7 @@ def transpose(self: Tensor, dim0: int, dim1: int) -> Layout:
 
 
 def t(self: Tensor) -> Layout:
-    """``torch.t``: a matrix transposed; a tensor of fewer dimensions as it is.
-
-    Raises:
-        RuntimeError: for more than two dimensions.
-    """
+    """``torch.t``: a matrix transposed, a vector as it is. Raises RuntimeError for more than two dimensions."""
     shape = tuple(self.shape)
     check(len(shape) <= 2,
           lambda: f"t() expects a tensor with <= 2 dimensions, but self is {len(shape)}D", kind="t of many dimensions")
@@ -161,11 +149,7 @@ def squeeze_dim(self: Tensor, dim: int) -> Layout:
 
 
 def view_as_real(self: Tensor) -> Layout:
-    """``torch.view_as_real``: a last dimension of real and imaginary parts.
-
-    Raises:
-        RuntimeError: if the tensor is not complex.
-    """
+    """``torch.view_as_real``: a last dimension of both parts. Raises RuntimeError if the tensor is not complex."""
     check(self._dtype.is_complex, "view_as_real is only supported for complex tensors")
     return (*self.shape, 2), (*(2 * step for step in self._strides()), 1), 2 * self._offset
 
@@ -190,11 +174,7 @@ def view_as_complex(self: Tensor) -> Layout:
 
 
 def view_dtype(self: Tensor, dtype: Any) -> Layout:
-    """``Tensor.view`` as another dtype: the same bytes.
-
-    Raises:
-        RuntimeError: if the last dimension, the strides or the offset do not allow it.
-    """
+    """``Tensor.view`` as another dtype. Raises RuntimeError if last dimension, strides or offset do not allow it."""
     shape, stride, offset = list(self.shape), list(self._strides()), self._offset
     old, new = self._dtype.itemsize, dtype.itemsize
     if old == new:

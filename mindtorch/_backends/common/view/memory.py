@@ -11,11 +11,7 @@ from ...._tensor import Tensor
 
 
 def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
-    """This layout in a storage.
-
-    Raises:
-        RuntimeError: if the layout leaves the storage, or that is on another device.
-    """
+    """This layout in a storage. Raises RuntimeError if the layout leaves the storage, or that is on another device."""
     storage = getattr(source, "_untyped", source)
     check(storage.device.type == self._device.type,
           lambda: f"Attempted to set the storage of a tensor on device \"{self._device}\" to a storage on different "

@@ -16,11 +16,7 @@ def replaced(values: Ints, at: int, value: int) -> Ints:
 
 
 def select(self: Tensor, dim: int, index: int) -> Layout:
-    """``torch.select``: one index of a dimension, which goes.
-
-    Raises:
-        IndexError: if the index or the dimension is out of range.
-    """
+    """``torch.select``: one index of a dimension, which goes. Raises IndexError if one of them is out of range."""
     shape, stride = tuple(self.shape), self._strides()
     check(shape, "select() cannot be applied to a 0-dim tensor.", IndexError)
     dim = wrap_dim(dim, len(shape))
@@ -49,11 +45,7 @@ def slice_(self: Tensor, dim: int = 0, start: int | None = None, end: int | None
 
 
 def diagonal(self: Tensor, offset: int = 0, dim1: int = 0, dim2: int = 1) -> Layout:
-    """``torch.diagonal``: two dimensions replaced by one, at the end, that goes along both.
-
-    Raises:
-        RuntimeError: if the two are the same.
-    """
+    """``torch.diagonal``: two dimensions become one, the last. Raises RuntimeError if the two are the same."""
     shape, stride = self.shape, self._strides()
     first, second = wrap_dim(dim1, len(shape)), wrap_dim(dim2, len(shape))
     check(first != second, lambda: f"diagonal dimensions cannot be identical {dim1}, {dim2}")
@@ -85,11 +77,7 @@ def unfold(self: Tensor, dimension: int, size: int, step: int) -> Layout:
 
 
 def unbind(self: Tensor, dim: int = 0) -> list[Layout]:
-    """``torch.unbind``: every index of a dimension.
-
-    Raises:
-        IndexError: for a tensor without dimensions.
-    """
+    """``torch.unbind``: every index of a dimension. Raises IndexError for a tensor without dimensions."""
     check(self.dim(), lambda: f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     dim = wrap_dim(dim, self.dim())
     return [select(self, dim, i) for i in range(self.shape[dim])]

@@ -54,11 +54,7 @@ def broadcast(a: ndarray, b: ndarray) -> tuple[ndarray, ndarray]:
 
 
 def check_info(info: ndarray, function: str, message: str) -> None:
-    """Raise for a status that is not 0, naming the batch element.
-
-    Raises:
-        LinAlgError: with PyTorch's message, ``{}`` in it being the status.
-    """
+    """Raise LinAlgError for a status that is not 0, naming the batch element; ``{}`` in the message is the status."""
     failure = first_failure(info)
     if failure is not None:
         raise LinAlgError(f"{function}: {failure[0]}{message.format(failure[1])}")

@@ -40,11 +40,7 @@ def key_of(indices: Any) -> Key:
 
 
 def nothing_chosen(x: Array, key: Key, error: IndexError) -> Array:
-    """What indices out of bounds choose where they choose no elements, which is no error.
-
-    Raises:
-        IndexError: if there would be elements.
-    """
+    """What indices out of bounds choose if they choose nothing, which is no error. Raises IndexError otherwise."""
     found = x[tuple(part if isinstance(part, slice) or part.dtype == bool else np.zeros_like(part) for part in key)]
     if found.size:
         index, dim, size = map(int, re.findall(r"-?\d+", str(error)))  # NumPy's error says no more than its message
