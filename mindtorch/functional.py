@@ -18,10 +18,9 @@ from ._layout import Ints, contiguous_strides
 from ._size import Size
 from ._tensor import Tensor, tensor_method
 
-__all__ = [
-    "atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors", "cartesian_prod",
-    "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "tril_indices", "triu_indices", "unravel_index",
-]
+__all__ = ["atleast_1d", "atleast_2d", "atleast_3d", "block_diag", "broadcast_shapes", "broadcast_tensors",
+           "cartesian_prod", "chain_matmul", "einsum", "lu", "meshgrid", "split", "tensordot", "tril_indices",
+           "triu_indices", "unravel_index"]
 __dir__ = __all__.copy
 
 
@@ -134,9 +133,7 @@ def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
     if any(size < 0 for size in sizes):
         raise ValueError(f"'shape' cannot have negative values, but got {tuple(sizes)}")
     steps = indices.new_tensor(contiguous_strides(sizes), dtype=int64)
-    quotients = indices.unsqueeze(-1).floor_divide(steps)
-    found = quotients.remainder(indices.new_tensor(sizes, dtype=int64))
-    return found.unbind(-1)
+    return indices.unsqueeze(-1).floor_divide(steps).remainder(indices.new_tensor(sizes, dtype=int64)).unbind(-1)
 
 
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
@@ -201,17 +198,12 @@ def tensordot(a: Tensor, b: Tensor, dims: Any = 2, out: Tensor | None = None) ->
         if dims > min(a.ndim, b.ndim):
             raise RuntimeError(f"tensordot expects dims < ndim_a or ndim_b, but got dims={dims}")
         dims_a, dims_b = tuple(range(-dims, 0)), tuple(range(dims))
-    if out is None:
-        return _tensordot(a, b, dims_a, dims_b)
-    return _tensordot_out(a, b, dims_a, dims_b, out)
+    return _tensordot(a, b, dims_a, dims_b) if out is None else _tensordot_out(a, b, dims_a, dims_b, out)
 
 
 def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
     """The product of matrices in the cheapest order (``torch.chain_matmul``)."""
-    tensors = _listed(matrices)
-    if out is None:
-        return _chain_matmul(tensors)
-    return _chain_matmul_out(tensors, out)
+    return _chain_matmul(_listed(matrices)) if out is None else _chain_matmul_out(_listed(matrices), out)
 
 
 @tensor_method("lu")

@@ -14,10 +14,8 @@ from ._layout import wrap_dim, wrap_dims
 from ._tensor import Tensor
 
 Dims = int | tuple[int, ...] | list[int] | None
-__all__ = [
-    "amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean",
-    "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var",
-]
+__all__ = ["amax", "amin", "argmax", "argmin", "cumprod", "cumsum", "log_softmax", "logaddexp", "logsumexp", "mean",
+           "median", "norm", "normalize", "prod", "softmax", "softmin", "std", "sum", "var"]
 __dir__ = __all__.copy
 
 

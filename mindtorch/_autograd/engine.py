@@ -267,11 +267,8 @@ def backward(tensors: Any, grad_tensors: Any = None, retain_graph: bool | None =
     """
     try:
         keep_graph = create_graph if retain_graph is None else retain_graph
-        if (
-            grad_tensors is grad_variables is inputs is None
-            and tensors.__class__ in TENSOR_TYPES
-            and tensors._keys & AUTOGRAD
-        ):
+        if (grad_tensors is grad_variables is inputs is None and tensors.__class__ in TENSOR_TYPES
+                and tensors._keys & AUTOGRAD):
             gradient, edge = _one(tensors), tensors._grad_edge()
             if edge is not None:
                 execute((edge,), (gradient,), keep_graph, create_graph)

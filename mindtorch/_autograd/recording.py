@@ -98,5 +98,3 @@ def start_node(name: str, args: tuple[Any, ...]) -> Node:
     if node is None:
         raise RuntimeError(f"aten::{name} has no derivative for these arguments")
     return node
-
-

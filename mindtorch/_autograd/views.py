@@ -244,4 +244,3 @@ def warn_grad_of_non_leaf() -> None:
                   "won't be populated during autograd.backward(). If you indeed want the .grad field to be populated "
                   "for a non-leaf Tensor, use .retain_grad() on the non-leaf Tensor. If you access the non-leaf Tensor "
                   "by mistake, make sure you access the leaf Tensor instead.", stacklevel=3)
-

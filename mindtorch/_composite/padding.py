@@ -277,9 +277,8 @@ def im2col(self: Any, kernel_size: Ints, dilation: Ints, padding: Ints, stride: 
     wide = constant_pad_nd(self.contiguous(), (padding[1], padding[1], padding[0], padding[0]))
     *batch, channels, _, _ = self.shape
     outer, (down, across) = wide._strides()[:-2], wide._strides()[-2:]
-    windows = wide.as_strided(
-        (*batch, channels, *kernel_size, rows, columns),
-        (*outer, down * dilation[0], across * dilation[1], down * stride[0], across * stride[1]))
+    windows = wide.as_strided((*batch, channels, *kernel_size, rows, columns),
+                              (*outer, down * dilation[0], across * dilation[1], down * stride[0], across * stride[1]))
     return _unsafe_view(clone(windows, "contiguous_format"), (*batch, channels * prod(kernel_size), rows * columns))
 
 

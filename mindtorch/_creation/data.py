@@ -15,7 +15,7 @@ from .._tensor import Tensor, from_array, tensor_method
 from .factories import full
 
 
-def _shape_of(data: Any, depth: int = 0) -> tuple[int, ...]:
+def _shape_of(data: Any) -> tuple[int, ...]:
     """The shape of nested sequences, from their first elements.
 
     Raises:
@@ -153,16 +153,12 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         array = array.astype(dtype.np)
     else:
         if not isinstance(data, (list, tuple)) and hasattr(data, "__len__") and hasattr(data, "__getitem__"):
-            data = [data[i] for i in iter(_indices(len(data)))]
+            data = [data[i] for i in range(len(data))]
         array, dtype = _array_of(data, dtype)
     out = from_array(array, dtype)
     if where.type != "cpu":
         out = to_device(out, where)
     return out.requires_grad_() if requires_grad else out
-
-
-def _indices(count: int) -> Any:
-    return np.arange(count).tolist()
 
 
 def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,

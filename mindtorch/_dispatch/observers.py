@@ -232,4 +232,3 @@ def _path(op: Operator, keys: int) -> Path:
     composite = kernel is not None and kernel.composite
     path = tuple(str(key.name) for key in key_set if not composite or key & BACKENDS)
     return key_set, path, name, file, line, composite
-

@@ -33,14 +33,11 @@ def on_several_devices(op: Operator, keys: int) -> Callable[..., Any]:
             return (op.table.get(found := keys & ~BACKENDS | target) or resolve(op, found))(*args)
         if len(devices) == 1 and isinstance(registry.meta_rows.get(functional.name), Pointwise):
             found = keys & ~CPU
-            moved = [
-                arg.to(devices[0]) if arg.__class__ in TENSOR_TYPES and arg._device != devices[0] else arg
-                for arg in args
-            ]
+            moved = [arg.to(devices[0]) if arg.__class__ in TENSOR_TYPES and arg._device != devices[0] else arg
+                     for arg in args]
             return (op.table.get(found) or resolve(op, found))(*moved)
         names = [str(device) for device in dict.fromkeys(t._device for t in tensors_of(args))]
         raise about(RuntimeError("Expected all tensors to be on the same device, but found at least two devices, "
                                  f"{names[0]} and {names[1]}! (when calling aten::{op.name})"), "mixed devices")
 
     return call
-

@@ -19,14 +19,10 @@ from ..._tensor import Tensor
 from .fast_paths import fast_path
 from .pointwise import Pointwise, PreparedUfunc
 
-OVERLAP = (
-    "unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
-    "Please clone() the tensor before performing the operation."
-)
-PARTIAL_OVERLAP = (
-    "unsupported operation: some elements of the input tensor and the written-to tensor refer to a single memory "
-    "location. Please clone() the tensor before performing the operation."
-)
+OVERLAP = ("unsupported operation: more than one element of the written-to tensor refers to a single memory location. "
+           "Please clone() the tensor before performing the operation.")
+PARTIAL_OVERLAP = ("unsupported operation: some elements of the input tensor and the written-to tensor refer to a "
+                   "single memory location. Please clone() the tensor before performing the operation.")
 
 
 def check_writable(target: Tensor, inputs: Any = ()) -> None:
@@ -211,10 +207,8 @@ def _out(op: Operator, backend: int) -> Kernel | None:
     kernel = functional.kernel(backend)
     if kernel is None:
         return None
-    fill, single = (
-        dtype_of_target(functional),
-        len(functional.schema.returns) == 1 and not functional.schema.returns_list,
-    )
+    fill = dtype_of_target(functional)
+    single = len(functional.schema.returns) == 1 and not functional.schema.returns_list
     disjoint = "no overlap" in op.flags
     keep_strides = "strided out" in op.flags if kernel.composite else "contiguous out" not in op.flags
 

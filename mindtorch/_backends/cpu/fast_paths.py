@@ -119,9 +119,8 @@ def addmm(self: Any, mat1: Any, mat2: Any, *factors: Any) -> ndarray | None:
 def nll_loss(self: Any, target: Any, weight: Any, reduction: int, ignore_index: int) -> Any:
     """The mean over a batch without weights, if no class is ignored. NumPy finds what is out of range."""
     logs, chosen, dtype = self._array, target._array, self._dtype
-    if (weight is not None or reduction != 1 or ignore_index >= 0 or dtype not in BLAS
-            or target._dtype is not int64 or logs.ndim != 2 or chosen.shape != logs.shape[:1]
-            or not chosen.size or lowest(chosen) < 0):
+    if (weight is not None or reduction != 1 or ignore_index >= 0 or dtype not in BLAS or target._dtype is not int64
+            or logs.ndim != 2 or chosen.shape != logs.shape[:1] or not chosen.size or lowest(chosen) < 0):
         return None
     count = len(chosen)
     total = add(logs[arange(count), chosen])

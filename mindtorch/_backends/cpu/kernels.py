@@ -147,10 +147,8 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         spec, dtype = plan(args)
         wide, rest = opmath.get(dtype, dtype), args[count:]
         with np.errstate(all="ignore"):
-            arrays = [
-                array_of(arg) if i in unpromoted else operand_array(arg, dtype, wide, opmath_scalars)
-                for i, arg in enumerate(args[:count])
-            ]
+            arrays = [array_of(arg) if i in unpromoted else operand_array(arg, dtype, wide, opmath_scalars)
+                      for i, arg in enumerate(args[:count])]
             if not is_ufunc or rest:
                 return fit(op, row(*arrays, *rest), spec, arrays)
             out = empty_tensor(spec)

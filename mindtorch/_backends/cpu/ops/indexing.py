@@ -34,9 +34,8 @@ def bounded(index: Array, size: int, error: type[Exception], message: str, negat
 
 def key_of(indices: Any) -> Key:
     """NumPy's key for these indices: it broadcasts them, and places the result, as PyTorch does."""
-    return tuple(
-        slice(None) if index is None else index.astype(bool) if index.dtype == np.uint8 else index for index in indices
-    )
+    return tuple(slice(None) if index is None else index.astype(bool) if index.dtype == np.uint8 else index
+                 for index in indices)
 
 
 def nothing_chosen(x: Array, key: Key, error: IndexError) -> Array:

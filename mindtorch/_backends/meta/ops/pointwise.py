@@ -11,10 +11,8 @@ from ...._layout import Spec
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
 
-MINUS = (
-    "{}, the `-` operator, {} is not supported. If you are trying to invert a mask, use the `~` or "
-    "`logical_not()` operator instead."
-)
+MINUS = ("{}, the `-` operator, {} is not supported. If you are trying to invert a mask, use the `~` or "
+         "`logical_not()` operator instead.")
 
 
 def check_alpha(promoted: DType, alpha: Any) -> None:
@@ -127,10 +125,8 @@ class Contiguous(Pointwise):
 
 FREXP = Pointwise()
 #: Functions of real or complex numbers, whose results are floating point.
-ELEMENTARY = (
-    "reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos", "tan",
-    "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sinc", "sigmoid",
-)
+ELEMENTARY = ("reciprocal", "sqrt", "rsqrt", "exp", "exp2", "expm1", "log", "log2", "log10", "log1p", "sin", "cos",
+              "tan", "asin", "acos", "atan", "sinh", "cosh", "tanh", "asinh", "acosh", "atanh", "sinc", "sigmoid")
 POWER = Pointwise("default", 2, "real|complex", "pow", check=check_power)
 DEGREES = "{} is not supported for complex tensors."
 
