@@ -223,11 +223,7 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
 
 
 def fit(gradient: Any, output: Any, source: Node, position: int) -> Any:
-    """A gradient in the form of the output that it belongs to: what was broadcast is summed, the dtype converted.
-
-    Raises:
-        RuntimeError: PyTorch's, if that cannot be.
-    """
+    """A gradient as its output needs it: summed where broadcast, converted. Raises RuntimeError if that cannot be."""
     shape, dtype, device = output
     if gradient._dtype.is_complex and not dtype.is_complex and not source._keeps_dtype:
         gradient = real(gradient)

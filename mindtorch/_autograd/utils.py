@@ -19,9 +19,7 @@ def is_unobserved() -> bool:
 
 
 def reduce_grad(grad: Any, shape: Sequence[int]) -> Any:
-    """Sum a gradient back to the shape of an input that was broadcast (ATen's ``sum_to``): a view, where that had fewer
-    dimensions.
-    """
+    """Sum a gradient to the shape of an input that was broadcast (ATen's ``sum_to``); a view if it had fewer dims."""
     have = grad.shape
     shape = tuple(shape)
     if have == shape:

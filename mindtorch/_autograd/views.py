@@ -61,11 +61,7 @@ def replayed(view: Any) -> Callable[[Any], Any]:
 
 
 def refresh(view: Any) -> None:
-    """Bring a view's node up to date after its memory was written in place through another tensor.
-
-    Raises:
-        RuntimeError: PyTorch's, for views whose memory must not be written.
-    """
+    """Make a view's node anew if its memory was written since. Raises RuntimeError if it must not have been."""
     base, version = view._base, view._version_counter[0]
     if view._attr_version == version or (view._grad_fn is None and not base._keys & AUTOGRAD):
         return

@@ -14,11 +14,7 @@ ELLIPSIS = "."  #: stands for the dimensions of an ellipsis among labels
 
 
 def einsum(equation: str, tensors: list[Any]) -> Any:
-    """``torch.einsum(equation, *tensors)``, contracting from left to right.
-
-    Raises:
-        RuntimeError: if the equation cannot be read, or does not fit the operands.
-    """
+    """``torch.einsum(equation, *tensors)``, contracted from the left. Raises RuntimeError if they do not fit."""
     check(tensors, "einsum(): must provide at least one operand")
     inputs, output = _parse(equation, tensors)
     #: How many dimensions the ellipsis stands for in each operand.

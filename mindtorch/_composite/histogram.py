@@ -10,9 +10,7 @@ from . import COMPOSITES
 
 
 def histogramdd(self: Any, bins: Any, range: Any = None, weight: Any = None, density: bool = False) -> Any:
-    """``torch.histogramdd``: of points along the last dimension; ``bins`` says how many there are, or where
-    their edges are, for each coordinate.
-    """
+    """``torch.histogramdd`` of points along the last dimension; ``bins``: how many, or their edges, by coordinate."""
     if isinstance(bins, int):
         check(self.ndim >= 2, "torch.histogramdd: input tensor should have at least 2 dimensions")
         bins = (bins,) * self.shape[-1]

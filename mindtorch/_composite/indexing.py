@@ -67,11 +67,7 @@ def _unsafe_masked_index_put_accumulate(self: Any, mask: Any, indices: list[Any]
 
 
 def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
-    """``torch.take_along_dim``: ``gather`` of tensors broadcast but for ``dim``.
-
-    Raises:
-        RuntimeError: unless the indices are int64 and of as many dimensions.
-    """
+    """``torch.take_along_dim``: ``gather``, broadcast but for ``dim``. Raises RuntimeError unless indices are int64."""
     check(indices._dtype is int64,
           lambda: f"torch.take_along_dim(): dtype of indices should be Long but got {NAMES[indices._dtype.name]}")
     if dim is None:
@@ -122,11 +118,7 @@ def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, p
 
 
 def one_hot(self: Any, num_classes: int = -1) -> Any:
-    """``nn.functional.one_hot``: class numbers as rows of zeros with a one.
-
-    Raises:
-        RuntimeError: unless the tensor is int64, and its values are classes.
-    """
+    """``nn.functional.one_hot``: rows of zeros with a one. Raises RuntimeError unless the values are int64 classes."""
     check(self._dtype is int64, "one_hot is only applicable to index tensor of type LongTensor.", kind="index dtype")
     shape = tuple(self.shape)
     if not self.numel():

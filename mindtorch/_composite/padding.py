@@ -33,11 +33,7 @@ def padded_dims(pad: Ints, ndim: int) -> list[tuple[int, int, int]]:
 # -- padding -----------------------------------------------------------------------------------------------------------
 
 def constant_pad_nd(self: Any, pad: Ints, value: Any = 0) -> Any:
-    """``nn.functional.pad`` with a number; negative padding cuts off.
-
-    Raises:
-        RuntimeError: if the padding is odd, longer than the dimensions, or cuts off too much.
-    """
+    """``nn.functional.pad`` with a number; negative padding cuts. Raises RuntimeError for odd or too long padding."""
     ndim = self.dim()
     check(len(pad) % 2 == 0, lambda: f"Length of pad must be even but instead it equals {len(pad)}")
     check(2 * ndim >= len(pad), lambda: "Length of pad should be no more than twice the number of dimensions of the "
@@ -131,11 +127,7 @@ def indexed_pad_backward(places: Callable[..., Any]) -> Row:
 
 
 def _pad_circular(self: Any, pad: Ints) -> Any:
-    """``nn.functional.pad`` in circular mode: what leaves at one end continues at the other.
-
-    Raises:
-        RuntimeError: if the padding is longer than the dimension.
-    """
+    """``nn.functional.pad`` in circular mode: ends go on at the other end. Raises RuntimeError for longer padding."""
     ndim = self.dim()
     count = len(pad) // 2
     check((len(pad) % 2 == 0 and count + 2 == ndim) or count + 1 == ndim,

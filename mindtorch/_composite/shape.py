@@ -113,11 +113,7 @@ def cartesian_prod(tensors: list[Any]) -> Any:
 
 
 def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
-    """``torch.combinations``: all choices of ``r`` elements of a vector, as rows.
-
-    Raises:
-        RuntimeError: unless the tensor is a vector and ``r`` is not negative.
-    """
+    """``torch.combinations``: ``r`` elements of a vector, as rows. Raises RuntimeError for no vector or ``r`` < 0."""
     check(self.dim() == 1, lambda: f"Expect a 1D vector, but got shape {list(self.shape)}")
     check(r >= 0, lambda: f"Expect a non-negative number, but got {r}")
     if not r:
@@ -139,11 +135,7 @@ def arange(like: Any, *bounds: int) -> Any:
 # -- repeating ---------------------------------------------------------------------------------------------------------
 
 def repeat(self: Any, repeats: Ints) -> Any:
-    """``Tensor.repeat``: the tensor so many times along each dimension, in new memory.
-
-    Raises:
-        RuntimeError: for fewer repeats than dimensions, or a negative one.
-    """
+    """``Tensor.repeat``: copies along dimensions, in new memory. Raises RuntimeError for too few or negative counts."""
     extra = len(repeats) - self.dim()
     check(extra >= 0,
           "Number of dimensions of repeat dims can not be smaller than number of dimensions of tensor", kind="repeat")
@@ -188,11 +180,7 @@ def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None, ou
 # -- reversing and rotating --------------------------------------------------------------------------------------------
 
 def roll(self: Any, shifts: Ints, dims: Ints = ()) -> Any:
-    """``torch.roll``: elements shifted along dimensions; what leaves at the end comes in at the front.
-
-    Raises:
-        RuntimeError: unless there is a shift for each dimension.
-    """
+    """``torch.roll``: what leaves a dimension's end comes in in front. Raises RuntimeError unless each has a shift."""
     check(len(shifts), "`shifts` required")
     if not dims and len(shifts) == 1:
         flat = view(self.contiguous(), (-1,))

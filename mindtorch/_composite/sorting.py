@@ -14,9 +14,7 @@ ROUNDING = {"lower": "floor", "higher": "ceil", "nearest": "round"}
 
 
 def quantile(ignore_nan: bool) -> Callable[..., Any]:
-    """``torch.quantile``, or ``torch.nanquantile``: ``q`` is a number, or a tensor of at most one dimension,
-    which then is the output's first.
-    """
+    """``torch.quantile`` or ``nanquantile``; a ``q`` of one dimension becomes the output's first."""
 
     def compute(self: Any, q: Any, dim: int | None = None, keepdim: bool = False, interpolation: str = "linear") -> Any:
         if isinstance(q, float):

@@ -92,11 +92,7 @@ def atleast(ndim: int) -> Row:
 # -- order of dimensions -----------------------------------------------------------------------------------------------
 
 def movedim(self: Any, source: Ints, destination: Ints) -> Any:
-    """``torch.movedim``: some dimensions to other places, the others in order.
-
-    Raises:
-        RuntimeError: if the two lists differ in length or name a dimension twice.
-    """
+    """``torch.movedim``: dimensions to other places. Raises RuntimeError for lists that repeat or differ in length."""
     check(len(source) == len(destination), lambda: "movedim: Invalid source or destination dims: source "
           f"({list(source)} dims) should contain the same number of dims as destination ({list(destination)} dims)")
     ndim = self.dim()
@@ -163,12 +159,7 @@ def imag(self: Any) -> Any:
 
 
 def narrow(self: Any, dim: int, start: int, length: int) -> Any:
-    """``torch.narrow``: ``length`` indices of a dimension, from ``start``.
-
-    Raises:
-        IndexError: if the start is out of range.
-        RuntimeError: if the length is.
-    """
+    """``torch.narrow``: ``length`` indices from ``start``. Raises IndexError or RuntimeError if one is out of range."""
     check(self.dim(), "narrow() cannot be applied to a 0-dim tensor.")
     check(length >= 0, "narrow(): length must be non-negative.")
     size = self.size(dim)

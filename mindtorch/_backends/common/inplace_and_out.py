@@ -38,11 +38,7 @@ def check_writable(target: Tensor, inputs: Any = ()) -> None:
 
 
 def check_disjoint(target: Tensor, inputs: Any) -> None:
-    """Refuse to write an output that is read meanwhile.
-
-    Raises:
-        RuntimeError: PyTorch's, if a tensor among the inputs has elements in the range of memory of the target's.
-    """
+    """Raise RuntimeError if a tensor among what is read meanwhile has elements in the target's range of memory."""
     for other in inputs:
         if other._storage is not None and other._storage is target._storage:
             (start, end), (first, last) = _range(target), _range(other)
@@ -312,9 +308,7 @@ def with_overlap(check: Callable[..., Any], policy: Callable[..., None]) -> Call
 
 
 def writing_kernel(check: Callable[..., None], write: Callable[..., Any] | None = None) -> Callable[..., Any]:
-    """The kernel of an operator that exists in place only: its meta row checks, its row writes into the first array, or
-    into a list of them.
-    """
+    """The kernel of an operator in place only: its meta row checks, its row writes into the first array, or list."""
     policy = getattr(check, "policy", check_writable)
 
     def kernel(self: Any, *args: Any) -> Any:

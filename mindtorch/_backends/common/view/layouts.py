@@ -31,11 +31,7 @@ def _reshape_alias(self: Tensor, size: Ints, stride: Ints) -> Layout:
 
 
 def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | None = None) -> Layout:
-    """``torch.as_strided``: any layout within the storage.
-
-    Raises:
-        RuntimeError: if lengths differ, a size or stride is negative, or the layout leaves the storage.
-    """
+    """``torch.as_strided``: any layout within the storage. Raises RuntimeError for one that is none, or leaves it."""
     offset = self._offset if storage_offset is None else storage_offset
     check(len(size) == len(stride), "mismatch in length of strides and shape")
     check(all(step >= 0 for step in stride),
@@ -52,11 +48,7 @@ def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | Non
 
 
 def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
-    """``Tensor.expand``: dimensions of size 1 repeated with stride 0.
-
-    Raises:
-        RuntimeError: if a size is not that of the tensor, which is not 1 either.
-    """
+    """``Tensor.expand``: dimensions of size 1 repeated, with stride 0. Raises RuntimeError if another changes."""
     shape, stride = tuple(self.shape), self._strides()
     extra = len(size) - len(shape)
     check(extra >= 0,

@@ -84,11 +84,7 @@ def unbind(self: Tensor, dim: int = 0) -> list[Layout]:
 
 
 def split_with_sizes(self: Tensor, split_sizes: Ints, dim: int = 0) -> list[Layout]:
-    """``torch.split_with_sizes``: consecutive pieces of these sizes.
-
-    Raises:
-        RuntimeError: if a size is negative, or they do not sum to the dimension's.
-    """
+    """``torch.split_with_sizes``: consecutive pieces. Raises RuntimeError for negative sizes or another sum."""
     check(self.dim(), "split expects at least a 1-dimensional tensor")
     dim = wrap_dim(dim, self.dim())
     check(all(n >= 0 for n in split_sizes), lambda: "split_with_sizes expects split_sizes have only non-negative "

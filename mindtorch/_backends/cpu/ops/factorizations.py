@@ -39,9 +39,7 @@ def each(outputs: Arrays, function: Callable[..., Any], *inputs: ndarray) -> Arr
 
 
 def by_lapack(routine: str, call: Callable[..., Any], outputs: Arrays, *inputs: ndarray) -> Arrays:
-    """Put ``call(routine, *matrices)`` of each matrix of batches into the outputs, the routine being LAPACK's for the
-    dtype of the first.
-    """
+    """Put ``call(routine, *matrices)`` of each matrix of batches into the outputs; the routine is for their dtype."""
     if all(batch.size for batch in inputs):
         each(outputs, partial(call, lapack(routine, inputs[0].dtype)), *inputs)
     return outputs

@@ -16,9 +16,7 @@ Meta = Callable[..., Any]
 
 
 def loss(by_element: Meta, at: int = 0) -> Meta:
-    """A loss of ``self`` and ``target``: ``by_element`` describes it without its reduction, which is argument
-    ``at`` of those after the two.
-    """
+    """A loss, described by ``by_element`` without its reduction: argument ``at`` after ``self`` and ``target``."""
 
     def meta(self: Any, target: Any, *rest: Any) -> Spec:
         spec = by_element(self, target, *rest)

@@ -26,9 +26,7 @@ def reduced_shape(shape: Any, dims: Ints, keepdim: bool) -> Ints:
 
 
 def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
-    """The meta kernel of ``op(self, dim, keepdim, dtype)``; ``no_identity`` is the operator's name if it has
-    no result for no elements.
-    """
+    """The meta kernel of ``op(self, dim, keepdim, dtype)``; ``no_identity`` names one without a result for nothing."""
 
     def meta(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
         if no_identity:  # PyTorch then looks at the dimensions before it looks at the dtype
