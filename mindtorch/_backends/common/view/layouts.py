@@ -48,7 +48,7 @@ def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | Non
 
 
 def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
-    """``Tensor.expand``: dimensions of size 1 repeated, with stride 0. Raises RuntimeError if another changes."""
+    """``Tensor.expand``: dimensions of size 1 repeated, with stride 0. Raises RuntimeError to change any other size."""
     shape, stride = tuple(self.shape), self._strides()
     extra = len(size) - len(shape)
     check(extra >= 0,
