@@ -24,10 +24,8 @@ WORDS = frozenset({
 
 
 def flags_of(heading: str) -> frozenset[str]:
-    """The words of a heading such as ``function, method, in-place, out``.
-
-    Raises:
-        ValueError: if one of them means nothing.
+    """The words of a heading such as ``function, method, in-place, out``. Raises a ``ValueError`` if one of them means
+    nothing.
     """
     flags = frozenset(heading.split(", "))
     if not flags <= WORDS:
