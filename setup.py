@@ -118,14 +118,19 @@ def tree(path: str) -> ast.Module:
     return ast.parse((ROOT / path).read_text(encoding="utf-8"))
 
 
-def keys(path: str, name: str) -> list[str]:
-    """The strings in a module's table: the keys of a dictionary, the elements of a set or a tuple."""
+def table(path: str, name: str) -> Any:
+    """A module's table, as it is written."""
     for node in tree(path).body:
         targets = node.targets if isinstance(node, ast.Assign) else [getattr(node, "target", None)]
         if any(isinstance(target, ast.Name) and target.id == name for target in targets):
-            table = node.value  # type: ignore[attr-defined]
-            return [entry.value for entry in (table.keys if isinstance(table, ast.Dict) else table.elts)]
+            return node.value  # type: ignore[attr-defined]
     raise LookupError(f"{path} has no table {name}")
+
+
+def keys(path: str, name: str) -> list[str]:
+    """The strings in a module's table: the keys of a dictionary, the elements of a set or a tuple."""
+    found = table(path, name)
+    return [entry.value for entry in (found.keys if isinstance(found, ast.Dict) else found.elts)]
 
 
 def stub_of(function: ast.FunctionDef, name: str, indent: str = "") -> str:
@@ -219,7 +224,7 @@ def methods(registry: Any) -> str:
         made += f"    @property\n    def {name}(self) -> Tensor: ...\n"
         if name in ("real", "imag"):
             made += f"    @{name}.setter\n    def {name}(self, value: Tensor | _Number) -> None: ...\n"
-    for name in keys("_conversion.py", "CONVERSIONS"):
+    for name in [*keys("_dtype.py", "DTYPE_ALIASES"), *keys("_conversion.py", "CONVERSIONS")]:
         made += f"    def {name}(self, memory_format: _MemoryFormat | None = ...) -> Tensor: ...\n"
     for name in keys("_creation/factories.py", "NEW"):
         factory = made_by(name)
@@ -247,8 +252,7 @@ def namespace(registry: Any, prefix: str) -> str:
 
 
 def special(registry: Any) -> str:
-    names = ast.literal_eval(next(node.value for node in tree("special.py").body if isinstance(node, ast.Assign)
-                                  and ast.unparse(node.targets[0]) == "ALIASES"))
+    names = ast.literal_eval(table("special.py", "ALIASES"))
     return namespace(registry, "special_") + "".join(
         definitions(packet, registry.packets[packet], False, name) for name, packet in names.items())
 
@@ -259,8 +263,8 @@ def torch(registry: Any) -> str:
         ast.literal_eval(node.value.args[0]) for node in tree("_dtype.py").body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
         and getattr(node.value.func, "id", "") == "DType")]
-    legacy = "".join(f"def {name}(*args: Any, device: _Device | _str | None = ...) -> Tensor: ...\n"
-                     for name in keys("_conversion.py", "LEGACY_NAMES"))
+    legacy = "".join(f"def {name}Tensor(*args: Any, device: _Device | _str | None = ...) -> Tensor: ...\n"
+                     for name in ast.literal_eval(table("_errors.py", "NAMES")).values())
     shown = reexported("__init__.py")
     own = {name.asname for node in ast.parse(shown).body for name in node.names}  # type: ignore[attr-defined]
     made = [f"{name} as {name}" for name in attached_names(registry, "function") if name not in own]

@@ -26,11 +26,8 @@ def tour(html: str | None) -> int:
     """Open the tour in JupyterLab, or execute it to an HTML file."""
     notebook = NOTEBOOKS / "01_tour.ipynb"
     if not notebook.exists():
-        print(
-            f"the notebooks are not beside the package ({notebook}): "
-            "install with 'pip install -e .' from the repository",
-            file=sys.stderr,
-        )
+        print(f"the notebooks are not beside the package ({notebook}): install with 'pip install -e .' from the "
+              "repository", file=sys.stderr)
         return 1
     if html is None:
         return subprocess.call([sys.executable, "-m", "jupyterlab", str(notebook)])

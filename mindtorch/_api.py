@@ -119,12 +119,10 @@ OPERATORS = {
 }
 COMPARISONS = {"eq", "ne", "lt", "le", "gt", "ge"}
 COMMUTATIVE = {"add", "mul", "and", "or", "xor"}
-REFLECTED = {
-    "floordiv": ("floor_divide", "floor_divide.Scalar_Tensor"), "pow": ("pow.Tensor_Tensor", "pow.Scalar"),
-    "mod": ("remainder.Tensor", "remainder.Scalar_Tensor"),
-    "lshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Scalar_Tensor"),
-    "rshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Scalar_Tensor"),
-}
+REFLECTED = {"floordiv": ("floor_divide", "floor_divide.Scalar_Tensor"), "pow": ("pow.Tensor_Tensor", "pow.Scalar"),
+             "mod": ("remainder.Tensor", "remainder.Scalar_Tensor"),
+             "lshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Scalar_Tensor"),
+             "rshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Scalar_Tensor")}
 for _name, _operators in OPERATORS.items():
     setattr(Tensor, f"__{_name}__", binary(*_operators))
     if _name not in COMPARISONS:

@@ -14,26 +14,16 @@ from ._backends.common.convert import to_device
 from ._dispatch.aten import clone
 from ._dispatch.keys import PIPELINE
 from ._dispatch.schemas import registry
-from ._dtype import DTYPES, DType
+from ._dtype import DTYPE_ALIASES, DTYPES, DType, bfloat16, bool_, int8, uint8
+from ._errors import NAMES
 from ._storage import UntypedStorage
 from ._tensor import Tensor, new, tensor_method
 from ._tensor_str import _str
 
 _to_copy = registry["_to_copy"]
-LEGACY_NAMES = {
-    "FloatTensor": "float32", "DoubleTensor": "float64", "HalfTensor": "float16", "BFloat16Tensor": "bfloat16",
-    "ByteTensor": "uint8", "CharTensor": "int8", "ShortTensor": "int16", "IntTensor": "int32", "LongTensor": "int64",
-    "BoolTensor": "bool", "ComplexFloatTensor": "complex64", "ComplexDoubleTensor": "complex128",
-}
-LEGACY_TYPES: dict[str, DType] = {name: DTYPES[dtype] for name, dtype in LEGACY_NAMES.items()}
-
-
-#: Methods that convert, and the dtypes that they convert to.
-CONVERSIONS = {
-    "bool": "bool", "byte": "uint8", "char": "int8", "short": "int16", "int": "int32", "long": "int64",
-    "half": "float16", "bfloat16": "bfloat16", "float": "float32", "double": "float64", "cfloat": "complex64",
-    "cdouble": "complex128",
-}
+LEGACY_TYPES: dict[str, DType] = {f"{NAMES[name]}Tensor": dtype for name, dtype in DTYPES.items()}
+#: Methods that convert, besides those with an alias of their dtype, and the dtypes that they convert to.
+CONVERSIONS = {"bool": bool_, "byte": uint8, "char": int8, "bfloat16": bfloat16}
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, Any]:
@@ -248,6 +238,6 @@ def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
     return _str(self, tensor_contents=tensor_contents)
 
 
-for _name, _dtype_name in CONVERSIONS.items():
-    setattr(Tensor, _name, _to_dtype(_name, DTYPES[_dtype_name]))
+for _name, _dtype in {**DTYPE_ALIASES, **CONVERSIONS}.items():
+    setattr(Tensor, _name, _to_dtype(_name, _dtype))
 UntypedStorage.__reduce__ = _storage_reduce  # type: ignore[method-assign, assignment]

@@ -88,16 +88,12 @@ DTYPES: dict[str, DType] = {d.name: d for d in (bool_, uint8, int8, int16, int32
                                                 float64, complex64, complex128)}
 _TO_REAL = {complex64: float32, complex128: float64}
 _TO_COMPLEX = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
-DTYPE_ALIASES = {
-    "half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
-    "cfloat": complex64, "cdouble": complex128,
-}
+DTYPE_ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
+                 "cfloat": complex64, "cdouble": complex128}
 #: Groups of dtypes, in the words of ATen's dispatch macros: AT_DISPATCH_INTEGRAL_TYPES, REDUCED_FLOATING_TYPES (half
 #: precision), FLOATING_TYPES and COMPLEX_TYPES; and what is made of them.
-GROUPS = {
-    "integral": "uint8|int8|int16|int32|int64", "reduced": "float16|bfloat16", "floating": "float32|float64",
-    "complex": "complex64|complex128", "real": "integral|reduced|floating", "all": "bool|real|complex",
-}
+GROUPS = {"integral": "uint8|int8|int16|int32|int64", "reduced": "float16|bfloat16", "floating": "float32|float64",
+          "complex": "complex64|complex128", "real": "integral|reduced|floating", "all": "bool|real|complex"}
 
 
 @cache
@@ -165,11 +161,7 @@ def dtype_of_number(value: Any) -> DType:
 
 def can_cast(from_: DType, to: DType) -> bool:
     """Whether PyTorch's casting rules allow a conversion: never to a lower category (``torch.can_cast``)."""
-    if from_.category == COMPLEX and to.category != COMPLEX:
-        return False
-    if from_.category == FLOATING and to.category < FLOATING:
-        return False
-    return not (from_.category != BOOL and to.category == BOOL)
+    return from_.category <= to.category
 
 
 _default = float32

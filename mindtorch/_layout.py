@@ -184,11 +184,7 @@ def iterator_strides(shape: Ints, layouts: Sequence[tuple[Ints, Ints]], numbers:
 def like_strides(shape: Ints, stride: Ints) -> Ints | None:
     """The strides of ``empty_like``: kept if dense, else dense in the same order; None for contiguous."""
     if not is_non_overlapping_and_dense(shape, stride):
-        strides, step = [0] * len(shape), 1
-        for dim in stride_order(shape, [stride]):
-            strides[dim] = step
-            step *= max(shape[dim], 1)
-        stride = tuple(strides)
+        stride = ordered_strides(shape, stride_order(shape, [stride])[::-1])
     return None if stride == contiguous_strides(shape) else stride
 
 

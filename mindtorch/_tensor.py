@@ -639,11 +639,8 @@ class Tensor(Methods, metaclass=_TensorType):
     def __bool__(self) -> bool:
         array = self._host("bool")
         if array.size != 1:
-            if array.size == 0:
-                raise about(RuntimeError("Boolean value of Tensor with no values is ambiguous"),
-                            "truth of many", self=self)
-            raise about(RuntimeError("Boolean value of Tensor with more than one value is ambiguous"),
-                        "truth of many", self=self)
+            values = "more than one value" if array.size else "no values"
+            raise about(RuntimeError(f"Boolean value of Tensor with {values} is ambiguous"), "truth of many", self=self)
         return bool(array.item())
 
     def __int__(self) -> int:

@@ -4,7 +4,6 @@ Values become text in four steps: the corners that a summary shows are cut out o
 element becomes a cell, cells are laid out in brackets, and suffixes say what the values do not.
 Everything after the first step costs in proportion to what is shown, not to the tensor.
 """
-
 from __future__ import annotations
 
 import contextlib
@@ -104,9 +103,8 @@ def _contents(tensor: Tensor, indent: int) -> str:
     elided = [summarised and size > 2 * edge for size in shape]
     values = tensor._host("repr")
     if any(elided):
-        values = values[np.ix_(*(
-            np.r_[:edge, size - edge:size] if cut else np.arange(size) for size, cut in zip(shape, elided, strict=True)
-        ))]
+        values = values[np.ix_(*(np.r_[:edge, size - edge:size] if cut else np.arange(size)
+                                 for size, cut in zip(shape, elided, strict=True)))]
     texts, width = _cells(values.reshape(-1), tensor.dtype)
     if not shape:
         return texts[0]

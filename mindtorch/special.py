@@ -5,12 +5,11 @@ from ._dispatch.binding import make_function
 from ._dispatch.schemas import registry
 
 #: Names that are other names of operators outside this namespace.
-ALIASES = {
-    "digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expit": "sigmoid",
-    "expm1": "expm1", "gammainc": "igamma", "gammaincc": "igammac", "gammaln": "lgamma", "i0": "i0", "log1p": "log1p",
-    "log_softmax": "log_softmax", "logit": "logit", "logsumexp": "logsumexp", "multigammaln": "mvlgamma",
-    "polygamma": "polygamma", "psi": "digamma", "sinc": "sinc", "softmax": "softmax", "xlogy": "xlogy",
-}
+ALIASES = {"digamma": "digamma", "erf": "erf", "erfc": "erfc", "erfinv": "erfinv", "exp2": "exp2", "expit": "sigmoid",
+           "expm1": "expm1", "gammainc": "igamma", "gammaincc": "igammac", "gammaln": "lgamma", "i0": "i0",
+           "log1p": "log1p", "log_softmax": "log_softmax", "logit": "logit", "logsumexp": "logsumexp",
+           "multigammaln": "mvlgamma", "polygamma": "polygamma", "psi": "digamma", "sinc": "sinc", "softmax": "softmax",
+           "xlogy": "xlogy"}
 PREFIX = "special_"
 _packets = {packet.removeprefix(PREFIX): packet for packet in registry.packets if packet.startswith(PREFIX)}
 _functions = {name: make_function(packet) for name, packet in {**_packets, **ALIASES}.items()}

@@ -90,37 +90,27 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
     elif base == "Device":
         if isinstance(value, (device, str, int)) and kind is not bool:
             return device(value)
-    elif base == "str":
-        if isinstance(value, str):
-            return value
-    elif base == "Generator":
-        if hasattr(value, "manual_seed"):
-            return value
-    elif base == "MemoryFormat" or base == "Layout":
-        if (hasattr(value, "name") and kind is not DType) or isinstance(value, str):
-            return value
-    elif base == "Storage":
-        if hasattr(value, "data_ptr") and kind not in TENSOR_TYPES:
-            return value
-    elif base in ("Any", kind.__name__):
+    elif base in ("Any", kind.__name__) if base not in _TAKEN else _TAKEN[base](value):
         return value
     raise Mismatch
 
 
-_PYTHON_DTYPES: dict[Any, Callable[[], DType]] = {
-    bool: lambda: bool_,
-    int: lambda: int64,
-    float: get_default_dtype,
-    complex: lambda: get_default_dtype().to_complex(),
+_PYTHON_DTYPES: dict[Any, Callable[[], DType]] = {bool: lambda: bool_, int: lambda: int64, float: get_default_dtype,
+                                                  complex: lambda: get_default_dtype().to_complex()}
+#: The values that are taken as they are, by the name of ATen's type.
+_TAKEN: dict[str, Callable[[Any], bool]] = {
+    "str": lambda value: isinstance(value, str),
+    "Generator": lambda value: hasattr(value, "manual_seed"),
+    "MemoryFormat": lambda value: isinstance(value, str) or (hasattr(value, "name") and value.__class__ is not DType),
+    "Storage": lambda value: hasattr(value, "data_ptr") and value.__class__ not in TENSOR_TYPES,
 }
+_TAKEN["Layout"] = _TAKEN["MemoryFormat"]
 
 
 def _convert_list(parameter: Parameter, value: Any) -> Any:
     if parameter.size is not None and not isinstance(value, (list, tuple)):
         item = _convert_one(parameter.base, value, False)
         return (item,) * parameter.size
-    if parameter.base == "Tensor" and value.__class__ in TENSOR_TYPES:
-        raise Mismatch
     if not isinstance(value, (list, tuple)):
         raise Mismatch
     if parameter.base == "Tensor":

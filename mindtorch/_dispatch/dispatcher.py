@@ -80,7 +80,6 @@ def make_entry(op: Operator) -> Callable[..., Any]:
     the call on its way out; a ``try`` that nothing is raised in costs nothing.
     """
     table = op.table
-    inside = op.text[op.text.index("(") + 1:]
 
     def call_one(self: Any, *args: Any) -> Any:
         keys = self._keys | mode
@@ -118,22 +117,15 @@ def make_entry(op: Operator) -> Callable[..., Any]:
             note(error, op, args)
             raise
 
-    if op.is_out:
-        return call_any
-    tensors = inside.count("Tensor")
-    written = inside.split(") ->")[0]
-    first = written.split(" ")[0]
-    if first.startswith("Tensor") and first[-1] not in "]?" and written.count("Tensor") == 1:
+    written = op.text[op.text.index("(") + 1:].split(") ->")[0]
+    kinds = [part.split()[0] for part in written.split(", ")[:3] if part]
+    tensors = 0 if op.is_out else written.count("Tensor")
+    if tensors == 1 and kinds[0].startswith("Tensor") and kinds[0][-1] not in "]?":
         return call_one
-    second = written.split(",")[1].strip() if written.count(",") else ""
-    if tensors and written.count("Tensor") == 2 and written.startswith("Tensor ") and second.startswith("Tensor "):
+    if tensors == 2 and kinds[:2] == ["Tensor", "Tensor"]:
         return call_two
-    kinds = [part.split()[0] for part in written.split(", ")[:3]]
-    if (
-        written.count("Tensor") == 3
-        and "wrapped numbers" not in op.flags
-        and kinds in (["Tensor"] * 3, ["Tensor", "Tensor", "Tensor?"])
-    ):
+    if (tensors == 3 and "wrapped numbers" not in op.flags
+            and kinds in (["Tensor", "Tensor", "Tensor"], ["Tensor", "Tensor", "Tensor?"])):
         return call_three
     return call_any
 
@@ -234,11 +226,7 @@ def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[
         result = kernel(*args)
         for i in written:
             for tensor in args[i]:
-                cell = tensor._version_counter
-                if cell is None:
-                    tensor._bump()
-                else:
-                    cell[0] += 1
+                tensor._bump()
         return result
 
     return call

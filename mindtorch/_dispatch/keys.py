@@ -35,10 +35,8 @@ BACKEND_NAMES = {CPU: "CPU", META: "Meta", NPU: "NPU"}
 class DispatchKeySet:
     """A readable set of dispatch keys, in the order in which the dispatcher looks at them."""
 
-    ORDER = (
-        DispatchKey.Pipeline, DispatchKey.Inference, DispatchKey.Autograd,
-        DispatchKey.Meta, DispatchKey.NPU, DispatchKey.CPU,
-    )
+    ORDER = (DispatchKey.Pipeline, DispatchKey.Inference, DispatchKey.Autograd, DispatchKey.Meta, DispatchKey.NPU,
+             DispatchKey.CPU)
 
     def __init__(self, bits: int):
         self.bits = bits
@@ -48,10 +46,6 @@ class DispatchKeySet:
 
     def __contains__(self, key: DispatchKey) -> bool:
         return bool(self.bits & key)
-
-    def highest(self) -> DispatchKey | None:
-        """The key whose kernel runs first."""
-        return next(iter(self), None)
 
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DispatchKeySet) and list(self) == list(other)

@@ -211,10 +211,9 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
             outputs = describe(result) if result.__class__ in (list, tuple) else (describe(result),)
             current, backend = threading.current_thread(), by_key.get(effective & BACKENDS)
             stream = None if backend is None else backend.stream_name()
-            event = DispatchEvent(
-                sequence, op.name, *path, inputs, outputs, called, start, duration, current.ident or 0, current.name,
-                stream, depth, call_site(), error, local.pipeline is not None,
-            )
+            event = DispatchEvent(sequence, op.name, *path, inputs, outputs, called, start, duration,
+                                  current.ident or 0, current.name, stream, depth, call_site(), error,
+                                  local.pipeline is not None)
             for observer in _observers:
                 observer(event)
 

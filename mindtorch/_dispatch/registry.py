@@ -17,10 +17,9 @@ from .keys import BACKEND_NAMES, BACKEND_OF_DEVICE
 from .tables import FamilyTable
 
 #: What a heading may say of the operators below it; ``schemas`` has the meanings.
-WORDS = frozenset({
-    "function", "method", "in-place", "out", "operator only", "wrapped numbers", "exact dtype", "no overlap",
-    "TypeError", "dtype of out", "inplace_view", "contiguous out", "strided out", "empty out resized",
-})
+WORDS = frozenset({"function", "method", "in-place", "out", "operator only", "wrapped numbers", "exact dtype",
+                   "no overlap", "TypeError", "dtype of out", "inplace_view", "contiguous out", "strided out",
+                   "empty out resized"})
 
 
 def flags_of(heading: str) -> frozenset[str]:
@@ -252,10 +251,7 @@ class OpRegistry:
 
 def _schema_of(name: str, fn: Callable[..., Any]) -> str:
     """A schema for a user's function: ``Tensor`` where an argument is not annotated otherwise."""
-    types = {
-        int: "int", float: "float", bool: "bool", str: "str",
-        "int": "int", "float": "float", "bool": "bool", "str": "str",
-    }
+    types = {spelled: kind.__name__ for kind in (int, float, bool, str) for spelled in (kind, kind.__name__)}
     parts = []
     for parameter in inspect.signature(fn).parameters.values():
         kind = types.get(parameter.annotation, "Tensor" if parameter.default is parameter.empty else "Any")

@@ -17,16 +17,10 @@ from typing import Any
 
 #: Where CANN's installers put the toolkit, tried after the folders that the environment names.
 _CANDIDATE_LIB_DIRS = (
-    "/usr/local/Ascend/ascend-toolkit/latest/lib64",
-    "/usr/local/Ascend/ascend-toolkit/latest/aarch64-linux/lib64",
-    "/usr/local/Ascend/ascend-toolkit/latest/x86_64-linux/lib64",
-    "/usr/local/Ascend/latest/lib64",
-    "/usr/local/Ascend/latest/aarch64-linux/lib64",
-    "/usr/local/Ascend/latest/x86_64-linux/lib64",
+    *(f"/usr/local/Ascend/{toolkit}latest/{arch}lib64" for toolkit in ("ascend-toolkit/", "")
+      for arch in ("", "aarch64-linux/", "x86_64-linux/")),
     "/usr/local/Ascend/nnae/latest/lib64",
-    "/usr/local/Ascend/driver/lib64/driver",
-    "/usr/local/Ascend/driver/lib64/common",
-    "/usr/local/Ascend/driver/lib64",
+    *(f"/usr/local/Ascend/driver/lib64{part}" for part in ("/driver", "/common", "")),
 )
 #: Loaded in this order; the second exists in newer releases only.
 _PRELOAD_LIBS = ("libascendcl.so", "libascendcl_impl.so")
@@ -114,11 +108,9 @@ def ensure_acl() -> Any:
             _preload_libs(dirs)
             module = _import_acl()
         except (ImportError, OSError) as error:
-            raise ImportError(
-                f"pyACL (the Python module 'acl' of CANN) cannot be loaded: {error}. "
-                f"Looked for {', '.join(_PRELOAD_LIBS)} in {', '.join(library_dirs())}; "
-                f"for the module in sys.path and in {', '.join(python_dirs())}. "
-                "Set ASCEND_TOOLKIT_HOME to the toolkit's folder if it is elsewhere."
-            ) from error
+            raise ImportError(f"pyACL (the Python module 'acl' of CANN) cannot be loaded: {error}. Looked for "
+                              f"{', '.join(_PRELOAD_LIBS)} in {', '.join(library_dirs())}; for the module in sys.path "
+                              f"and in {', '.join(python_dirs())}. Set ASCEND_TOOLKIT_HOME to the toolkit's folder if "
+                              "it is elsewhere.") from error
         _ACL_MODULE, _ACL_READY = module, True
         return module

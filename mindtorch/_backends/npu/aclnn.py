@@ -152,10 +152,6 @@ def _list_handle(kind: str, item_handle: Callable[[Any, Handles], int]) -> Calla
     return make
 
 
-def _plain(value: Any, handles: Handles) -> Any:
-    return value
-
-
 #: From a value to what the C function takes, by the kind of the table.
 CONVERTERS: dict[str, Callable[[Any, Handles], Any]] = {
     "tensor": tensor_handle, "out": tensor_handle, "ref": tensor_handle,
@@ -163,8 +159,7 @@ CONVERTERS: dict[str, Callable[[Any, Handles], Any]] = {
     "scalar": scalar_handle, "scalars": _list_handle("ScalarList", scalar_handle),
     "ints": ints_handle, "bools": _array_handle("BoolArray", ctypes.c_bool),
     "floats": _array_handle("FloatArray", ctypes.c_float),
-    "bool": _plain, "int": _plain, "int8": _plain, "int32": _plain, "int64": _plain, "uint64": _plain,
-    "float": _plain, "double": _plain,
+    **dict.fromkeys(("bool", "int", "int8", "int32", "int64", "uint64", "float", "double"), lambda number, _: number),
     "dtype": lambda dtype, handles: DATA_TYPES[dtype.name] if isinstance(dtype, DType) else dtype,
     "chars": lambda text, handles: text.encode(),
 }

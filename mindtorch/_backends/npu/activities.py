@@ -1,5 +1,4 @@
-"""What streams do, told to observers: runs and copies with the device's own times, waits, synchronisations,
-frees.
+"""What streams do, told to observers: runs and copies with the device's own times, waits, synchronisations, frees.
 
 A device knows when an operator ran only by events around it. With an observer they are recorded, and read when
 the stream is synchronised; without an observer, nothing of this is paid.
@@ -35,16 +34,16 @@ class Mark(NamedTuple):
     thread: int
 
 
-def publish(event: ActivityEvent) -> None:
-    for observer in observers.activity_observers:
-        observer(event)
+def publish(kind: str, name: str, queue: Queue, start: int, duration: int, thread: int, number: int = 0) -> None:
+    if observers.activity_observers:
+        event = ActivityEvent(kind, name, queue.runtime.name, queue.number, start, duration, thread, number)
+        for observer in observers.activity_observers:
+            observer(event)
 
 
 def note(kind: str, name: str, queue: Queue) -> None:
     """Note an activity that takes no time."""
-    if observers.activity_observers:
-        publish(ActivityEvent(kind, name, queue.runtime.name, queue.number, perf_counter_ns(), 0,
-                              threading.get_ident()))
+    publish(kind, name, queue, perf_counter_ns(), 0, threading.get_ident())
 
 
 @contextmanager
@@ -54,9 +53,7 @@ def host(kind: str, name: str, queue: Queue) -> Iterator[None]:
     try:
         yield
     finally:
-        if observers.activity_observers:
-            duration = perf_counter_ns() - start
-            publish(ActivityEvent(kind, name, queue.runtime.name, queue.number, start, duration, threading.get_ident()))
+        publish(kind, name, queue, start, perf_counter_ns() - start, threading.get_ident())
 
 
 def event_in(queue: Queue) -> int:
@@ -99,8 +96,7 @@ def resolve(queue: Queue) -> None:
         rt.destroy_event(mark.begin)
         rt.destroy_event(mark.end)
         if not failed and not also_failed:
-            publish(ActivityEvent(mark.kind, mark.name, queue.runtime.name, queue.number, begin * 1000 + offset,
-                                  (end - begin) * 1000, mark.thread, mark.number))
+            publish(mark.kind, mark.name, queue, begin * 1000 + offset, (end - begin) * 1000, mark.thread, mark.number)
 
 
 _clocks: WeakKeyDictionary[_Runtime, tuple[object, int]] = WeakKeyDictionary()

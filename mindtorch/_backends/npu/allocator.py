@@ -22,7 +22,6 @@ from .runtime import Queue, _Runtime
 #: ``SMALL_SEGMENT``.
 ROUND, SMALL, SMALL_SEGMENT = 512, 1 << 20, 2 << 20
 LARGE, LARGE_SEGMENT = 10 << 20, 20 << 20
-MIB = 1 << 20
 
 
 @dataclass(eq=False, slots=True)
@@ -305,7 +304,7 @@ class Allocator:
 
 def readable(nbytes: int) -> str:
     """Bytes as PyTorch's messages write them."""
-    for unit, size in (("GiB", 1 << 30), ("MiB", MIB), ("KiB", 1 << 10)):
+    for unit, size in (("GiB", 1 << 30), ("MiB", 1 << 20), ("KiB", 1 << 10)):
         if nbytes >= size:
             return f"{nbytes / size:.2f} {unit}"
     return f"{nbytes} bytes"

@@ -9,10 +9,8 @@ from .random import get_rng_state, initial_seed, manual_seed, manual_seed_all, s
 from .runtime import AclError, finalize, get_runtime  # noqa: F401
 from .streams import Event, Stream, current_stream, default_stream, set_stream, stream
 
-__all__ = [
-    "AclError", "Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "default_stream", "device",
-    "device_count", "empty_cache", "get_device_name", "get_device_properties", "get_rng_state", "initial_seed",
-    "is_available", "manual_seed", "manual_seed_all", "max_memory_allocated", "max_memory_reserved", "mem_get_info",
-    "memory_allocated", "memory_reserved", "memory_stats", "reset_peak_memory_stats", "set_device", "set_rng_state",
-    "set_stream", "stream", "synchronize",
-]
+__all__ = ["AclError", "Event", "OutOfMemoryError", "Stream", "current_device", "current_stream", "default_stream",
+           "device", "device_count", "empty_cache", "get_device_name", "get_device_properties", "get_rng_state",
+           "initial_seed", "is_available", "manual_seed", "manual_seed_all", "max_memory_allocated",
+           "max_memory_reserved", "mem_get_info", "memory_allocated", "memory_reserved", "memory_stats",
+           "reset_peak_memory_stats", "set_device", "set_rng_state", "set_stream", "stream", "synchronize"]

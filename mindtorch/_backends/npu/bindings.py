@@ -18,20 +18,17 @@ from typing import Any, NamedTuple
 from .signatures import TABLE
 
 #: C type of a parameter's kind. Tensors are read (``tensor``), written (``out``) or both (``ref``).
-KINDS = {
-    "tensor": "aclTensor*", "out": "aclTensor*", "ref": "aclTensor*", "tensors": "aclTensorList*",
-    "outs": "aclTensorList*", "scalar": "aclScalar*", "scalars": "aclScalarList*", "ints": "aclIntArray*",
-    "bools": "aclBoolArray*", "floats": "aclFloatArray*", "bool": "bool", "int": "int", "int8": "int8_t",
-    "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t", "float": "float", "double": "double",
-    "dtype": "aclDataType", "chars": "char*",
-}
+KINDS = {"tensor": "aclTensor*", "out": "aclTensor*", "ref": "aclTensor*", "tensors": "aclTensorList*",
+         "outs": "aclTensorList*", "scalar": "aclScalar*", "scalars": "aclScalarList*", "ints": "aclIntArray*",
+         "bools": "aclBoolArray*", "floats": "aclFloatArray*", "bool": "bool", "int": "int", "int8": "int8_t",
+         "int32": "int32_t", "int64": "int64_t", "uint64": "uint64_t", "float": "float", "double": "double",
+         "dtype": "aclDataType", "chars": "char*"}
 #: How the C types are passed. Pointers are addresses.
-C_TYPES: dict[str, Any] = {
-    "void*": ctypes.c_void_p, "char*": ctypes.c_char_p, "bool": ctypes.c_bool, "float": ctypes.c_float,
-    "double": ctypes.c_double, "int8_t": ctypes.c_int8, "int": ctypes.c_int, "int32_t": ctypes.c_int32,
-    "int64_t": ctypes.c_int64, "uint64_t": ctypes.c_uint64, "aclDataType": ctypes.c_int32,
-    "aclFormat": ctypes.c_int32, "aclnnStatus": ctypes.c_int32,
-}
+C_TYPES: dict[str, Any] = {"void*": ctypes.c_void_p, "char*": ctypes.c_char_p, "bool": ctypes.c_bool,
+                           "float": ctypes.c_float, "double": ctypes.c_double, "int8_t": ctypes.c_int8,
+                           "int": ctypes.c_int, "int32_t": ctypes.c_int32, "int64_t": ctypes.c_int64,
+                           "uint64_t": ctypes.c_uint64, "aclDataType": ctypes.c_int32, "aclFormat": ctypes.c_int32,
+                           "aclnnStatus": ctypes.c_int32}
 #: The second phase of every operator.
 PHASE_TWO = ["void*", "uint64_t", "aclOpExecutor*", "aclrtStream"]
 READ = frozenset({"tensor", "tensors", "ref"})

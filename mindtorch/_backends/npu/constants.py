@@ -19,11 +19,9 @@ ACL_COMPLEX128 = 17
 ACL_BF16 = 27
 
 #: aclDataType of a dtype's name.
-DATA_TYPES = {
-    "bool": ACL_BOOL, "uint8": ACL_UINT8, "int8": ACL_INT8, "int16": ACL_INT16, "int32": ACL_INT32, "int64": ACL_INT64,
-    "float16": ACL_FLOAT16, "bfloat16": ACL_BF16, "float32": ACL_FLOAT, "float64": ACL_DOUBLE,
-    "complex64": ACL_COMPLEX64, "complex128": ACL_COMPLEX128,
-}
+DATA_TYPES = {"bool": ACL_BOOL, "uint8": ACL_UINT8, "int8": ACL_INT8, "int16": ACL_INT16, "int32": ACL_INT32,
+              "int64": ACL_INT64, "float16": ACL_FLOAT16, "bfloat16": ACL_BF16, "float32": ACL_FLOAT,
+              "float64": ACL_DOUBLE, "complex64": ACL_COMPLEX64, "complex128": ACL_COMPLEX128}
 #: The dtype's name of an aclDataType.
 DTYPE_NAMES = {code: name for name, code in DATA_TYPES.items()}
 

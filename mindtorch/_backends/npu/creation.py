@@ -46,6 +46,5 @@ def _to_copy(self: Tensor, dtype: DType | None = None, device: Device | None = N
     return read_in_stream(self if dtype in (None, self._dtype) else convert._to_copy(self, dtype))
 
 
-KERNELS: dict[str, Callable[..., Any]] = {
-    **creation_kernels("npu"), "full": full, "zeros_like": zeros_like, "ones_like": ones_like, "_to_copy": _to_copy,
-}
+KERNELS: dict[str, Callable[..., Any]] = {**creation_kernels("npu"), "full": full, "zeros_like": zeros_like,
+                                          "ones_like": ones_like, "_to_copy": _to_copy}

@@ -96,9 +96,8 @@ def synchronize(device: Any = None) -> None:
 def _probe_model_dirs() -> list[str]:
     """The existing folders in which compiled operators may be."""
     named = [str(home / "opp") for home in toolkit_homes()]
-    return [
-        path for path in (os.environ.get("ASCEND_OPP_PATH", ""), *named, *_MODEL_DIRS) if path and Path(path).is_dir()
-    ]
+    wanted = (os.environ.get("ASCEND_OPP_PATH", ""), *named, *_MODEL_DIRS)
+    return [path for path in wanted if path and Path(path).is_dir()]
 
 
 def _model_dir() -> str | None:

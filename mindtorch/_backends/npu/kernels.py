@@ -152,15 +152,10 @@ def kernel_of(op: Operator) -> Kernel | None:
     if op.functional is not None and op.is_inplace:
         row, meta = ops.ACLNN_CALLS.get(op.functional.name), registry.meta_rows.get(op.functional.name)
         if row is not None and isinstance(meta, Pointwise):
-            return Kernel(inplace_kernel(op, row, meta, _general_form(op)), row.origin)
+            general = inplace_and_out.kernel_of_form(op, NPU)
+            assert general is not None
+            return Kernel(inplace_kernel(op, row, meta, general.fn), row.origin)
     return None
-
-
-def _general_form(op: Operator) -> Callable[..., Any]:
-    """The kernel that the functional operator's gives: compute, then copy."""
-    kernel = inplace_and_out.kernel_of_form(op, NPU)
-    assert kernel is not None
-    return kernel.fn
 
 
 # -- the CPU ---------------------------------------------------------------------------------------------------------
@@ -175,9 +170,8 @@ def fallback_of(op: Operator) -> Callable[..., Any]:
         if op.name not in _warned:
             _warned.add(op.name)
             file, line, _ = call_site()
-            warnings.warn_explicit(
-                f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and its operands are "
-                "copied there and back", UserWarning, file, line)
+            warnings.warn_explicit(f"aten::{op.name} has no NPU kernel for these arguments: it runs on the CPU, and "
+                                   "its operands are copied there and back", UserWarning, file, line)
         device = device_of(args)
         moved: dict[int, Tensor] = {}
         result = call_on(op, "cpu", *[_to_host(arg, moved) for arg in args])

@@ -28,20 +28,14 @@ class Libraries:
         self._lock = threading.Lock()
         self.paths: list[str] = []
         self._opened = [self._open(FIRST)]
-        operators = [name for name in self._operator_names() if self._path(name)]
+        split = {os.path.basename(path) for folder in self._dirs for path in glob.glob(os.path.join(folder, PATTERN))}
+        operators = [name for name in (*OPERATORS, *sorted(split)) if self._path(name)]
         if not operators:
-            raise OSError(
-                f"no operator library: none of {', '.join(OPERATORS)} or {PATTERN} is in {', '.join(self._dirs)}"
-            )
+            raise OSError(f"no operator library: none of {', '.join(OPERATORS)} or {PATTERN} is in "
+                          f"{', '.join(self._dirs)}")
         self._opened += [self._open(name) for name in operators]
         if self._path(RUNTIME):
             self._opened.append(self._open(RUNTIME))
-
-    def _operator_names(self) -> list[str]:
-        split = sorted(
-            {os.path.basename(path) for folder in self._dirs for path in glob.glob(os.path.join(folder, PATTERN))}
-        )
-        return [*OPERATORS, *split]
 
     def _path(self, name: str) -> str | None:
         return next((path for folder in self._dirs if os.path.exists(path := os.path.join(folder, name))), None)

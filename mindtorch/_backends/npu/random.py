@@ -44,18 +44,15 @@ class NpuGenerator(Generator):
         """
         state = np.array(new_state.numpy())
         if state.dtype != np.uint8 or state.shape != (16,):
-            raise RuntimeError(
-                f"RNG state of an NPU must be 16 bytes, but got {new_state.dtype} of shape {list(new_state.shape)}"
-            )
+            raise RuntimeError(f"RNG state of an NPU must be 16 bytes, but got {new_state.dtype} of shape "
+                               f"{list(new_state.shape)}")
         seed, offset = state.view(np.uint64).tolist()
         self.manual_seed(seed)
         self._offset = offset
         return self
 
     def clone_state(self) -> Generator:
-        clone = NpuGenerator(self.device)
-        clone.set_state(self.get_state())
-        return clone
+        return NpuGenerator(self.device).set_state(self.get_state())
 
 
 _defaults: dict[int, NpuGenerator] = {}

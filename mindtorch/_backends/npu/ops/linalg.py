@@ -24,8 +24,7 @@ ACLNN_CALLS.update({
     "addmm": sum_of_products("aclnnAddmm"),
     "baddbmm": sum_of_products("aclnnBaddbmm"),
     "addbmm": sum_of_products("aclnnAddbmm"),
-    "addmv": Aclnn(
-        "aclnnAddmv", lambda self, mat, vec, beta, alpha, out: (self, mat, vec, alpha, beta, out, KEEP_DTYPE)
-    ),
+    "addmv": Aclnn("aclnnAddmv", lambda self, mat, vec, beta, alpha, out: (
+        self, mat, vec, alpha, beta, out, KEEP_DTYPE)),
     "addr": Aclnn("aclnnAddr"),
 })

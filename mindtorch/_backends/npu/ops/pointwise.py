@@ -64,30 +64,23 @@ OF_TENSORS = {name: Aclnn(row.name, when=is_tensor) for name, row in named("""
     polar Polar                sigmoid_backward SigmoidBackward                      tanh_backward TanhBackward
 """).items()}
 
+WITH_NUMBERS = named("""
+    rsub.Scalar Rsubs          remainder.Scalar RemainderTensorScalar      remainder.Scalar_Tensor RemainderScalarTensor
+    fmod.Scalar FmodScalar     pow.Tensor_Scalar PowTensorScalar           pow.Scalar PowScalarTensor
+    clamp Clamp                clamp_min ClampMin                          clamp_max ClampMax
+    clamp.Tensor ClampTensor   clamp_min.Tensor ClampMinTensor             clamp_max.Tensor ClampMaxTensor
+""")
+
 ACLNN_CALLS.update({
-    **UNARY,
-    **BINARY,
-    **OF_TENSORS,
+    **UNARY, **BINARY, **OF_TENSORS, **WITH_NUMBERS,
     "rsub.Tensor": Aclnn("aclnnRsub", when=lambda self, other, alpha: is_tensor(self, other)),
-    "rsub.Scalar": Aclnn("aclnnRsubs"),
     "div.Tensor_mode": Aclnn(
         "aclnnDivMod", lambda self, other, mode, out: (self, other, ROUNDING[mode], out), scalar="aclnnDivMods",
         when=lambda self, other, mode: is_tensor(self)),
-    "remainder.Scalar": Aclnn("aclnnRemainderTensorScalar"),
-    "remainder.Scalar_Tensor": Aclnn("aclnnRemainderScalarTensor"),
-    "fmod.Scalar": Aclnn("aclnnFmodScalar"),
-    "pow.Tensor_Scalar": Aclnn("aclnnPowTensorScalar"),
-    "pow.Scalar": Aclnn("aclnnPowScalarTensor"),
     "lerp.Scalar": Aclnn("aclnnLerps", when=lambda self, end, weight: not isinstance(weight, complex)),
     "addcmul": Aclnn("aclnnAddcmul", when=lambda self, first, second, value: is_tensor(first, second)),
     "addcdiv": Aclnn("aclnnAddcdiv", when=lambda self, first, second, value: is_tensor(first, second)),
     "where.self": Aclnn("aclnnSWhere", lambda condition, self, other, out: (
         condition, on(out, self), on(out, other), out)),
     "isnan": Aclnn("aclnnNeTensor", lambda self, out: (self, self, out)),
-    "clamp": Aclnn("aclnnClamp"),
-    "clamp.Tensor": Aclnn("aclnnClampTensor"),
-    "clamp_min": Aclnn("aclnnClampMin"),
-    "clamp_min.Tensor": Aclnn("aclnnClampMinTensor"),
-    "clamp_max": Aclnn("aclnnClampMax"),
-    "clamp_max.Tensor": Aclnn("aclnnClampMaxTensor"),
 })

@@ -5,7 +5,8 @@ from typing import Any
 
 from ...._layout import Ints, wrap_dims
 from . import ACLNN_CALLS
-from .row import Aclnn, Arguments
+from .pointwise import named
+from .row import Aclnn
 
 
 def dims(self: Any, dim: Any = None) -> Ints:
@@ -21,6 +22,12 @@ def whole(name: str) -> Aclnn:
 def over(name: str) -> Aclnn:
     """``op(self, dim, keepdim)``."""
     return Aclnn(name, lambda self, dim, keepdim, out: (self, dims(self, dim), keepdim, out))
+
+
+def over_one(name: str) -> Aclnn:
+    """``op(self, dim, keepdim)`` of one dimension."""
+    return Aclnn(name, lambda self, dim, keepdim, out: (self, (dim,), keepdim, out),
+                 when=lambda self, *rest: self.ndim > 0)
 
 
 def typed(name: str) -> Aclnn:
@@ -51,9 +58,8 @@ def argument(name: str) -> Aclnn:
     return Aclnn(name, arguments)
 
 
-def scan(name: str, with_dtype: bool = True) -> Aclnn:
-    rearranged: Arguments = lambda self, dim, dtype, out: (self, dim, out.dtype, out)  # noqa: E731
-    return Aclnn(name, rearranged) if with_dtype else Aclnn(name)
+def scan(name: str) -> Aclnn:
+    return Aclnn(name, lambda self, dim, dtype, out: (self, dim, out.dtype, out))
 
 
 def searched(sequence: Any, values: Any, out_int32: bool, right: bool, side: str | None, sorter: Any,
@@ -74,17 +80,15 @@ ACLNN_CALLS.update({
     "var_mean.correction": moments("aclnnVarMean"),
     "std_mean.correction": moments("aclnnStdMeanCorrection"),
     "all": whole("aclnnAll"),
-    "all.dim": Aclnn("aclnnAll", lambda self, dim, keepdim, out: (self, (dim,), keepdim, out),
-                     when=lambda self, *rest: self.ndim > 0),
+    "all.dim": over_one("aclnnAll"),
     "any": whole("aclnnAny"),
-    "any.dim": Aclnn("aclnnAny", lambda self, dim, keepdim, out: (self, (dim,), keepdim, out),
-                     when=lambda self, *rest: self.ndim > 0),
+    "any.dim": over_one("aclnnAny"),
     "amax": over("aclnnAmax"),
     "amin": over("aclnnAmin"),
-    "max": Aclnn("aclnnMax"),
-    "min": Aclnn("aclnnMin"),
-    "max.dim": Aclnn("aclnnMaxDim"),
-    "min.dim": Aclnn("aclnnMinDim"),
+    **named("""
+        max Max                      min Min                      topk Topk
+        max.dim MaxDim               min.dim MinDim               cummax Cummax                cummin Cummin
+    """),
     "argmax": argument("aclnnArgMax"),
     "argmin": argument("aclnnArgMin"),
     "logsumexp": over("aclnnLogSumExp"),
@@ -92,12 +96,9 @@ ACLNN_CALLS.update({
         self, ord, dims(self, dim), keepdim, out.dtype, out)),
     "cumsum": scan("aclnnCumsum"),
     "cumprod": scan("aclnnCumprod"),
-    "cummax": scan("aclnnCummax", False),
-    "cummin": scan("aclnnCummin", False),
     "sort.stable": Aclnn("aclnnSort", lambda self, stable, dim, descending, *outs: (
         self, bool(stable), dim, descending, *outs)),
     "sort": Aclnn("aclnnSort", lambda self, dim, descending, *outs: (self, False, dim, descending, *outs)),
-    "topk": Aclnn("aclnnTopk"),
     "searchsorted.Tensor": Aclnn("aclnnSearchSorted", searched),
     "searchsorted.Scalar": Aclnn("aclnnSearchSorteds", searched),
 })

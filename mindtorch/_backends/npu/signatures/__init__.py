@@ -7,9 +7,5 @@ from __future__ import annotations
 
 from . import activation, comparison, creation, indexing, linalg, nn, pointwise, reduction, shape, sorting
 
-TABLE = "".join(
-    family.SIGNATURES
-    for family in (
-        pointwise, comparison, activation, reduction, sorting, linalg, shape, indexing, creation, nn
-    )
-)
+TABLE = "".join(family.SIGNATURES for family in (pointwise, comparison, activation, reduction, sorting, linalg, shape,
+                                                 indexing, creation, nn))

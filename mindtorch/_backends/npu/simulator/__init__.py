@@ -21,11 +21,8 @@ from .library import find
 from .sanitizer import KINDS, Report
 from .streams import Stream
 
-__all__ = [
-    "KINDS", "Report", "acl", "check", "clear_reports", "device_count", "faults", "find", "hold", "live_bytes",
-    "live_handles",
-    "memory_limit", "paused", "release", "reports", "reset", "sanitizer", "slow",
-]
+__all__ = ["KINDS", "Report", "acl", "check", "clear_reports", "device_count", "faults", "find", "hold", "live_bytes",
+           "live_handles", "memory_limit", "paused", "release", "reports", "reset", "sanitizer", "slow"]
 
 
 def sanitizer(on: bool | None = None) -> bool:

@@ -80,21 +80,20 @@ def synchronize_stream_with_timeout(handle: int, milliseconds: int) -> None:
 
 def _synchronize(stream: Stream, seconds: float = -1) -> None:
     """Wait for a stream, and report what had gone wrong."""
-    clock = watch.clock_of(stream)
-    fault = stream.synchronize(seconds)
-    watch.reached(clock)
-    raise_fault(fault)
+    raise_fault(_waited_for(stream, seconds))
     current()  # a device may be lost while one waits for it
 
 
+def _waited_for(stream: Stream, seconds: float = -1) -> Fault | None:
+    clock = watch.clock_of(stream)
+    fault = stream.synchronize(seconds)
+    watch.reached(clock)
+    return fault
+
+
 def synchronize_device() -> None:
-    failed = None
-    for stream in current().device.streams():
-        clock = watch.clock_of(stream)
-        fault = stream.synchronize()
-        watch.reached(clock)
-        failed = failed or fault
-    raise_fault(failed)
+    faults = [_waited_for(stream) for stream in current().device.streams()]
+    raise_fault(next(filter(None, faults), None))
 
 
 def launch_callback(function: Callable[[Any], Any], arguments: Any, block: int, handle: int) -> None:
@@ -200,7 +199,7 @@ def event_get_timestamp(handle: int) -> int:
 def _moment(handle: int) -> int:
     event = handles.get(handle, Event)
     record = event.record
-    if record is None or not event.has_time:
+    if record is None or not event.flag & c.ACL_EVENT_TIME_LINE:
         raise Fault(c.ACL_ERROR_RT_EVENT_TIMESTAMP_INVALID, "the event was not recorded, or was made without timing")
     if not _is_done(record):
         raise Fault(c.ACL_ERROR_RT_EVENT_NOT_COMPLETE, "the event's stream has not come to it yet")

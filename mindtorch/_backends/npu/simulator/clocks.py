@@ -6,8 +6,7 @@ A clock maps a stream's number to how many of its tasks are known to be done. Th
 - a task runs after all that the host knew to be done when it queued the task;
 - what follows a wait for an event runs after what was in the recording stream before the record;
 - the host knows all of a stream to be done after waiting for the stream (or its device, or for its end), after being
-told
-  that the stream is idle, and, up to the record, after waiting for an event or being told that it is complete; a
+  told that the stream is idle, and, up to the record, after waiting for an event or being told that it is complete; a
   callback, too, tells the host how far its stream has come;
 - a synchronous copy or fill is the host's own, and runs where it is called.
 

@@ -151,9 +151,8 @@ class AclScalarList(AclTensorList):
         self.value = tuple(scalar.value for scalar in self.value)
 
 
-DESCRIPTORS: tuple[Any, ...] = (
-    AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList, AclScalarList,
-)
+DESCRIPTORS: tuple[Any, ...] = (AclTensor, AclScalar, AclIntArray, AclBoolArray, AclFloatArray, AclTensorList,
+                                AclScalarList)
 
 
 # -- making and destroying -------------------------------------------------------------------------------------------

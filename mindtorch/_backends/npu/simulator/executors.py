@@ -20,10 +20,9 @@ from .memory import ALIGNMENT
 from .streams import Stream, Task
 
 #: Bytes of workspace that an operator asks for; others need none.
-WORKSPACES = dict.fromkeys((
-    "aclnnMatmul", "aclnnMm", "aclnnBatchMatMul", "aclnnAddmm", "aclnnBaddbmm", "aclnnReduceSum", "aclnnMean",
-    "aclnnConvolution", "aclnnConvolutionBackward", "aclnnSort", "aclnnTopk", "aclnnCumsum",
-), 16 * ALIGNMENT)
+WORKSPACES = dict.fromkeys(("aclnnMatmul", "aclnnMm", "aclnnBatchMatMul", "aclnnAddmm", "aclnnBaddbmm",
+                            "aclnnReduceSum", "aclnnMean", "aclnnConvolution", "aclnnConvolutionBackward", "aclnnSort",
+                            "aclnnTopk", "aclnnCumsum"), 16 * ALIGNMENT)
 
 
 class AclOpExecutor:

@@ -15,12 +15,9 @@ from .errors import Fault
 Phase = Literal[1, 2, "async", "call"]
 
 #: What a failing phase returns, if the caller does not say.
-CODES: dict[Phase, int] = {
-    1: constants.ACLNN_ERR_INNER,
-    2: constants.ACLNN_ERR_RUNTIME_ERROR,
-    "async": constants.ACL_ERROR_RT_AICORE_EXCEPTION,
-    "call": constants.ACL_ERROR_RT_DRV_INTERNAL_ERROR,
-}
+CODES: dict[Phase, int] = {1: constants.ACLNN_ERR_INNER, 2: constants.ACLNN_ERR_RUNTIME_ERROR,
+                           "async": constants.ACL_ERROR_RT_AICORE_EXCEPTION,
+                           "call": constants.ACL_ERROR_RT_DRV_INTERNAL_ERROR}
 OUT_OF_MEMORY = constants.ACL_ERROR_RT_MEMORY_ALLOCATION
 
 

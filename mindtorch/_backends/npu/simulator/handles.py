@@ -53,14 +53,9 @@ def missing(handle: int | None, kind: type, code: int) -> Fault:
     name = kind.label  # type: ignore[attr-defined]
     if handle in objects:
         return Fault(code, f"{name} expected, but {handle:#x} is a handle of {objects[handle].label}")
-    if not was_given(handle):
+    if handle is None or not FIRST <= handle < FIRST << 1 or handle % STEP:  # it does not lie where handles are
         return Fault(code, f"{name} expected, but {handle or 0:#x} is no handle")
     return Fault(code, f"the {name} with the handle {handle:#x} was destroyed before", "destroyed-handle")
-
-
-def was_given(handle: int | None) -> bool:
-    """Whether a number lies where handles are."""
-    return handle is not None and FIRST <= handle < FIRST << 1 and handle % STEP == 0
 
 
 def live() -> dict[str, int]:

@@ -36,15 +36,12 @@ from .streams import Stream
 if TYPE_CHECKING:
     from .transfers import Place
 
-KINDS = (
-    "use-after-free", "out-of-bounds", "uninitialised-read", "freed-while-pending", "race", "destroyed-handle",
-    "leaked-handle", "host-pointer",
-)
+KINDS = ("use-after-free", "out-of-bounds", "uninitialised-read", "freed-while-pending", "race", "destroyed-handle",
+         "leaked-handle", "host-pointer")
 #: Operators that write only a part of their ``ref`` and read nothing of it: what they leave alone may be unwritten.
-WRITE_A_PART = {
-    "aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor", "aclnnInplaceMaskedScatter",
-    "aclnnInplaceIndexCopy", "aclnnInplaceScatter", "aclnnInplaceScatterValue", "aclnnInplacePut", "aclnnIndexPutImpl",
-}
+WRITE_A_PART = {"aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor", "aclnnInplaceMaskedScatter",
+                "aclnnInplaceIndexCopy", "aclnnInplaceScatter", "aclnnInplaceScatterValue", "aclnnInplacePut",
+                "aclnnIndexPutImpl"}
 #: How much is remembered: reports, freed blocks, ranges of bytes that a stream uses of a block, steps of exact overlap.
 REPORTS, FREED, RANGES, OVERLAP_STEPS = 1000, 1024, 4096, 10_000
 
@@ -240,9 +237,8 @@ class Sanitizer:
         low, high = tensor.extent()
         storage_end = tensor.data + prod(tensor.storage) * tensor.dtype.itemsize if tensor.storage else block.end
         if low < max(block.start, tensor.data) or high > min(block.end, storage_end):
-            self.report("out-of-bounds", name,
-                        f"{what} reaches from byte {low - tensor.data} to {high - tensor.data} of a storage of "
-                        f"{storage_end - tensor.data} bytes in a block of {block.size}")
+            self.report("out-of-bounds", name, f"{what} reaches from byte {low - tensor.data} to {high - tensor.data} "
+                        f"of a storage of {storage_end - tensor.data} bytes in a block of {block.size}")
             return None
         return owner.memory, block
 
@@ -270,10 +266,8 @@ class Sanitizer:
                 self._access(block, (address, address + size, True, None), number, clock, use, "dst")
             if number is not None:
                 self._pinned = [entry for entry in self._pinned if self._is_pending(*entry[2:])][-RANGES:]
-                self._pinned += [
-                    (address, address + size, number, use)
-                    for address, place in zip(host, (target, origin), strict=True) if address and place is None
-                ]
+                self._pinned += [(address, address + size, number, use) for address, place
+                                 in zip(host, (target, origin), strict=True) if address and place is None]
 
     # -- races ---------------------------------------------------------------------------------------------------------
 

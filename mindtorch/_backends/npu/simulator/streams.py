@@ -11,7 +11,7 @@ import numpy as np
 
 from ..constants import (
     ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_INVALID_HANDLE, ACL_ERROR_RT_LOST_HEARTBEAT,
-    ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_EVENT_TIME_LINE,
+    ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
 )
 from . import faults
 from .errors import Fault
@@ -145,10 +145,6 @@ class Event:
         self.record: Record | None = None
         self.waiting = 0
         self.lock = threading.Lock()
-
-    @property
-    def has_time(self) -> bool:
-        return bool(self.flag & ACL_EVENT_TIME_LINE)
 
 
 class Stream:

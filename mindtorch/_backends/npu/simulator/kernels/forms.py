@@ -3,7 +3,6 @@
 Tensors come as arrays over device memory, scalars as NumPy scalars, everything else as plain Python. Rows of the CPU
 (`cpu/ops`) do the arithmetic: a string names one. What is of half precision is computed in float32 and rounded once.
 """
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,4 @@
 """Simulated kernels of losses. ``reduction``: 0 none, 1 mean, 2 sum, and of kl_div 3 the mean over the batch."""
-
 from __future__ import annotations
 
 from collections.abc import Callable

@@ -1,5 +1,4 @@
 """Simulated kernels of convolution, in any number of dimensions, and pooling: sums over a moving window's places."""
-
 from __future__ import annotations
 
 from collections.abc import Iterator
@@ -33,9 +32,8 @@ def padded(x: Array, low: Ints, high: Ints, value: Any = 0) -> Array:
 def places(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Iterator[tuple[Ints, Any]]:
     """Each position in the window, and the key of the elements that are there, one for each place of the window."""
     for at in product(*map(range, kernel)):
-        yield at, last(*[
-            slice(a * d, a * d + (n - 1) * s + 1, s) for a, d, s, n in zip(at, dilation, stride, out, strict=True)
-        ])
+        starts = [a * d for a, d in zip(at, dilation, strict=True)]
+        yield at, last(*[slice(a, a + (n - 1) * s + 1, s) for a, s, n in zip(starts, stride, out, strict=True)])
 
 
 # -- convolution: grouped, input (N, G, C, ...), weight (G, O, C, ...), output (N, G, O, ...) --------------------------
