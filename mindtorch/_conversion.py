@@ -27,8 +27,8 @@ CONVERSIONS = {"bool": bool_, "byte": uint8, "char": int8, "bfloat16": bfloat16}
 
 
 def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, Any]:
-    """The device, dtype, ``non_blocking``, ``copy`` and memory format that the arguments of ``to`` mean. Raises a
-    ``TypeError`` if they are none of ``to(dtype)``, ``to(device, dtype)``, ``to(other)`` with their options.
+    """The device, dtype, ``non_blocking``, ``copy`` and memory format that the arguments of ``to`` mean. Raises
+    TypeError if they are none of ``to(dtype)``, ``to(device, dtype)``, ``to(other)`` with their options.
     """
     device, dtype = kwargs.pop("device", None), kwargs.pop("dtype", None)
     flags = {"non_blocking": kwargs.pop("non_blocking", False), "copy": kwargs.pop("copy", False)}
@@ -168,8 +168,8 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
 
 @tensor_method("__deepcopy__")
 def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf with a storage of its own; tensors that share a storage still do after being copied together. Raises a
-    ``RuntimeError`` for a tensor with history.
+    """A leaf with a storage of its own; tensors that share a storage still do after being copied together. Raises
+    RuntimeError for a tensor with history.
     """
     if id(self) in memo:
         return memo[id(self)]

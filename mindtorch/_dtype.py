@@ -98,8 +98,8 @@ GROUPS = {"integral": "uint8|int8|int16|int32|int64", "reduced": "float16|bfloat
 
 @cache
 def dtypes(words: str) -> frozenset[DType]:
-    """The dtypes that words such as ``bool|integral|float32`` stand for: groups, and names of dtypes. Raises a
-    ``ValueError`` if a word is neither.
+    """The dtypes that words such as ``bool|integral|float32`` stand for: groups, and names of dtypes. Raises ValueError
+    if a word is neither.
     """
     found: set[DType] = set()
     for word in words.split("|"):
@@ -110,8 +110,8 @@ def dtypes(words: str) -> frozenset[DType]:
 
 
 def from_numpy_dtype(dtype: np.dtype) -> DType:
-    """The dtype that holds a NumPy dtype's elements. Raises a ``TypeError`` for dtypes that no tensor can hold
-    (objects, strings, uint16, ...).
+    """The dtype that holds a NumPy dtype's elements. Raises TypeError for dtypes that no tensor can hold (objects,
+    strings, uint16, ...).
     """
     found = _FROM_NUMPY.get(dtype)
     if found is not None:

@@ -73,7 +73,7 @@ def check_broadcast(common: Any, shape: Any) -> None:
 
 def check_fits(dtype: DType, *numbers: Any) -> None:
     """Refuse integers that a dtype of integers cannot hold. Negative ones may wrap around in an unsigned dtype. Raises
-    PyTorch's ``RuntimeError``.
+    PyTorch's RuntimeError.
     """
     if dtype.category == INTEGER:
         limits = iinfo(dtype)
@@ -85,7 +85,7 @@ def check_fits(dtype: DType, *numbers: Any) -> None:
 
 def check_number(dtype: DType, number: Any) -> None:
     """Refuse a number that a dtype cannot hold: too large, not finite where it must be, or complex where it must not
-    be. Raises PyTorch's ``RuntimeError``.
+    be. Raises PyTorch's RuntimeError.
     """
     if isinstance(number, complex) and not number.imag and dtype.category != COMPLEX:
         number = number.real

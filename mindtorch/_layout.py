@@ -81,8 +81,8 @@ def storage_size(shape: Sequence[int], stride: Sequence[int], offset: int = 0) -
 
 
 def wrap_dim(dim: int, ndim: int) -> int:
-    """Return a dimension as a non-negative index; a 0-d tensor has the dimensions -1 and 0. Raises an ``IndexError`` if
-    the dimension is out of range.
+    """Return a dimension as a non-negative index; a 0-d tensor has the dimensions -1 and 0. Raises IndexError if the
+    dimension is out of range.
     """
     span = ndim or 1
     if not -span <= dim < span:
@@ -92,8 +92,8 @@ def wrap_dim(dim: int, ndim: int) -> int:
 
 
 def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
-    """Dimensions of a reduction, in order: all of them for None or an empty sequence. Raises an ``IndexError`` if one
-    is out of range, and a ``RuntimeError`` if one appears twice.
+    """Dimensions of a reduction, in order: all of them for None or an empty sequence. Raises IndexError if one is out
+    of range, RuntimeError if one appears twice.
     """
     if dims is None or (not isinstance(dims, int) and len(dims) == 0):
         return tuple(range(ndim))
@@ -105,8 +105,8 @@ def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> Ints:
-    """Return the common shape of all. Raises a ``RuntimeError`` with PyTorch's message, which names the two sizes and
-    the dimension that do not match.
+    """Return the common shape of all. Raises RuntimeError with PyTorch's message, which names the two sizes and the
+    dimension that do not match.
     """
     ndim = max((len(shape) for shape in shapes), default=0)
     result = [1] * ndim
@@ -189,7 +189,7 @@ def like_strides(shape: Ints, stride: Ints) -> Ints | None:
 
 
 def infer_size(shape: Sequence[int], numel: int) -> Ints:
-    """A shape with its -1 replaced. Raises PyTorch's ``RuntimeError`` if it cannot hold ``numel`` elements."""
+    """A shape with its -1 replaced. Raises PyTorch's RuntimeError if it cannot hold ``numel`` elements."""
     unknown, known = None, 1
     for i, size in enumerate(shape):
         if size == -1:
@@ -237,7 +237,7 @@ def view_strides(shape: Ints, stride: Ints, new_shape: Ints) -> Ints | None:
 
 
 def check_sizes(shape: Sequence[int]) -> Ints:
-    """A shape for a new tensor. Raises a ``RuntimeError`` for a negative size, or more elements than can be counted."""
+    """A shape for a new tensor. Raises RuntimeError for a negative size, or more elements than can be counted."""
     for size in shape:
         if size < 0:
             raise about(RuntimeError(f"Trying to create tensor with negative dimension {size}: {list(shape)}"),

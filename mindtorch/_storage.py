@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An uninitialised array. Raises a ``RuntimeError`` with PyTorch's message, if there is not that much memory."""
+    """An uninitialised array. Raises PyTorch's RuntimeError if there is not that much memory."""
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):

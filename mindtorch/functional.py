@@ -25,7 +25,7 @@ __dir__ = __all__.copy
 
 
 def _listed(tensors: tuple[Any, ...]) -> list[Tensor]:
-    """Tensors given one by one, or in one list, as a list. Raises a ``TypeError`` if a value is no tensor."""
+    """Tensors given one by one, or in one list, as a list. Raises TypeError if a value is no tensor."""
     if len(tensors) == 1 and isinstance(tensors[0], (list, tuple)):
         tensors = tuple(tensors[0])
     for i, tensor in enumerate(tensors):

@@ -20,7 +20,7 @@ __dir__ = __all__.copy
 
 
 def _canonical(mask: Any, input: Any) -> Any:
-    """The mask as bools in the input's shape. Raises an ``IndexError`` if it has more dimensions than the input."""
+    """The mask as bools in the input's shape. Raises IndexError if it has more dimensions than the input."""
     if mask.ndim > input.ndim:
         raise IndexError("expected broadcastable mask (got mask dimensionality higher than of the input)")
     return mask.expand(input.shape).to(bool_)
@@ -32,7 +32,7 @@ def _kept(input: Any, mask: Any, value: Any) -> Any:
 
 
 def _extreme(name: str, dtype: DType, largest: bool) -> Any:
-    """The largest or the lowest value of a dtype. Raises a ``NotImplementedError`` for bools and complex numbers."""
+    """The largest or the lowest value of a dtype. Raises NotImplementedError for bools and complex numbers."""
     if dtype.category in (BOOL, COMPLEX):
         raise NotImplementedError(f"identity of {name} on {dtype} input")
     if dtype.category == FLOATING:

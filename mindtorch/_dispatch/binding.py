@@ -42,7 +42,7 @@ def is_tensor(value: Any) -> bool:
 
 
 def convert(parameter: Parameter, value: Any, numbers: bool) -> Any:
-    """A value as the parameter's type. Raises a ``Mismatch`` if it is not of that type."""
+    """A value as the parameter's type. Raises Mismatch if it is not of that type."""
     if value is None:
         if parameter.optional or parameter.default is None:
             return None
@@ -123,8 +123,7 @@ def _convert_list(parameter: Parameter, value: Any) -> Any:
 
 
 def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False) -> tuple[Any, ...]:
-    """Canonical arguments of an overload. Raises a ``Mismatch`` with the reason as its text, if these are not its
-    arguments.
+    """Canonical arguments of an overload. Raises Mismatch with the reason as its text, if these are not its arguments.
     """
     schema = op.schema
     parameters = schema.parameters
@@ -179,7 +178,7 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
 def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], method: bool = False,
                      out: bool = False) -> tuple[Operator, tuple[Any, ...]]:
     """The first overload that these arguments fit, of those with an ``out=`` form if it is called for; and its
-    canonical arguments. Raises PyTorch's ``TypeError`` if they fit none.
+    canonical arguments. Raises PyTorch's TypeError if they fit none.
     """
     overloads = [op for op in registry.packets[name] if not op.is_out and (not out or "out" in op.flags)]
     if not overloads:

@@ -249,8 +249,7 @@ def wait_for_inputs(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def flush_for(tensor: Any) -> None:
-    """Run the pipeline that a tensor is pending in. Raises a ``RuntimeError`` if it failed: the tensor has no values.
-    """
+    """Run the pipeline that a tensor is pending in. Raises RuntimeError if it failed: the tensor has no values."""
     entry = tensor._pending
     if entry is not None and entry.error is None:
         entry.pipeline.flush()

@@ -23,7 +23,7 @@ WORDS = frozenset({"function", "method", "in-place", "out", "operator only", "wr
 
 
 def flags_of(heading: str) -> frozenset[str]:
-    """The words of a heading such as ``function, method, in-place, out``. Raises a ``ValueError`` if one of them means
+    """The words of a heading such as ``function, method, in-place, out``. Raises ValueError if one of them means
     nothing.
     """
     flags = frozenset(heading.split(", "))

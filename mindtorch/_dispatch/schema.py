@@ -115,9 +115,7 @@ def parse_parameter(text: str, kwarg_only: bool = False) -> Parameter:
 
 
 def parse(text: str) -> Schema:
-    """Parse one schema. Raises a ``ValueError`` if the text is not of the form ``name.overload(Type name, ...) ->
-    Type``.
-    """
+    """Parse one schema. Raises ValueError if the text is not of the form ``name.overload(Type name, ...) -> Type``."""
     match = re.fullmatch(r"\s*([\w:]+(?:\.\w+)?)\((.*)\)\s*->\s*(.+?)\s*", text)
     if match is None:
         raise ValueError(f"cannot parse the schema {text!r}: expected 'name.overload(Type name, ...) -> Type'")

@@ -63,7 +63,7 @@ def _prepend_ld_library_path(dirs: Iterable[str]) -> None:
 
 def _preload_libs(dirs: Iterable[str]) -> list[str]:
     """Load the runtime's libraries for all that comes after, each from the first folder that has it. Returns the paths.
-    Raises an ``OSError`` if one is there but cannot be loaded.
+    Raises OSError if one is there but cannot be loaded.
     """
     folders, loaded = list(dirs), []
     for name in _PRELOAD_LIBS:
@@ -75,8 +75,8 @@ def _preload_libs(dirs: Iterable[str]) -> list[str]:
 
 
 def _import_acl() -> Any:
-    """Import pyACL; the toolkit's folder joins ``sys.path`` only if it is not found without. Raises an ``ImportError``
-    if there is none, or it cannot be loaded.
+    """Import pyACL; the toolkit's folder joins ``sys.path`` only if it is not found without. Raises ImportError if
+    there is none, or it cannot be loaded.
     """
     try:
         return importlib.import_module("acl")

@@ -60,7 +60,7 @@ class _Functions(dict[str, Callable[..., Any]]):
 
 
 def address_of(name: str) -> int:
-    """The address of a C function. Raises a ``RuntimeError`` if no library exports it."""
+    """The address of a C function. Raises RuntimeError if no library exports it."""
     address = provider.load().find(name)
     if not address:
         raise RuntimeError(f"{name} is in none of CANN's operator libraries: this release of CANN does not have it")
@@ -87,7 +87,7 @@ def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[
 
 
 def keep(handles: Handles, kind: str, handle: int | None) -> int:
-    """Remember a new handle, so that it is destroyed once. Raises a ``RuntimeError`` if it was not made."""
+    """Remember a new handle, so that it is destroyed once. Raises RuntimeError if it was not made."""
     if not handle:
         raise RuntimeError(f"aclCreate{kind} failed: {runtime.recent_message() or 'no message'}")
     handles.append((functions[f"aclDestroy{kind}"], handle))
@@ -187,7 +187,7 @@ def converter(parameter: Parameter) -> Callable[[Any, Handles], Any]:
 
 @cache
 def function(name: str) -> Function:
-    """An operator of the table, found on first use. Raises a ``RuntimeError`` if no library exports it."""
+    """An operator of the table, found on first use. Raises RuntimeError if no library exports it."""
     return Function(name)
 
 
@@ -199,8 +199,8 @@ def destroy(handles: Handles) -> None:
 
 
 def launch(name: str, values: Any, queue: Queue) -> None:
-    """Put an operator into a stream; ``values`` are those of its row's parameters. Returns before it has run. Raises an
-    ``AclError`` if a phase refuses, and an ``OutOfMemoryError`` if there is no memory for the workspace.
+    """Put an operator into a stream; ``values`` are those of its row's parameters. Returns before it has run. Raises
+    AclError if a phase refuses, OutOfMemoryError if there is no memory for the workspace.
     """
     call = function(name)
     handles: Handles = []

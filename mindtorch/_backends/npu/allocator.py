@@ -61,8 +61,8 @@ class Allocator:
     # -- what callers do ---------------------------------------------------------------------------------------------
 
     def allocate(self, nbytes: int, queue: Queue) -> Block:
-        """A block for work on a stream. Raises PyTorch's ``OutOfMemoryError`` if there is none even after
-        everything cached was given back.
+        """A block for work on a stream. Raises PyTorch's OutOfMemoryError if there is none even after everything cached
+        was given back.
         """
         size = -(-max(nbytes, 1) // ROUND) * ROUND
         with self.lock:
@@ -94,8 +94,8 @@ class Allocator:
                 block.users = {*(block.users or ()), queue}
 
     def empty_cache(self) -> None:
-        """Wait for the device, then give every segment in which nothing is allocated back to CANN. Raises an
-        ``AclError`` if something that was pending failed; the memory is given back all the same.
+        """Wait for the device, then give every segment in which nothing is allocated back to CANN. Raises AclError if
+        something that was pending failed; the memory is given back all the same.
         """
         try:
             self.device.synchronize_device()

@@ -72,7 +72,7 @@ def names() -> list[str]:
 
 @cache
 def binding(name: str) -> Binding:
-    """The row of an operator. Raises a ``KeyError`` if the table has no such operator."""
+    """The row of an operator. Raises KeyError if the table has no such operator."""
     if name not in _LINES:
         raise KeyError(f"the NPU backend has no binding for {name!r}")
     return read(_LINES[name])

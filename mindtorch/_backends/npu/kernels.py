@@ -36,7 +36,7 @@ from .runtime import current_queue
 
 def takes(name: str, values: Any, device: _device.device) -> bool:
     """Whether an ACLNN operator takes these values: their dtypes and numbers of dimensions. Raises PyTorch's
-    ``RuntimeError`` if a tensor is on another device.
+    RuntimeError if a tensor is on another device.
     """
     for position, allowed in _tensor_dtypes(name):
         for tensor in flattened((values[position],)):

@@ -18,8 +18,8 @@ RUNTIME = "libascendcl.so"
 
 
 class Libraries:
-    """The libraries of an installed toolkit, opened on first use. Raises an ``OSError`` if one that is needed is
-    missing or cannot be loaded, saying what was looked for and where.
+    """The libraries of an installed toolkit, opened on first use. Raises OSError if one that is needed is missing or
+    cannot be loaded, saying what was looked for and where.
     """
 
     def __init__(self) -> None:

@@ -242,7 +242,7 @@ def pinned_empty(shape: tuple[int, ...], like: Tensor) -> Tensor:
 
 
 def pin_memory(tensor: Tensor) -> Tensor:
-    """A CPU tensor's copy in page-locked memory: itself if it lies there. Raises a ``RuntimeError`` if it is not a CPU
+    """A CPU tensor's copy in page-locked memory: itself if it lies there. Raises RuntimeError if it is not a CPU
     tensor.
     """
     if tensor._device.type != "cpu":

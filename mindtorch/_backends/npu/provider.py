@@ -37,7 +37,7 @@ _loaded: Provider | None = None
 
 
 def mode() -> str:
-    """What ``MINDTORCH_NPU`` says. Raises a ``RuntimeError`` if it is none of the four."""
+    """What ``MINDTORCH_NPU`` says. Raises RuntimeError if it is none of the four."""
     chosen = os.environ.get("MINDTORCH_NPU", "auto").lower() or "auto"
     if chosen not in MODES:
         raise RuntimeError(f"MINDTORCH_NPU={chosen!r} is not one of {', '.join(MODES)}")
@@ -50,8 +50,8 @@ def is_installed() -> bool:
 
 
 def load() -> Provider:
-    """The provider, chosen once. A failed attempt is not remembered. Raises a ``RuntimeError`` if the NPU is switched
-    off, or CANN is asked for and does not load; it says what was looked for.
+    """The provider, chosen once. A failed attempt is not remembered. Raises RuntimeError if the NPU is switched off, or
+    CANN is asked for and does not load; it says what was looked for.
     """
     global _loaded
     if _loaded is None:
@@ -80,8 +80,6 @@ def _choose(chosen: str) -> Provider:
 
 
 def cann() -> Provider:
-    """CANN itself. Raises an ``ImportError`` if pyACL does not load, and an ``OSError`` if the operator libraries do
-    not.
-    """
+    """CANN itself. Raises ImportError if pyACL does not load, OSError if the operator libraries do not."""
     acl = acl_loader.ensure_acl()
     return Provider(acl, Libraries().find, False, lambda finalize: None)

@@ -101,8 +101,8 @@ def set_rng_state(new_state: Tensor, device: Any = "npu") -> None:
 
 
 def drawn(count: int, device: Device, generator: Generator | None = None) -> tuple[int, int]:
-    """The seed and offset of the next numbers on a device, as ACLNN takes them. Raises a ``RuntimeError`` with
-    PyTorch's message, if the generator belongs to another device.
+    """The seed and offset of the next numbers on a device, as ACLNN takes them. Raises PyTorch's RuntimeError if the
+    generator belongs to another device.
     """
     if generator is None:
         generator = generator_of(device.index or 0)

@@ -36,7 +36,7 @@ class AclError(RuntimeError):
 
 
 def module() -> Any:
-    """pyACL, loaded on first use. Raises a ``RuntimeError`` if there is no NPU; it says why."""
+    """pyACL, loaded on first use. Raises RuntimeError if there is no NPU; it says why."""
     global acl
     if acl is None:
         with _lock:
@@ -122,7 +122,7 @@ class Queue:
         return len(self.deferred) + len(self.freed)
 
     def synchronize(self) -> None:
-        """Wait for the stream, then free what was deferred, in order. Raises an ``AclError`` if something in the stream
+        """Wait for the stream, then free what was deferred, in order. Raises AclError if something in the stream
         failed; what was deferred is freed all the same.
         """
         last, releases = self.enqueued, len(self.deferred)
@@ -133,7 +133,7 @@ class Queue:
 
     def reached(self, last: int, releases: int, code: int, call: str) -> None:
         """Take in what a call said that waited for number ``last``: settle, and remember which operators failed. Raises
-        what the code means, an ``AclError``, if it is not 0.
+        what the code means, AclError, if it is not 0.
         """
         recent = recent_message() if code else ""
         error = AclError(call, code, self.runtime.name, recent) if code else None
@@ -226,8 +226,8 @@ class _Runtime:
         self.queues[:1] = [Queue(self, handle, self._numbers())]
 
     def init(self) -> _Runtime:
-        """Start ACL unless it runs, and make the device's context and default stream. Raises a ``RuntimeError`` if
-        there is no NPU, or no such device.
+        """Start ACL unless it runs, and make the device's context and default stream. Raises RuntimeError if there is
+        no NPU, or no such device.
         """
         with self._lock:
             if self.initialized:
@@ -278,8 +278,8 @@ class _Runtime:
             thread.active = self
 
     def reach(self, peer: _Runtime) -> None:
-        """Have this device copy from another one's memory (``aclrtDeviceEnablePeerAccess``). Raises an ``AclError`` if
-        it cannot.
+        """Have this device copy from another one's memory (``aclrtDeviceEnablePeerAccess``). Raises AclError if it
+        cannot.
         """
         if peer.device_id not in self._peers:
             check(acl.rt.device_enable_peer_access(peer.device_id, 0), "aclrtDeviceEnablePeerAccess", self.name)
@@ -295,14 +295,14 @@ class _Runtime:
         self.queue.defer(release)
 
     def synchronize(self) -> None:
-        """Wait for the default stream, then free what was deferred, in order. Raises an ``AclError`` if something in
-        the stream failed.
+        """Wait for the default stream, then free what was deferred, in order. Raises AclError if something in the
+        stream failed.
         """
         self.queue.synchronize()
 
     def synchronize_device(self) -> None:
-        """Wait for all streams of the device; each frees what was deferred in it. Raises an ``AclError`` of the first
-        stream that failed, after all were waited for.
+        """Wait for all streams of the device; each frees what was deferred in it. Raises AclError of the first stream
+        that failed, after all were waited for.
         """
         failed: AclError | None = None
         for queue in list(self.queues):
@@ -334,8 +334,7 @@ class _Runtime:
 
 
 def get_runtime(device_id: int = 0) -> _Runtime:
-    """The runtime of a device, started on first use. Raises a ``RuntimeError`` if there is no NPU, or no such device.
-    """
+    """The runtime of a device, started on first use. Raises RuntimeError if there is no NPU, or no such device."""
     found = _runtimes.get(device_id)
     if found is None or not found.initialized:
         with _lock:

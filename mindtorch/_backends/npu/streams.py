@@ -13,8 +13,8 @@ from .runtime import Queue, check, current_queue, get_runtime, thread
 
 
 def device_index(device: Any = None) -> int:
-    """The index that a device argument means: an int, a device or its name, or None for the current one. Raises a
-    ``ValueError`` if the device is no NPU.
+    """The index that a device argument means: an int, a device or its name, or None for the current one. Raises
+    ValueError if the device is no NPU.
     """
     if device is None:
         return thread.device

@@ -83,8 +83,8 @@ class AclTensor:
         return low, high + self.dtype.itemsize
 
     def view(self, memory: Memory, buffer: Any) -> np.ndarray:
-        """The elements, as an array over one of the buffers of the device's memory. Raises a ``ValueError`` if they do
-        not lie in the memory.
+        """The elements, as an array over one of the buffers of the device's memory. Raises ValueError if they do not
+        lie in the memory.
         """
         if buffer is not None:
             try:

@@ -73,8 +73,8 @@ class Machine:
         self.set_count(int(os.environ.get("MINDTORCH_NPU_SIM_DEVICES", "2")))
 
     def set_count(self, number: int) -> None:
-        """Have this many devices. Raises a ``ValueError`` if it is not positive, and a ``RuntimeError`` if a device
-        that would go is in use.
+        """Have this many devices. Raises ValueError if it is not positive, RuntimeError if a device that would go is in
+        use.
         """
         if number < 1:
             raise ValueError(f"there must be at least one device, not {number}")
@@ -85,8 +85,8 @@ class Machine:
             self.devices += [Device(n, self.limit) for n in range(len(self.devices), number)]
 
     def set_limit(self, nbytes: int) -> None:
-        """Give every device this many bytes. Raises a ``ValueError`` if it is not positive, and a ``RuntimeError`` if
-        memory of a device is in use.
+        """Give every device this many bytes. Raises ValueError if it is not positive, RuntimeError if memory of a
+        device is in use.
         """
         if nbytes < 1:
             raise ValueError(f"a device must have memory, not {nbytes} bytes")
@@ -129,9 +129,7 @@ class Machine:
         thread.context = None
 
     def device(self, number: int) -> Device:
-        """A device by its number. Raises a ``Fault`` if ACL is not initialised, or there is no such device, or it is
-        lost.
-        """
+        """A device by its number. Raises Fault if ACL is not initialised, or there is no such device, or it is lost."""
         if not self.is_initialized:
             raise Fault(ACL_ERROR_UNINITIALIZE, "aclInit has not been called")
         if not 0 <= number < len(self.devices):
@@ -158,7 +156,7 @@ machine = Machine()
 
 
 def current() -> Context:
-    """The calling thread's context. Raises a ``Fault`` if it has none, or its device is lost."""
+    """The calling thread's context. Raises Fault if it has none, or its device is lost."""
     context = thread.context
     if context is None or context not in context.device.contexts:
         raise Fault(ACL_ERROR_RT_CONTEXT_NULL,
@@ -185,8 +183,8 @@ def new_context(device: Device) -> Context:
 
 
 def stream_of(handle: int | None) -> Stream:
-    """The stream of a handle; 0 and None: the default stream of the thread's context. Raises a ``Fault`` if there is no
-    such stream, or it is one of another device.
+    """The stream of a handle; 0 and None: the default stream of the thread's context. Raises Fault if there is no such
+    stream, or it is one of another device.
     """
     context = current()
     if not handle:

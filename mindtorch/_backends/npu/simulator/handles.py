@@ -28,8 +28,8 @@ def add(thing: Any) -> int:
 
 
 def get(handle: int | None, kind: type[T], code: int = ACL_ERROR_RT_INVALID_HANDLE) -> T:
-    """The object of a handle. Raises a ``Fault`` with ``code``, if the handle was destroyed, never existed, or is one
-    of something else.
+    """The object of a handle. Raises Fault with ``code``, if the handle was destroyed, never existed, or is one of
+    something else.
     """
     thing = objects.get(handle)  # type: ignore[arg-type]
     if thing.__class__ is not kind:
@@ -38,7 +38,7 @@ def get(handle: int | None, kind: type[T], code: int = ACL_ERROR_RT_INVALID_HAND
 
 
 def remove(handle: int | None, kind: type[T], code: int = ACL_ERROR_RT_INVALID_HANDLE) -> T:
-    """The object of a handle, which is destroyed by this. Raises a ``Fault`` as ``get``."""
+    """The object of a handle, which is destroyed by this. Raises Fault as ``get``."""
     thing = get(handle, kind, code)
     if objects.pop(handle, None) is None:  # type: ignore[arg-type]
         raise missing(handle, kind, code)  # another thread was first

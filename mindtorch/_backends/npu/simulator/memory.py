@@ -59,8 +59,7 @@ class Memory:
         self._holes = [(self.base + GUARD, size - GUARD)]
 
     def malloc(self, size: int) -> Block:
-        """A block of ``size`` bytes, 64-byte aligned: the first hole that fits. Raises a ``Fault`` if there is no room.
-        """
+        """A block of ``size`` bytes, 64-byte aligned: the first hole that fits. Raises Fault if there is no room."""
         if size <= 0:
             raise Fault(ACL_ERROR_RT_PARAM_INVALID, f"cannot allocate {size} bytes")
         rounded = -(-size // ALIGNMENT) * ALIGNMENT
@@ -133,7 +132,7 @@ class HostMemory:
         self._buffers: dict[int, Any] = {}
 
     def malloc(self, size: int) -> int:
-        """The address of ``size`` bytes, 64-byte aligned. Raises a ``Fault`` if there is no room."""
+        """The address of ``size`` bytes, 64-byte aligned. Raises Fault if there is no room."""
         if size <= 0:
             raise Fault(ACL_ERROR_RT_PARAM_INVALID, f"cannot allocate {size} bytes")
         try:

@@ -176,7 +176,7 @@ class Stream:
     # -- the caller's side -------------------------------------------------------------------------------------------
 
     def submit(self, task: Task) -> None:
-        """Queue a task. Raises a ``Fault`` if the stream was destroyed meanwhile."""
+        """Queue a task. Raises Fault if the stream was destroyed meanwhile."""
         with self._lock:
             if self._closed:
                 raise Fault(ACL_ERROR_RT_INVALID_HANDLE, f"{self} was destroyed")
@@ -192,8 +192,8 @@ class Stream:
         return self.completed == self.submitted
 
     def synchronize(self, seconds: float = -1) -> Fault | None:
-        """Wait for all that was submitted. Returns how the stream had failed, once; it works again then. Raises a
-        ``Fault`` if it takes longer than ``seconds``, or would never end.
+        """Wait for all that was submitted. Returns how the stream had failed, once; it works again then. Raises Fault
+        if it takes longer than ``seconds``, or would never end.
         """
         mark = None
         with self._lock:
@@ -217,8 +217,8 @@ class Stream:
             return fault
 
     def check_pause(self, code: int) -> None:
-        """Refuse to wait in the thread that alone could end the waiting. Raises a ``Fault`` with this code, if the
-        thread is inside a block that holds the stream.
+        """Refuse to wait in the thread that alone could end the waiting. Raises Fault with this code, if the thread is
+        inside a block that holds the stream.
         """
         if self._gate is not None and self._paused_by == threading.get_ident():
             raise Fault(code, f"{self} is paused by this thread, which would wait for ever: nothing runs before the "
@@ -290,8 +290,8 @@ class Stream:
         self.fault = Fault(code, message)
 
     def pause(self, name: str) -> None:
-        """What every task that is work does first: slow motion, and whether the device is still there. Raises a
-        ``Fault`` if it is not.
+        """What every task that is work does first: slow motion, and whether the device is still there. Raises Fault if
+        it is not.
         """
         if faults.pace:
             self._hurry.wait(faults.pace)

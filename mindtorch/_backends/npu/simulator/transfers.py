@@ -19,7 +19,7 @@ SIDES = {
 
 
 def check_fill(stream: Stream | None, call: str, address: int, maximum: int, size: int) -> None:
-    """Check what a memset writes. Raises a ``Fault`` if it is not device memory, or not all of one block's."""
+    """Check what a memset writes. Raises Fault if it is not device memory, or not all of one block's."""
     _check_size(call, maximum, size)
     place = _place(call, address, size, "devPtr", True)
     if watch.active is not None:
@@ -27,8 +27,8 @@ def check_fill(stream: Stream | None, call: str, address: int, maximum: int, siz
 
 
 def check_copy(stream: Stream | None, call: str, to: int, maximum: int, source: int, size: int, kind: int) -> None:
-    """Check what a memcpy writes and reads. Sizes are in bytes. Raises a ``Fault`` if an address is not on the side
-    that ``kind`` says, if there is no room, or if the devices are no peers.
+    """Check what a memcpy writes and reads. Sizes are in bytes. Raises Fault if an address is not on the side that
+    ``kind`` says, if there is no room, or if the devices are no peers.
     """
     if kind not in SIDES:
         raise Fault(c.ACL_ERROR_RT_PARAM_INVALID, f"{call}: kind {kind} is not supported")
