@@ -59,7 +59,7 @@ class Kernel:
     @property
     def location(self) -> tuple[str, int]:
         """File and line of the origin; for a compiled function such as a NumPy ufunc, its name and 0."""
-        function = inspect.unwrap(self.origin)
+        function = inspect.unwrap(getattr(self.origin, "func", self.origin))  # of a partial, what it calls
         code = getattr(function, "__code__", None)
         return ((code.co_filename, code.co_firstlineno) if code
                 else (f"numpy.{getattr(function, '__name__', function)}", 0))
