@@ -47,6 +47,10 @@ class DispatchKeySet:
     def __contains__(self, key: DispatchKey) -> bool:
         return bool(self.bits & key)
 
+    def highest(self) -> DispatchKey | None:
+        """The key whose kernel runs first."""
+        return next(iter(self), None)
+
     def __eq__(self, other: object) -> bool:
         return isinstance(other, DispatchKeySet) and list(self) == list(other)
 
