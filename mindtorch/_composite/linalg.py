@@ -6,7 +6,7 @@ from itertools import pairwise
 from math import prod
 from typing import Any
 
-from .._backends.common.matrices import check_square
+from .._backends.common.matrices import check_same_dtype, check_square
 from .._creation import empty, eye, ones
 from .._dispatch.aten import (
     _trilinear as trilinear, _unsafe_view, addmm, bmm, cat, dot, linalg_cross, linalg_inv as inverse, mm, mv, t, vdot,
@@ -150,8 +150,7 @@ def linalg_vecdot(x: Any, y: Any, dim: int = -1) -> Any:
         if value._dtype.category < FLOATING:
             raise RuntimeError("linalg.vecdot: Expected a floating point or complex tensor as input. Got "
                                f"{NAMES[value._dtype.name]} for {name}")
-    check(x._dtype is y._dtype, lambda: "linalg.vecdot: Expected x and y to have the same dtype, but found x of type "
-          f"{NAMES[x._dtype.name]} and y of type {NAMES[y._dtype.name]} instead")
+    check_same_dtype("linalg.vecdot", x, y, ("x", "y"))
     if x.ndim == y.ndim == 1:
         return vdot(x, y)
     return ((x.conj() if x.is_complex() else x) * y).sum((dim,))

@@ -11,7 +11,7 @@ from typing import Any
 from ...._autograd.views import mark_multiple
 from ...._dispatch.dispatcher import registry
 from ...._dispatch.keys import CPU
-from ...._dispatch.registry import Kernel, Operator
+from ...._dispatch.registry import Kernel, Operator, inplace_name
 from ...._tensor import Tensor
 from . import fast_paths, layouts, memory, slicing
 
@@ -77,13 +77,9 @@ KERNELS: dict[str, Row] = {
     "unsafe_split.Tensor": pieces_apart(slicing.split),
     "unsafe_split_with_sizes": pieces_apart(slicing.split_with_sizes),
     "detach": lambda self: self._shallow_copy_and_detach(),
-    "as_strided_": in_place(layouts.as_strided),
-    "squeeze_": in_place(layouts.squeeze),
-    "squeeze_.dim": in_place(layouts.squeeze_dim),
-    "squeeze_.dims": in_place(layouts.squeeze_dims),
-    "t_": in_place(layouts.t),
+    **{inplace_name(name): in_place(LAYOUTS[name])
+       for name in ("as_strided", "squeeze", "squeeze.dim", "squeeze.dims", "t", "unsqueeze")},
     "transpose_": in_place(layouts.transpose),
-    "unsqueeze_": in_place(layouts.unsqueeze),
     **memory.KERNELS,
 }
 

@@ -25,11 +25,6 @@ def view(self: Tensor, size: Ints) -> Layout:
     return shape, strides, self._offset  # type: ignore[return-value]
 
 
-def _reshape_alias(self: Tensor, size: Ints, stride: Ints) -> Layout:
-    """What ``reshape`` of a tensor with strides is where no copy is needed."""
-    return size, stride, self._offset
-
-
 def as_strided(self: Tensor, size: Ints, stride: Ints, storage_offset: int | None = None) -> Layout:
     """``torch.as_strided``: any layout within the storage. Raises RuntimeError for one that is none, or leaves it."""
     offset = self._offset if storage_offset is None else storage_offset
@@ -80,11 +75,6 @@ def expand(self: Tensor, size: Ints, implicit: bool = False) -> Layout:
     return tuple(new_shape), tuple(new_stride), self._offset
 
 
-def alias(self: Tensor) -> Layout:
-    """``torch.alias``: the same layout."""
-    return tuple(self.shape), self._strides(), self._offset
-
-
 def permute(self: Tensor, dims: Ints) -> Layout:
     """``torch.permute``: the dimensions in another order. Raises RuntimeError unless each is named once."""
     shape, stride = self.shape, self._strides()
@@ -128,16 +118,6 @@ def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Layout:
     gone = wrap_dims(dim, len(shape)) if len(dim) else ()
     kept = [d for d in range(len(shape)) if d not in gone or shape[d] != 1]
     return tuple([shape[d] for d in kept]), tuple([stride[d] for d in kept]), self._offset
-
-
-def squeeze(self: Tensor) -> Layout:
-    """``torch.squeeze`` of all dimensions of size 1."""
-    return squeeze_dims(self, range(self.dim()))
-
-
-def squeeze_dim(self: Tensor, dim: int) -> Layout:
-    """``torch.squeeze`` of one dimension."""
-    return squeeze_dims(self, (dim,))
 
 
 def view_as_real(self: Tensor) -> Layout:
@@ -188,15 +168,15 @@ def view_dtype(self: Tensor, dtype: Any) -> Layout:
 
 LAYOUTS: dict[str, Callable[..., Layout]] = {
     "view": view,
-    "_reshape_alias": _reshape_alias,
+    "_reshape_alias": lambda self, size, stride: (size, stride, self._offset),
     "as_strided": as_strided,
     "expand": expand,
-    "alias": alias,
+    "alias": lambda self: (tuple(self.shape), self._strides(), self._offset),
     "permute": permute,
     "transpose.int": transpose,
     "t": t,
     "unsqueeze": unsqueeze,
-    "squeeze": squeeze,
-    "squeeze.dim": squeeze_dim,
+    "squeeze": lambda self: squeeze_dims(self, range(self.dim())),
+    "squeeze.dim": lambda self, dim: squeeze_dims(self, (dim,)),
     "squeeze.dims": squeeze_dims,
 }

@@ -9,6 +9,7 @@ from ...._errors import check, check_fits, check_real, check_takes
 from ...._layout import Spec, wrap_dim
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
+from .core import like_input
 
 
 def activation(name: str, takes: str = "reduced|floating", **options: Any) -> Pointwise:
@@ -123,7 +124,7 @@ META_KERNELS.update({
     "threshold_backward": Pointwise("default", 2, "real", "threshold_cpu"),
     "log_sigmoid_forward": log_sigmoid,
     "log_sigmoid_backward": Pointwise("default", 3, "reduced|floating", "log_sigmoid_backward_cpu"),
-    "glu_backward": lambda grad_output, self, dim: Spec(tuple(self.shape), self._dtype),
+    "glu_backward": like_input,
     "_prelu_kernel": Pointwise("default", 2, "reduced|floating", "prelu_cpu"),
     "_prelu_kernel_backward": prelu_backward,
     "rrelu_with_noise_backward": Pointwise("default", 3, "reduced|floating", "rrelu_with_noise_backward_cpu"),

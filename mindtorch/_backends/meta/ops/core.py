@@ -11,4 +11,9 @@ def like(self: Any) -> Spec:
     return Spec(tuple(self.shape), self._dtype, like_strides(tuple(self.shape), self._strides()))
 
 
+def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
+    """A gradient: contiguous, of the input's shape."""
+    return Spec(tuple(self.shape), self._dtype)
+
+
 META_KERNELS.update({"ones_like": like, "zeros_like": like})

@@ -9,6 +9,7 @@ from ...._errors import NAMES, check, check_takes
 from ...._layout import Spec, broadcast_shapes, wrap_dims
 from ...common.pointwise import result_type
 from . import META_KERNELS
+from .core import like_input
 from .reduction import linalg_vector_norm, reduced_shape
 
 
@@ -44,10 +45,6 @@ def pdist(self: Any, p: float = 2.0) -> Spec:
     return Spec((self.shape[0] * (self.shape[0] - 1) // 2,), self._dtype)
 
 
-def like_self(grad: Any, self: Any, *rest: Any) -> Spec:
-    return Spec(tuple(self.shape), self._dtype)
-
-
 def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Spec:
     check(not isinstance(p, complex), "renorm: p must be real-valued")
     check(p > 0, "renorm: non-positive-norm not supported")
@@ -63,8 +60,8 @@ META_KERNELS.add(dist, renorm)
 META_KERNELS.update({
     "norm.ScalarOpt_dim": norm,
     "_cdist_forward": cdist,
-    "_cdist_backward": like_self,
+    "_cdist_backward": like_input,
     "_euclidean_dist": lambda x1, x2: cdist(x1, x2, 2.0),
     "_pdist_forward": pdist,
-    "_pdist_backward": like_self,
+    "_pdist_backward": like_input,
 })

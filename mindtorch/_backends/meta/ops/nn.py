@@ -10,6 +10,7 @@ from ...._layout import Spec, broadcast_shapes
 from ...common.inplace_and_out import check_cast
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
+from .core import like_input
 
 NONE, MEAN, SUM = 0, 1, 2
 Meta = Callable[..., Any]
@@ -120,11 +121,6 @@ def nll_loss2d_forward(self: Any, target: Any, weight: Any, reduction: int, igno
     return Spec(tuple(target.shape) if reduction == NONE else (), self._dtype), Spec((), self._dtype)
 
 
-def like_self(grad_output: Any, self: Any, *rest: Any) -> Spec:
-    """A gradient: contiguous, of the input's shape."""
-    return Spec(tuple(self.shape), self._dtype)
-
-
 # -- margins -------------------------------------------------------------------------------------------------
 
 def _check_batch(self: Any) -> None:
@@ -173,8 +169,8 @@ META_KERNELS.update({
     "soft_margin_loss": loss(soft_margin),
     "binary_cross_entropy": loss(binary_cross_entropy, at=1),
     "binary_cross_entropy_with_logits": loss(binary_cross_entropy_with_logits, at=2),
-    "nll_loss_backward": like_self,
-    "nll_loss2d_backward": like_self,
-    "multi_margin_loss_backward": like_self,
-    "multilabel_margin_loss_backward": like_self,
+    "nll_loss_backward": like_input,
+    "nll_loss2d_backward": like_input,
+    "multi_margin_loss_backward": like_input,
+    "multilabel_margin_loss_backward": like_input,
 })
