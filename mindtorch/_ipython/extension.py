@@ -1,6 +1,4 @@
-"""Registers the display formatter, the magics, their completion and short tracebacks, and takes every trace of them
-away.
-"""
+"""Registers formatters, magics, their completion and short tracebacks, and takes every trace of them away."""
 from __future__ import annotations
 
 from typing import Any

@@ -71,9 +71,7 @@ class FoldingTB(AutoFormattedTB):
 
 
 def fold_tracebacks(ip: Any) -> None:
-    """Have a shell's tracebacks folded; the object that writes them stays, with its mode, its colours and its class's
-    own methods.
-    """
+    """Have a shell's tracebacks folded; what writes them stays, with its mode and its class's own methods."""
     own = type(ip.InteractiveTB)
     if issubclass(own, AutoFormattedTB):
         ip.InteractiveTB.__class__ = type(own.__name__, (FoldingTB, own), {})

@@ -17,30 +17,21 @@ from .._tensor import Tensor
 __all__ = ["hessian", "hvp", "jacobian", "jvp", "vhp", "vjp"]
 __dir__ = __all__.copy
 
-
 Tensors = tuple[Any, ...]
 OUTPUTS = "outputs of the user-provided function"
 #: What strict mode says of input {i} that something does not depend on.
-INDEPENDENT_OUTPUT = (
-    "The output of the user-provided function is independent of input {i}. This is not allowed in strict mode."
-)
-INDEPENDENT_GRADIENT = (
-    "The gradient with respect to input {i} is independent of the inputs of the user-provided function. This is not "
-    "allowed in strict mode."
-)
+NO_GRAPH = ("The {what} of the user-provided function is independent of input {i}. This is not allowed in strict "
+            "mode{when}.")
+INDEPENDENT_OUTPUT = NO_GRAPH.format(what="output", i="{i}", when="")
+INDEPENDENT_GRADIENT = ("The gradient with respect to input {i} is independent of the inputs of the user-provided "
+                        "function. This is not allowed in strict mode.")
 INDEPENDENT_JACOBIAN = (
     "While computing the hessian, found that the jacobian of the user-provided function with respect to input {i} is "
     "independent of the input. This is not allowed in strict mode. You should ensure that your function is twice "
     "differentiable and that the jacobian depends on the inputs (this would be violated by a linear function for "
-    "example)."
-)
-NO_GRADIENT = (
-    "Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
-    "differentiable manner from the input when running in strict mode."
-)
-NO_GRAPH = (
-    "The {what} of the user-provided function is independent of input {i}. This is not allowed in strict mode{when}."
-)
+    "example).")
+NO_GRADIENT = ("Output {i} of the user-provided function does not require gradients. The outputs must be computed in a "
+               "differentiable manner from the input when running in strict mode.")
 
 
 def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool = False, strict: bool = False) -> Any:
@@ -57,10 +48,7 @@ def vjp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
         single, inputs = _tensors(inputs, "inputs", "vjp")
         inputs = _prepared(inputs, create_graph)
         single_output, outputs = _call(func, inputs, "vjp", strict)
-        if v is None and not (len(outputs) == 1 and outputs[0].numel() == 1):
-            raise RuntimeError("The vector v can only be None if the user-provided function returns a single Tensor "
-                               "with a single element.")
-        v = _vector(v, outputs, single_output, "vjp", create_graph)
+        v = _vector(v, outputs, single_output, "vjp", create_graph, "the user-provided function returns")
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _gradients(outputs, inputs, v, create_graph)
         product = _filled(found, inputs, strict, create_graph, INDEPENDENT_OUTPUT, "jacobian")
@@ -81,7 +69,7 @@ def jvp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
     with enable_grad():
         single, inputs = _tensors(inputs, "inputs", "jvp")
         inputs = _prepared(inputs, create_graph)
-        v = _input_vector(v, inputs, single, "jvp", create_graph)
+        v = _vector(v, inputs, single, "jvp", create_graph)
         single_output, outputs = _call(func, inputs, "jvp", strict)
         cotangents = tuple(zeros_like(output, requires_grad=True) for output in outputs)
         gradients = _gradients(outputs, inputs, cotangents, True)
@@ -109,8 +97,8 @@ def vhp(func: Callable[..., Any], inputs: Any, v: Any = None, create_graph: bool
                                                                                 strict)
     with set_grad_enabled(create_graph or is_grad_enabled()):
         found = _gradients(jacobian, inputs, v, create_graph)
-        message = NO_GRAPH.format(what="jacobian", i="{i}", when="")
-        product = _filled(found, inputs, strict, create_graph, message, "hessian")
+        independent = NO_GRAPH.format(what="jacobian", i="{i}", when="")
+        product = _filled(found, inputs, strict, create_graph, independent, "hessian")
     return _result(outputs, create_graph, single_output), _result(product, create_graph, single)
 
 
@@ -238,10 +226,13 @@ def _call(func: Callable[..., Any], inputs: Tensors, function: str, strict: bool
     return single, outputs
 
 
-def _vector(v: Any, like: Tensors, single: bool, function: str, create_graph: bool) -> Tensors:
-    """The vector of a product, which must have the shapes of ``like``; of ones if it was left out."""
+def _vector(v: Any, like: Tensors, single: bool, function: str, create_graph: bool,
+            who: str = "the input to the user-provided function is") -> Tensors:
+    """The vector of a product, which must have the shapes of ``like``; one if it was left out where ``like`` is."""
     if v is None:
-        return tuple(map(ones_like, like))
+        if len(like) != 1 or like[0].numel() != 1:
+            raise RuntimeError(f"The vector v can only be None if {who} a single Tensor with a single element.")
+        return (ones_like(like[0]),)
     v = _prepared(_tensors(v, "v", function)[1], create_graph, need_graph=False)
     if len(v) != len(like):
         raise RuntimeError("The given v should contain a single Tensor." if single else
@@ -251,14 +242,6 @@ def _vector(v: Any, like: Tensors, single: bool, function: str, create_graph: bo
             where = "" if single else f"Entry {i} in "
             raise RuntimeError(f"{where}v has invalid size: should be {want.shape} but got {have.shape}.")
     return v
-
-
-def _input_vector(v: Any, inputs: Tensors, single: bool, function: str, create_graph: bool) -> Tensors:
-    """The vector of a product, with the shapes of the inputs."""
-    if v is None and not (len(inputs) == 1 and inputs[0].numel() == 1):
-        raise RuntimeError("The vector v can only be None if the input to the user-provided function is a single "
-                           "Tensor with a single element.")
-    return _vector(v, inputs, single, function, create_graph)
 
 
 def _check_single_element(outputs: Tensors, function: str) -> None:
@@ -273,7 +256,7 @@ def _first_derivative(func: Callable[..., Any], inputs: Any, v: Any, function: s
     """How both products with the Hessian begin: the checked arguments, the output, and its gradients with a graph."""
     single, inputs = _tensors(inputs, "inputs", function)
     inputs = _prepared(inputs, create_graph)
-    v = _input_vector(v, inputs, single, function, create_graph)
+    v = _vector(v, inputs, single, function, create_graph)
     single_output, outputs = _call(func, inputs, function, strict)
     _check_single_element(outputs, function)
     jacobian = _gradients(outputs, inputs, None, True)

@@ -58,10 +58,8 @@ class Adam(Optimizer):
                       for beta in betas)  # type: ignore[assignment]
         super().__init__(params, {
             "lr": lr, "betas": betas, "eps": eps, "weight_decay": weight_decay, "amsgrad": amsgrad,
-            "maximize": maximize,
-            "foreach": foreach, "capturable": capturable, "differentiable": differentiable, "fused": fused,
-            "decoupled_weight_decay": decoupled_weight_decay,
-        })
+            "maximize": maximize, "foreach": foreach, "capturable": capturable, "differentiable": differentiable,
+            "fused": fused, "decoupled_weight_decay": decoupled_weight_decay})
         check_implementation(differentiable, foreach, fused)
 
     def __setstate__(self, state: dict[str, Any]) -> None:
@@ -79,8 +77,8 @@ class Adam(Optimizer):
             if group["fused"]:
                 check_fused(param)
             counted_there = group["capturable"] or group["fused"]
-            state["step"] = zeros((), dtype=_step_dtype(group["fused"]), device=param.device if counted_there
-                                  else "cpu")
+            device = param.device if counted_there else "cpu"
+            state["step"] = zeros((), dtype=_step_dtype(group["fused"]), device=device)
             for name in (*_MOMENTS, "max_exp_avg_sq") if group["amsgrad"] else _MOMENTS:
                 state[name] = zeros_like(param)
         return state

@@ -19,9 +19,8 @@ from ..nn.module import typename
 Hooks = OrderedDict[int, Callable[..., Any]]
 _global_pre_hooks: Hooks = OrderedDict()
 _global_post_hooks: Hooks = OrderedDict()
-_HOOK_TABLES = ("_optimizer_step_pre_hooks", "_optimizer_step_post_hooks", "_optimizer_state_dict_pre_hooks",
-                "_optimizer_state_dict_post_hooks", "_optimizer_load_state_dict_pre_hooks",
-                "_optimizer_load_state_dict_post_hooks")
+_HOOK_TABLES = [f"_optimizer_{what}_{when}_hooks"
+                for what in ("step", "state_dict", "load_state_dict") for when in ("pre", "post")]
 
 
 class _Required:
@@ -81,9 +80,7 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
 
 def every_group(update: Callable[[Any, dict[str, Any]], None]) -> Callable[..., Any]:
-    """The ``step`` of an optimizer whose ``update(self, group)`` changes the parameters of one group. It records
-    nothing, unless the optimizer is differentiable.
-    """
+    """The ``step`` of an optimizer of which ``update(self, group)`` changes one group; recorded if differentiable."""
 
     def step(self: Any, closure: Callable[[], Any] | None = None) -> Any:
         """Change the parameters by their gradients, which ``closure`` computes anew if it is given, and return its loss
@@ -118,12 +115,6 @@ class Optimizer:
 
     #: The settings that groups saved by older versions lack.
     _later: ClassVar[dict[str, Any]] = {}
-    _optimizer_step_pre_hooks: Hooks
-    _optimizer_step_post_hooks: Hooks
-    _optimizer_state_dict_pre_hooks: Hooks
-    _optimizer_state_dict_post_hooks: Hooks
-    _optimizer_load_state_dict_pre_hooks: Hooks
-    _optimizer_load_state_dict_post_hooks: Hooks
     state: defaultdict[Any, Any]
     param_groups: list[dict[str, Any]]
 
@@ -146,6 +137,9 @@ class Optimizer:
             raise about(ValueError("optimizer got an empty parameter list"), "no parameters")
         for group in groups if isinstance(groups[0], dict) else [{"params": groups}]:
             self.add_param_group(group)
+
+    def _hooks(self, when: str) -> Hooks:
+        return getattr(self, f"_optimizer_{when}_hooks")
 
     def __getstate__(self) -> dict[str, Any]:
         return {"defaults": self.defaults, "state": self.state, "param_groups": self.param_groups}
@@ -173,9 +167,8 @@ class Optimizer:
 
         Raises:
             TypeError: if it is no dictionary, its parameters are a set, or no tensors.
-            ValueError: if a required setting is missing, a tensor is no leaf or is in another group, or some
-            have names and
-                some have not.
+            ValueError: if a required setting is missing, a tensor is no leaf or is in another group, or only some
+                have names.
         """
         if not isinstance(param_group, dict):
             raise TypeError(f"param_group must be a dict, but got {type(param_group)}")
@@ -244,7 +237,7 @@ class Optimizer:
         """Return the state of each parameter by its number, and the groups with their parameters' numbers
         (``torch.optim.Optimizer.state_dict``).
         """
-        for pre_hook in list(self._optimizer_state_dict_pre_hooks.values()):
+        for pre_hook in list(self._hooks("state_dict_pre").values()):
             pre_hook(self)
         numbers: dict[int, int] = {}
         groups = []
@@ -258,7 +251,7 @@ class Optimizer:
             start += len(group["params"])
         state = {numbers[id(key)] if isinstance(key, Tensor) else key: value for key, value in self.state.items()}
         result = {"state": state, "param_groups": groups}
-        for post_hook in list(self._optimizer_state_dict_post_hooks.values()):
+        for post_hook in list(self._hooks("state_dict_post").values()):
             changed = post_hook(self, result)
             result = result if changed is None else changed
         return result
@@ -271,7 +264,7 @@ class Optimizer:
             ValueError: if the groups do not have as many parameters.
         """
         state_dict = state_dict.copy()
-        for pre_hook in list(self._optimizer_load_state_dict_pre_hooks.values()):
+        for pre_hook in list(self._hooks("load_state_dict_pre").values()):
             changed = pre_hook(self, state_dict)
             state_dict = state_dict if changed is None else changed
         saved = deepcopy(state_dict["param_groups"])
@@ -295,7 +288,7 @@ class Optimizer:
             if "param_names" in group:
                 new.setdefault("param_names", group["param_names"])
         self.__setstate__({"state": state, "param_groups": saved})
-        for post_hook in list(self._optimizer_load_state_dict_post_hooks.values()):
+        for post_hook in list(self._hooks("load_state_dict_post").values()):
             post_hook(self)
 
     # -- hooks -----------------------------------------------------------------------------------------------
@@ -304,38 +297,36 @@ class Optimizer:
         """Have ``hook(optimizer, args, kwargs)`` called before every step; it may return other arguments
         (``torch.optim.Optimizer.register_step_pre_hook``).
         """
-        return _register(self._optimizer_step_pre_hooks, hook)
+        return _register(self._hooks("step_pre"), hook)
 
     def register_step_post_hook(self, hook: Callable[..., None]) -> RemovableHandle:
         """Have ``hook(optimizer, args, kwargs)`` called afterwards (``torch.optim.Optimizer.register_step_post_hook``).
         """
-        return _register(self._optimizer_step_post_hooks, hook)
+        return _register(self._hooks("step_post"), hook)
 
     def register_state_dict_pre_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer)`` called before saving (``torch.optim.Optimizer.register_state_dict_pre_hook``)."""
-        return _register(self._optimizer_state_dict_pre_hooks, hook, prepend)
+        return _register(self._hooks("state_dict_pre"), hook, prepend)
 
     def register_state_dict_post_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer, state_dict)`` called after ``state_dict``; it may return another dictionary
         (``torch.optim.Optimizer.register_state_dict_post_hook``).
         """
-        return _register(self._optimizer_state_dict_post_hooks, hook, prepend)
+        return _register(self._hooks("state_dict_post"), hook, prepend)
 
     def register_load_state_dict_pre_hook(self, hook: Callable[..., Any], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer, state_dict)`` called before ``load_state_dict``; it may return another dictionary
         (``torch.optim.Optimizer.register_load_state_dict_pre_hook``).
         """
-        return _register(self._optimizer_load_state_dict_pre_hooks, hook, prepend)
+        return _register(self._hooks("load_state_dict_pre"), hook, prepend)
 
     def register_load_state_dict_post_hook(self, hook: Callable[..., None], prepend: bool = False) -> RemovableHandle:
         """Have ``hook(optimizer)`` called afterwards (``torch.optim.Optimizer.register_load_state_dict_post_hook``)."""
-        return _register(self._optimizer_load_state_dict_post_hooks, hook, prepend)
+        return _register(self._hooks("load_state_dict_post"), hook, prepend)
 
 
 def _fitted(param: Any, value: Any, group: dict[str, Any], key: Hashable = None) -> Any:
-    """A saved value of a parameter's state with its tensors on the parameter's device and in its dtype; the
-    step count stays as it is unless the device counts.
-    """
+    """A saved value of a parameter's state, on its device and in its dtype; the step count if the device counts."""
     if isinstance(value, Tensor):
         if key == "step":
             counted = group.get("capturable") or group.get("fused")

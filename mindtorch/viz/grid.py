@@ -63,8 +63,7 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
 
 
 def number_format(values: Sequence[Any]) -> Callable[[Any], str]:
-    """One way to write all these numbers: floats with equally many digits, so that they can be compared, and so many
-    that different ones do not all look the same.
+    """One way to write all these numbers: with equally many digits, and so many that not all different ones look alike.
     """
     finite = [abs(v) for v in values if isinstance(v, float) and math.isfinite(v)]
     largest = max(finite, default=0.0)

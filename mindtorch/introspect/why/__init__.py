@@ -11,7 +11,7 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from . import autograd, devices, dtypes, indexing, layout, modules, products, shapes
+from . import autograd, devices, dtypes, indexing, layout, modules, shapes
 from .explanation import (
     Bars, Call, Cell, Diagnosis, Explanation, Fields, Fix, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow,
     Shapes, Step, Steps, plain,
@@ -25,17 +25,13 @@ __all__ = ["Bars", "Call", "Cell", "Diagnosis", "EXPLANATIONS", "Explanation", "
 Explain = Callable[[Failure, Fields], "Diagnosis | None"]
 
 
-def _of(row: Callable[[Fields], Diagnosis]) -> Explain:
-    return lambda failure, fields: row(fields)
-
-
 #: How to explain each kind of error; a function returns None for an error that it cannot make out.
 EXPLANATIONS: dict[str, Explain] = {
-    **{kind: _of(row) for kind, row in TEMPLATES.items()},
+    **{kind: lambda failure, fields, row=row: row(fields) for kind, row in TEMPLATES.items()},  # type: ignore[misc]
     "in-place broadcast": shapes.grown, "broadcast": shapes.broadcast, "cat shapes": shapes.cat,
     "cat dimensions": shapes.cat_ndim, "stack shapes": shapes.stack, "target shape": shapes.target_shape,
-    "batched matmul shapes": products.batched, "linear shapes": products.linear, "matmul shapes": products.matmul,
-    "matmul vectors": products.vectors, "matrices wanted": products.not_matrices,
+    "batched matmul shapes": shapes.batched, "linear shapes": shapes.linear, "matmul shapes": shapes.matmul,
+    "matmul vectors": shapes.vectors, "matrices wanted": shapes.not_matrices,
     "view strides": layout.view_stride, "view elements": layout.view_elements, "expand": layout.expand,
     "overlapping write": layout.overlapping, "dimension": layout.dimension, "permutation": layout.permutation,
     "index": indexing.out_of_range, "select": indexing.out_of_range, "index in self": indexing.out_of_range,

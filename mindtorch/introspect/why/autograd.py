@@ -1,6 +1,4 @@
-"""Why there is no gradient: graphs that were never built, were used up, or were cut; tensors written too late; what
-cannot take part in a graph, or be a gradient.
-"""
+"""Why there is no gradient: graphs never built, used up, or cut; tensors written too late; what has no place in one."""
 from __future__ import annotations
 
 import linecache

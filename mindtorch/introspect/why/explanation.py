@@ -48,9 +48,7 @@ class Involved:
 
     @property
     def label(self) -> str:
-        """What to call it in a sentence: of what has no name, the parameter, ``self`` by the name it has in PyTorch's
-        documentation.
-        """
+        """What to call it in a sentence: its name, or the parameter; ``self`` as PyTorch's documentation does."""
         return self.name or ("input" if self.role == "self" else self.role) or "the tensor"
 
     def __str__(self) -> str:

@@ -69,9 +69,7 @@ class Called:
 
 
 class Failure:
-    """An error, the facts that it brings, and its place in the program. Calls are those of the innermost of the
-    program's functions, the outermost first.
-    """
+    """An error, its facts, and its place in the program. Calls are those of its innermost function, outermost first."""
 
     def __init__(self, error: BaseException, namespace: Mapping[str, Any] | None = None):
         self.error, self.message, self.namespace = error, str(error), namespace or {}

@@ -62,17 +62,15 @@ def target(failure: Failure, f: Fields) -> Diagnosis:
         wrong = tuple(dict.fromkeys(values[tuple(index)].item() for index in outside))
         where = f" They stand in {label} at " + ", ".join(text(index.tolist()) for index in outside) + "."
     from_one = wrong == (count,) and (values is None or values.min() > 0)
-    fixes = [Fix("classes are counted from 0, not from 1", f"{label} - 1") if from_one else
-             Fix(f"classes are 0 to {count - 1}")]
-    if max(wrong) >= count:
-        fixes.append(Fix("or make the last layer larger", f"nn.Linear(…, {max(wrong) + 1})"))
-    if len(wrong) == 1:
-        code = f"F.cross_entropy(…, ignore_index={wrong[0]})"
-        fixes.append(Fix(f"or, if {wrong[0]} marks what is not to count", code))
+    fixes = (Fix("classes are counted from 0, not from 1", f"{label} - 1") if from_one else
+             Fix(f"classes are 0 to {count - 1}"),
+             Fix("or make the last layer larger", f"nn.Linear(…, {max(wrong) + 1})") if max(wrong) >= count else None,
+             Fix(f"or, if {wrong[0]} marks what is not to count", f"F.cross_entropy(…, ignore_index={wrong[0]})")
+             if len(wrong) == 1 else None)
     return Diagnosis(
         f"target {', '.join(map(str, wrong))} is no class: {scores} holds scores for {count} classes",
         f"Each row of {scores} {scores.size} holds a score for each of {count} classes, so targets are 0 "
-        f"to {count - 1}.{where}", tuple(fixes),
+        f"to {count - 1}.{where}", fixes,
         (Shapes((ShapeRow(scores.label, cells(scores.shape, [dim])),),
                 tuple("classes" if d == dim else "samples" if not d else "" for d in range(len(scores.shape)))),
          Ruler("classes", 0, count - 1, wrong)))

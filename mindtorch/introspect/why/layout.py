@@ -33,11 +33,11 @@ def view_stride(failure: Failure, f: Fields) -> Diagnosis:
     self, size = failure.called("view", "view_as", "_unsafe_view", "unflatten").args[:2]  # type: ignore[union-attr]
     tensor = failure.involved(self, "self")
     wanted = _filled(tuple(size), math.prod(tensor.shape))
-    breaks = [d for d in range(len(tensor.shape) - 1) if not _merges(tensor, d)]
+    merged = [n * step for n, step in zip(tensor.shape[1:], tensor.stride[1:], strict=True)]  #: the strides that could
+    breaks = [d for d, step in enumerate(merged) if tensor.stride[d] != step and 1 not in tensor.shape[d:d + 2]]
     suffixes = {math.prod(wanted[d:]) for d in range(len(wanted) + 1)}
     wrong = [d for d in breaks if math.prod(tensor.shape[d + 1:]) not in suffixes] or breaks
-    needed = [Cell(str(tensor.stride[d + 1] * tensor.shape[d + 1]), CLASH) if d in wrong else None
-              for d in range(len(tensor.shape))]
+    needed = [Cell(str(merged[d]), CLASH) if d in wrong else None for d in range(len(tensor.shape))]
     rows = (ShapeRow("size", cells(tensor.shape)), ShapeRow("stride", cells(tensor.stride, wrong)),
             ShapeRow("stride to merge it with the next", tuple(needed)))
     d = wrong[0] if wrong else 0
@@ -45,15 +45,11 @@ def view_stride(failure: Failure, f: Fields) -> Diagnosis:
         f"{tensor} cannot be seen as {text(wanted)} without moving its elements",
         f"A view keeps the elements where they are, so every new dimension must be a walk of equal steps through the "
         f"storage. To merge dimensions {d} and {d + 1} of {tensor}, the stride of dimension {d} would have to be "
-        f"{tensor.stride[d + 1] * tensor.shape[d + 1]} (stride times size of the next); it is {tensor.stride[d]}.",
+        f"{merged[d]} (stride times size of the next); it is {tensor.stride[d]}.",
         (Fix("copy if a view is not possible", f"{tensor}.reshape({', '.join(map(str, wanted))})"),
          Fix("or copy now, and view from then on", f"{tensor}.contiguous().view({', '.join(map(str, wanted))})")),
         (replace(numbered(tensor), rows=rows),
          places(tensor, "The numbers are the order in which a view would have to read the elements.")), (tensor,))
-
-
-def _merges(tensor: Involved, dim: int) -> bool:
-    return tensor.stride[dim] == tensor.stride[dim + 1] * tensor.shape[dim + 1] or 1 in tensor.shape[dim:dim + 2]
 
 
 def _filled(shape: tuple[int, ...], elements: int) -> tuple[int, ...]:
@@ -70,12 +66,10 @@ def view_elements(failure: Failure, f: Fields) -> Diagnosis:
     asked = f"a multiple of {known}" if open_ else str(known)
     rows = (ShapeRow(tensor.label, cells(tensor.shape), f"= {elements} elements"),
             whole("asked for", wanted, f"= {asked} elements"))
-    fixes = []
-    for dim in range(len(wanted)):
-        rest = math.prod(n for d, n in enumerate(wanted) if d != dim)
-        if not open_ and rest and not elements % rest:
-            shape = (*wanted[:dim], elements // rest, *wanted[dim + 1:])
-            fixes.append(Fix(f"dimension {dim} would have to be {elements // rest}", f"{tensor}.view{shape}"))
+    rests = [math.prod(wanted[:dim] + wanted[dim + 1:]) for dim in range(len(wanted))]
+    fixes = [Fix(f"dimension {dim} would have to be {elements // rest}",
+                 f"{tensor}.view{(*wanted[:dim], elements // rest, *wanted[dim + 1:])}")
+             for dim, rest in enumerate(rests) if not open_ and rest and not elements % rest]
     return Diagnosis(
         f"{elements} elements cannot be arranged as {text(wanted)}: that takes {asked}",
         "view and reshape neither drop elements nor make new ones: the sizes must multiply to the number of elements.",

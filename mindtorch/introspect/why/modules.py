@@ -18,12 +18,12 @@ from .failure import Failure
 
 #: Where a function or a class of the library is looked for.
 SPACES = ("mindtorch", "mindtorch.nn", "mindtorch.nn.functional", "mindtorch.optim")
+NAMES = "mindtorch has PyTorch's names; either this one is spelt otherwise, or mindtorch does not have it yet."
 LISTED = 6  #: keys, operators or the like at most that are named
 
 
 def _few(names: list[str]) -> tuple[str, ...]:
-    more = (f"… {len(names) - LISTED} more",) if len(names) > LISTED else ()
-    return (*names[:LISTED], *more)
+    return (*names[:LISTED], *[f"… {len(names) - LISTED} more"] * (len(names) > LISTED))
 
 
 def _like(name: str, there: Iterable[str], least: float = 0.6) -> list[str]:
@@ -85,11 +85,10 @@ def before_init(failure: Failure, f: Fields) -> Diagnosis:
 def no_forward(failure: Failure, f: Fields) -> Diagnosis:
     kind = type(f.module)
     own = [name for name in vars(kind) if callable(getattr(kind, name)) and not name.startswith("__")]
-    close = _like("forward", own)
     return Diagnosis(
         f"{kind.__name__} has no forward: it cannot be called",
         "Calling a module calls its method forward, which every module of one's own must define, inside the class.",
-        (*[Fix("it may be misspelt", f"def forward(…): …  # not {name}") for name in close[:1]],
+        (*[Fix("it may be misspelt", f"def forward(…): …  # not {name}") for name in _like("forward", own)[:1]],
          Fix("define it, indented as a method of the class", "def forward(self, x): …")),
         (Groups((Group("methods of the class", tuple(own[:LISTED]) or ("none",)),
                  Group("wanted", ("forward",), CLASH))),), ())
@@ -99,11 +98,10 @@ def no_forward(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def state_dict_type(failure: Failure, f: Fields) -> Diagnosis:
-    fix = Fix("give a dictionary of tensors, by the names of parameters and buffers", "dict(names_and_tensors)")
-    if f.given in ("str", "PosixPath", "bytes"):
-        fix = Fix("read the file first, and give what it holds")
-    elif hasattr(f.state, "state_dict"):
-        fix = Fix("ask the other module for its state", "model.load_state_dict(other.state_dict())")
+    fix = (Fix("read the file first, and give what it holds") if f.given in ("str", "PosixPath", "bytes") else
+           Fix("ask the other module for its state", "model.load_state_dict(other.state_dict())")
+           if hasattr(f.state, "state_dict") else
+           Fix("give a dictionary of tensors, by the names of parameters and buffers", "dict(names_and_tensors)"))
     return Diagnosis(
         f"a state dict is a dictionary, and a {f.given} was given",
         "It holds a tensor under the path of every parameter and buffer, as model.state_dict() returns it.", (fix,),
@@ -155,8 +153,8 @@ def _renaming(missing: list[str], unexpected: list[str]) -> list[Fix]:
                 continue
             prefix = long.removesuffix(short)
             if theirs is unexpected:
-                code = f"{{k.removeprefix({prefix!r}): v for k, v in state.items()}}"
-                return [Fix(f"the saved keys begin with {prefix!r}, the model's do not", code)]
+                return [Fix(f"the saved keys begin with {prefix!r}, the model's do not",
+                            f"{{k.removeprefix({prefix!r}): v for k, v in state.items()}}")]
             return [Fix(f"the model's keys begin with {prefix!r}, the saved ones do not",
                          f"{{{prefix!r} + k: v for k, v in state.items()}}")]
     return []
@@ -182,7 +180,7 @@ def no_gradient(failure: Failure, f: Fields) -> Diagnosis | None:
         f"{label}.grad is None: there is no gradient",
         "A gradient is there once backward went through a graph that leads to the tensor; optimizer.zero_grad() and "
         "model.zero_grad() make it None again.",
-        (*((fixes[state],) if state in fixes else ()), Fix("go back first", "loss.backward()"),
+        (fixes.get(state), Fix("go back first", "loss.backward()"),
          Fix("or leave out what has none", f"if {label}.grad is not None: …")),
         (Steps((Step(label, state), Step("backward", "has brought it no gradient"),
                 Step(f"{label}.grad", "is None", CLASH))),),
@@ -210,13 +208,12 @@ def no_kernel(failure: Failure, f: Fields) -> Diagnosis:
     there = tuple(f.there)
     groups = (Group(f"kernel of {f.name} for", there or ("no backend",), GOOD if there else CLASH),
               Group("called for", (f.backend,), CLASH))
-    fixes = [Fix("move the operands to where it has one", "x.to('cpu')")] if "CPU" in there else []
-    fixes.append(Fix(f"or write one: a function of tensors, for {f.backend}",
-                     f"torch.library.impl({f.name!r}, {f.backend.lower()!r}, my_function)"))
     return Diagnosis(
         f"{f.name} has no kernel for {f.backend}",
         "The dispatcher looks up a kernel by the keys of the operands; the table of this operator has none for theirs.",
-        tuple(fixes), (Groups(groups),))
+        (Fix("move the operands to where it has one", "x.to('cpu')") if "CPU" in there else None,
+         Fix(f"or write one: a function of tensors, for {f.backend}",
+             f"torch.library.impl({f.name!r}, {f.backend.lower()!r}, my_function)")), (Groups(groups),))
 
 
 def unknown_operator(failure: Failure, f: Fields) -> Diagnosis:
@@ -236,8 +233,7 @@ def no_name(failure: Failure, f: Fields) -> Diagnosis:
     what = owner.__name__ if hasattr(owner, "__name__") else f"a {type(owner).__name__}"
     close = _like(name, (n for n in dir(owner) if not n.startswith("_")))
     return Diagnosis(
-        f"{what} has no {name}",
-        "mindtorch has PyTorch's names; either this one is spelt otherwise, or mindtorch does not have it yet.",
+        f"{what} has no {name}", NAMES,
         (Fix("did you mean", close[0]) if close else Fix(f"list what there is: dir({what.removeprefix('a ')})"),),
         (_names_like(name, close),), (failure.involved(owner, "self"),) if hasattr(owner, "_grad_fn") else ())
 
@@ -247,8 +243,7 @@ def no_module(failure: Failure, f: Fields) -> Diagnosis:
     space, name = (f.space, f.name) if f.name else f.module.rpartition(".")[::2]
     close = _like(name, (found for found in dir(sys.modules.get(space)) if not found.startswith("_")))
     return Diagnosis(
-        f"{space} has no {name}",
-        "mindtorch has PyTorch's names; either this one is spelt otherwise, or mindtorch does not have it yet.",
+        f"{space} has no {name}", NAMES,
         (Fix("did you mean", f"from {space} import {close[0]}") if close else
          Fix(f"list what there is: dir({space})"),), (_names_like(f"{space}.{name}", close),), ())
 

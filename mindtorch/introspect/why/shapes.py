@@ -1,13 +1,14 @@
-"""Why shapes do not fit: broadcasting, joining, the targets of losses."""
+"""Why shapes do not fit: broadcasting, products of matrices, joining, the targets of losses."""
 from __future__ import annotations
 
 import itertools
+import math
 from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
 from .explanation import (
-    CLASH, Cell, Diagnosis, Fields, Fix, Involved, Shape, ShapeRow, Shapes, aside, cells, text, whole,
+    CLASH, GOOD, Cell, Diagnosis, Fields, Fix, Involved, Shape, ShapeRow, Shapes, aside, cells, text, whole,
 )
 from .failure import Failure
 
@@ -19,10 +20,8 @@ LISTED = 8  #: tensors of a list at most that are all drawn
 
 def broadcasts(*shapes: Shape) -> bool:
     """Whether shapes can be broadcast together."""
-    for column in itertools.zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1):
-        if len({size for size in column if size != 1}) > 1:
-            return False
-    return True
+    columns = itertools.zip_longest(*(shape[::-1] for shape in shapes), fillvalue=1)
+    return all(len({size for size in column if size != 1}) < 2 for column in columns)
 
 
 def aligned(tensors: Sequence[Involved], note: str = "") -> Shapes:
@@ -47,10 +46,9 @@ def broadcast_fixes(a: Involved, b: Involved) -> tuple[Fix, ...]:
     for one, other in ((b, a), (a, b)):
         if len(one.shape) == 2 and broadcasts(one.shape[::-1], other.shape):
             found.append(Fix(f"if the two dimensions of {one} are meant the other way round", f"{one}.T"))
-        for dim in range(1, len(one.shape) + 1):
-            if len(other.shape) > len(one.shape) and broadcasts((*one.shape[:dim], 1, *one.shape[dim:]), other.shape):
-                said = f"if {one} is to be repeated along a new dimension {dim}"
-                found.append(Fix(said, f"{one}.unsqueeze({dim})"))
+        found += [Fix(f"if {one} is to be repeated along a new dimension {dim}", f"{one}.unsqueeze({dim})")
+                  for dim in range(1, len(one.shape) + 1) if len(other.shape) > len(one.shape)
+                  and broadcasts((*one.shape[:dim], 1, *one.shape[dim:]), other.shape)]
     return (*found, Fix("else make the marked sizes equal, or one of them 1"))
 
 
@@ -97,6 +95,106 @@ def grown(failure: Failure, f: Fields) -> Diagnosis:
              f"{first}.expand({', '.join(map(str, wanted))}).clone()")), (Shapes(tuple(rows)),))
 
 
+# -- products ----------------------------------------------------------------------------------------------------
+
+
+def stair(a: Involved, b: Involved) -> Shapes:
+    """Two matrices with the dimensions that must agree in one column, and what would come out."""
+    (*batch_a, n, k), (*batch_b, k2, m) = (1, *a.shape)[-max(2, len(a.shape)):], b.shape
+    if len(a.shape) == 1:
+        batch_a, n = [], 1
+    depth = max(len(batch_a), len(batch_b))
+    lead_a, lead_b = [None] * (depth - len(batch_a)), [None] * (depth - len(batch_b))
+    bad = [d for d in range(-min(len(batch_a), len(batch_b)), 0)
+           if batch_a[d] != batch_b[d] and 1 not in (batch_a[d], batch_b[d])]
+    mark, rows = CLASH if k != k2 else GOOD, Cell(str(n)) if len(a.shape) > 1 else None
+    of_a = (*lead_a, *cells(batch_a, [d + len(batch_a) for d in bad]), rows, Cell(str(k), mark), None)
+    of_b = (*lead_b, *cells(batch_b, [d + len(batch_b) for d in bad]), None, Cell(str(k2), mark), Cell(str(m)))
+    return Shapes((ShapeRow(a.label, of_a), ShapeRow(b.label, of_b)),
+                  (*("batch",) * depth, "rows", "must agree", "columns"))
+
+
+def matrix_fixes(a: Involved, b: Involved) -> tuple[Fix, ...]:
+    """Transpositions that make a product possible."""
+    found = [(f"if {b} is meant transposed", f"{a} @ {b}.{'T' if len(b.shape) == 2 else 'mT'}",
+              len(b.shape) > 1 and len(a.shape) > 0 and a.shape[-1] == b.shape[-1]),
+             (f"if {a} is meant transposed", f"{a}.{'T' if len(a.shape) == 2 else 'mT'} @ {b}",
+              len(a.shape) > 1 and a.shape[-2] == b.shape[-2:][0]),
+             ("if element times element is meant", f"{a} * {b}", a.shape == b.shape),
+             ("else the number of columns of the first must be made the number of rows of the second", "", True)]
+    return tuple(Fix(said, code) for said, code, fits in found if fits)
+
+
+def _factors(failure: Failure) -> tuple[Involved, Involved]:
+    """The factors of a product, as the program gave them if it called ``matmul``."""
+    call = failure.called("matmul") or failure.innermost
+    matrices = [t for t in failure.of_call(call) if t.role not in ("input", "bias")]
+    matrices = [t for t in matrices if not (t.role == "self" and call is not None and call.packet.startswith("add"))]
+    return matrices[0], matrices[-1] if len(matrices) == 1 else matrices[1]
+
+
+def matmul(failure: Failure, f: Fields) -> Diagnosis:
+    a, b = _factors(failure)
+    return Diagnosis(
+        f"{a} {a.size} cannot be multiplied with {b} {b.size}",
+        f"A product of matrices pairs the last dimension of {a} with the last but one of {b}: these must "
+        f"agree, and are {a.shape[-1]} and {b.shape[-2]}.", matrix_fixes(a, b), (stair(a, b),), (a, b))
+
+
+def batched(failure: Failure, f: Fields) -> Diagnosis:
+    a, b = _factors(failure)
+    wrong = "their last dimensions do not pair" if a.shape[-1] != b.shape[-2] else "their batches differ"
+    return Diagnosis(
+        f"the matrices in {a} {a.size} and {b} {b.size} cannot be multiplied: {wrong}",
+        "A batched product multiplies the n-th matrix of one with the n-th of the other. The last dimension of the "
+        "first must agree with the last but one of the second; and the batch dimensions before them must agree (bmm), "
+        "or broadcast (matmul).", matrix_fixes(a, b), (stair(a, b),), (a, b))
+
+
+def vectors(failure: Failure, f: Fields) -> Diagnosis:
+    """A matrix or a vector times a vector."""
+    a, b = _factors(failure)
+    rows = (ShapeRow(a.label, cells(a.shape, [len(a.shape) - 1])), aside(b.label, len(a.shape) - 1, b.shape[:1], [0]))
+    return Diagnosis(
+        f"{a} {a.size} and {b} {b.size} differ in the length that is summed over",
+        f"Each element of {b} is multiplied with one of the last dimension of {a}: {a.shape[-1]} elements "
+        f"there, {b.shape[0]} here.",
+        (Fix(f"if {a} is meant transposed", f"{a}.T @ {b}") if a.shape == (b.shape[0], a.shape[-1]) else None,
+         Fix("if every pair is to be multiplied", f"torch.outer({a}, {b})") if len(a.shape) == 1 else None,
+         Fix("else the two lengths must be made equal")), (Shapes(rows),), (a, b))
+
+
+def not_matrices(failure: Failure, f: Fields) -> Diagnosis:
+    packet = failure.innermost.packet if failure.innermost else "this operator"
+    wanted = 3 if "bmm" in packet else 2
+    involved = failure.of_call(failure.innermost)
+    rows = tuple(ShapeRow(t.label, cells(t.shape, range(len(t.shape)) if len(t.shape) != wanted else ()),
+                          f"{len(t.shape)}-d" + ("" if len(t.shape) == wanted else f", {wanted}-d wanted"))
+                 for t in involved)
+    return Diagnosis(
+        f"{packet} takes tensors of {wanted} dimensions",
+        f"{packet} neither broadcasts nor adds dimensions: its operands must have {wanted} dimensions.",
+        (Fix("let matmul find out what to do with the dimensions that there are", " @ ".join(map(str, involved[:2]))),
+         Fix("or add or merge dimensions first", f"{f.x}.unsqueeze(0)")), (Shapes(rows),))
+
+
+def linear(failure: Failure, f: Fields) -> Diagnosis:
+    x, weight = f.input, f.weight
+    outputs, inputs = weight.shape
+    last = len(x.shape) - 1
+    flat = [Fix("the last dimensions together have that size: flatten them", f"{x}.flatten({dim})")
+            for dim in range(last - 1, 0, -1) if math.prod(x.shape[dim:]) == inputs]
+    turned = Fix("its last but one dimension has that size: transpose it", f"{x}.mT")
+    rows = (ShapeRow(x.label, cells(x.shape, [last]), f"{x.shape[-1]} features come in"),
+            aside(weight.label, last, (inputs, outputs), [0], f"takes {inputs}, makes {outputs}"))
+    return Diagnosis(
+        f"the layer takes {inputs} features, and {x} {x.size} has {x.shape[-1]}",
+        f"A linear layer works on the last dimension of its input; {weight} {weight.size} is its weight, made for "
+        f"{inputs} features.", (*flat, turned if x.shape[-2:-1] == (inputs,) else None,
+                                Fix("or make the layer for these inputs", f"nn.Linear({x.shape[-1]}, {outputs})")),
+        (Shapes(rows, (*("",) * last, "must agree", "out")),))
+
+
 # -- joining -------------------------------------------------------------------------------------------------------
 
 
@@ -125,14 +223,14 @@ def cat(failure: Failure, f: Fields) -> Diagnosis:
     wrong = [d for d in range(len(first)) if d != dim and first[d] != other[d]]
     rows = _some([ShapeRow(t.label, cells(t.shape, [d for d in wrong if t.shape[d] != first[d] or t is involved[0]]))
                   for t in involved], f.number)
-    fixes = []
-    if len(wrong) == 1 and len(first) > 1:
-        fixes.append(Fix(f"join them along dimension {wrong[0]}, where they differ", f"torch.cat(…, dim={wrong[0]})"))
+    along = wrong[0] if len(wrong) == 1 and len(first) > 1 else None
     return Diagnosis(
         f"tensors joined along dimension {dim} must agree in all others: {f.wanted} is not {f.got}",
         f"cat lays tensors next to each other along dimension {dim}. {involved[f.number]} {text(other)} differs "
         f"from the first, {text(first)}, in dimension {', '.join(map(str, wrong))}.",
-        (*fixes, Fix("or cut, pad or reshape them to agree")),
+        (None if along is None else Fix(f"join them along dimension {along}, where they differ",
+                                        f"torch.cat(…, dim={along})"),
+         Fix("or cut, pad or reshape them to agree")),
         (Shapes(rows, tuple("joined" if d == dim else f"dim {d}" for d in range(len(first)))),),
         (involved[0], involved[f.number]))
 
@@ -171,11 +269,9 @@ def target_shape(failure: Failure, f: Fields) -> Diagnosis:
     rows = (ShapeRow(x.label, cells(x.shape), "scores: [samples, classes, …]"),
             whole(target.label, target.shape, "given"),
             ShapeRow("wanted", cells(wanted, (), range(len(wanted))), "a class number for each"))
-    fix = Fix("reshape the target, or the scores")
-    if target.shape == (*wanted, 1):
-        fix = Fix("take away the dimension of size 1", f"{target}.squeeze(-1)")
-    elif len(x.shape) == 3 and target.shape == x.shape[:2]:
-        fix = Fix("if the classes stand last, move them to dimension 1", f"{x}.transpose(1, 2)")
+    fix = (Fix("take away the dimension of size 1", f"{target}.squeeze(-1)") if target.shape == (*wanted, 1) else
+           Fix("if the classes stand last, move them to dimension 1", f"{x}.transpose(1, 2)")
+           if len(x.shape) == 3 and target.shape == x.shape[:2] else Fix("reshape the target, or the scores"))
     return Diagnosis(
         f"the target {target} {target.size} should have the shape {text(wanted)}",
         f"Dimension 1 of the scores {x.size} counts the classes; the target has their other dimensions, and a "
