@@ -87,8 +87,7 @@ class MagicGroup(Magics):
         try:
             return self.shell.ev(expression)
         except Exception as error:
-            reason = f"{type(error).__name__}: {error}"
-            raise UsageError(f"%{magic}: cannot evaluate {expression!r}: {reason}") from None
+            raise UsageError(f"%{magic}: cannot evaluate {expression!r}: {type(error).__name__}: {error}") from None
 
     def _code(self, magic: Any, line: str, cell: str | None) -> tuple[Any, str]:
         """The options of a magic that runs code, and the code: the cell, or what stands behind the options.
@@ -123,6 +122,4 @@ class MagicGroup(Magics):
         body = shell.compile.ast_parse(source, name).body
         last = body.pop() if body and isinstance(body[-1], ast.Expr) else None
         exec(compile(ast.Module(body, []), name, "exec"), shell.user_ns)
-        if last is None:
-            return None
-        return eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)
+        return None if last is None else eval(compile(ast.Expression(last.value), name, "eval"), shell.user_ns)

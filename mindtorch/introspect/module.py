@@ -116,9 +116,8 @@ class _Reader:
 
 def alike(module: ModuleFacts) -> Hashable:
     """A key that is equal for modules between which there is nothing to tell but names and memory."""
-    members = tuple(
-        (m.name, m.is_parameter, m.dtype, m.shape, m.device, m.requires_grad, m.has_grad, m.persistent, m.tied,
-         m.shares) for m in module.members)
+    members = tuple((m.name, m.is_parameter, m.dtype, m.shape, m.device, m.requires_grad, m.has_grad, m.persistent,
+                     m.tied, m.shares) for m in module.members)
     children = tuple((child.name, alike(child)) for child in module.children)
     return module.kind, module.extra, module.training, module.hooks, module.same_as, members, children
 

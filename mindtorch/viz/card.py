@@ -108,9 +108,8 @@ def _waiting(facts: TensorFacts) -> Markup:
     if facts.refused:
         return tag("div", f"⚠ the values cannot be read: {facts.refused[:REASON]}", class_="mt-alert")
     if pending is None:
-        where = "on the meta device: shape and strides, no values"
-        if facts.device != "meta":
-            where = f"the values are on {facts.device}, and not on the host"
+        elsewhere = f"the values are on {facts.device}, and not on the host"
+        where = "on the meta device: shape and strides, no values" if facts.device == "meta" else elsewhere
         return tag("div", where, class_="mt-soft")
     if pending.error is not None:
         why = RECORDED.sub(lambda at: f"recorded at {place_text(at[1], int(at[2]))},", pending.error)
@@ -131,18 +130,13 @@ def _waiting(facts: TensorFacts) -> Markup:
 def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:
     seen = count_text(len(sharing.sharers) + sharing.others, "tensor")
     contiguous = ", contiguous" if facts.contiguous else ", not contiguous"
-    version = "not tracked"
-    if facts.version is not None:
-        version = f"{facts.version}, the number of writes in place so far"
+    writes = f"{facts.version}, the number of writes in place so far"
     rows = [
-        ("shape", mono(tuple_text(facts.shape))),
-        ("stride", join([mono(tuple_text(facts.stride)), contiguous])),
-        ("offset", mono(facts.offset)),
-        ("position in storage", mono(_position(facts))),
+        ("shape", mono(tuple_text(facts.shape))), ("stride", join([mono(tuple_text(facts.stride)), contiguous])),
+        ("offset", mono(facts.offset)), ("position in storage", mono(_position(facts))),
         ("storage", f"{storage_letter(facts.storage)}: {size_text(facts.storage_bytes)}, seen by {seen}"),
         ("address", mono(f"{facts.address:#x}") if facts.address else "none"),
-        ("version", version),
-        ("autograd", _autograd(facts)),
+        ("version", "not tracked" if facts.version is None else writes), ("autograd", _autograd(facts)),
     ]
     listed = tag("dl", *(join([tag("dt", key), tag("dd", value)]) for key, value in rows), class_="mt-facts")
     return tag("details", tag("summary", "layout, memory, autograd"), listed)

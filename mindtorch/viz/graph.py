@@ -17,7 +17,7 @@ def graph_page(facts: GraphFacts) -> Markup:
     parts = folded(facts)
     picture = Picture(facts)
     said = tag("div", summary(facts), class_="mt-summary")
-    drawn = _scrolling(picture.draw(parts, f"autograd graph: {summary(facts)}"))
+    drawn = tag("div", picture.draw(parts, f"autograd graph: {summary(facts)}"), class_="mt-scroll", tabindex="0")
     inside = _Folds(picture, BOXES - len(parts)).pages(parts, is_top=True)
     return page(tag("div", said, drawn, inside, _nodes(facts), class_="mt-box"), kind="graph-page")
 
@@ -34,10 +34,9 @@ def summary(facts: GraphFacts) -> str:
     freed = sum(node.freed for node in facts.nodes)
     stale = sum(saved.stale for node in facts.nodes for saved in node.saved)
     graded = sum(leaf.has_grad for leaf in leaves)
-    parts = [count_text(len(facts.nodes) - len(leaves), "operator")]
-    parts.append("1 leaf" if len(leaves) == 1 else f"{len(leaves)} leaves")
-    if graded:
-        parts[-1] += ", has grad" if graded == len(leaves) == 1 else f", {graded} with grad"
+    kept = "" if not graded else ", has grad" if graded == len(leaves) == 1 else f", {graded} with grad"
+    count = "1 leaf" if len(leaves) == 1 else f"{len(leaves)} leaves"
+    parts = [count_text(len(facts.nodes) - len(leaves), "operator"), count + kept]
     if freed:
         parts.append(f"{freed} freed by backward (dashed)")
     if stale:
@@ -70,12 +69,8 @@ class _Folds:
             return tag("div", "not drawn: the graph is too large for one page", class_="mt-soft")
         self.room -= len(parts)
         note = f"one of {fold.times} that are alike but for the numbers in names" if fold.times > 1 else None
-        drawn = _scrolling(self.picture.draw(parts, fold_title(fold), fold))
+        drawn = tag("div", self.picture.draw(parts, fold_title(fold), fold), class_="mt-scroll", tabindex="0")
         return join([tag("div", note, class_="mt-soft") if note else None, drawn, self.pages(parts)])
-
-
-def _scrolling(drawn: Markup) -> Markup:
-    return tag("div", drawn, class_="mt-scroll", tabindex="0")
 
 
 def _nodes(facts: GraphFacts) -> Markup:

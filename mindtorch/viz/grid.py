@@ -19,9 +19,7 @@ HALF = 335  #: the same, where two stand side by side
 
 def shown_indices(size: int, edge: int) -> list[int | None]:
     """The indices of a dimension that are shown: all if few, else ``edge`` at both ends and a gap."""
-    if size <= 2 * edge + 1:
-        return list(range(size))
-    return [*range(edge), GAP, *range(size - edge, size)]
+    return list(range(size)) if size <= 2 * edge + 1 else [*range(edge), GAP, *range(size - edge, size)]
 
 
 def value_grids(tensor: Any, facts: TensorFacts) -> Markup:

@@ -34,9 +34,7 @@ def monitor_text(facts: TrainingFacts) -> str:
 
 def _done(facts: TrainingFacts) -> int:
     """How many steps are done, if the first is number 0 or 1."""
-    if facts.step is None or facts.first is None:
-        return 0
-    return facts.step + (1 if facts.first == 0 else 0)
+    return 0 if facts.step is None else facts.step + (facts.first == 0)
 
 
 def progress_page(done: int, total: int | None, elapsed: float, label: str) -> Markup:
@@ -57,7 +55,7 @@ def progress_bar(done: int, total: int | None, elapsed: float, label: str) -> Ma
 
 def progress_text(done: int, total: int | None, elapsed: float, label: str) -> str:
     """``label 3/10 (30%) · 12.5/s · 0:01 left``."""
-    parts = [f"{label} {done:,}".strip() if total is None else f"{label} {done:,}/{total:,}".strip()]
+    parts = [f"{label} {done:,}".lstrip() + ("" if total is None else f"/{total:,}")]
     if total:
         parts[0] += f" ({done / total:.0%})"
     if done and elapsed > 0:
@@ -120,14 +118,12 @@ def _at(step: float, value: float, frame: tuple[float, float, float, float]) -> 
 
 
 def _line(series: Series, i: int, frame: tuple[float, float, float, float]) -> Markup:
-    path, begun = [], False
+    path, before = [], math.nan
     for step, value in series.points:
-        if not math.isfinite(value):
-            begun = False
-            continue
         x, y = _at(step, value, frame)
-        path.append(f"{'L' if begun else 'M'}{x:.1f},{y:.1f}")
-        begun = True
+        if math.isfinite(value):
+            path.append(f"{'L' if math.isfinite(before) else 'M'}{x:.1f},{y:.1f}")
+        before = value
     parts = [tag("path", d=" ".join(path), stroke_dasharray=DASHES[i % len(DASHES)] or None)]
     if path and math.isfinite(series.points[-1][1]):
         x, y = _at(*series.points[-1], frame)

@@ -97,9 +97,7 @@ def stepper_summary(facts: GraphFacts, taken: Sequence[StepFacts], total: int) -
         return f"step 0 of {total}: nothing ran yet; the gradient of the result itself comes first"
     last = taken[-1]
     leaf = next((node.variable for node in facts.nodes if node.identity == last.node), "a leaf")
-    did = f"{last.name} passed its gradients on"
-    if last.is_leaf:
-        did = f"a gradient was added to the grad of {leaf}"
+    did = f"a gradient was added to the grad of {leaf}" if last.is_leaf else f"{last.name} passed its gradients on"
     freed = f", freed {_freed(last)}" if last.freed else ""
     end = " · backward is complete" if len(taken) == total else ""
     return f"step {len(taken)} of {total}: {did}{freed}{end}"

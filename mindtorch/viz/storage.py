@@ -41,11 +41,9 @@ def strips(facts: StorageFacts) -> Markup | None:
         return None
     rows: list[Markup | None] = []
     for i, sharer in enumerate(facts.sharers):
-        name = "this tensor" if i == 0 and not sharer.name else _name(sharer)
-        label = tensor_name(name)
+        label = tensor_name("this tensor" if i == 0 and not sharer.name else _name(sharer))
         shape = tag("span", shape_text(sharer.shape), class_="mt-soft mt-mono")
-        kind = "mt-label" if i else "mt-label mt-me"
-        rows += [tag("span", label, shape, class_=kind), strip(facts, sharer)]
+        rows += [tag("span", label, shape, class_="mt-label" if i else "mt-label mt-me"), strip(facts, sharer)]
     if facts.others:
         rows.append(tag("span", f"and {count_text(facts.others, 'more tensor')}", class_="mt-note"))
     elements = facts.segment_bytes // facts.itemsize
@@ -64,9 +62,7 @@ def storage_page(facts: StorageFacts) -> Markup:
     head = tag("div", storage_chip(facts.number), mono(size_text(facts.bytes)), device_badge(facts.device),
                chip("shared between processes") if facts.shared_memory else None, class_="mt-head")
     count = len(facts.sharers) + facts.others
-    seen = "one tensor sees it"
-    if count > 1:
-        seen = f"{count:,} tensors see it: a write through one is a write to all"
+    seen = f"{count:,} tensors see it: a write through one is a write to all" if count > 1 else "one tensor sees it"
     said = join([seen, f"at {facts.address:#x}" if facts.address else None], " · ")
     box = tag("div", head, tag("div", said, class_="mt-summary"), strips(facts), class_="mt-box")
     return page(box, kind="storage-page")

@@ -6,7 +6,7 @@ import math
 
 from ..introspect import StrideFacts
 from .grid import shown_indices
-from .html import Markup, join, page, tag
+from .html import Markup, page, tag
 from .palette import count_text, mono, shape_text, soft, tuple_text
 
 CELLS = 128  #: of a storage at most that are drawn
@@ -61,9 +61,8 @@ def strides_text(facts: StrideFacts) -> str:
 
 def _mark(facts: StrideFacts, position: int) -> str:
     times = len(facts.orders.get(position, ()))
-    if not 0 <= position < facts.storage:
-        return "!" if times else " "
-    return str(min(times, 9)) if times else "."
+    none, some = (".", str(min(times, 9))) if 0 <= position < facts.storage else (" ", "!")
+    return some if times else none
 
 
 def _title(text: str, note: str) -> Markup:
@@ -129,13 +128,11 @@ def _cell(facts: StrideFacts, index: tuple[int | None, ...], done: int) -> Marku
         order = order * size + i
     if None in index or order >= len(facts.positions):
         return tag("td", "…", class_="gap")
-    position = facts.positions[order]
+    position, read = facts.positions[order], order < done
     inside = 0 <= position < facts.storage
-    read = order < done
     kinds = {"out": not inside, "read": read, "again": read and position in facts.repeated, "now": order == done - 1}
     title = f"{shape_text(shown)} is read as #{order} from position {position}"
-    text = join(["" if inside else "⚠", position])
-    return tag("td", text, class_=_classes(kinds), title=title)
+    return tag("td", "" if inside else "⚠", position, class_=_classes(kinds), title=title)
 
 
 def _classes(kinds: dict[str, bool]) -> str | None:

@@ -22,26 +22,22 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
     if not rows:
         return page(tag("div", "no tensors in this notebook yet", class_="mt-soft"), kind="tensors")
     sizes = {facts.storage: facts.storage_bytes for facts in rows}
-    counts = f"{count_text(len(rows), 'tensor')} over {count_text(len(sizes), 'storage')}"
-    counts += f", {size_text(sum(sizes.values()))}"
+    over = f"over {count_text(len(sizes), 'storage')}, {size_text(sum(sizes.values()))}"
     shown, sharing = rows[:MAX_ROWS], Counter(facts.storage for facts in rows[:MAX_ROWS])
     head = ("storage", "name", "type", "device", "view of", "autograd", "version", "stride")
     body, before = [], None
     for facts in shown:
-        mark = None
-        if facts.storage != before:
-            size = soft(size_text(facts.storage_bytes))
-            storage = tag("td", storage_chip(facts.storage), " ", size, rowspan=sharing[facts.storage])
-        else:
-            storage = SPANNED
-        if facts.pending is not None:
-            mark = pending_mark() if facts.pending.error is None else invalid_mark()
+        size = soft(size_text(facts.storage_bytes))
+        memory = tag("td", storage_chip(facts.storage), " ", size, rowspan=sharing[facts.storage])
+        mark = None if facts.pending is None else pending_mark() if facts.pending.error is None else invalid_mark()
         base = name_text(facts.base) if facts.is_view else ""
-        body.append(row(storage, _clipped("b", facts.name), mono(type_text(facts.dtype, facts.shape)),
-                        join([device_badge(facts.device), mark], " "), _clipped("span", base), _autograd(facts),
-                        "–" if facts.version is None else facts.version, mono(layout_text(facts.stride, facts.offset))))
+        body.append(row(SPANNED if facts.storage == before else memory, _clipped("b", facts.name),
+                        mono(type_text(facts.dtype, facts.shape)), join([device_badge(facts.device), mark], " "),
+                        _clipped("span", base), _autograd(facts), "–" if facts.version is None else facts.version,
+                        mono(layout_text(facts.stride, facts.offset))))
         before = facts.storage
-    return page(table(head, body, counts), _more(len(rows), "tensor"), kind="tensors")
+    counted = table(head, body, f"{count_text(len(rows), 'tensor')} {over}")
+    return page(counted, _more(len(rows), "tensor"), kind="tensors")
 
 
 tensors_text = in_text(tensors_page)
@@ -101,13 +97,9 @@ def _key(key: str) -> Markup:
 def _outcome(event: DispatchEvent) -> Markup:
     if event.error:
         return tag("div", event.error, class_="mt-alert mt-wrap")
-    return mono(_outputs(event), ", ".join(map(_value, event.outputs)))
-
-
-def _outputs(event: DispatchEvent) -> str:
-    if len(event.outputs) > 2:
-        return f"{_value(event.outputs[0])}, … {len(event.outputs)} in all"
-    return ", ".join(map(_value, event.outputs))
+    outputs = ", ".join(map(_value, event.outputs))
+    many = len(event.outputs) > 2
+    return mono(f"{_value(event.outputs[0])}, … {len(event.outputs)} in all" if many else outputs, outputs)
 
 
 def _value(value: Any) -> str:

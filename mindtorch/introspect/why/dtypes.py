@@ -106,12 +106,11 @@ def assigned_dtype(failure: Failure, f: Fields) -> Diagnosis:
     target, name = f.x, f.tensors[-1].name
     values = replace(f.tensors[-1], name=name or "the value")
     floats = f"{target}.to(torch.{values.dtype})" if target.dtype in INTEGERS and values.dtype not in INTEGERS else ""
-    return Diagnosis(
-        f"{values} is {values.dtype}, and is put into {target}, which is {target.dtype}",
-        "Where indices say which places are written, values are not converted: both must have one dtype.",
-        (Fix("convert what is put there", f"{name or 'value'}.to({target}.dtype)"),
-         Fix("or, to keep fractions, have the target of floats", floats) if floats else None),
-        (by_dtype((target, values), target.dtype, values.dtype),))
+    return Diagnosis(f"{values} is {values.dtype}, and is put into {target}, which is {target.dtype}",
+                     "Where indices say which places are written, values are not converted: both must have one dtype.",
+                     (Fix("convert what is put there", f"{name or 'value'}.to({target}.dtype)"),
+                      Fix("or, to keep fractions, have the target of floats", floats) if floats else None),
+                     (by_dtype((target, values), target.dtype, values.dtype),))
 
 
 def expected_index(failure: Failure, f: Fields) -> Diagnosis:
@@ -129,10 +128,9 @@ def no_tensor(failure: Failure, f: Fields) -> Diagnosis:
     fixes = {"ndarray": [Fix("make a tensor over the array's memory", "torch.from_numpy(array)"), copying],
              "NoneType": [Fix(f"{ABSENT}, a gradient that is None")],
              "tuple": [Fix("if a module returned several results, take one", "output[0]")]}
-    return Diagnosis(
-        f"{f.function} takes a tensor as {f.argument}, and was given a {f.given}",
-        "Operators compute with tensors; lists, arrays and the like must be made tensors first.",
-        fixes.get(f.given, [copying]), (given([f"{f.argument}: {f.given}"], f"{f.argument}: Tensor"),), ())
+    return Diagnosis(f"{f.function} takes a tensor as {f.argument}, and was given a {f.given}",
+                     "Operators compute with tensors; lists, arrays and the like must be made tensors first.",
+                     fixes.get(f.given, [copying]), (given([f"{f.argument}: {f.given}"], f"{f.argument}: Tensor"),), ())
 
 
 def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
@@ -142,8 +140,7 @@ def unsupported(failure: Failure, f: Fields) -> Diagnosis | None:
         return None
     fixes = {"list": Fix("make a tensor of the list", "torch.tensor(values)"),
              "tuple": Fix("if a module returned several results, take one", "output[0]"),
-             "NoneType": Fix(f"{ABSENT}, an argument not given"),
-             "str": Fix("make a number of it", "float(text)")}
+             "NoneType": Fix(f"{ABSENT}, an argument not given"), "str": Fix("make a number of it", "float(text)")}
     return Diagnosis(f"{f.sign} has no meaning between a tensor and a {others[0]}",
                      "The other operand must be a tensor, or a number, which then counts for each element.",
                      (fixes.get(others[0], Fix("make a tensor or a number of it", "torch.as_tensor(value)")),),
