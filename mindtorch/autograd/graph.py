@@ -59,14 +59,8 @@ class save_on_cpu(saved_tensors_hooks):
     """A block in which tensors kept for backward are moved to host memory (``torch.autograd.graph.save_on_cpu``)."""
 
     def __init__(self, pin_memory: bool = False, device_type: str = "npu"):
-        def pack(tensor: Tensor) -> tuple[Any, Tensor]:
-            return tensor.device, tensor.to("cpu", copy=True)
-
-        def unpack(packed: tuple[Any, Tensor]) -> Tensor:
-            device, tensor = packed
-            return tensor.to(device)
-
-        super().__init__(pack, unpack)
+        super().__init__(lambda tensor: (tensor.device, tensor.to("cpu", copy=True)),
+                         lambda packed: packed[1].to(packed[0]))
 
 
 @contextmanager

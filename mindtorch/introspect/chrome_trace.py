@@ -36,9 +36,8 @@ def to_chrome_trace(timeline: Timeline) -> dict[str, Any]:
 
 
 def _names(what: str, place: dict[str, int], name: str, order: int) -> list[dict[str, Any]]:
-    return [
-        {"ph": "M", "name": f"{what}_name", **place, "args": {"name": name}},
-        {"ph": "M", "name": f"{what}_sort_index", **place, "args": {"sort_index": order}}]
+    return [{"ph": "M", "name": f"{what}_name", **place, "args": {"name": name}},
+            {"ph": "M", "name": f"{what}_sort_index", **place, "args": {"sort_index": order}}]
 
 
 def save_chrome_trace(timeline: Timeline, path: str | PathLike[str]) -> Path:

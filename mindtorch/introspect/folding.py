@@ -124,8 +124,7 @@ class _Folding:
         node = self.nodes[part]
         goals = (self.nodes.get(edge[0]) if edge else None for edge in node.edges)
         return (
-            node.name, node.shapes, node.dtypes, node.hooks, node.freed, node.has_grad,
-            tuple(map(pattern, node.outputs)),
+            node.name, node.shapes, node.dtypes, node.hooks, node.freed, node.has_grad, *map(pattern, node.outputs),
             tuple((saved.name, saved.stale, pattern(saved.tensor)) for saved in node.saved),
             tuple(goal and (goal.name, pattern(goal.variable), goal.hooks, goal.has_grad) for goal in goals))
 

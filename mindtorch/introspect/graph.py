@@ -94,9 +94,8 @@ def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int 
         ValueError: if the tensor has no graph.
     """
     if not tensor.requires_grad:
-        raise ValueError(
-            "this tensor has no autograd graph: it does not require grad. A graph grows behind what is "
-            "computed from tensors with requires_grad=True while grad mode is on")
+        raise ValueError("this tensor has no autograd graph: it does not require grad. A graph grows behind what is "
+                         "computed from tensors with requires_grad=True while grad mode is on")
     names = Names(named or {})
     root = tensor._grad_edge()[0]
     found: dict[int, Node] = {}

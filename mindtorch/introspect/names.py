@@ -25,16 +25,13 @@ def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             seen.add(id(value))
             yield name, value
 
-    direct = [(name, value) for name, value in visible.items() if value.__class__ in TENSOR_TYPES]
-    for name, value in direct:
-        yield from new(name, value)
-    inner: list[tuple[str, Any]] = []
+    found = [(name, value) for name, value in visible.items() if value.__class__ in TENSOR_TYPES]
     for name, value in sorted(visible.items(), key=lambda item: not _is_module(item[1])):
-        inner.extend(_inside(name, value))
-    displayed = list(_inside("Out", dict(list(_outputs(namespace).items())[-MAX_ITEMS:])))
-    for name, value in [*inner, *displayed]:
+        found += _inside(name, value)
+    found += _inside("Out", dict(list(_outputs(namespace).items())[-MAX_ITEMS:]))
+    for name, value in found:
         yield from new(name, value)
-    for name, value in [*direct, *inner, *displayed]:
+    for name, value in found:
         if value._grad is not None:
             yield from new(f"{name}.grad", value._grad)
 
@@ -47,9 +44,8 @@ def _outputs(namespace: Mapping[str, Any]) -> dict[Any, Any]:
 
 def _visible(namespace: Mapping[str, Any]) -> dict[str, Any]:
     outputs = _outputs(namespace)
-    return {
-        name: value for name, value in namespace.items()
-        if isinstance(name, str) and not name.startswith("_") and value is not outputs}
+    return {name: value for name, value in namespace.items()
+            if isinstance(name, str) and not name.startswith("_") and value is not outputs}
 
 
 def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
@@ -93,16 +89,12 @@ def _of_module(name: str, module: Any) -> Iterator[tuple[str, Any]]:
 def module_name(module: Any, namespace: Mapping[str, Any]) -> str:
     """Return the name of a module: a variable's name, a path such as ``model.0``, or '' if nothing leads to it."""
     visible = _visible(namespace)
-    found = next((name for name, value in visible.items() if value is module), "")
-    if found:
+    if found := next((name for name, value in visible.items() if value is module), ""):
         return found
     outer = [(name, value) for name, value in visible.items() if _is_module(value)]
     outer += [item for name, value in visible.items() for item in _items(name, value) if _is_module(item[1])]
-    for name, value in outer:
-        for path, inner in value.named_modules():
-            if inner is module:
-                return f"{name}.{path}" if path else name
-    return ""
+    paths = ((name, path) for name, value in outer for path, inner in value.named_modules() if inner is module)
+    return next((f"{name}.{path}" if path else name for name, path in paths), "")
 
 
 def names_of(namespace: Mapping[str, Any] | None) -> dict[int, str]:

@@ -163,9 +163,7 @@ def _gradient_facts(gradient: Any) -> GradientFacts | None:
     """What is known of a gradient without waiting for it."""
     if gradient is None:
         return None
-    values = values_without_waiting(gradient)
-    shape, dtype = tuple(gradient.shape), gradient._dtype
-    if values is None:
-        return GradientFacts(dtype.name, shape, (), None)
-    few = tuple(value.item() for value in values.flat[:FEW])
-    return GradientFacts(dtype.name, shape, few, statistics(values, dtype))
+    values, dtype = values_without_waiting(gradient), gradient._dtype
+    few = () if values is None else tuple(value.item() for value in values.flat[:FEW])
+    known = None if values is None else statistics(values, dtype)
+    return GradientFacts(dtype.name, tuple(gradient.shape), few, known)

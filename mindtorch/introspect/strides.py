@@ -7,7 +7,10 @@ from collections import Counter
 from collections.abc import Sequence
 from dataclasses import dataclass
 from functools import cached_property
+from operator import mul
 from typing import Any
+
+import numpy as np
 
 from .._autograd.grad_mode import no_grad
 
@@ -51,11 +54,7 @@ class StrideFacts:
 
     def index(self, order: int) -> tuple[int, ...]:
         """The index of the element that is read as number ``order``."""
-        index = []
-        for size in reversed(self.shape):
-            order, i = divmod(order, size)
-            index.append(i)
-        return tuple(reversed(index))
+        return tuple(map(int, np.unravel_index(order, self.shape)))
 
 
 def stride_facts(tensor: Any, shape: Sequence[int], stride: Sequence[int], offset: int = 0) -> StrideFacts:
@@ -71,7 +70,5 @@ def stride_facts(tensor: Any, shape: Sequence[int], stride: Sequence[int], offse
     indices = itertools.product(*map(range, shape)) if possible else iter(())
     return StrideFacts(
         storage=tensor.untyped_storage().nbytes() // tensor.element_size(), dtype=tensor._dtype.name, shape=shape,
-        stride=stride, offset=offset, elements=math.prod(shape) if possible else 0,
-        positions=tuple(
-            offset + sum(i * step for i, step in zip(index, stride, strict=True))
-            for index in itertools.islice(indices, READS)), error=error)
+        stride=stride, offset=offset, elements=math.prod(shape) if possible else 0, error=error,
+        positions=tuple(offset + sum(map(mul, index, stride)) for index in itertools.islice(indices, READS)))

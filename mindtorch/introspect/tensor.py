@@ -263,11 +263,9 @@ def cells(tensor: Any, indices: list[tuple[int, ...]]) -> list[Cell]:
     values, stride, size = _elements_without_waiting(tensor, indices), tensor._strides(), tensor._dtype.itemsize
     start = address_of(tensor)
     found = []
-    for number, index in enumerate(indices):
+    for index, value in zip(indices, [None] * len(indices) if values is None else values, strict=True):
         steps = sum(i * st for i, st in zip(index, stride, strict=True))
-        address = start + steps * size if start else 0
-        value = None if values is None else values[number]
-        found.append(Cell(index, tensor._offset + steps, address, value))
+        found.append(Cell(index, tensor._offset + steps, start + steps * size if start else 0, value))
     return found
 
 

@@ -44,8 +44,7 @@ class TrainingRecord:
         self.step: int | None = None
         self._started = time.monotonic()
         self._elapsed = 0.0
-        self._series: dict[str, list[tuple[int, float]]] = {}
-        self._norms: dict[str, list[tuple[int, float]]] = {}
+        self._tables: tuple[dict[str, list[tuple[int, float]]], ...] = ({}, {})  # of numbers, and of norms
 
     def record(self, step: int, numbers: Mapping[str, Any], norms: Mapping[str, Any]) -> None:
         """Note numbers, which may be tensors of one element, at a step.
@@ -55,14 +54,13 @@ class TrainingRecord:
             TypeError: if a value is no number.
         """
         if self.step is not None and step <= self.step:
-            raise ValueError(
-                f"step {step} comes after step {self.step}: steps must grow; another run needs another monitor")
-        found = {name: float(value) for name, value in numbers.items()}
-        found_norms = {name: float(value) for name, value in norms.items()}
+            raise ValueError(f"step {step} comes after step {self.step}: steps must grow; another run needs another "
+                             "monitor")
+        found = [{name: float(value) for name, value in given.items()} for given in (numbers, norms)]
         self.first = step if self.first is None else self.first
         self.step = step
         self._elapsed = time.monotonic() - self._started
-        for table, values in ((self._series, found), (self._norms, found_norms)):
+        for table, values in zip(self._tables, found, strict=True):
             for name, value in values.items():
                 points = table.setdefault(name, [])
                 if len(points) >= POINTS:
@@ -71,9 +69,7 @@ class TrainingRecord:
 
     def facts(self) -> TrainingFacts:
         """Return what was recorded so far."""
-        series, norms = (
-            tuple(Series(name, tuple(points)) for name, points in table.items())
-            for table in (self._series, self._norms))
+        series, norms = (tuple(Series(name, tuple(points)) for name, points in table.items()) for table in self._tables)
         return TrainingFacts(self.step, self.first, self.total, self._elapsed, series, norms)
 
 

@@ -56,19 +56,12 @@ def _note(event: DispatchEvent) -> None:
     if event.error:
         return
     op = registry[event.op]
-    for given, parameter in zip(event.inputs, op.schema.parameters, strict=False):
-        if parameter.writes and isinstance(given, tuple):
-            for tensor in given:
-                _remember(event, tensor.counter, tensor.version + 1)
+    pairs = zip(event.inputs, op.schema.parameters, strict=False)
+    found = [(tensor.counter, tensor.version + 1) for given, parameter in pairs
+             if parameter.writes and isinstance(given, tuple) for tensor in given]
     if op.is_inplace or op.is_out:
-        for tensor in event.outputs:
-            if isinstance(tensor, TensorMeta):
-                _remember(event, tensor.counter, tensor.version)
-
-
-def _remember(event: DispatchEvent, counter: int, version: int) -> None:
-    if counter:
-        _noted.append(Write(event.op, *event.site[:2], version, counter))
+        found += [(tensor.counter, tensor.version) for tensor in event.outputs if isinstance(tensor, TensorMeta)]
+    _noted.extend(Write(event.op, *event.site[:2], version, counter) for counter, version in found if counter)
 
 
 def writes_to(tensor: Any, after: int) -> list[Write]:

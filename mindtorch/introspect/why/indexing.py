@@ -48,9 +48,6 @@ def wrong_type(failure: Failure, f: Fields) -> Diagnosis:
          Fix("if it is a condition, compare", f"{f.indexed}[index > 0]")), tensors=(f.indexed,))
 
 
-# -- classes -------------------------------------------------------------------------------------------------------
-
-
 def target(failure: Failure, f: Fields) -> Diagnosis:
     scores, classes = f.x, failure.outermost.named["target"]  # type: ignore[union-attr]
     label = failure.name(classes, "target")

@@ -26,9 +26,6 @@ def places(tensor: Involved, note: str = "") -> Places:
     return Places(tensor.label, tensor.offset, tuple(map(tuple, seen)), extent, tensor.storage, note)
 
 
-# -- view ----------------------------------------------------------------------------------------------------------
-
-
 def view_stride(failure: Failure, f: Fields) -> Diagnosis:
     self, size = failure.called("view", "view_as", "_unsafe_view", "unflatten").args[:2]  # type: ignore[union-attr]
     tensor = failure.involved(self, "self")
@@ -77,9 +74,6 @@ def view_elements(failure: Failure, f: Fields) -> Diagnosis:
         (Shapes(rows),))
 
 
-# -- expand --------------------------------------------------------------------------------------------------------
-
-
 def expand(failure: Failure, f: Fields) -> Diagnosis:
     target, have, dim = f.size, f.shape, f.dim
     call = failure.called("expand", "expand_as", "broadcast_to", "copy_")
@@ -116,9 +110,6 @@ def overlapping(failure: Failure, f: Fields) -> Diagnosis:
          Fix("or write into the tensor before it is expanded", written.of)),
         (replace(numbered(written), rows=rows),
          places(written, "Positions with more than one number are read at several indices.")))
-
-
-# -- dimensions ----------------------------------------------------------------------------------------------------
 
 
 def dimension(failure: Failure, f: Fields) -> Diagnosis:

@@ -135,10 +135,9 @@ def _factors(failure: Failure) -> tuple[Involved, Involved]:
 
 def matmul(failure: Failure, f: Fields) -> Diagnosis:
     a, b = _factors(failure)
-    return Diagnosis(
-        f"{a} {a.size} cannot be multiplied with {b} {b.size}",
-        f"A product of matrices pairs the last dimension of {a} with the last but one of {b}: these must "
-        f"agree, and are {a.shape[-1]} and {b.shape[-2]}.", matrix_fixes(a, b), (stair(a, b),), (a, b))
+    return Diagnosis(f"{a} {a.size} cannot be multiplied with {b} {b.size}",
+                     f"A product of matrices pairs the last dimension of {a} with the last but one of {b}: these must "
+                     f"agree, and are {a.shape[-1]} and {b.shape[-2]}.", matrix_fixes(a, b), (stair(a, b),), (a, b))
 
 
 def batched(failure: Failure, f: Fields) -> Diagnosis:
