@@ -33,8 +33,8 @@ CPU, COMPOSITES = "_backends/cpu/ops/pointwise.py", "_composite/shape.py"
 EDITS = {
     "a kernel": ("forms()", [5.0, 5.0, 5.0, [[5.0], [5.0]], 5.0],
                  CPU, '"hypot": np.hypot', '"hypot": np.maximum', [4.0, 4.0, 4.0, [[4.0], [4.0]], 4.0]),
-    "a kernel's function": ("torch.remainder(y, x).item()", 1.0,
-                            CPU, r"(?s)(def remainder\(.*?return )", r"\g<1>10 + ", 11.0),
+    "a kernel's function": ("torch.round(x, decimals=1).item()", 3.0,
+                            CPU, r"(?s)(def round_to\(.*?return )", r"\g<1>10 + ", 13.0),
     "an NPU's kernel": ("torch.ceil(torch.tensor([0.5], device='npu')).item()", 1.0,
                         "_backends/npu/ops/pointwise.py", r"\bceil Ceil\b", "ceil Floor", 0.0),
     "a derivative": ("gradient()", 0.75, "_autograd/derivatives/pointwise.py",
