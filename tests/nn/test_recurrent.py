@@ -1,0 +1,136 @@
+"""Recurrent networks over packed sequences, with projections, dropout and wrong arguments, beside PyTorch's."""
+from __future__ import annotations
+
+import pytest
+
+import mindtorch
+from tests.nn.both import plain, same
+from tests.support import assert_same, seed_all, torch
+
+CLASSES = ("RNN", "LSTM", "GRU")
+
+
+def run(lib, cls: str, packed: bool, **options):
+    """Outputs, states and gradients of a network over three sequences of lengths 4, 2 and 1, or 2, 4 and 1."""
+    network = getattr(lib.nn, cls)(3, 4, **options)
+    values = lib.arange(36.0).reshape(4, 3, 3).sin().requires_grad_()
+    rnn = lib.nn.utils.rnn
+    given = rnn.pack_padded_sequence(values, [2, 4, 1], enforce_sorted=False) if packed else values
+    output, state = network(given)
+    outputs = output.data if packed else output
+    states = list(state) if isinstance(state, tuple) else [state]
+    ((outputs * outputs).sum() + sum(part.cos().sum() for part in states)).backward()
+    back = rnn.pad_packed_sequence(output, padding_value=-1.0) if packed else None
+    return [outputs, states, back, values.grad, [weight.grad for weight in network.parameters()]]
+
+
+def compare(program) -> None:
+    """Assert that the program's tensors are PyTorch's but for the order of sums."""
+    results = []
+    for lib in (mindtorch, torch):
+        seed_all(lib, 0)
+        results.append(program(lib))
+    assert_same(*results, rtol=1e-4, atol=1e-5, strides=False)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("cls", CLASSES)
+@pytest.mark.parametrize("options", [
+    {}, {"num_layers": 2, "bidirectional": True}, {"bias": False, "dtype": "float64"},
+    {"num_layers": 2, "dropout": 0.5, "bidirectional": True},
+], ids=str)
+def test_outputs_states_and_gradients_are_pytorchs(cls: str, packed: bool, options: dict) -> None:
+    def program(lib):
+        given = {**options, "dtype": getattr(lib, options.get("dtype", "float32"))}
+        if given["dtype"] == lib.float64:
+            lib.set_default_dtype(lib.float64)
+        try:
+            return run(lib, cls, packed, **given)
+        finally:
+            lib.set_default_dtype(lib.float32)
+
+    compare(program)
+
+
+@pytest.mark.parametrize("packed", [False, True])
+@pytest.mark.parametrize("bidirectional", [False, True])
+def test_lstm_projects_its_hidden_state(packed: bool, bidirectional: bool) -> None:
+    compare(lambda lib: run(lib, "LSTM", packed, proj_size=2, num_layers=2, bidirectional=bidirectional))
+
+
+def test_lstm_of_float32_is_one_operator_a_layer_and_direction() -> None:
+    network = mindtorch.nn.LSTM(3, 4, 2, bidirectional=True)
+    with mindtorch.observe() as trace:
+        network(mindtorch.randn(5, 2, 3))
+    assert [event.op for event in trace].count("mkldnn_rnn_layer") == 4
+
+
+def test_pipeline_mode_knows_the_shapes_before_it_computes() -> None:
+    network, x = mindtorch.nn.LSTM(3, 4), mindtorch.randn(5, 2, 3)
+    expected = network(x)[0]
+    with mindtorch.pipeline():
+        output, (hidden, memory) = network(x)
+        assert (output.shape, hidden.shape, memory.shape) == ((5, 2, 4), (1, 2, 4), (1, 2, 4))
+    assert mindtorch.equal(output, expected)
+
+
+@pytest.mark.parametrize("program", [
+    lambda lib: lib.nn.LSTM(3, 4)(lib.ones(2, 2, 2)),
+    lambda lib: lib.nn.LSTM(3, 4)(lib.ones(2, 2, 2, 3)),
+    lambda lib: lib.nn.RNN(3, 4)(lib.ones(3)),
+    lambda lib: lib.nn.LSTM(3, 4)(lib.ones(2, 2, 3), (lib.zeros(1, 2, 5), lib.zeros(1, 2, 5))),
+    lambda lib: lib.nn.LSTM(3, 4)(lib.ones(2, 2, 3), (lib.zeros(2, 4), lib.zeros(2, 4))),
+    lambda lib: lib.nn.GRU(3, 4)(lib.ones(2, 3), lib.zeros(1, 1, 4)),
+    lambda lib: lib.nn.GRU(3, 4)(lib.ones(2, 2, 3).double()),
+    lambda lib: lib.nn.GRU(3, 4)(lib.ones(0, 2, 3)),
+    lambda lib: lib.nn.LSTM(3, 4, proj_size=4),
+    lambda lib: lib.nn.GRU(3, 4, proj_size=2),
+    lambda lib: lib.nn.LSTM(3, 0),
+    lambda lib: lib.nn.LSTM(3, 4, dropout=2),
+    lambda lib: lib.nn.LSTM(3.0, 4),
+    lambda lib: lib.nn.RNN(3, 4, nonlinearity="sine"),
+    lambda lib: lib.nn.LSTMCell(3, 4)(lib.ones(2, 5)),
+    lambda lib: lib.nn.GRUCell(3, 4)(lib.ones(2, 3), lib.zeros(3, 4)),
+    lambda lib: lib.nn.RNNCell(3, 4)(lib.ones(2, 2, 3)),
+    lambda lib: lib.nn.utils.rnn.pack_padded_sequence(lib.ones(3, 2), [1, 3]),
+    lambda lib: lib.nn.utils.rnn.pack_padded_sequence(lib.ones(3, 2), [3, 0]),
+    lambda lib: lib.nn.utils.rnn.pack_padded_sequence(lib.ones(3, 2), [3]),
+    lambda lib: lib.nn.utils.rnn.pad_sequence([]),
+    lambda lib: lib.nn.utils.rnn.pad_sequence(3),
+    lambda lib: lib.nn.utils.rnn.pad_packed_sequence(lib.nn.utils.rnn.pack_sequence([lib.ones(3)]), total_length=2),
+])
+def test_wrong_arguments_raise_pytorchs_errors(program) -> None:
+    same(program)
+
+
+@pytest.mark.parametrize("program", [
+    lambda rnn, parts: rnn.pad_sequence(parts, padding_value=0.5),
+    lambda rnn, parts: rnn.pad_sequence(parts, batch_first=True, padding_side="left"),
+    lambda rnn, parts: rnn.pack_sequence(parts, enforce_sorted=False),
+    lambda rnn, parts: rnn.unpack_sequence(rnn.pack_sequence(parts, enforce_sorted=False)),
+    lambda rnn, parts: rnn.pad_packed_sequence(rnn.pack_sequence(parts, enforce_sorted=False), True, 2.0, 6),
+    lambda rnn, parts: rnn.pack_padded_sequence(rnn.pad_sequence(parts, True), [3, 2, 1], batch_first=True),
+    lambda rnn, parts: rnn.pack_sequence(parts, enforce_sorted=False).double(),
+    lambda rnn, parts: rnn.unpad_sequence(rnn.pad_sequence(parts), parts[0].new_tensor([2, 3, 1])),
+])
+def test_sequences_are_packed_and_padded_as_pytorchs(program) -> None:
+    same(lambda lib: program(lib.nn.utils.rnn, [lib.arange(n * 2.0).reshape(n, 2) + n for n in (2, 3, 1)]))
+
+
+def test_gradients_pass_through_packing() -> None:
+    def program(lib):
+        rnn, x = lib.nn.utils.rnn, lib.arange(24.0).reshape(4, 3, 2).requires_grad_()
+        padded, lengths = rnn.pad_packed_sequence(rnn.pack_padded_sequence(x, [4, 2, 2]))
+        (padded * padded).sum().backward()
+        return [padded, lengths, x.grad]
+
+    same(program)
+
+
+def test_weights_keep_pytorchs_names_and_can_be_replaced() -> None:
+    ours, theirs = (lib.nn.LSTM(2, 3, 2, bidirectional=True, proj_size=1) for lib in (mindtorch, torch))
+    assert list(ours.state_dict()) == list(theirs.state_dict())
+    assert ours._flat_weights_names == theirs._flat_weights_names
+    ours.weight_ih_l0 = mindtorch.nn.Parameter(mindtorch.zeros(12, 2))
+    assert ours._flat_weights[0] is ours.weight_ih_l0
+    assert plain(ours.all_weights[0][0].shape) == plain(theirs.all_weights[0][0].shape)
