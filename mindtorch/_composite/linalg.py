@@ -9,7 +9,8 @@ from typing import Any
 from .._backends.common.matrices import check_same_dtype, check_square
 from .._creation import empty, eye, ones
 from .._dispatch.aten import (
-    _trilinear as trilinear, _unsafe_view, addmm, bmm, cat, dot, linalg_cross, linalg_inv as inverse, mm, mv, t, vdot,
+    _trilinear as trilinear, _unsafe_view, _weight_norm_interface, addmm, bmm, cat, dot, linalg_cross,
+    linalg_inv as inverse, mm, mv, t, vdot,
 )
 from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dtype import FLOATING, bool_, int64, promote_types
@@ -332,6 +333,28 @@ def vander(x: Any, N: int | None = None, increasing: bool = False) -> Any:
     return powers if increasing else powers.flip((1,))
 
 
+# -- directions and lengths ------------------------------------------------------------------------------------
+
+def norm_except_dim(v: Any, pow: int = 2, dim: int = 0) -> Any:
+    """The norms of order ``pow`` over all dimensions but ``dim``; over all if it is -1."""
+    if dim == -1:
+        return v.norm(pow)
+    if dim == 0:
+        return v.contiguous().view((v.size(0), -1)).norm(pow, 1).view((v.size(0), *[1] * (v.ndim - 1)))
+    if dim == v.ndim - 1:
+        return v.contiguous().view((-1, v.size(-1))).norm(pow, 0).view((*[1] * (v.ndim - 1), v.size(-1)))
+    return norm_except_dim(v.transpose(0, dim), pow, 0).transpose(0, dim)
+
+
+def _weight_norm(v: Any, g: Any, dim: int = 0) -> Any:
+    check(v.device == g.device,
+          lambda: f"weight_norm: expected v and g to be on the same device, but v is on {v.device} and g on {g.device}")
+    if dim in (0, v.ndim - 1) and v._dtype.itemsize != 2:
+        return _weight_norm_interface(v.contiguous(), g.contiguous(), dim)[0]
+    return v * (g / norm_except_dim(v, 2, dim))
+
+
+COMPOSITES.add(norm_except_dim, _weight_norm)
 COMPOSITES.add(linear, bilinear, matmul, inner, outer, kron, cross, linalg_vecdot, tensordot, linalg_multi_dot,
                chain_matmul, linalg_matrix_power, linalg_vander, vander)
 COMPOSITES.update({"linalg_matmul": matmul, "ger": outer, "matrix_power": linalg_matrix_power})

@@ -83,12 +83,13 @@ def layer(step: Step, input: Any, state: State, cell: Cell, reverse: bool) -> tu
 
 def fused_lstm_layer(input: Any, state: State, cell: Cell, reverse: bool, train: bool) -> tuple[Any, State]:
     """As ``layer`` with ``lstm_step``, in one kernel."""
-    biases = (cell.b_ih, cell.b_hh)
-    if cell.b_ih is None:
-        biases = (cell.w_ih.new_zeros(cell.w_ih.size(0)),) * 2
+    hidden, memory = state
+    b_ih, b_hh = cell.b_ih, cell.b_hh
+    if b_ih is None:
+        b_ih = b_hh = cell.w_ih.new_zeros(cell.w_ih.size(0))
     output, hidden, memory, _ = mkldnn_rnn_layer(
-        input, cell.w_ih, cell.w_hh, *biases, *state, reverse, [], LSTM, state[0].size(1), 1, cell.b_ih is not None,
-        False, False, train)
+        input, cell.w_ih, cell.w_hh, b_ih, b_hh, hidden, memory, reverse, [], LSTM, memory.size(1), 1,
+        cell.b_ih is not None, False, False, train)
     return output, (hidden, memory)
 
 
@@ -133,10 +134,8 @@ def cells_of(params: Sequence[Any], has_biases: bool, projected: bool) -> list[C
     check(len(params) % size == 0, "got an incorrect number of RNN parameters")
     cells = []
     for i in range(0, len(params), size):
-        weights, hr = list(params[i:i + size]), None
-        if projected:
-            hr = weights.pop()
-        cells.append(Cell(*weights, *[None] * (4 - len(weights)), hr))
+        names = ("w_ih", "w_hh", *(("b_ih", "b_hh") if has_biases else ()), *(("w_hr",) if projected else ()))
+        cells.append(Cell(**dict(zip(names, params[i:i + size], strict=True))))
     return cells
 
 
@@ -144,11 +143,12 @@ def check_together(input: Any, params: Sequence[Any], states: State) -> None:
     """Input, states and weights have one device and one dtype."""
     for kind, others in (("hidden", states), ("parameter", params)):
         for other in others:
-            check(other.device == input.device, lambda other=other, kind=kind: f"Input and {kind} tensors are not at "
-                  f"the same device, found input tensor at {input.device} and {kind} tensor at {other.device}")
-            check(other.dtype == input.dtype, lambda other=other, kind=kind: f"Input and {kind} tensors are not the "
-                  f"same dtype, found input tensor with {NAMES[input._dtype.name]} and {kind} tensor with "
-                  f"{NAMES[other._dtype.name]}")
+            if other.device != input.device:
+                raise RuntimeError(f"Input and {kind} tensors are not at the same device, found input tensor at "
+                                   f"{input.device} and {kind} tensor at {other.device}")
+            if other.dtype != input.dtype:
+                raise RuntimeError(f"Input and {kind} tensors are not the same dtype, found input tensor with "
+                                   f"{NAMES[input._dtype.name]} and {kind} tensor with {NAMES[other._dtype.name]}")
 
 
 def network(step: Step, input: Any, batch_sizes: Sequence[int] | None, states: State, params: Sequence[Any],

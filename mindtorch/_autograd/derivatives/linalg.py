@@ -3,7 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.aten import _trilinear as trilinear, bmm, linalg_cross as cross, mm, mv, outer, t
+from ..._dispatch.aten import _trilinear as trilinear, bmm, linalg_cross as cross, mm, mv, norm_except_dim, outer, t
+from ..._dispatch.local import local
 from ..derivative import derivative
 from ..utils import reduce_grad, transposed
 
@@ -78,3 +79,13 @@ derivative("_trilinear", i1=lambda grad, i2, i3, expand1, expand2, expand3, sumd
                trilinear(conj(i1), grad, conj(i3), expand1, sumdim, expand3, expand2),
            i3=lambda grad, i1, i2, expand1, expand2, expand3, sumdim:
                trilinear(conj(i1), conj(i2), grad, expand1, expand2, sumdim, expand3))
+
+
+def weight_norm_grads(grad: Any, v: Any, g: Any, dim: int, result1: Any) -> tuple[Any, Any]:
+    # in grad mode the norms are computed anew, so that they have a derivative
+    norms = norm_except_dim(v, 2, dim) if local.grad_enabled else result1
+    along = (grad * v).sum(tuple(d for d in range(v.ndim) if d != dim), True).view(g.shape)
+    return g / norms * (grad - v * (along / (norms * norms))), along / norms
+
+
+derivative("_weight_norm_interface", None, (0,), **{"v, g": weight_norm_grads})

@@ -12,8 +12,9 @@ def lstm_grads(grads: Any, input: Any, weight0: Any, weight1: Any, weight2: Any,
                bidirectional: bool, batch_first: bool, train: bool, result0: Any, result1: Any, result2: Any,
                result3: Any) -> Any:
     return mkldnn_rnn_layer_backward(
-        input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, *grads[:3], reverse, mode,
-        hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first, result3)
+        input, weight0, weight1, weight2, weight3, hx_, cx_, result0, result1, result2, grads[0], grads[1],
+        grads[2], reverse, mode, hidden_size, num_layers, has_biases, train, bidirectional, batch_sizes, batch_first,
+        result3)
 
 
 derivative("mkldnn_rnn_layer", None, (0, 1, 2),

@@ -129,6 +129,10 @@ function, method, out:
     orgqr(Tensor self, Tensor input2) -> Tensor  # The first columns of the product of the Householder reflections whose vectors are in `self` and whose scales are `input2`.
 out, strided out, empty out resized:
     linalg_eigvals(Tensor self) -> Tensor  # The eigenvalues, which may be complex, of the square matrix `self`.
+function:
+    norm_except_dim(Tensor v, int pow=2, int dim=0) -> Tensor  # The norms of order `pow` of `v` over all dimensions but `dim`, which are kept with size 1; over all if `dim` is -1.
+    _weight_norm(Tensor v, Tensor g, int dim=0) -> Tensor  # `v` scaled so that its norms over all dimensions but `dim` are `g`.
+    _weight_norm_interface(Tensor v, Tensor g, int dim=0) -> (Tensor result0, Tensor result1)  # `v` scaled so that its norms over all dimensions but `dim`, the first or the last, are `g`; and the norms that it had.
 """
 
 SCHEMAS = "\n".join((PRODUCTS, COMPOSITE_PRODUCTS, FACTORIZATIONS, COMPOSITE_FACTORIZATIONS))

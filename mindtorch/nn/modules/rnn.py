@@ -37,8 +37,17 @@ class RNNBase(Module):
     the layer's number and ``_reverse``; and with ``proj_size`` ``weight_hr_l0`` (proj_size, hidden_size).
     """
 
-    __constants__ = ("mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first", "dropout",
-                     "bidirectional", "proj_size")
+    __constants__: tuple[str, ...] = ("mode", "input_size", "hidden_size", "num_layers", "bias", "batch_first",
+                                      "dropout", "bidirectional", "proj_size")
+    mode: str
+    input_size: int
+    hidden_size: int
+    num_layers: int
+    bias: bool
+    batch_first: bool
+    dropout: float
+    bidirectional: bool
+    proj_size: int
 
     def __init__(self, mode: str, input_size: int, hidden_size: int, num_layers: int = 1, bias: bool = True,
                  batch_first: bool = False, dropout: float = 0.0, bidirectional: bool = False, proj_size: int = 0,
@@ -281,7 +290,10 @@ class RNNCellBase(Module):
     biases ``bias_ih`` and ``bias_hh`` (num_chunks * hidden_size,), or None.
     """
 
-    __constants__ = ("input_size", "hidden_size", "bias")
+    __constants__: tuple[str, ...] = ("input_size", "hidden_size", "bias")
+    input_size: int
+    hidden_size: int
+    bias: bool
     bias_ih: Any
     bias_hh: Any
     weight_ih: Tensor

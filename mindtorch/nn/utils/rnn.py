@@ -117,7 +117,8 @@ def pack_padded_sequence(input: Tensor, lengths: Tensor | list[int], batch_first
         lengths, sorted_indices = lengths.sort(descending=True)
         sorted_indices = sorted_indices.to(input.device)
         input = input.index_select(0 if batch_first else 1, sorted_indices)
-    return PackedSequence(*_pack_padded_sequence(input, lengths, batch_first), sorted_indices)
+    data, batch_sizes = _pack_padded_sequence(input, lengths, batch_first)
+    return PackedSequence(data, batch_sizes, sorted_indices)
 
 
 def pad_packed_sequence(sequence: PackedSequence, batch_first: bool = False, padding_value: float = 0.0,

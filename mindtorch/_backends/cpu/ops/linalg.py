@@ -65,6 +65,11 @@ def trilinear(i1: ndarray, i2: ndarray, i3: ndarray, expand1: Any, expand2: Any,
     return np.einsum(to_opmath(product), both, to_opmath(i3), third, rest, optimize=True)
 
 
+def weight_norm_interface(v: ndarray, g: ndarray, dim: int = 0) -> tuple[ndarray, ndarray]:
+    norms = np.sqrt(np.square(v).sum(tuple(d for d in range(v.ndim) if d != dim), keepdims=True)).reshape(g.shape)
+    return v * (g / norms), norms
+
+
 CPU_KERNELS.add(addmm, addr, addbmm)
 CPU_KERNELS.update({
     "mm": widened(np.matmul),
@@ -76,4 +81,5 @@ CPU_KERNELS.update({
     "baddbmm": addmm,
     "linalg_cross": lambda a, b, dim=-1: cross(*np.broadcast_arrays(a, b), axis=dim),
     "_trilinear": trilinear,
+    "_weight_norm_interface": weight_norm_interface,
 })

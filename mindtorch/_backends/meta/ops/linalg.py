@@ -169,5 +169,10 @@ def unsqueezed(shape: Any, dims: Any) -> tuple[int, ...]:
     return tuple(1 if d in dims else next(rest) for d in range(len(shape) + len(dims)))
 
 
+def weight_norm_interface(v: Any, g: Any, dim: int = 0) -> tuple[Spec, Spec]:
+    check(dim in (0, v.ndim - 1), "fused kernels can only be applied for first or last dim")
+    return Spec(tuple(v.shape), v._dtype), Spec(tuple(g.shape), g._dtype)
+
+
 META_KERNELS.add(mm, bmm, mv, dot, addmm, addmv, addr, addbmm, baddbmm, linalg_cross)
-META_KERNELS.update({"vdot": dot, "_trilinear": trilinear})
+META_KERNELS.update({"vdot": dot, "_trilinear": trilinear, "_weight_norm_interface": weight_norm_interface})
