@@ -60,8 +60,9 @@ from .functional import (
 
 if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see ``_lazy``
     from . import (
-        _C as _C, autograd as autograd, fft as fft, library as library, linalg as linalg, masked as masked, nn as nn,
-        npu as npu, optim as optim, special as special, widgets as widgets,
+        _C as _C, accelerator as accelerator, autograd as autograd, fft as fft, library as library, linalg as linalg,
+        masked as masked, multiprocessing as multiprocessing, nn as nn, npu as npu, optim as optim, special as special,
+        utils as utils, widgets as widgets,
     )
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,

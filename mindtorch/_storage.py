@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import mmap
+import os
+import tempfile
 import weakref
 from math import prod
 from typing import TYPE_CHECKING, Any
@@ -42,6 +44,7 @@ class UntypedStorage:
     resizable = True
     _prune_at = 16
     _memory_map: mmap.mmap | None = None
+    _shared_file: Any = None  #: the file under shared memory, which has no name
     _bytes: np.ndarray | None = None
     _memory: DeviceMemory | None = None
     _pinned: Any = None  #: what owns page-locked host memory
@@ -174,14 +177,32 @@ class UntypedStorage:
         return self._bytes
 
     def share_memory_(self) -> UntypedStorage:
-        """Move the bytes to shared memory, which forked processes see (``torch.UntypedStorage.share_memory_``)."""
-        if not self.is_shared() and self._nbytes:
-            shared = mmap.mmap(-1, self._nbytes)
-            data = np.frombuffer(shared, np.uint8)
+        """Move the bytes to shared memory, which forked processes see, and others by its descriptor
+        (``torch.UntypedStorage.share_memory_``).
+        """
+        if self._shared_file is None and self._nbytes:
+            file = _nameless_file()
+            file.truncate(self._nbytes)
+            data = self._map_file(file)
             data[:] = self._host_bytes()
-            self._memory_map = shared
             self._rebind(data)
         return self
+
+    def descriptor(self) -> int:
+        """The file descriptor of shared memory, which is open for as long as this storage lives."""
+        return self._shared_file.fileno()
+
+    @classmethod
+    def _over_descriptor(cls, descriptor: int, nbytes: int) -> UntypedStorage:
+        """A storage over another process's shared memory. The descriptor belongs to it from now on."""
+        storage = cls()
+        storage._rebind(storage._map_file(os.fdopen(descriptor, "r+b", buffering=0), nbytes))
+        return storage
+
+    def _map_file(self, file: Any, nbytes: int = 0) -> np.ndarray:
+        self._shared_file = file
+        self._memory_map = mmap.mmap(file.fileno(), nbytes or self._nbytes)
+        return np.frombuffer(self._memory_map, np.uint8)
 
     def is_shared(self) -> bool:
         """Whether the bytes lie in memory that other processes can see (``torch.UntypedStorage.is_shared``)."""
@@ -310,6 +331,12 @@ class TypedStorage:
     def __repr__(self) -> str:
         lines = "".join(f" {value}\n" for value in self.tolist()) if self.device.type == "cpu" else "...\n"
         return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+
+
+def _nameless_file() -> Any:
+    if hasattr(os, "memfd_create"):
+        return os.fdopen(os.memfd_create("mindtorch_storage"), "r+b", buffering=0)
+    return tempfile.TemporaryFile(buffering=0)
 
 
 def storage_of_array(array: np.ndarray, resizable: bool = True) -> UntypedStorage:

@@ -4,6 +4,7 @@ from __future__ import annotations
 import sys
 import time
 from collections.abc import Iterable, Iterator, Mapping, Sized
+from contextlib import suppress
 from typing import Any
 
 from ..introspect import TrainingFacts, TrainingRecord, gradient_norms
@@ -160,7 +161,8 @@ class progress(_Shown):
 
     def __init__(self, iterable: Iterable[Any], total: int | None = None, label: str = "", refresh: float = SECONDS):
         if total is None and isinstance(iterable, Sized):
-            total = len(iterable)
+            with suppress(TypeError):  # a loader of what has no length has none
+                total = len(iterable)
         self.iterable, self.total, self.label, self.done = iterable, total, label, 0
         self._started: float | None = None
         self._elapsed = 0.0

@@ -1,0 +1,58 @@
+"""How tensors are pickled for another process: as a descriptor of their storage's shared memory."""
+from __future__ import annotations
+
+import os
+from multiprocessing.reduction import DupFd, ForkingPickler
+from typing import Any
+from weakref import WeakValueDictionary
+
+from .._conversion import rebuild
+from .._storage import UntypedStorage
+from .._tensor import Tensor
+from ..nn.parameter import Parameter
+
+#: The storages in shared memory that this process has, so that what is received twice is one storage.
+_known: WeakValueDictionary[tuple[int, int], UntypedStorage] = WeakValueDictionary()
+
+
+def reduce_tensor(tensor: Tensor) -> Any:
+    """A leaf as its storage and layout.
+
+    Raises:
+        RuntimeError: for a tensor with history.
+    """
+    if not tensor.is_leaf:
+        raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does "
+                           "not support crossing process boundaries.  If you just want to transfer the data, call "
+                           "detach() on the tensor before serializing (e.g., putting it on the queue).")
+    return rebuild, (type(tensor), tensor.untyped_storage(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()),
+                     tensor.storage_offset(), tensor.requires_grad)
+
+
+def reduce_storage(storage: UntypedStorage) -> Any:
+    """Host memory as a descriptor, after it moved to shared memory; what has none, or is elsewhere, by value."""
+    if storage.device.type != "cpu" or not storage.nbytes():
+        return storage.__reduce__()
+    descriptor = storage.share_memory_().descriptor()
+    _known[_identity(descriptor)] = storage
+    return _attach, (DupFd(descriptor), storage.nbytes())
+
+
+def _identity(descriptor: int) -> tuple[int, int]:
+    status = os.fstat(descriptor)
+    return status.st_dev, status.st_ino
+
+
+def _attach(handle: Any, nbytes: int) -> UntypedStorage:
+    descriptor = handle.detach()
+    found = _known.get(_identity(descriptor))
+    if found is None:
+        found = _known[_identity(descriptor)] = UntypedStorage._over_descriptor(descriptor, nbytes)
+    else:
+        os.close(descriptor)
+    return found
+
+
+for _kind in (Tensor, Parameter):
+    ForkingPickler.register(_kind, reduce_tensor)
+ForkingPickler.register(UntypedStorage, reduce_storage)

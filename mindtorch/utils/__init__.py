@@ -1,0 +1,10 @@
+"""``torch.utils``: what programs need around the library."""
+from typing import TYPE_CHECKING
+
+from .._lazy import lazily
+
+if TYPE_CHECKING:
+    from . import data
+else:
+    __getattr__, __dir__ = lazily(__name__, __file__, ": mindtorch does not have this name of PyTorch")
+    __all__ = __dir__()

@@ -1,0 +1,32 @@
+"""A dataset as a function from what the sampler says to a batch, for this process or a worker."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from itertools import islice
+from typing import Any
+
+from ..dataset import IterableDataset, items_of
+
+Fetch = Callable[[Any], Any]
+
+
+def fetcher(dataset: Any, batches: bool, collate_fn: Callable[[Any], Any], drop_last: bool) -> Fetch:
+    """A function that fetches the samples for one ``index``, a list of indices if ``batches``, and collates them.
+
+    It raises StopIteration where an iterable dataset ends.
+    """
+    if not isinstance(dataset, IterableDataset):
+        if batches:
+            return lambda indices: collate_fn(items_of(dataset, indices))
+        return lambda index: collate_fn(dataset[index])
+    samples = iter(dataset)
+    if not batches:
+        return lambda _: collate_fn(next(samples))
+
+    def fetch(places: list[None]) -> Any:
+        batch = list(islice(samples, len(places)))
+        if not batch or (drop_last and len(batch) < len(places)):
+            raise StopIteration
+        return collate_fn(batch)
+
+    return fetch

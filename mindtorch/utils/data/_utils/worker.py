@@ -1,0 +1,162 @@
+"""What runs in a loader's worker process."""
+from __future__ import annotations
+
+import os
+import queue
+import random
+import signal
+import sys
+import threading
+import traceback
+from collections.abc import Callable
+from dataclasses import dataclass
+from multiprocessing.connection import Connection
+from typing import Any
+
+import numpy as np
+
+from ...._random import manual_seed
+from ..dataset import IterableDataset
+from . import MP_STATUS_CHECK_INTERVAL, transport
+from .fetch import Fetch, fetcher
+
+#: Tags of messages to a worker that are no tasks: begin a new pass over the dataset; stop.
+RESUME, STOP = "resume", "stop"
+
+
+@dataclass(frozen=True)
+class WorkerInfo:
+    """What a worker process knows of itself: its number, how many there are, its seed, its copy of the dataset."""
+
+    id: int
+    num_workers: int
+    seed: int
+    dataset: Any
+
+
+_worker_info: WorkerInfo | None = None
+
+
+def get_worker_info() -> WorkerInfo | None:
+    """In a worker of a loader, which one it is; None elsewhere (``torch.utils.data.get_worker_info``)."""
+    return _worker_info
+
+
+@dataclass(frozen=True)
+class EndOfData:
+    """A worker's answer when its iterable dataset ends."""
+
+
+class KeyErrorMessage(str):
+    """The text of a KeyError, which shows its argument's ``repr``."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception, as text and type, that goes from where it was raised to where it is raised again."""
+
+    def __init__(self, exc_info: Any = None, where: str = "in background"):
+        kind, error, trace = exc_info or sys.exc_info()
+        self.exc_type: Any = kind
+        self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
+        self.where = where
+
+    def reraise(self) -> None:
+        """Raise an exception of the type, or a RuntimeError where that takes more than a message."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            message = KeyErrorMessage(message)
+        elif getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=message)
+        try:
+            error = self.exc_type(message)
+        except Exception:
+            raise RuntimeError(message) from None
+        raise error
+
+
+@dataclass(frozen=True)
+class Work:
+    """What a worker needs to know."""
+
+    dataset: Any
+    batches: bool
+    collate_fn: Callable[[Any], Any]
+    drop_last: bool
+    base_seed: int
+    init_fn: Callable[[int], None] | None
+    num_workers: int
+
+    def fetcher(self) -> Fetch:
+        """A new pass over the dataset."""
+        return fetcher(self.dataset, self.batches, self.collate_fn, self.drop_last)
+
+
+def _generate_state(base_seed: int, worker: int) -> list[int]:
+    """The seed of NumPy's generator in a worker, as PyTorch has it."""
+    return np.random.SeedSequence([worker, base_seed & 0xFFFFFFFF, base_seed >> 32, 0]).generate_state(4).tolist()
+
+
+def work(number: int, job: Work, connection: Connection, loaders_end: Connection) -> None:
+    """Answer the loader's messages until it says to stop, or is gone. Only the loader heeds Ctrl-C."""
+    loaders_end.close()
+    signal.signal(signal.SIGINT, signal.SIG_IGN)
+    where = f"in DataLoader worker process {number}"
+    seed = job.base_seed + number
+    random.seed(seed)
+    manual_seed(seed)
+    np.random.seed(_generate_state(job.base_seed, number))
+    global _worker_info
+    _worker_info = WorkerInfo(number, job.num_workers, seed, job.dataset)
+    fetch: Fetch | None = None  #: of this pass over the dataset, made for its first task
+    failed = None
+    try:
+        if job.init_fn is not None:
+            job.init_fn(number)
+    except Exception:
+        failed = ExceptionWrapper(where=where)
+    messages: queue.SimpleQueue[Any] = queue.SimpleQueue()
+    threading.Thread(target=_listen, args=(connection, messages), daemon=True).start()
+    ended = False
+    while True:
+        tag, load = messages.get()
+        if tag == STOP:
+            return
+        if tag == RESUME:
+            fetch, ended = None, False
+            continue
+        if ended:
+            continue
+        try:
+            answer: Any = failed
+            if answer is None:
+                fetch = fetch or job.fetcher()
+                answer = fetch(load())
+        except Exception as error:
+            ended = isinstance(error, StopIteration) and isinstance(job.dataset, IterableDataset)
+            answer = EndOfData() if ended else ExceptionWrapper(where=where)
+        try:
+            transport.send(connection, tag, answer)
+        except OSError:
+            return  # nobody is there any more
+        except Exception:
+            transport.send(connection, tag, ExceptionWrapper(where=where))
+        del answer, load
+
+
+def _listen(connection: Connection, messages: queue.SimpleQueue[Any]) -> None:
+    """Read on while the worker works, so that the loader need not wait; end the process when the loader is gone."""
+    parent = os.getppid()
+    try:
+        tag = None
+        while tag != STOP:
+            while not connection.poll(MP_STATUS_CHECK_INTERVAL):
+                if os.getppid() != parent:
+                    os._exit(1)
+            message = transport.receive(connection)
+            tag = message[0]
+            messages.put(message)
+    except Exception:  # the loader is gone, or what came from it is not whole
+        os._exit(1)

@@ -1,0 +1,223 @@
+"""Worker processes: what they send, how they die, and that nothing is left of them."""
+from __future__ import annotations
+
+import gc
+import os
+import signal
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable, Iterator
+from pathlib import Path
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch as torch
+from mindtorch.utils.data import DataLoader, Dataset, IterableDataset, TensorDataset
+
+
+class Of(Dataset):
+    """A dataset whose samples a function makes."""
+
+    def __init__(self, function: Callable[[int], Any], length: int = 20):
+        self.function, self.length = function, length
+
+    def __len__(self) -> int:
+        return self.length
+
+    def __getitem__(self, index: int) -> Any:
+        return self.function(index)
+
+
+def children() -> list[str]:
+    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+
+
+@pytest.fixture(autouse=True)
+def nothing_is_left() -> Iterator[None]:
+    before = children(), len(os.listdir("/proc/self/fd")), threading.active_count()
+    yield
+    gc.collect()
+    assert (children(), len(os.listdir("/proc/self/fd")), threading.active_count()) == before
+
+
+def test_large_and_small_batches_arrive_whole() -> None:
+    def sample(index: int) -> Any:
+        return {"large": torch.full((300, 100), float(index)), "half": torch.full((3,), index, dtype=torch.bfloat16),
+                "array": np.full(50_000, index), "text": "x" * index, "empty": torch.empty(0, 4)}
+
+    for index, batch in enumerate(DataLoader(Of(sample, 6), batch_size=None, num_workers=2)):
+        expected = sample(index)
+        assert batch["text"] == expected["text"] and (batch["array"].numpy() == expected["array"]).all()
+        for name in ("large", "half", "empty"):
+            assert batch[name].dtype is expected[name].dtype and torch.equal(batch[name], expected[name])
+        batch["large"].add_(1)  # it is memory of one's own
+
+
+def test_many_batches_may_be_kept() -> None:
+    batches = list(DataLoader(Of(lambda index: torch.full((100, 100), float(index)), 600), num_workers=2))
+    assert [int(batch[0, 0, 0]) for batch in batches] == list(range(600))
+
+
+def test_a_row_of_a_large_tensor_is_sent_without_the_rest() -> None:
+    table = torch.zeros(2000, 1000)
+    for (row,) in DataLoader(TensorDataset(table), batch_size=None, num_workers=1):
+        assert row.untyped_storage().nbytes() == 4000
+        break
+
+
+def test_parameters_and_leaves_keep_requires_grad() -> None:
+    loader = DataLoader(Of(lambda index: (torch.nn.Parameter(torch.ones(2)), torch.ones(2, requires_grad=True)), 1),
+                        batch_size=None, num_workers=1)
+    parameter, leaf = next(iter(loader))
+    assert isinstance(parameter, torch.nn.Parameter) and parameter.requires_grad and leaf.requires_grad
+
+
+def test_a_result_of_recorded_operators_is_refused() -> None:
+    loader = DataLoader(Of(lambda index: torch.ones(2, requires_grad=True) * 2), batch_size=None, num_workers=1)
+    with pytest.raises(RuntimeError, match="Cowardly refusing to serialize non-leaf tensor"):
+        next(iter(loader))
+
+
+def test_an_exception_comes_with_its_type_and_the_workers_traceback() -> None:
+    def sample(index: int) -> int:
+        return {}[index]
+
+    with pytest.raises(KeyError) as raised:
+        list(DataLoader(Of(sample), num_workers=2))
+    text = str(raised.value)
+    assert text.startswith("Caught KeyError in DataLoader worker process 0.\nOriginal Traceback")
+    assert "return {}[index]" in text
+
+
+def test_an_exception_that_takes_more_than_a_message_becomes_a_runtime_error() -> None:
+    def sample(index: int) -> int:
+        raise UnicodeDecodeError("utf-8", b"x", 0, 1, "bad")
+
+    with pytest.raises(RuntimeError, match="Caught UnicodeDecodeError in DataLoader worker process 0"):
+        list(DataLoader(Of(sample), num_workers=1))
+
+
+def test_a_loader_goes_on_after_an_exception() -> None:
+    iterator = iter(DataLoader(Of(lambda index: 1 // (index - 1), 4), batch_size=None, num_workers=1))
+    assert next(iterator) == -1
+    with pytest.raises(ZeroDivisionError):
+        next(iterator)
+    assert list(iterator) == [1, 0]
+
+
+def test_a_failing_worker_init_fn_is_reported() -> None:
+    def fail(number: int) -> None:
+        raise ValueError(f"not worker {number}")
+
+    with pytest.raises(ValueError, match="not worker 0"):
+        next(iter(DataLoader(Of(abs), num_workers=1, worker_init_fn=fail)))
+
+
+@pytest.mark.parametrize(("end", "cause"), [
+    (lambda: os.kill(os.getpid(), signal.SIGKILL), "is killed by signal: Killed. "),
+    (lambda: os._exit(3), "exited unexpectedly with exit code 3"),
+])
+def test_the_death_of_a_worker_is_told(end, cause) -> None:
+    def sample(index: int) -> int:
+        return end() if index == 5 else index
+
+    iterator = iter(DataLoader(Of(sample), batch_size=None, num_workers=2))
+    pid = iterator._workers[1].pid
+    assert [next(iterator) for _ in range(5)] == list(range(5))
+    with pytest.raises(RuntimeError) as raised:
+        next(iterator)
+    assert str(raised.value) == f"DataLoader worker (pid(s) {pid}) exited unexpectedly"
+    assert f"DataLoader worker (pid {pid}) {cause}" in str(raised.value.__cause__)
+
+
+def test_a_worker_that_is_killed_from_outside_is_told() -> None:
+    iterator = iter(DataLoader(Of(lambda index: time.sleep(60)), num_workers=2))
+    os.kill(iterator._workers[0].pid, signal.SIGKILL)
+    with pytest.raises(RuntimeError, match="exited unexpectedly"):
+        next(iterator)
+
+
+def test_a_slow_worker_times_out() -> None:
+    with pytest.raises(RuntimeError, match=r"DataLoader timed out after 0.2 seconds"):
+        next(iter(DataLoader(Of(lambda index: time.sleep(0.6)), num_workers=1, timeout=0.2)))
+
+
+def test_an_iterator_that_is_dropped_ends_its_workers() -> None:
+    for _ in DataLoader(Of(lambda index: torch.zeros(100, 1000)), num_workers=2):
+        assert len(children()) == 2
+        break
+    gc.collect()
+    assert children() == []
+
+
+def test_persistent_workers_stay_and_go_with_the_loader() -> None:
+    loader = DataLoader(Of(lambda index: os.getpid()), batch_size=None, num_workers=2, persistent_workers=True)
+    first = set(loader)
+    iterator = iter(loader)
+    next(iterator)
+    assert set(loader) == first and len(first) == 2  # a pass that was abandoned is forgotten
+    del loader, iterator
+
+
+def test_an_interrupt_leaves_nothing() -> None:
+    with pytest.raises(KeyboardInterrupt):
+        for index, _ in enumerate(DataLoader(Of(lambda index: index), num_workers=2)):
+            if index == 3:
+                os.kill(os.getpid(), signal.SIGINT)
+    assert children() == []
+
+
+def test_out_of_order_gives_what_is_ready() -> None:
+    def sample(index: int) -> int:
+        time.sleep(0.5 if index == 0 else 0)
+        return index
+
+    found = list(DataLoader(Of(sample), batch_size=None, num_workers=2, in_order=False))
+    assert sorted(found) == list(range(20)) and found[0] != 0
+
+
+def test_workers_end_when_their_process_is_killed(tmp_path: Path) -> None:
+    program = tmp_path / "program.py"
+    program.write_text("""
+import os, time
+from mindtorch.utils.data import DataLoader
+class Slow:
+    def __len__(self): return 9
+    def __getitem__(self, index): time.sleep(60)
+iterator = iter(DataLoader(Slow(), num_workers=2))
+print(*[worker.pid for worker in iterator._workers], flush=True)
+time.sleep(60)
+""")
+    with subprocess.Popen([sys.executable, program], stdout=subprocess.PIPE, text=True) as process:
+        assert process.stdout is not None
+        workers = process.stdout.readline().split()
+        process.kill()
+    end = time.monotonic() + 10
+    while any(alive(pid) for pid in workers) and time.monotonic() < end:
+        time.sleep(0.05)
+    assert len(workers) == 2 and not any(alive(pid) for pid in workers)
+
+
+def alive(pid: str) -> bool:
+    try:
+        return Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[0] != "Z"
+    except FileNotFoundError:
+        return False
+
+
+class Letters(IterableDataset):
+    def __iter__(self) -> Iterator[torch.Tensor]:
+        return (torch.full((2,), i) for i in range(4))
+
+
+@pytest.mark.parametrize("method", ["spawn", "forkserver"])
+def test_other_ways_to_start_a_process(method) -> None:
+    program = ("from tests.utils.test_workers import *\n"
+               f"if __name__ == '__main__': print(list(DataLoader(Letters(), 2, num_workers=1, "
+               f"multiprocessing_context={method!r})))")
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=100)
+    assert run.stdout.strip() == "[tensor([[0, 0],\n        [1, 1]]), tensor([[2, 2],\n        [3, 3]])]", run.stderr
