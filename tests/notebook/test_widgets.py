@@ -493,9 +493,9 @@ def test_progress_passes_items_on_and_counts_them(capsys):
         len(endless)
 
 
-@pytest.mark.parametrize(("samples", "total"), [(range(10), 4), (mindtorch.utils.data.IterableDataset(), None)])
+@pytest.mark.parametrize(("samples", "total"), [(range(10), 4), (torch.utils.data.IterableDataset(), None)])
 def test_progress_has_the_length_of_a_loader_that_has_one(samples, total):
-    assert widgets.progress(mindtorch.utils.data.DataLoader(samples, batch_size=3)).total == total
+    assert widgets.progress(torch.utils.data.DataLoader(samples, batch_size=3)).total == total
 
 
 def test_progress_ends_with_the_state_at_a_break_or_an_error(capsys):
