@@ -42,6 +42,11 @@ from ._formats import (
     preserve_format as preserve_format, strided as strided,
 )
 from ._lazy import lazily as _lazily
+from ._predicates import (
+    get_device as get_device, is_complex as is_complex, is_conj as is_conj, is_floating_point as is_floating_point,
+    is_inference as is_inference, is_neg as is_neg, is_nonzero as is_nonzero, is_same_size as is_same_size,
+    is_signed as is_signed, is_storage as is_storage, is_tensor as is_tensor, numel as numel, typename as typename,
+)
 from ._random import (
     Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
     initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
@@ -50,25 +55,49 @@ from ._size import Size as Size
 from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
 from ._tensor import Tensor as Tensor
 from ._tensor_str import get_printoptions as get_printoptions, set_printoptions as set_printoptions
-from ._version import __version__ as __version__
 from .functional import (
     atleast_1d as atleast_1d, atleast_2d as atleast_2d, atleast_3d as atleast_3d, block_diag as block_diag,
     broadcast_shapes as broadcast_shapes, broadcast_tensors as broadcast_tensors, cartesian_prod as cartesian_prod,
     chain_matmul as chain_matmul, einsum as einsum, lu as lu, meshgrid as meshgrid, split as split,
     tensordot as tensordot, tril_indices as tril_indices, triu_indices as triu_indices, unravel_index as unravel_index,
 )
+from .torch_version import __version__ as __version__
 
 if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see ``_lazy``
     from . import (
-        _C as _C, accelerator as accelerator, autograd as autograd, fft as fft, library as library, linalg as linalg,
-        masked as masked, multiprocessing as multiprocessing, nn as nn, npu as npu, optim as optim, special as special,
-        utils as utils, widgets as widgets,
+        _C as _C, accelerator as accelerator, amp as amp, autograd as autograd, backends as backends, cpu as cpu,
+        cuda as cuda, fft as fft, library as library, linalg as linalg, masked as masked, mps as mps,
+        multiprocessing as multiprocessing, nn as nn, npu as npu, optim as optim, special as special,
+        torch_version as torch_version, utils as utils, version as version, widgets as widgets, xpu as xpu,
     )
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
     )
     from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
     from ._lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
+    from ._settings import (
+        are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+        get_deterministic_debug_mode as get_deterministic_debug_mode,
+        get_float32_matmul_precision as get_float32_matmul_precision,
+        get_num_interop_threads as get_num_interop_threads, get_num_threads as get_num_threads,
+        is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+        is_warn_always_enabled as is_warn_always_enabled, set_default_tensor_type as set_default_tensor_type,
+        set_deterministic_debug_mode as set_deterministic_debug_mode,
+        set_float32_matmul_precision as set_float32_matmul_precision, set_flush_denormal as set_flush_denormal,
+        set_num_interop_threads as set_num_interop_threads, set_num_threads as set_num_threads,
+        set_warn_always as set_warn_always, use_deterministic_algorithms as use_deterministic_algorithms,
+    )
+    from .amp.autocast_mode import (
+        autocast as autocast, autocast_decrement_nesting as autocast_decrement_nesting,
+        autocast_increment_nesting as autocast_increment_nesting, clear_autocast_cache as clear_autocast_cache,
+        get_autocast_cpu_dtype as get_autocast_cpu_dtype, get_autocast_dtype as get_autocast_dtype,
+        get_autocast_gpu_dtype as get_autocast_gpu_dtype, is_autocast_cache_enabled as is_autocast_cache_enabled,
+        is_autocast_cpu_enabled as is_autocast_cpu_enabled, is_autocast_enabled as is_autocast_enabled,
+        set_autocast_cache_enabled as set_autocast_cache_enabled, set_autocast_cpu_dtype as set_autocast_cpu_dtype,
+        set_autocast_cpu_enabled as set_autocast_cpu_enabled, set_autocast_dtype as set_autocast_dtype,
+        set_autocast_enabled as set_autocast_enabled, set_autocast_gpu_dtype as set_autocast_gpu_dtype,
+    )
+    from .amp.grad_scaler import GradScaler as GradScaler
     from .library import ops as ops
 
 globals().update(_DTYPES)

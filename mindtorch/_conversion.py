@@ -11,6 +11,7 @@ from . import _device
 from ._about import about
 from ._backend import backends
 from ._backends.common.convert import to_device
+from ._creation.legacy import TypedTensor
 from ._dispatch.aten import clone
 from ._dispatch.keys import PIPELINE
 from ._dispatch.schemas import registry
@@ -116,6 +117,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         if found is None:
             raise ValueError(f"invalid type: '{dtype}'")
         dtype = found
+    elif isinstance(dtype, TypedTensor):
+        dtype = dtype.dtype
     elif not isinstance(dtype, DType):
         dtype = {"bool": DTYPES["bool"], "int": DTYPES["int64"],
                  "float": DTYPES["float32"]}.get(getattr(dtype, "__name__", ""))
@@ -134,6 +137,16 @@ def cpu(self: Tensor, memory_format: Any = None) -> Tensor:
 def npu(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
     """This tensor on an NPU, by default the current one, as ``torch.Tensor.cuda`` does for a GPU."""
     return to_device(self, "npu" if device is None else device, non_blocking=non_blocking)
+
+
+@tensor_method("cuda")
+def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor:
+    """Raises the error of a PyTorch without CUDA (``torch.Tensor.cuda``); see ``npu``.
+
+    Raises:
+        AssertionError: always.
+    """
+    raise _device.no_backend("cuda")
 
 
 @tensor_method("type_as")

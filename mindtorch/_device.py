@@ -10,6 +10,9 @@ from ._about import about
 from ._backend import backends
 
 KINDS = ("cpu", "meta", "npu")
+#: Kinds that PyTorch knows. They have names here, so that programs can speak of them, and no backend.
+ELSEWHERE = ("cuda", "ipu", "xpu", "mkldnn", "opengl", "opencl", "ideep", "hip", "ve", "fpga", "maia", "xla", "lazy",
+             "vulkan", "mps", "hpu", "mtia", "privateuseone")
 _SPELLING = re.compile(r"([a-z_]+)(?::(0|[1-9][0-9]*))?\Z")
 
 
@@ -42,8 +45,9 @@ class device:
                 raise RuntimeError("type (string) must not include an index because index was passed explicitly: "
                                    f"{type}")
             index = int(match.group(2))
-        if match.group(1) not in KINDS:
-            raise about(RuntimeError(f"Expected one of {', '.join(KINDS)} device type at start of device string: "
+        if match.group(1) not in KINDS and match.group(1) not in ELSEWHERE:
+            known = ", ".join(KINDS + ELSEWHERE)
+            raise about(RuntimeError(f"Expected one of {known} device type at start of device string: "
                                      f"{match.group(1)}"), "no such device", asked=match.group(1))
         if index is not None and index < 0:
             raise RuntimeError(f"Device index must not be negative, got {index}")
@@ -103,13 +107,25 @@ def set_default_device(device_: device | str | None) -> None:
     _default = CPU if device_ is None else device(device_)
 
 
+def no_backend(kind: str) -> Exception:
+    """PyTorch's error for the use of a device that it was not built for."""
+    named = kind in ("cuda", "xpu")
+    error = (AssertionError(f"Torch not compiled with {kind.upper()} enabled") if named
+             else RuntimeError(f"PyTorch is not linked with support for {kind} devices"))
+    return about(error, "no such device", asked=kind)
+
+
 def resolve_device(spec: device | str | int | None) -> device:
     """The device that a ``device=`` argument means; the default device for None."""
     if spec is None:
         found = _local.stack[-1] if _local.stack else _default
     else:
         found = spec if spec.__class__ is device else device(spec)
-    if found is CPU or found.index is not None:
+    if found is CPU:
+        return found
+    if found.type not in backends:
+        raise no_backend(found.type)
+    if found.index is not None:
         return found
     index = backends[found.type].current_index()
     return found if index is None else device(found.type, index)

@@ -26,6 +26,7 @@ from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, N
 from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
 from ._dtype import FLOATING, DType
+from ._formats import layout, strided
 from ._layout import Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size
 from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
@@ -225,6 +226,11 @@ class Tensor(Methods, metaclass=_TensorType):
         return self._device.type == "npu"
 
     is_cuda = is_sparse = is_quantized = is_mps = is_xpu = is_nested = is_mkldnn = False
+
+    @property
+    def layout(self) -> layout:
+        """How the elements are stored: all tensors are strided (``torch.Tensor.layout``)."""
+        return strided
 
     def get_device(self) -> int:
         """The index of the device, -1 for the CPU (``torch.Tensor.get_device``)."""

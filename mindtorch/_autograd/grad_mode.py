@@ -7,6 +7,7 @@ from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
 
+from .._dispatch.autocast import casting
 from .._dispatch.dispatcher import resolve, set_local, tensors_of
 from .._dispatch.keys import AUTOGRAD, INFERENCE
 from .._dispatch.local import local
@@ -178,7 +179,9 @@ def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def with_local_state(op: Operator, keys: int) -> Callable[..., Any]:
-    """What the dispatcher asks when a thread has a pipeline or is in inference mode."""
+    """What the dispatcher asks when a thread has autocast or a pipeline, or is in inference mode."""
+    if local.autocast is not None and (call := casting(op)) is not None:
+        return call
     if local.pipeline is not None:
         return local.pipeline.recorder(op, keys)
-    return _in_inference_mode(op, keys)
+    return _in_inference_mode(op, keys) if local.inference else op.table.get(keys) or resolve(op, keys)

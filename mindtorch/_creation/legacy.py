@@ -1,7 +1,6 @@
 """``torch.Tensor(...)``, ``torch.LongTensor(...)`` and subclasses of the tensor."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from typing import Any
 
 import numpy as np
@@ -45,13 +44,19 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
 type(Tensor).construct = staticmethod(legacy_constructor)
 
 
-def typed_constructor(name: str, dtype: DType) -> Callable[..., Tensor]:
+class TypedTensor(type):
+    """The type of ``torch.LongTensor`` and its like: calling one makes a tensor, which is an instance of it."""
+
+    dtype: DType
+
+    def __call__(cls, *args: Any, device: Any = None) -> Tensor:
+        return legacy_constructor(Tensor, *args, dtype=cls.dtype, device=device)
+
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return isinstance(instance, Tensor) and instance.dtype is cls.dtype and instance.device.type == "cpu"
+
+
+def typed_constructor(name: str, dtype: DType) -> TypedTensor:
     """``torch.LongTensor`` and the like."""
-
-    def construct(*args: Any, device: Any = None) -> Tensor:
-        return legacy_constructor(Tensor, *args, dtype=dtype, device=device)
-
-    construct.__name__ = construct.__qualname__ = name
-    construct.__doc__ = (f"An uninitialised {dtype.name} tensor of these sizes, or one of these values "
-                         f"(``torch.{name}``).")
-    return construct
+    doc = f"An uninitialised {dtype.name} tensor of these sizes, or one of these values (``torch.{name}``)."
+    return TypedTensor(name, (), {"__doc__": doc, "dtype": dtype})

@@ -36,10 +36,12 @@ def set_mode(key: int, on: bool) -> None:
 
 
 def set_local(name: str, value: Any) -> None:
-    """Set this thread's ``pipeline`` or ``inference``, and have every call look at the thread while it has either."""
-    state = {"pipeline": local.pipeline, "inference": local.inference, name: value}
+    """Set this thread's ``pipeline``, ``inference`` or ``autocast``, and have every call look at the thread while it
+    has one of them.
+    """
+    state = {"pipeline": local.pipeline, "inference": local.inference, "autocast": local.autocast, name: value}
     with _lock:
-        if state["pipeline"] is None and not state["inference"]:
+        if state["pipeline"] is None and not state["inference"] and state["autocast"] is None:
             _unusual.discard(threading.get_ident())
         else:
             _unusual.add(threading.get_ident())
@@ -154,7 +156,7 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
     table = op.table
 
     def call(*args: Any) -> Any:
-        if local.pipeline is not None or local.inference:
+        if local.pipeline is not None or local.inference or local.autocast is not None:
             return key_handlers[THREAD_STATE](op, keys)(*args)
         return (table.get(keys) or resolve(op, keys))(*args)
 

@@ -1,7 +1,8 @@
 """What a thread has set: grad mode, pipeline, hooks.
 
 Grad mode is read here where it matters; the functions that record a call do so themselves, so that it costs nothing
-where no input requires grad. ``inference`` and ``pipeline`` concern every call: ``dispatcher.set_local`` sets them.
+where no input requires grad. ``inference``, ``pipeline`` and ``autocast`` concern every call:
+``dispatcher.set_local`` sets them.
 """
 from __future__ import annotations
 
@@ -15,6 +16,7 @@ class LocalState(threading.local):
     grad_enabled: bool = True
     inference: bool = False
     pipeline: Any = None
+    autocast: Any = None  #: the dtype that autocast casts to, by device type
     saved_tensor_hooks: tuple[Any, ...] = ()
     saved_tensor_hooks_disabled: str | None = None  #: the error's message
     task: Any = None  #: the backward pass that runs

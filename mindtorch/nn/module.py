@@ -456,6 +456,10 @@ class Module(HookedCall, State):
         """Move the module to an NPU, by default the current one, as ``torch.nn.Module.cuda`` does to a GPU."""
         return self._apply(lambda tensor: tensor.npu(device))
 
+    def cuda(self, device: Any = None) -> Any:
+        """Raises the error of a PyTorch without CUDA, unless there is nothing to move (``torch.nn.Module.cuda``)."""
+        return self._apply(lambda tensor: tensor.cuda(device))
+
     def type(self, dst_type: DType | str) -> Any:
         """Convert all parameters and buffers to a dtype (``torch.nn.Module.type``)."""
         return self._apply(lambda tensor: tensor.type(dst_type))

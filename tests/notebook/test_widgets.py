@@ -493,9 +493,13 @@ def test_progress_passes_items_on_and_counts_them(capsys):
         len(endless)
 
 
-@pytest.mark.parametrize(("samples", "total"), [(range(10), 4), (torch.utils.data.IterableDataset(), None)])
-def test_progress_has_the_length_of_a_loader_that_has_one(samples, total):
-    assert widgets.progress(torch.utils.data.DataLoader(samples, batch_size=3)).total == total
+def test_progress_has_the_length_of_a_loader_that_has_one():
+    class Endless(torch.utils.data.IterableDataset):
+        def __iter__(self):
+            return iter(int, 1)
+
+    assert widgets.progress(torch.utils.data.DataLoader(range(10), batch_size=3)).total == 4
+    assert widgets.progress(torch.utils.data.DataLoader(Endless())).total is None
 
 
 def test_progress_ends_with_the_state_at_a_break_or_an_error(capsys):

@@ -1,0 +1,19 @@
+"""Settings of a module of ``torch.backends``, for a block."""
+from __future__ import annotations
+
+import sys
+from collections.abc import Iterator
+from contextlib import contextmanager
+from typing import Any
+
+
+@contextmanager
+def flags_of(module: str, settings: dict[str, Any]) -> Iterator[None]:
+    """A block in which a module's variables have these values, but for those that are None."""
+    names = vars(sys.modules[module])
+    before = {name: names[name] for name in settings}
+    names.update({name: value for name, value in settings.items() if value is not None})
+    try:
+        yield
+    finally:
+        names.update(before)

@@ -1,0 +1,58 @@
+"""``torch.cpu``: the CPU, as if it were an accelerator of which there is one, whose operators have always run."""
+from __future__ import annotations
+
+from contextlib import nullcontext
+from typing import Any
+
+from . import amp as amp
+
+
+class Stream:
+    """The order in which this thread calls operators (``torch.cpu.Stream``)."""
+
+    def __init__(self, priority: int = -1):
+        pass
+
+    def wait_stream(self, stream: Any) -> None:
+        """Nothing is left to wait for (``torch.cpu.Stream.wait_stream``)."""
+
+
+_stream = Stream()
+
+
+def is_available() -> bool:
+    """Whether there is a CPU (``torch.cpu.is_available``)."""
+    return True
+
+
+def device_count() -> int:
+    """The number of CPU devices, 1 (``torch.cpu.device_count``)."""
+    return 1
+
+
+def current_device() -> str:
+    """The current device, ``cpu`` (``torch.cpu.current_device``)."""
+    return "cpu"
+
+
+def set_device(device: Any) -> None:
+    """Choose among one device (``torch.cpu.set_device``)."""
+
+
+def synchronize(device: Any = None) -> None:
+    """Wait for operators, which run as they are called (``torch.cpu.synchronize``)."""
+
+
+def current_stream(device: Any = None) -> Stream:
+    """The stream, which is always the same (``torch.cpu.current_stream``)."""
+    return _stream
+
+
+def stream(stream: Stream | None) -> Any:
+    """A block on a stream, which is as any other (``torch.cpu.stream``)."""
+    return nullcontext(stream)
+
+
+__all__ = ["Stream", "amp", "current_device", "current_stream", "device_count", "is_available", "set_device", "stream",
+           "synchronize"]
+__dir__ = __all__.copy

@@ -1,0 +1,166 @@
+"""The small names that every program has say and raise what those of a PyTorch for the CPU do."""
+from __future__ import annotations
+
+import warnings
+from typing import Any
+
+import pytest
+
+import mindtorch
+import mindtorch.cuda.amp
+from tests.support import name_of, torch
+
+
+def outcome(program: Any, lib: Any) -> tuple[Any, ...]:
+    """What a program returns, in terms that are equal in both libraries, or raises; and its warnings."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            value = program(lib)
+        except Exception as error:
+            return type(error), str(error)
+    if isinstance(value, (lib.Tensor, lib.device)):
+        value = str(value)
+    elif isinstance(value, lib.dtype):
+        value = name_of(value)
+    return value, [str(warning.message) for warning in told if warning.category is FutureWarning]
+
+
+@pytest.mark.parametrize("program", [
+    lambda t: t.cuda.is_available(),
+    lambda t: t.cuda.device_count(),
+    lambda t: t.cuda.is_initialized(),
+    lambda t: t.cuda.is_bf16_supported(),
+    lambda t: t.cuda.manual_seed(3),
+    lambda t: t.cuda.manual_seed_all(3),
+    lambda t: t.cuda.empty_cache(),
+    lambda t: t.cuda.memory_allocated(),
+    lambda t: t.cuda.max_memory_allocated(0),
+    lambda t: t.cuda.memory_reserved(),
+    lambda t: t.cuda.get_arch_list(),
+    lambda t: t.cuda.get_rng_state_all(),
+    lambda t: t.cuda.current_device(),
+    lambda t: t.cuda.get_device_name(0),
+    lambda t: t.cuda.get_device_properties(0),
+    lambda t: t.cuda.get_device_capability(),
+    lambda t: t.cuda.synchronize(),
+    lambda t: t.cuda.mem_get_info(),
+    lambda t: t.cuda.current_stream(),
+    lambda t: t.cuda.get_rng_state(),
+    lambda t: t.cuda.Stream(),
+    lambda t: t.cuda.Event(enable_timing=True),
+    lambda t: t.cuda.stream(None).__enter__(),
+    lambda t: t.cuda.FloatTensor(3),
+    lambda t: t.cuda.nvtx.range_push("x"),
+    lambda t: t.zeros(2, device="cuda"),
+    lambda t: t.zeros(2).to("cuda:1"),
+    lambda t: t.zeros(2).cuda(),
+    lambda t: t.tensor([1], device=t.device("cuda", 0)),
+    lambda t: t.nn.Linear(1, 1).cuda(),
+    lambda t: t.nn.Linear(1, 1).to(t.device("cuda")),
+    lambda t: t.nn.ReLU().cuda().training,
+    lambda t: t.zeros(2, device="xpu"),
+    lambda t: t.zeros(2).to("mps"),
+    lambda t: t.zeros(2).is_cuda,
+    lambda t: t.device("cuda:3"),
+    lambda t: t.device("cuda", 1).index,
+    lambda t: t.device("mps").type,
+    lambda t: t.device("cuda:"),
+    lambda t: t.xpu.is_available(),
+    lambda t: t.xpu.synchronize(),
+    lambda t: t.mps.is_available(),
+    lambda t: t.mps.device_count(),
+    lambda t: t.mps.manual_seed(1),
+    lambda t: t.mps.synchronize(),
+    lambda t: t.mps.current_allocated_memory(),
+    lambda t: t.cpu.is_available(),
+    lambda t: t.cpu.device_count(),
+    lambda t: t.cpu.current_device(),
+    lambda t: t.cpu.synchronize(),
+    lambda t: t.accelerator.is_available(),
+    lambda t: t.accelerator.current_accelerator(),
+    lambda t: t.accelerator.device_count(),
+    lambda t: t.accelerator.synchronize(),
+    lambda t: t.accelerator.current_device_idx(),
+    lambda t: t.backends.cudnn.is_available(),
+    lambda t: t.backends.cudnn.version(),
+    lambda t: (t.backends.cudnn.enabled, t.backends.cudnn.benchmark, t.backends.cudnn.deterministic),
+    lambda t: (t.backends.cudnn.allow_tf32, t.backends.cuda.matmul.allow_tf32),
+    lambda t: (t.backends.cuda.is_built(), t.backends.mps.is_built(), t.backends.mps.is_available()),
+    lambda t: (t.backends.cuda.flash_sdp_enabled(), t.backends.cuda.math_sdp_enabled()),
+    lambda t: t.backends.cpu.get_cpu_capability(),
+    lambda t: (t.version.cuda, t.version.hip, t.version.debug),
+    lambda t: t.is_tensor(t.ones(1)) and not t.is_tensor(1),
+    lambda t: t.is_storage(t.ones(1).untyped_storage()) and not t.is_storage(1),
+    lambda t: t.is_floating_point(t.ones(1)),
+    lambda t: t.is_floating_point(1),
+    lambda t: t.is_complex(t.ones(1)),
+    lambda t: t.is_nonzero(t.zeros(1)),
+    lambda t: t.is_nonzero(t.ones(2)),
+    lambda t: t.ones(1).is_nonzero(),
+    lambda t: t.is_inference(t.ones(1)),
+    lambda t: (t.is_conj(t.ones(1)), t.is_neg(t.ones(1)), t.is_signed(t.ones(1))),
+    lambda t: t.is_same_size(t.ones(1), t.ones(2)),
+    lambda t: t.numel(t.ones(2, 3)),
+    lambda t: t.numel(3),
+    lambda t: t.get_device(t.ones(1)),
+    lambda t: (t.typename(t.ones(2)), t.typename(t.ones(2, dtype=t.int64)), t.typename(3), t.typename(len)),
+    lambda t: str(t.ones(1).layout),
+    lambda t: isinstance(t.ones(1), t.FloatTensor) and not isinstance(t.ones(1), t.LongTensor),
+    lambda t: t.ones(1).type(t.LongTensor).dtype,
+    lambda t: t.FloatTensor([1, 2]),
+    lambda t: t.autograd.Variable(t.ones(1), requires_grad=True),
+    lambda t: isinstance(t.ones(1), t.autograd.Variable),
+    lambda t: t.get_float32_matmul_precision(),
+    lambda t: t.set_num_threads(0),
+    lambda t: t.set_num_threads(1.5),
+    lambda t: t.set_num_interop_threads(0),
+    lambda t: t.set_deterministic_debug_mode("loud"),
+    lambda t: t.set_deterministic_debug_mode(3),
+    lambda t: t.use_deterministic_algorithms(1),
+    lambda t: t.set_default_tensor_type("torch.LongTensor"),
+    lambda t: t.__version__.startswith("2.13.0+"),
+    lambda t: (t.__version__ >= "2.1", t.__version__ > (2, 13), t.__version__ < "3", t.__version__ >= "2.13.0rc1"),
+    lambda t: (t.__version__ == "2.13.0", t.__version__ != "2.13.0", "2.13" in t.__version__, t.__version__ >= "2.9"),
+    lambda t: t.cuda.amp.GradScaler().is_enabled(),
+    lambda t: t.cuda.amp.autocast()._enabled,
+])
+def test_a_name_does_what_it_does_in_pytorch(program, monkeypatch) -> None:
+    monkeypatch.setenv("MINDTORCH_NPU", "auto")
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+def test_settings_are_kept() -> None:
+    mindtorch.use_deterministic_algorithms(True, warn_only=True)
+    assert mindtorch.are_deterministic_algorithms_enabled() and mindtorch.get_deterministic_debug_mode() == 1
+    mindtorch.set_deterministic_debug_mode("default")
+    assert not mindtorch.are_deterministic_algorithms_enabled()
+    mindtorch.set_float32_matmul_precision("high")
+    assert mindtorch.get_float32_matmul_precision() == "high"
+    with pytest.warns(UserWarning, match="is not one of"):
+        mindtorch.set_float32_matmul_precision("low")
+    mindtorch.set_float32_matmul_precision("highest")
+    with mindtorch.backends.cudnn.flags(enabled=False, deterministic=True):
+        assert mindtorch.backends.cudnn.deterministic and not mindtorch.backends.cudnn.enabled
+    assert mindtorch.backends.cudnn.enabled and not mindtorch.backends.cudnn.deterministic
+
+
+def test_the_number_of_threads_is_that_of_numpy() -> None:
+    before = mindtorch.get_num_threads()
+    mindtorch.set_num_threads(1)
+    assert mindtorch.get_num_threads() == 1
+    mindtorch.set_num_threads(before)
+
+
+def test_the_default_type_can_be_set_by_a_legacy_type() -> None:
+    mindtorch.set_default_tensor_type(mindtorch.DoubleTensor)
+    assert mindtorch.ones(1).dtype is mindtorch.float64
+    mindtorch.set_default_tensor_type("torch.FloatTensor")
+    assert mindtorch.ones(1).dtype is mindtorch.float32
+
+
+def test_the_simulator_is_an_accelerator_if_it_is_asked_for(monkeypatch) -> None:
+    monkeypatch.setenv("MINDTORCH_NPU", "sim")
+    assert mindtorch.accelerator.is_available()
+    assert mindtorch.accelerator.current_accelerator() == mindtorch.device("npu")
+    mindtorch.accelerator.synchronize()
