@@ -47,7 +47,7 @@ HOUSE = (
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
          "a new key, a new device"),
     Room("_api _functions functional library linalg fft special masked random _lowrank _predicates _settings npu _C "
-         "accelerator _elsewhere cuda xpu mps cpu backends amp torch_version version",
+         "accelerator _elsewhere cuda xpu mps cpu backends amp testing torch_version version",
          "the functions and methods that users call", "a function that is more than an operator"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
