@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from .._conversion import LEGACY_NAMES
+from .._conversion import LEGACY_TYPES
 from .._elsewhere import namespace_of, refusing
 from .._errors import OutOfMemoryError as OutOfMemoryError
 from .._lazy import lazily
@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 _names: dict[str, Any] = {
     **namespace_of("cuda"), "has_half": True, "has_magma": False, "OutOfMemoryError": OutOfMemoryError,
     **refusing(lambda name: TypeError(f"type torch.cuda.{name} not available. Torch not compiled with CUDA enabled."),
-               LEGACY_NAMES, "cuda"),
+               LEGACY_TYPES, "cuda"),
 }
 globals().update(_names)
 _load, _lazy_names = lazily(__name__, __file__)
