@@ -15,6 +15,7 @@ from typing import Any
 
 from ._about import about
 from ._autograd.derivative import derivative as derivative, not_differentiable as not_differentiable
+from ._dispatch.binding import out_form, resolve_overload
 from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
 
@@ -99,8 +100,16 @@ class _Packet:
             raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name '{overload}'")
         return found
 
-    def __call__(self, *args: Any) -> Any:
-        return registry[self._name].call(*args)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if not kwargs:
+            return registry[self._name].call(*args)
+        out = kwargs.pop("out", None)
+        try:
+            op, canonical = resolve_overload(self._name, args, kwargs, out=out is not None)
+        except TypeError as error:
+            raise RuntimeError("Overloaded torch operator invoked from Python failed to match any schema:\n"
+                               f"{error}") from error
+        return op.call(*canonical) if out is None else out_form(op).call(*canonical, out)
 
     def __repr__(self) -> str:
         return f"<OpOverloadPacket(op='aten.{self._name}')>"

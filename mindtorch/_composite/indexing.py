@@ -4,10 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._dispatch.aten import (
-    _unsafe_view, clone, expand, gather, index_add_, index_put, index_select, index_Tensor, masked_scatter_, ones_like,
-    scatter__value as scatter_value_,
-)
+from .._dispatch.aten import clone, expand, gather, index_add_, index_put, index_Tensor, masked_scatter_
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
 from .._dtype import int64
@@ -85,56 +82,8 @@ def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
     return gather(expand(self, wide), dim, expand(indices, common).remainder(max(size, 1)))
 
 
-def embedding(weight: Any, indices: Any, padding_idx: int = -1, scale_grad_by_freq: bool = False,
-              sparse: bool = False) -> Any:
-    """ATen's ``embedding``: rows of a matrix.
-
-    Raises:
-        RuntimeError: unless the weight is a matrix and the indices are integers.
-        IndexError: if an index is out of range.
-    """
-    check(weight.dim() == 2, "'weight' must be 2-D")
-    check(not sparse, "embedding(): sparse gradients need the sparse layout, which mindtorch does not have")
-    check(indices._dtype.name in ("int32", "int64"), lambda: "Expected tensor for argument #1 'indices' to have one of "
-          f"the following scalar types: Long, Int; but got torch.{NAMES[indices._dtype.name]}Tensor instead (while "
-          "checking arguments for embedding)", kind="index dtype")
-    if indices.dim() == 1:
-        return index_select(weight, 0, indices)
-    rows = index_select(weight, 0, indices.reshape(-1))
-    return _unsafe_view(rows, (*indices.shape, weight.shape[1]))
-
-
-def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, padding_idx: int,
-                             scale_grad_by_freq: bool) -> Any:
-    """The gradient of ``embedding``: rows added up, none for ``padding_idx``; divided by how often each is used."""
-    flat = indices.reshape(-1)
-    rows = grad_output.reshape(flat.numel(), grad_output.shape[-1])
-    if scale_grad_by_freq:
-        used = index_add_(flat.new_zeros((num_weights,)), 0, flat, ones_like(flat))
-        rows = rows / index_select(used, 0, flat).unsqueeze(1)
-    if padding_idx >= 0:
-        rows = rows.masked_fill((flat == padding_idx).unsqueeze(1), 0)
-    return fresh(index_add_(rows.new_zeros((num_weights, rows.shape[1])), 0, flat, rows))
-
-
-def one_hot(self: Any, num_classes: int = -1) -> Any:
-    """``nn.functional.one_hot``: rows of zeros with a one. Raises RuntimeError unless the values are int64 classes."""
-    check(self._dtype is int64, "one_hot is only applicable to index tensor of type LongTensor.", kind="index dtype")
-    shape = tuple(self.shape)
-    if not self.numel():
-        check(num_classes > 0, "Can not infer total number of classes from empty tensor.")
-        return self.new_zeros((*shape, num_classes))
-    if not self.is_meta:
-        check(self.min().item() >= 0, "Class values must be non-negative.", kind="one_hot classes")
-        most = self.max().item()
-        check(num_classes == -1 or num_classes > most,
-              "Class values must be smaller than num_classes.", kind="one_hot classes")
-        num_classes = most + 1 if num_classes == -1 else num_classes
-    return scatter_value_(self.new_zeros((*shape, num_classes)), -1, self.unsqueeze(-1), 1)
-
-
 COMPOSITES.add(masked_scatter, masked_scatter_backward, index_select_backward, _unsafe_masked_index,
-               _unsafe_masked_index_put_accumulate, take_along_dim, embedding, embedding_dense_backward, one_hot)
+               _unsafe_masked_index_put_accumulate, take_along_dim)
 COMPOSITES.update({
     name: written(inplace_name(name), memory_format)
     for memory_format, names in (

@@ -200,6 +200,11 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
                 "arguments", function=name, given=got, choices=choices)
 
 
+def out_form(op: Operator) -> Operator:
+    """The form of an overload that writes into ``out``."""
+    return registry[f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"]
+
+
 def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[Any, ...],
               op: Operator) -> Callable[..., Any] | None:
     """A quicker way to bind the next call whose arguments have the same names and types: a function of the positional
@@ -304,8 +309,7 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         out = kwargs.pop("out", None)
         op, canonical = resolve_overload(name, args, kwargs, method, out is not None)
         if out is not None:
-            form = f"{op.packet}.{op.overload}_out" if op.overload else f"{op.packet}.out"
-            return registry[form].call(*canonical, out)
+            return out_form(op).call(*canonical, out)
         if given:
             has_lists = any(a.__class__ in _INT_LISTS for a in given)
             quicker = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None

@@ -222,7 +222,7 @@ def _counting_writes(kernel: Callable[..., Any]) -> Callable[..., Any]:
 
 def _counting_list_writes(op: Operator, kernel: Callable[..., Any]) -> Callable[..., Any]:
     """The same for an operator that writes lists of tensors, as optimizer steps do."""
-    written = [i for i, parameter in enumerate(op.schema.parameters) if parameter.writes]
+    written = op.writes
 
     def call(*args: Any) -> Any:
         result = kernel(*args)
@@ -263,14 +263,7 @@ def dispatch(name: str, device: Any, *args: Any, **kwargs: Any) -> Any:
     """
     op = registry[name]
     if kwargs:
-        known = op.schema.positions
-        filled = [*args, *(p.default for p in op.schema.parameters[len(args):])]
-        for key, value in kwargs.items():
-            if key not in known:
-                raise about(TypeError(f"{op.name}() got an unexpected keyword argument '{key}'"),
-                            "unknown argument", function=op.name, keyword=key)
-            filled[known[key]] = value
-        args = tuple(filled)
+        args = op.canonical(args, kwargs)
     if device is None:
         return op.call(*args)
     return call_on(op, getattr(device, "type", None) or str(device).partition(":")[0], *args)

@@ -127,6 +127,9 @@ class Pipeline:
                 if op.is_inplace:
                     tensor._bump()
         else:
+            for i in op.writes:
+                for tensor in tensors_of((args[i],)):
+                    self._mark_written(tensor, entry)
             for tensor in tensors_of((result,)):
                 storage = tensor.untyped_storage()
                 storage.device = tensor._device = device

@@ -86,8 +86,23 @@ class Operator:
         self.table: dict[int, Callable[..., Any]] = {}
         self.derivative: Any = None
 
-    def __call__(self, *args: Any) -> Any:
-        return self.call(*args)
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self.call(*(self.canonical(args, kwargs) if kwargs else args))
+
+    def canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Arguments of which some are given by name, in the schema's order.
+
+        Raises:
+            TypeError: if there is no parameter of that name.
+        """
+        known = self.schema.positions
+        filled = [*args, *(p.default for p in self.schema.parameters[len(args):])]
+        for key, value in kwargs.items():
+            if key not in known:
+                raise about(TypeError(f"{self.name}() got an unexpected keyword argument '{key}'"),
+                            "unknown argument", function=self.name, keyword=key)
+            filled[known[key]] = value
+        return tuple(filled)
 
     def __repr__(self) -> str:
         return f"<Operator aten::{self.name}>"
@@ -108,6 +123,11 @@ class Operator:
             return self._sentence or self.registry.packets[self.packet][0]._sentence
         said = self.functional.sentence
         return said and f"{said} The result is written into `{'self' if self.is_inplace else 'out'}`."
+
+    @cached_property
+    def writes(self) -> tuple[int, ...]:
+        """The positions of the arguments that are written to, by the schema."""
+        return tuple(i for i, parameter in enumerate(self.schema.parameters) if parameter.writes)
 
     @property
     def is_inplace(self) -> bool:

@@ -5,7 +5,7 @@ from collections.abc import Callable, Mapping
 from typing import Any
 
 import mindtorch
-from tests.support import Outcome, array, is_tensor, name_of, torch
+from tests.support import Outcome, array, assert_same, is_tensor, name_of, torch
 
 
 def plain(value: Any) -> Any:
@@ -42,3 +42,11 @@ def same(program: Callable[[Any], Any], message: bool = True) -> Any:
     mine, other = plain(ours.value), plain(theirs.value)
     assert mine == other
     return ours.value
+
+
+def close(program: Callable[[Any], Any], rtol: float = 1e-4, atol: float = 1e-4) -> None:
+    """Assert the same of a program whose results are many numbers, which may differ in the last places."""
+    torch.manual_seed(0)
+    mindtorch.manual_seed(0)
+    theirs, ours = program(torch), program(mindtorch)
+    assert_same(ours, theirs, rtol, atol)

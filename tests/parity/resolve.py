@@ -31,7 +31,7 @@ def look_up(root: Any, path: str) -> Any:
 
 def path_of(function: Any, hint: str) -> str | None:
     """The dotted path under `torch` at which `function` is found: `hint`, or else its own name."""
-    for name in (hint, getattr(function, "__name__", "")):
+    for name in (hint.removeprefix("torch."), getattr(function, "__name__", "")):
         for namespace in NAMESPACES:
             path = f"{namespace}.{name}".lstrip(".")
             try:

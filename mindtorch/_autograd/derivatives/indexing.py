@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch.aten import (
-    _unsafe_masked_index, _unsafe_masked_index_put_accumulate, embedding_dense_backward, index_put_,
-    index_select_backward, masked_scatter_backward, ones_like, scatter_value, where_self as where, zeros_like,
+    _unsafe_masked_index, _unsafe_masked_index_put_accumulate, index_put_, index_select_backward,
+    masked_scatter_backward, ones_like, scatter_value, where_self as where, zeros_like,
 )
 from ..._dispatch.schemas import registry
 from ..._dtype import bool_
@@ -91,13 +91,6 @@ def prod_grads(along: Along, grad: Any, self: Any, src: Any, include_self: bool,
     return of_self, of_src
 
 
-def embedding_double_grad(grad: Any, indices: Any, padding_idx: int) -> Any:
-    rows = grad.index_select(0, indices.reshape(-1))
-    if padding_idx >= 0:
-        rows = rows.masked_fill((indices == padding_idx).reshape(-1, 1), 0)
-    return rows.view((*indices.shape, grad.shape[1]))
-
-
 derivative("index.Tensor", self=lambda grad, self_shape, indices:
            index_put_(zeros(grad, self_shape), indices, grad, True))
 derivative("index_put", self=lambda grad, indices, values_shape, accumulate:
@@ -136,9 +129,6 @@ derivative("masked_scatter", self=lambda grad, mask: grad.masked_fill(mask, 0),
            source=lambda grad, mask, source_shape: masked_scatter_backward(grad, mask, source_shape))
 derivative("masked_scatter_backward", grad_output=lambda grad, grad_output_shape, mask:
            zeros(grad, grad_output_shape).masked_scatter(mask, grad))
-derivative("embedding", weight=lambda grad, indices, weight_shape, padding_idx, scale_grad_by_freq:
-           embedding_dense_backward(grad, indices, weight_shape[0], padding_idx, scale_grad_by_freq))
-derivative("embedding_dense_backward", grad_output=embedding_double_grad)
 derivative("fill.Scalar", self=lambda grad: zeros_like(grad))
 derivative("fill.Tensor", "FillBackward1", self=lambda grad: zeros_like(grad), value=lambda grad: grad.sum())
 derivative("fill_.Scalar", "FillBackward2", self=lambda grad: zeros_like(grad))

@@ -6,6 +6,7 @@ from ..derivative import derivative
 
 derivative("_softmax", self=lambda grad, result, dim, self_dtype: softmax_grad(grad, result, dim, self_dtype))
 derivative("_log_softmax", self=lambda grad, result, dim, self_dtype: log_softmax_grad(grad, result, dim, self_dtype))
+derivative("_safe_softmax", self=lambda grad, result, dim, self_dtype: softmax_grad(grad, result, dim, self_dtype))
 derivative("_softmax_backward_data", grad_output=lambda grad, output, dim, input_dtype: (
                softmax_grad(grad.to(output.dtype), output, dim, input_dtype)),
            output=lambda grad, grad_output, dim, output: (

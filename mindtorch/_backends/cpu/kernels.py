@@ -74,7 +74,8 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any]) -> Callabl
             results = row(*arrays)
         if isinstance(specs, Spec):
             return fit(op, results, specs, arrays)
-        return pack(op, [fit(op, result, spec, arrays) for result, spec in zip(results, specs, strict=True)])
+        return pack(op, [None if spec is None else fit(op, result, spec, arrays)  # an output that is not asked for
+                         for result, spec in zip(results, specs, strict=True)])
 
     return kernel
 

@@ -92,8 +92,9 @@ def functional_kernel(op: Operator, row: Aclnn, meta: Callable[..., Any]) -> Cal
         if row.when is not None and not row.when(*args):
             return on_cpu(*args)
         device = device_of(args)
-        outs = [empty_tensor(spec, device) for spec in ((specs,) if specs.__class__ is Spec else specs)]
-        if any(out.numel() for out in outs) and not launched(row.calls(args, outs), device):
+        outs = [None if spec is None else empty_tensor(spec, device)  # None: an output that is not asked for
+                for spec in ((specs,) if specs.__class__ is Spec else specs)]
+        if any(out is not None and out.numel() for out in outs) and not launched(row.calls(args, outs), device):
             return on_cpu(*args)
         return outs[0] if specs.__class__ is Spec else pack(op, outs)
 

@@ -19,7 +19,8 @@ from ..dispatcher import registry
 #: In the order in which the operators are defined.
 FAMILIES = (
     "core", "creation", "distance", "fft", "histogram", "indexing", "linalg", "random", "reduction", "scan", "search",
-    "softmax", "sorting", "shape", "views", "activation", "comparison", "pointwise", "special", "nn", "optim", "recurrent",
+    "softmax", "sorting", "shape", "views", "activation", "comparison", "pointwise", "special", "nn", "optim",
+    "recurrent", "embedding", "attention", "normalization",
 )
 for _family in FAMILIES:
     registry.define_table(import_module(f".{_family}", __name__).SCHEMAS, _family)

@@ -5,8 +5,6 @@ operator only:
     index.Tensor(Tensor self, Tensor?[] indices) -> Tensor  # The elements of `self` at `indices`, one tensor of integers or bools for each leading dimension, or None for all of it.
     index_select_backward(Tensor grad, int[] self_sizes, int dim, Tensor index) -> Tensor
     masked_scatter_backward(Tensor grad_output, Tensor mask, int[] sizes) -> Tensor
-    embedding_dense_backward(Tensor grad_output, Tensor indices, int num_weights, int padding_idx, bool scale_grad_by_freq) -> Tensor
-    one_hot(Tensor self, int num_classes=-1) -> Tensor  # A vector of `num_classes` zeros for each element of `self`, with a one at the position that the element gives.
 function, method, in-place:
     index_put(Tensor self, Tensor?[] indices, Tensor values, bool accumulate=False) -> Tensor  # `self` with `values` written at `indices`, or added there if `accumulate`.
     index_fill.int_Tensor(Tensor self, int dim, Tensor index, Tensor value) -> Tensor  # `self` with the slices along `dim` at the positions `index` filled with `value`.
@@ -32,8 +30,6 @@ function, method, in-place, out, exact dtype, no overlap:
 function:
     _unsafe_masked_index(Tensor self, Tensor mask, Tensor?[] indices, Scalar fill) -> Tensor  # The elements of `self` at `indices` where `mask` is true, and `fill` elsewhere.
     _unsafe_masked_index_put_accumulate(Tensor self, Tensor mask, Tensor?[] indices, Tensor values) -> Tensor  # `self` with `values` added at `indices` where `mask` is true.
-    embedding(Tensor weight, Tensor indices, int padding_idx=-1, bool scale_grad_by_freq=False, bool sparse=False) -> Tensor  # The rows of `weight` at `indices`.
-    embedding_renorm_(Tensor(a!) self, Tensor indices, float max_norm, float norm_type) -> Tensor(a!)  # Scales the rows of `self` at `indices` whose `norm_type`-norm exceeds `max_norm` down to it.
     fill.Tensor(Tensor self, Tensor value) -> Tensor  # A tensor with the layout of `self` in which every element is `value`.
     fill.Scalar(Tensor self, Scalar value) -> Tensor
 function, method:

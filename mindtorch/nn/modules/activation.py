@@ -5,11 +5,13 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
-from ..._creation import full
+from ..._creation import empty, full
 from ..._tensor import Tensor
 from .. import functional as F, init as _init
+from ..functional.attention import canonical_mask
 from ..module import Module
 from ..parameter import Parameter
+from .linear import NonDynamicallyQuantizableLinear
 
 
 class _Function(Module):
@@ -326,3 +328,95 @@ class Softmax2d(Module):
         if input.dim() not in (3, 4):
             raise ValueError(f"Softmax2d: expected input to be 3D or 4D, got {input.dim()}D instead")
         return F.softmax(input, -3)
+
+
+# -- attention ---------------------------------------------------------------------------------------------------------
+
+class MultiheadAttention(Module):
+    """Attends with several heads (``torch.nn.MultiheadAttention``): queries (L, N, embed_dim), keys (S, N, kdim) and
+    values (S, N, vdim) to (L, N, embed_dim) and the weights (N, L, S); with ``batch_first`` N comes first everywhere,
+    and it may be missing. The matrices that make queries, keys and values start uniform after Xavier and Glorot.
+
+    Raises:
+        ValueError: if ``embed_dim`` or ``num_heads`` is not positive.
+        AssertionError: if ``embed_dim`` cannot be divided among the heads.
+    """
+
+    __constants__ = ("batch_first",)
+    bias_k: Tensor | None
+    bias_v: Tensor | None
+
+    def __init__(self, embed_dim: int, num_heads: int, dropout: float = 0.0, bias: bool = True,
+                 add_bias_kv: bool = False, add_zero_attn: bool = False, kdim: int | None = None,
+                 vdim: int | None = None, batch_first: bool = False, device: Any = None, dtype: Any = None) -> None:
+        if embed_dim <= 0 or num_heads <= 0:
+            raise ValueError(f"embed_dim and num_heads must be greater than 0, got embed_dim={embed_dim} and "
+                             f"num_heads={num_heads} instead")
+        super().__init__()
+        self.embed_dim = embed_dim
+        self.kdim = embed_dim if kdim is None else kdim
+        self.vdim = embed_dim if vdim is None else vdim
+        self._qkv_same_embed_dim = same = self.kdim == self.vdim == embed_dim
+        self.num_heads, self.dropout, self.batch_first = num_heads, dropout, batch_first
+        self.head_dim = embed_dim // num_heads
+        if self.head_dim * num_heads != embed_dim:
+            raise AssertionError("embed_dim must be divisible by num_heads")
+
+        def parameter(wanted: bool, *shape: int) -> Parameter | None:
+            return Parameter(empty(shape, device=device, dtype=dtype)) if wanted else None
+
+        for name, width in (("q", embed_dim), ("k", self.kdim), ("v", self.vdim)):
+            self.register_parameter(f"{name}_proj_weight", parameter(not same, embed_dim, width))
+        self.register_parameter("in_proj_weight", parameter(same, 3 * embed_dim, embed_dim))
+        self.register_parameter("in_proj_bias", parameter(bias, 3 * embed_dim))
+        self.out_proj = NonDynamicallyQuantizableLinear(embed_dim, embed_dim, bias, device, dtype)
+        if add_bias_kv:
+            self.bias_k, self.bias_v = parameter(True, 1, 1, embed_dim), parameter(True, 1, 1, embed_dim)
+        else:
+            self.bias_k = self.bias_v = None
+        self.add_zero_attn = add_zero_attn
+        self._reset_parameters()
+
+    def _reset_parameters(self) -> None:
+        for weight in (self.in_proj_weight, self.q_proj_weight, self.k_proj_weight, self.v_proj_weight):
+            if weight is not None:
+                _init.xavier_uniform_(weight)
+        if self.in_proj_bias is not None:
+            _init.constant_(self.in_proj_bias, 0.0)
+            _init.constant_(self.out_proj.bias, 0.0)
+        for bias in (self.bias_k, self.bias_v):
+            if bias is not None:
+                _init.xavier_normal_(bias)
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__({"_qkv_same_embed_dim": True, **state})
+
+    def forward(self, query: Tensor, key: Tensor, value: Tensor, key_padding_mask: Tensor | None = None,
+                need_weights: bool = True, attn_mask: Tensor | None = None, average_attn_weights: bool = True,
+                is_causal: bool = False) -> tuple[Tensor, Tensor | None]:
+        padding = canonical_mask(key_padding_mask, "key_padding_mask", query.dtype, attn_mask, "attn_mask")
+        mask = canonical_mask(attn_mask, "attn_mask", query.dtype)
+        swapped = self.batch_first and query.dim() == 3
+        if swapped:  # what is one tensor stays one
+            turned = {id(tensor): tensor.transpose(1, 0) for tensor in (query, key, value)}
+            query, key, value = (turned[id(tensor)] for tensor in (query, key, value))
+        out, weights = F.multi_head_attention_forward(
+            query, key, value, self.embed_dim, self.num_heads, self.in_proj_weight, self.in_proj_bias, self.bias_k,
+            self.bias_v, self.add_zero_attn, self.dropout, self.out_proj.weight, self.out_proj.bias, self.training,
+            padding, need_weights, mask, not self._qkv_same_embed_dim, self.q_proj_weight, self.k_proj_weight,
+            self.v_proj_weight, average_attn_weights=average_attn_weights, is_causal=is_causal)
+        return out.transpose(1, 0) if swapped else out, weights
+
+    def merge_masks(self, attn_mask: Tensor | None, key_padding_mask: Tensor | None,
+                    query: Tensor) -> tuple[Tensor | None, int | None]:
+        """Both masks as one, and its kind: None, 1 for padding (N, S), 2 for one of all heads (N, heads, L, S)
+        (``torch.nn.MultiheadAttention.merge_masks``).
+        """
+        if attn_mask is None:
+            return key_padding_mask, None if key_padding_mask is None else 1
+        batch, length, _ = query.shape
+        merged = attn_mask.view(batch if attn_mask.dim() == 3 else 1, -1, length, length)
+        merged = merged.expand(batch, self.num_heads, -1, -1)
+        if key_padding_mask is not None:
+            merged = merged + key_padding_mask.view(batch, 1, 1, length).expand(-1, self.num_heads, -1, -1)
+        return merged, 2

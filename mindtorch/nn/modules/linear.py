@@ -61,6 +61,10 @@ class Linear(Module):
         return f"in_features={self.in_features}, out_features={self.out_features}, bias={has_bias}"
 
 
+class NonDynamicallyQuantizableLinear(Linear):
+    """``Linear`` under the name that the output of an attention has (``torch.nn.modules.linear``)."""
+
+
 class Bilinear(Module):
     """Computes ``input1 @ weight @ input2 + bias`` over the last dimensions (``torch.nn.Bilinear``).
 

@@ -81,12 +81,32 @@ def index_select(x: Array, dim: int, at: Array) -> Array:
     return np.take(x, at, axis=dim)
 
 
+#: From how many elements on a product with a sparse matrix is quicker than ``np.add.at``.
+MANY = 1 << 12
+
+
+def added_up(values: Array, at: Array, count: int) -> Array:
+    """A matrix of ``count`` rows, of which each is the sum of those ``values`` that belong there by ``at``."""
+    if values.size < MANY or values.dtype.kind not in "fc" or values.dtype.itemsize == 2:
+        out = np.zeros((count, values.shape[1]), values.dtype)
+        np.add.at(out, at, values)
+        return out
+    from scipy.sparse import csc_array  # slow to import
+
+    places = np.arange(at.size + 1)
+    return csc_array((np.ones(at.size, values.dtype), at, places), shape=(count, at.size)) @ values
+
+
 def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> None:
     rows = front(x, dim)
     at = bounded(at.reshape(-1), len(rows), RuntimeError,
                  f"index {{}} is out of bounds for dimension 0 with size {len(rows)}", dim=dim)
     values = front(source, dim)
-    np.add.at(rows, at, values if alpha == 1 else values * np.asarray(alpha).astype(x.dtype))
+    values = values if alpha == 1 else values * np.asarray(alpha).astype(x.dtype)
+    if values.ndim == 2 and values.size >= MANY:
+        rows += added_up(values, at, len(rows))
+    else:
+        np.add.at(rows, at, values)
 
 
 def index_copy_(x: Array, dim: int, at: Array, source: Array) -> None:
@@ -211,13 +231,6 @@ def masked_scatter_(x: Array, mask: Array, source: Array) -> None:
     x[mask] = source.reshape(-1)[:count]
 
 
-def embedding_renorm_(weight: Array, indices: Array, max_norm: float, norm_type: float) -> None:
-    rows = np.unique(bounded(indices.reshape(-1), len(weight), IndexError, BEYOND, kind="index in self"))
-    norms = np.linalg.norm(weight[rows], norm_type, axis=1)
-    long = norms > max_norm
-    weight[rows[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(weight.dtype)
-
-
 def fill_(x: Array, value: Any) -> None:
     np.copyto(x, np.asarray(value).astype(x.dtype))
 
@@ -227,7 +240,7 @@ def zero_(x: Array) -> None:
 
 
 CPU_KERNELS.add(index_put_, index_select, index_add_, index_reduce_, index_copy_, gather, scatter_add_, take, put_,
-                masked_select, masked_scatter_, embedding_renorm_, zero_)
+                masked_select, masked_scatter_, zero_)
 CPU_KERNELS.update({
     "index.Tensor": index,
     "index_fill_.int_Scalar": index_fill_,

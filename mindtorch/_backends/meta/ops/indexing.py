@@ -318,14 +318,6 @@ def masked_scatter_(self: Any, mask: Any, source: Any) -> None:
           lambda: f"masked_scatter_ only supports boolean masks, but got mask with dtype {NAMES[mask._dtype.name]}")
 
 
-def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float) -> None:
-    check(self.dim() == 2, lambda: f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for "
-          "argument #1 'self' (while checking arguments for embedding_renorm_)")
-    check(indices._dtype in (int32, int64), lambda: "Expected tensor for argument #2 'indices' to have one of the "
-          f"following scalar types: Long, Int; but got torch.{NAMES[indices._dtype.name]}Tensor instead (while "
-          "checking arguments for embedding_renorm_)")
-
-
 def fill_tensor_(self: Any, value: Any) -> None:
     check(not value.dim(),
           lambda: f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
@@ -343,7 +335,7 @@ def target_only(self: Any, inputs: Any) -> None:
     check_writable(self)
 
 
-META_KERNELS.add(index_select, gather, take, masked_select, masked_scatter_, embedding_renorm_)
+META_KERNELS.add(index_select, gather, take, masked_select, masked_scatter_)
 META_KERNELS.update({
     "index.Tensor": index,
     "index_put_": with_overlap(index_put_, index_put_memory),

@@ -55,8 +55,6 @@ ACLNN_CALLS.update({
                                  when=lambda self, mask, value: value.device == self.device),
     "masked_scatter": OnCopy("aclnnInplaceMaskedScatter"),
     "index_add": Aclnn("aclnnIndexAdd"),
-    "embedding_dense_backward": Aclnn("aclnnEmbeddingDenseBackward", lambda grad, indices, rows, padding, scale, out: (
-        grad, indices, rows, padding, scale, out), when=lambda grad, indices, rows, padding, scale: padding >= 0),
     "fill_.Scalar": Aclnn("aclnnInplaceFillScalar"),
     "fill_.Tensor": Aclnn("aclnnInplaceFillTensor", when=lambda self, value: value.device == self.device),
     "zero_": Aclnn("aclnnInplaceZero"),

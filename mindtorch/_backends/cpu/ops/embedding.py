@@ -1,0 +1,132 @@
+"""CPU kernels of embeddings."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...._about import about
+from . import CPU_KERNELS
+from .indexing import BEYOND, added_up, bounded
+from .reduction import to_opmath
+
+Array = np.ndarray
+SUM, MEAN, MAX = 0, 1, 2
+
+
+def embedding(weight: Array, indices: Array, padding_idx: int = -1, scale_grad_by_freq: bool = False,
+              sparse: bool = False) -> Array:
+    return np.take(weight, bounded(indices, len(weight), IndexError, BEYOND, kind="index in self"), axis=0)
+
+
+def embedding_renorm_(weight: Array, indices: Array, max_norm: float, norm_type: float) -> None:
+    rows = np.unique(bounded(indices.reshape(-1), len(weight), IndexError, BEYOND, kind="index in self"))
+    norms = np.linalg.norm(weight[rows], norm_type, axis=1)
+    long = norms > max_norm
+    weight[rows[long]] *= (max_norm / (norms[long] + 1e-7))[:, None].astype(weight.dtype)
+
+
+def embedding_dense_backward(grad: Array, indices: Array, rows: int, padding: int, scale: bool) -> Array:
+    """Gradients added up row by row, none for ``padding``; with ``scale`` over how often the row was looked up."""
+    at = indices.reshape(-1)
+    return scattered(grad.reshape(at.size, grad.shape[-1]), at, rows, padding, scale)
+
+
+def scattered(values: Array, at: Array, rows: int, padding: int, scale: bool) -> Array:
+    if padding >= 0:
+        kept = at != padding
+        values, at = values[kept], at[kept]
+    at = bounded(at, rows, IndexError, BEYOND, kind="index in self")
+    if scale:
+        values = values / np.bincount(at, minlength=rows)[at, None].astype(values.dtype)
+    return added_up(values, at, rows)
+
+
+# -- bags --------------------------------------------------------------------------------------------------------------
+
+def bags_of(indices: Array, offsets: Array, include_last_offset: bool) -> Array:
+    """The bag that each index is in.
+
+    Raises:
+        RuntimeError: if the first offset is not 0, or the last one beyond the indices.
+    """
+    if offsets.size:
+        if offsets[0] != 0:
+            raise RuntimeError("offsets[0] has to be 0, i.e., the first sequence in the mini-batch has to start from "
+                               f"position 0. However, got {offsets[0]}")
+        if offsets[-1] > indices.size:
+            raise RuntimeError(f"offsets[-1] can not be greater than input's length {indices.size} but got offsets[-1] "
+                               f"of {offsets[-1]}")
+    begins = offsets[:-1] if include_last_offset else offsets
+    counts = np.bincount(begins, minlength=indices.size + 1)[:indices.size]
+    return np.cumsum(counts) - 1
+
+
+def embedding_bag(weight: Array, indices: Array, offsets: Array, scale_grad_by_freq: bool = False, mode: int = SUM,
+                  sparse: bool = False, per_sample_weights: Any = None, include_last_offset: bool = False,
+                  padding_idx: int = -1) -> tuple[Array, ...]:
+    bags, count = offsets.size - include_last_offset, len(weight)
+    bag = bags_of(indices, offsets, include_last_offset)
+    outside = (indices < 0) | (indices >= count)
+    if outside.any():
+        at = int(np.argmax(outside))
+        raise about(RuntimeError(f"Index {at} of input takes value {indices[at]} which is not in the valid range [0, "
+                                 f"{count})"), "index", index=int(indices[at]), dim=0, size=count)
+    kept = (indices != padding_idx) & (bag >= 0)
+    chosen, within = indices[kept], bag[kept]
+    values = to_opmath(weight[chosen])
+    if per_sample_weights is not None:
+        values = values * to_opmath(per_sample_weights)[kept, None]
+    sizes = np.bincount(within, minlength=bags)[:bags]
+    if mode == MAX:
+        out, largest = maxima(values, chosen, within, sizes)
+        return out, bag, sizes, largest
+    out = added_up(values, within, bags)
+    if mode == SUM:
+        return out, bag, np.zeros(bags, np.int64), np.zeros(bags, np.int64)
+    return out / np.maximum(sizes, 1)[:, None].astype(out.dtype), bag, sizes, sizes
+
+
+def maxima(values: Array, chosen: Array, bag: Array, sizes: Array) -> tuple[Array, Array]:
+    """The largest values of each bag, and which index each is of, the first of equal ones; zeros for empty bags."""
+    filled = np.flatnonzero(sizes)
+    out = np.zeros((len(sizes), values.shape[1]), values.dtype)
+    largest = np.zeros(out.shape, np.int64)
+    if filled.size and values.size:
+        begins = np.cumsum(sizes[filled]) - sizes[filled]
+        out[filled] = np.maximum.reduceat(values, begins, axis=0)
+        positions = np.where(values == out[bag], np.arange(len(values))[:, None], len(values) - 1)
+        largest[filled] = chosen[np.minimum.reduceat(positions, begins, axis=0)]
+    return out, largest
+
+
+def embedding_bag_backward(grad: Array, indices: Array, offsets: Array, bag: Array, bag_size: Array, largest: Array,
+                           rows: int, scale: bool, mode: int, sparse: bool, per_sample_weights: Any,
+                           padding: int = -1) -> Array:
+    if mode == MAX:
+        filled = bag_size > 0
+        columns = np.broadcast_to(np.arange(grad.shape[1]), grad.shape)[filled]
+        out = np.zeros((rows, grad.shape[1]), grad.dtype)
+        np.add.at(out, (largest[filled], columns), grad[filled])
+        return out
+    if mode == MEAN:
+        grad = grad / np.maximum(bag_size, 1)[:, None].astype(grad.dtype)
+    values = grad[bag]
+    if per_sample_weights is not None:
+        values *= per_sample_weights[:, None]
+    return scattered(values, indices, rows, padding, scale)
+
+
+def per_sample_weights_backward(grad: Array, weight: Array, indices: Array, offsets: Array, bag: Array, mode: int,
+                                padding: int = -1) -> Array:
+    products = np.einsum("ij,ij->i", to_opmath(grad)[bag], to_opmath(weight)[indices])
+    return np.where(indices == padding, 0, products)
+
+
+CPU_KERNELS.add(embedding, embedding_renorm_, embedding_dense_backward)
+CPU_KERNELS.update({
+    "_embedding_bag": embedding_bag,
+    "_embedding_bag_forward_only": embedding_bag,
+    "_embedding_bag_backward": embedding_bag_backward,
+    "_embedding_bag_per_sample_weights_backward": per_sample_weights_backward,
+})

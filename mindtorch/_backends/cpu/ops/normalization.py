@@ -1,0 +1,147 @@
+"""CPU kernels of normalisation. What is of half precision is computed in float32."""
+from __future__ import annotations
+
+from typing import Any
+
+import numpy as np
+
+from ...._groups import Groups, by_channel, by_group, by_row
+from . import CPU_KERNELS
+from .reduction import mean, to_opmath, total
+
+Array = np.ndarray
+
+
+# -- any groups --------------------------------------------------------------------------------------------------------
+
+def seen(array: Any, shape: Any) -> Any:
+    """An array in the dtype that is computed in, in some shape; None stays None."""
+    return None if array is None else to_opmath(array).reshape(shape)
+
+
+def moments(x: Array, groups: Groups) -> tuple[Array, Array, Array]:
+    """The input less the means, the means, and the variances."""
+    middle = np.asarray(mean(x, groups.over, True))
+    centred = x - middle
+    return centred, middle, np.asarray(mean(np.square(centred), groups.over, True))
+
+
+def reciprocal(spread: Array, eps: float) -> Array:
+    """The reciprocals of the standard deviations, from the variances."""
+    return 1 / np.sqrt(spread + np.asarray(eps, spread.dtype))
+
+
+def affine(x: Array, weight: Any, bias: Any, groups: Groups) -> Array:
+    """Times the weight, plus the bias, in place."""
+    weight, bias = seen(weight, groups.affine), seen(bias, groups.affine)
+    if weight is not None:
+        x *= weight
+    if bias is not None:
+        x += bias
+    return x
+
+
+def normalised(x: Array, weight: Any, bias: Any, groups: Groups, eps: float) -> tuple[Array, Array, Array]:
+    """The normalisation, the means, and the reciprocals of the standard deviations."""
+    centred, middle, spread = moments(seen(x, groups.shape), groups)
+    rstd = reciprocal(spread, eps)
+    centred *= rstd
+    return affine(centred, weight, bias, groups).reshape(x.shape), middle, rstd
+
+
+def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, groups: Groups, mask: Any,
+              fixed: bool = False) -> list[Any]:
+    """The gradients of input, weight and bias that are asked for; with ``fixed``, mean and standard deviation do not
+    depend on the input.
+    """
+    shape = x.shape
+    grad, x = seen(grad, groups.shape), seen(x, groups.shape)
+    middle, rstd = seen(middle, groups.moments), seen(rstd, groups.moments)
+    normal = x - middle
+    normal *= rstd
+    found: list[Any] = [None, None, None]
+    if mask[1]:
+        found[1] = total(grad * normal, groups.shared).reshape(-1)
+    if mask[2]:
+        found[2] = np.asarray(total(grad, groups.shared)).reshape(-1)
+    if mask[0]:
+        through = grad if weight is None else grad * seen(weight, groups.affine)
+        if not fixed:
+            normal *= mean(through * normal, groups.over, True)
+            through = through - normal
+            through -= mean(through, groups.over, True)
+        found[0] = (through * rstd).reshape(shape)
+    return found
+
+
+# -- by channel --------------------------------------------------------------------------------------------------------
+
+def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
+                      momentum: float, eps: float) -> tuple[Array, Array, Array]:
+    """In training the running moments are moved towards the batch's, of which the variance is the unbiased one."""
+    groups = by_channel(x.shape)
+    if not training:
+        middle, spread = seen(running_mean, groups.moments), seen(running_var, groups.moments)
+        out = seen(x, groups.shape) - middle
+        out *= reciprocal(spread, eps)
+        nothing = np.empty(0, x.dtype)
+        return affine(out, weight, bias, groups), nothing, nothing
+    centred, middle, spread = moments(seen(x, groups.shape), groups)
+    unbiased = spread * np.asarray(groups.count, spread.dtype) / np.asarray(groups.count - 1, spread.dtype)
+    for running, batch in ((running_mean, middle), (running_var, unbiased)):
+        if running is not None:
+            running[...] = (1 - momentum) * to_opmath(running) + momentum * batch.reshape(running.shape)
+    rstd = reciprocal(spread, eps)
+    if x.dtype.itemsize == 2:  # what is saved is rounded, and PyTorch normalises by that
+        saved = next((given.dtype for given in (weight, bias, running_mean, running_var) if given is not None), x.dtype)
+        middle, rstd = middle.astype(saved), rstd.astype(saved)
+        centred = seen(x, groups.shape) - to_opmath(middle)
+    centred *= to_opmath(rstd)
+    return affine(centred, weight, bias, groups), middle.reshape(-1), rstd.reshape(-1)
+
+
+def with_update(x: Array, weight: Any, bias: Any, running_mean: Array, running_var: Array, momentum: float,
+                eps: float) -> tuple[Array, ...]:
+    outputs = native_batch_norm(x, weight, bias, running_mean, running_var, True, momentum, eps)
+    return *outputs, np.empty(0, np.uint8)
+
+
+def native_batch_norm_backward(grad: Array, x: Array, weight: Any, running_mean: Any, running_var: Any, save_mean: Any,
+                               save_invstd: Any, train: bool, eps: float, mask: Any) -> list[Any]:
+    groups = by_channel(x.shape)
+    if train:
+        return gradients(grad, x, save_mean, save_invstd, weight, groups, mask)
+    rstd = reciprocal(to_opmath(running_var), eps)
+    return gradients(grad, x, running_mean, rstd, weight, groups, mask, fixed=True)
+
+
+# -- by row ------------------------------------------------------------------------------------------------------------
+
+def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
+    out, middle, rstd = normalised(x, weight, bias, by_row(x.shape, len(shape)), eps)
+    each = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
+    return out, middle.reshape(each), rstd.reshape(each)
+
+
+def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array, rstd: Array, weight: Any, bias: Any,
+                               mask: Any) -> list[Any]:
+    found = gradients(grad, x, middle, rstd, weight, by_row(x.shape, len(shape)), mask)
+    return [found[0], *[None if part is None else part.reshape(shape) for part in found[1:]]]
+
+
+# -- by group ----------------------------------------------------------------------------------------------------------
+
+def native_group_norm(x: Array, weight: Any, bias: Any, n: int, c: int, hxw: int, group: int,
+                      eps: float) -> tuple[Array, Array, Array]:
+    out, middle, rstd = normalised(x, weight, bias, by_group(n, c, hxw, group), eps)
+    return out, middle.reshape(n, group), rstd.reshape(n, group)
+
+
+def native_group_norm_backward(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, n: int, c: int, hxw: int,
+                               group: int, mask: Any) -> list[Any]:
+    return gradients(grad, x, middle, rstd, weight, by_group(n, c, hxw, group), mask)
+
+
+CPU_KERNELS.add(native_batch_norm, native_batch_norm_backward, native_layer_norm, native_layer_norm_backward,
+                native_group_norm, native_group_norm_backward)
+CPU_KERNELS["_batch_norm_with_update"] = with_update

@@ -1,0 +1,47 @@
+"""``torch.nn.attention``: which kernel computes ``scaled_dot_product_attention``."""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from contextlib import contextmanager
+from enum import Enum, IntEnum
+
+from .._composite import attention as _kernels
+
+__all__ = ["SDPBackend", "sdpa_kernel"]
+__dir__ = __all__.copy
+
+
+class SDPBackend(IntEnum):
+    """The kernels that PyTorch has (``torch.nn.attention.SDPBackend``). Here there are ``MATH``, in other operators,
+    and ``FLASH_ATTENTION``, in blocks.
+    """
+
+    ERROR = -1
+    MATH = 0
+    FLASH_ATTENTION = 1
+    EFFICIENT_ATTENTION = 2
+    CUDNN_ATTENTION = 3
+    OVERRIDEABLE = 4
+
+    __str__ = Enum.__str__
+
+
+@contextmanager
+def sdpa_kernel(backends: list[SDPBackend] | SDPBackend, set_priority: bool = False) -> Iterator[None]:
+    """In this block ``scaled_dot_product_attention`` takes one of these kernels (``torch.nn.attention.sdpa_kernel``),
+    ``FLASH_ATTENTION`` where it can; ``set_priority`` changes nothing, as on PyTorch's CPU. It raises RuntimeError if
+    none of them takes a call's tensors.
+
+    Raises:
+        AssertionError: if ``backends`` is neither an ``SDPBackend`` nor a list of them.
+    """
+    if not isinstance(backends, (list, SDPBackend)):
+        raise AssertionError("Backend must be an instance of SDPBackend or a list of SDPBackend instances, got "
+                             f"{type(backends).__name__}")
+    before = _kernels.enabled
+    wanted = {backends} if isinstance(backends, SDPBackend) else set(backends)
+    _kernels.enabled = {int(kernel) for kernel in wanted} & {_kernels.MATH, _kernels.FLASH}
+    try:
+        yield
+    finally:
+        _kernels.enabled = before
