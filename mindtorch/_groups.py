@@ -26,7 +26,7 @@ class Groups(NamedTuple):
         return tuple(1 if axis in self.over else size for axis, size in enumerate(self.shape))
 
     @property
-    def count(self) -> int:
+    def elements(self) -> int:
         """How many elements one mean is of."""
         return prod(self.shape[axis] for axis in self.over)
 

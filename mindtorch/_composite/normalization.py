@@ -50,7 +50,7 @@ def instance_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running
     out = batch_norm(together, weight, bias, mean, var, use_input_stats, momentum, eps, cudnn_enabled)
     for running, found in ((running_mean, mean), (running_var, var)):
         if running is not None:
-            running.copy_(found.view(batch, channels).mean(0))
+            running.copy_(found.view(batch, channels).mean(0))  # type: ignore[union-attr]
     return out.view(input.shape)
 
 

@@ -112,7 +112,7 @@ def group_norm_grads(grads: Any, input: Any, weight: Any, N: int, C: int, HxW: i
         for part in (of_mean, of_rstd):
             if part is None:
                 continue
-            more = wide(part, groups.moments) / groups.count
+            more = wide(part, groups.moments) / groups.elements
             if part is of_rstd:
                 mean, rstd = wide(result1, groups.moments), wide(result2, groups.moments)
                 more = -more * rstd**3 * (wide(input, groups.shape) - mean)

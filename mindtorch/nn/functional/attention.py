@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 from math import inf, sqrt
+from typing import Any
 
 from ..._creation import zeros, zeros_like
 from ..._dtype import DType, bool_
@@ -178,11 +179,11 @@ def _projected(query: Tensor, key: Tensor, value: Tensor, weights: tuple[Tensor 
             return linear(query, first, offset), *_together(key, rest, others, 2)
         parts = weights[0].chunk(3)  # type: ignore[union-attr]
     offsets = (None, None, None) if bias is None else bias.chunk(3)
-    return tuple([linear(tensor, weight, offset)
+    return tuple([linear(tensor, weight, offset)  # type: ignore[arg-type]
                   for tensor, weight, offset in zip((query, key, value), parts, offsets, strict=True)])
 
 
-def _together(tensor: Tensor, weight: Tensor | None, bias: Tensor | None, count: int) -> tuple[Tensor, ...]:
+def _together(tensor: Tensor, weight: Any, bias: Tensor | None, count: int) -> tuple[Tensor, ...]:
     return linear(tensor, weight, bias).unflatten(-1, (count, -1)).movedim(-2, 0).contiguous().unbind()
 
 

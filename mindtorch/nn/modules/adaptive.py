@@ -48,7 +48,7 @@ class AdaptiveLogSoftmaxWithLoss(Module):
     def reset_parameters(self) -> None:
         """Draw all weights anew."""
         self.head.reset_parameters()
-        for narrow, wide in self.tail:
+        for narrow, wide in map(list, self.tail):
             narrow.reset_parameters()
             wide.reset_parameters()
 

@@ -87,7 +87,7 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
         nothing = np.empty(0, x.dtype)
         return affine(out, weight, bias, groups), nothing, nothing
     centred, middle, spread = moments(seen(x, groups.shape), groups)
-    unbiased = spread * np.asarray(groups.count, spread.dtype) / np.asarray(groups.count - 1, spread.dtype)
+    unbiased = spread * np.asarray(groups.elements, spread.dtype) / np.asarray(groups.elements - 1, spread.dtype)
     for running, batch in ((running_mean, middle), (running_var, unbiased)):
         if running is not None:
             running[...] = (1 - momentum) * to_opmath(running) + momentum * batch.reshape(running.shape)
