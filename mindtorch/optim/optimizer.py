@@ -4,10 +4,11 @@ from __future__ import annotations
 import functools
 import warnings
 from collections import OrderedDict, defaultdict
-from collections.abc import Callable, Hashable, Iterable, Iterator
+from collections.abc import Callable, Hashable, Iterable
 from copy import deepcopy
+from inspect import signature
 from itertools import chain
-from typing import Any, ClassVar
+from typing import Any
 
 from .._about import about
 from .._autograd.hooks import RemovableHandle
@@ -21,6 +22,9 @@ _global_pre_hooks: Hooks = OrderedDict()
 _global_post_hooks: Hooks = OrderedDict()
 _HOOK_TABLES = [f"_optimizer_{what}_{when}_hooks"
                 for what in ("step", "state_dict", "load_state_dict") for when in ("pre", "post")]
+#: The settings that groups saved by older versions may lack.
+LATER = {"foreach", "maximize", "capturable", "differentiable", "fused", "amsgrad", "nesterov", "momentum", "centered",
+         "decoupled_weight_decay"}
 
 
 class _Required:
@@ -91,7 +95,7 @@ def every_group(update: Callable[[Any, dict[str, Any]], None]) -> Callable[..., 
             if closure is not None:
                 local.grad_enabled = True
                 loss = closure()
-            local.grad_enabled = self.defaults["differentiable"]
+            local.grad_enabled = self.defaults.get("differentiable", False)
             for group in self.param_groups:
                 update(self, group)
         finally:
@@ -113,8 +117,6 @@ class Optimizer:
         ValueError: if ``params`` is empty, or a tensor is no leaf or occurs twice.
     """
 
-    #: The settings that groups saved by older versions lack.
-    _later: ClassVar[dict[str, Any]] = {}
     state: defaultdict[Any, Any]
     param_groups: list[dict[str, Any]]
 
@@ -148,10 +150,10 @@ class Optimizer:
         self.__dict__.update(state)
         for table in _HOOK_TABLES:
             self.__dict__.setdefault(table, OrderedDict())
-        self.defaults.setdefault("differentiable", False)
-        for group in self.param_groups:
-            for name, value in self._later.items():
-                group.setdefault(name, value)
+        known = signature(type(self).__init__).parameters
+        for name in LATER.intersection(known):
+            for group in self.param_groups:
+                group.setdefault(name, known[name].default)
 
     def __repr__(self) -> str:
         lines = []
@@ -354,6 +356,17 @@ def check_not_negative(settings: dict[str, Any]) -> None:
             raise ValueError(f"Invalid {what}: {value}")
 
 
+def check_betas(betas: Any) -> None:
+    """Refuse decays outside of [0, 1).
+
+    Raises:
+        ValueError: PyTorch's.
+    """
+    for i, beta in enumerate(betas):
+        if not 0.0 <= beta < 1.0:
+            raise ValueError(f"Invalid beta parameter at index {i}: {beta}")
+
+
 def check_single(what: str, value: Any, refused: bool = False) -> None:
     """Refuse a setting that is a tensor of several elements, or any tensor if ``refused``.
 
@@ -368,8 +381,7 @@ def check_single(what: str, value: Any, refused: bool = False) -> None:
 
 
 def check_implementation(differentiable: bool, foreach: bool | None, fused: bool | None) -> None:
-    """Refuse combinations of the flags that choose PyTorch's implementation. Here they choose nothing: the
-    fused one is always taken, unless the optimizer is differentiable.
+    """Refuse combinations of the flags that choose how a step is carried out.
 
     Raises:
         RuntimeError: PyTorch's.
@@ -391,15 +403,14 @@ def check_fused(param: Tensor) -> None:
                            f"devices: ['cpu', 'meta', 'npu'] but {param.dtype} and {param.device.type}")
 
 
-def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:
-    """Lists with one tensor per parameter (or empty lists), in parts of one device each."""
-    devices = [param._device for param in params]
-    if devices and devices.count(devices[0]) == len(devices):
-        yield [params, *lists]
-        return
-    for device in dict.fromkeys(devices):
-        part = [i for i, other in enumerate(devices) if other == device]
-        yield [[tensors[i] for i in part] if tensors else [] for tensors in (params, *lists)]
+def no_scaling(grad_scale: Any, found_inf: Any) -> None:
+    """Refuse a gradient scale, which only fused operators take.
+
+    Raises:
+        AssertionError: PyTorch's.
+    """
+    if grad_scale is not None or found_inf is not None:
+        raise AssertionError("Expected grad_scale and found_inf to be None")
 
 
 def as_number(value: Any) -> Any:

@@ -8,25 +8,49 @@ from .._creation import empty_like
 from .._dispatch.aten import _fused_sgd_ as fused_sgd
 from .._dispatch.local import local
 from .._tensor import Tensor
-from ._recorded import RECORDED
-from .optimizer import (
-    Optimizer, as_number, by_device, check_fused, check_implementation, check_not_negative, check_single, every_group,
-)
+from ._rules import RuleOptimizer, carry_out, run_fused, runs_fused
+from .optimizer import check_fused, check_implementation, check_not_negative, check_single, every_group, no_scaling
 
 
-class SGD(Optimizer):
+def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
+        has_sparse_grad: bool = False, foreach: bool | None = None, fused: bool | None = None,
+        grad_scale: Tensor | None = None, found_inf: Tensor | None = None, *, weight_decay: Any,
+        momentum: float, lr: Any, dampening: float, nesterov: bool, maximize: bool) -> None:
+    """Take one step in place (``torch.optim.sgd.sgd``). Momentum buffers that are None are made, and put into their
+    list. In grad mode, autograd records the step.
+    """
+    buffers = momentum_buffer_list if momentum else []
+    is_new = [buffer is None for buffer in buffers]
+    parts = [(False, [params, d_p_list, buffers])]
+    if True in is_new:
+        buffers[:] = [empty_like(grad) if buffer is None else buffer
+                      for grad, buffer in zip(d_p_list, buffers, strict=True)]
+        parts = [(first, [[tensor for tensor, new in zip(tensors, is_new, strict=True) if new is first]
+                          for tensors in (params, d_p_list, buffers)]) for first in (True, False)]
+    differentiable = local.grad_enabled
+    at_once = runs_fused(params, fused, differentiable)
+    if not at_once:
+        no_scaling(grad_scale, found_inf)
+    for first, lists in parts:
+        if at_once:
+            run_fused(fused_sgd, lists, [], weight_decay, momentum, lr, dampening, nesterov, maximize, first,
+                      scaling=(grad_scale, found_inf))
+        else:
+            carry_out(optim.sgd, *lists, counts={}, foreach=foreach, differentiable=differentiable, maximize=maximize,
+                      weight_decay=weight_decay, lr=lr, momentum=momentum, dampening=dampening, nesterov=nesterov,
+                      is_first_step=first)
+
+
+class SGD(RuleOptimizer):
     """Subtracts lr·(gradient + weight_decay·param), or with momentum lr·buffer, where buffer is momentum·buffer + (1 -
     dampening)·gradient (``torch.optim.SGD``).
-
-    ``foreach`` and ``fused`` are taken for PyTorch's sake: the fused operator does the step in any case, unless
-    ``differentiable`` is set.
 
     Raises:
         ValueError: for negative settings, and Nesterov's momentum without momentum or with dampening.
         RuntimeError: if ``fused`` is combined with ``foreach`` or ``differentiable``.
     """
 
-    _later: ClassVar = {"nesterov": False, "maximize": False, "foreach": None, "differentiable": False, "fused": False}
+    _unpacked: ClassVar = {"differentiable": ()}
 
     def __init__(self, params: Any, lr: Any = 1e-3, momentum: float = 0, dampening: float = 0, weight_decay: Any = 0,
                  nesterov: bool = False, *, maximize: bool = False, foreach: bool | None = None,
@@ -35,10 +59,13 @@ class SGD(Optimizer):
         check_not_negative({"learning rate": lr, "momentum value": momentum, "weight_decay value": weight_decay})
         if nesterov and (momentum <= 0 or dampening != 0):
             raise ValueError("Nesterov momentum requires a momentum and zero dampening")
-        super().__init__(params, {"lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
-                                  "nesterov": nesterov, "maximize": maximize, "foreach": foreach,
-                                  "differentiable": differentiable, "fused": fused})
+        super().__init__(params, {
+            "lr": lr, "momentum": momentum, "dampening": dampening, "weight_decay": weight_decay,
+            "nesterov": nesterov, "maximize": maximize, "foreach": foreach, "differentiable": differentiable,
+            "fused": fused,
+        })
         check_implementation(differentiable, foreach, fused)
+        self._step_supports_amp_scaling = bool(fused)
 
     @every_group
     def step(self, group: dict[str, Any]) -> None:
@@ -48,37 +75,6 @@ class SGD(Optimizer):
                 check_fused(param)
         states = [self.state[param] for param in params] if group["momentum"] else []
         buffers = [state.get("momentum_buffer") for state in states]
-        sgd(params, [param._grad for param in params], buffers, fused=group["fused"],
-            weight_decay=group["weight_decay"], momentum=group["momentum"], lr=group["lr"],
-            dampening=group["dampening"], nesterov=group["nesterov"], maximize=group["maximize"])
+        sgd(params, [param._grad for param in params], buffers, **self._settings(group))
         for state, buffer in zip(states, buffers, strict=True):
             state["momentum_buffer"] = buffer
-
-
-def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
-        has_sparse_grad: bool = False, foreach: bool | None = None, fused: bool | None = None,
-        grad_scale: Tensor | None = None, found_inf: Tensor | None = None, *, weight_decay: Any,
-        momentum: float, lr: Any, dampening: float, nesterov: bool, maximize: bool) -> None:
-    """One step in place. Momentum buffers that are None are made, and put into their list.
-
-    In grad mode it is written in operators, so that autograd records it; else the fused operator does it.
-    """
-    settings: Any = (weight_decay, momentum, lr, dampening, nesterov, maximize)
-    if not local.grad_enabled:
-        settings = (float(as_number(weight_decay)), momentum, float(as_number(lr)), dampening, nesterov, maximize)
-    buffers = momentum_buffer_list if momentum else []
-    is_new = [buffer is None for buffer in buffers]
-    parts = [(False, [params, d_p_list, buffers])]
-    if True in is_new:
-        buffers[:] = [empty_like(grad) if buffer is None else buffer
-                      for grad, buffer in zip(d_p_list, buffers, strict=True)]
-        parts = [(first, [[tensor for tensor, new in zip(tensors, is_new, strict=True) if new is first]
-                          for tensors in (params, d_p_list, buffers)]) for first in (True, False)]
-    fused_step: Any = fused_sgd
-    for first, lists in parts:
-        if local.grad_enabled:
-            for tensors in zip(*lists[:2], lists[2] or lists[0], strict=True):
-                optim.sgd(RECORDED, *tensors, *(*settings, first))
-        else:
-            for of_device in by_device(*lists):
-                fused_step(*of_device, *settings, first, grad_scale, found_inf)

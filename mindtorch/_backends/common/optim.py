@@ -1,37 +1,15 @@
-"""The mathematics of optimizers' steps, for one parameter, in whatever arithmetic is to run it.
+"""The mathematics of the optimizers that have fused operators, for one parameter, written once.
 
-An ``Arithmetic`` says what the few operations are that steps are made of: NumPy's on arrays (``cpu.ops.optim``), calls
-of ACLNN (``npu.ops.optim``), or operators, which autograd can record (``mindtorch.optim._recorded``). A new optimizer
-is one more function here.
+A rule calls the methods of tensors. What has them decides how it is run: tensors themselves, lists of tensors and
+tensors whose changes autograd can look back through (``mindtorch.optim._rules``), NumPy's arrays (``cpu.ops.optim``),
+or the calls of ACLNN that are to be made (``npu.ops.optim``). The operations are those of PyTorch's own steps, one by
+one, so that the results are the same to the last bit whoever runs them.
 """
 from __future__ import annotations
 
-from collections.abc import Callable
-from dataclasses import dataclass
 from typing import Any
 
-Operation = Callable[..., Any]
-
-
-@dataclass(frozen=True)
-class Arithmetic:
-    """What steps are made of. An operation whose name ends in ``_`` writes into the first argument."""
-
-    scaled: Operation  #: (a, factor): a * factor
-    plus: Operation  #: (a, b, factor): a + b * factor
-    root: Operation  #: (a, number): sqrt(a) + number
-    copy_: Operation  #: (a, b): b
-    mul_: Operation  #: (a, factor): a * factor
-    sub_: Operation  #: (a, b, factor): a - b * factor
-    average_: Operation  #: (a, decay, b, weight): a * decay + b * weight
-    lerp_: Operation  #: (a, b, weight): a + (b - a) * weight
-    addcmul_: Operation  #: (a, b, c, factor): a + b * c * factor
-    addcdiv_: Operation  #: (a, b, c, factor): a + b / c * factor; ``c``, which the step has made, may be overwritten
-    maximum_: Operation  #: (a, b): the larger
-
-
-#: How many settings the fused operators of ``sgd`` and of ``adam`` have, before a gradient scale and ``found_inf``.
-SETTINGS = 7
+from ..._dispatch.aten import maximum_out
 
 
 def is_zero(setting: Any) -> bool:
@@ -39,40 +17,52 @@ def is_zero(setting: Any) -> bool:
     return isinstance(setting, (int, float)) and not setting
 
 
-def sgd(x: Arithmetic, param: Any, grad: Any, buffer: Any, weight_decay: Any, momentum: Any, lr: Any, dampening: Any,
-        nesterov: bool, maximize: bool, is_first_step: bool) -> None:
-    """Stochastic gradient descent with momentum, if that is not 0 (``torch.optim.sgd.sgd``)."""
+def descent(param: Any, grad: Any, maximize: bool, weight_decay: Any) -> Any:
+    """The gradient of what is minimised: that of the loss, or of its negative, and of the weights' decay."""
     if maximize:
-        grad = x.scaled(grad, -1)
+        grad = grad.neg()
+    return grad if is_zero(weight_decay) else grad.add(param, alpha=weight_decay)
+
+
+def decay(param: Any, lr: Any, weight_decay: Any) -> None:
+    """Shrink the weights, where that is decoupled from the gradient."""
     if not is_zero(weight_decay):
-        grad = x.plus(grad, param, weight_decay)
-    if momentum:
+        param.mul_(1 - lr * weight_decay)
+
+
+def keep_larger(a: Any, b: Any) -> Any:
+    """Put the larger of both into ``a``; for tensors, of which this is no method, by the form with ``out=``."""
+    return a.maximum_(b) if hasattr(a, "maximum_") else maximum_out(a, b, a)
+
+
+def sgd(param: Any, grad: Any, buffer: Any = None, *, lr: Any, momentum: Any, dampening: Any, nesterov: bool,
+        is_first_step: bool) -> None:
+    """Stochastic gradient descent; the buffer, which momentum fills, takes the gradient as it is at the first step."""
+    if buffer is not None:
         if is_first_step:
-            x.copy_(buffer, grad)
+            buffer.copy_(grad.detach())
         else:
-            x.average_(buffer, momentum, grad, 1 - dampening)
-        grad = x.plus(grad, buffer, momentum) if nesterov else buffer
-    x.sub_(param, grad, lr)
+            buffer.mul_(momentum).add_(grad, alpha=1 - dampening)
+        grad = grad.add(buffer, alpha=momentum) if nesterov else buffer
+    param.add_(grad, alpha=-lr)
 
 
-def adam(x: Arithmetic, decoupled: bool, count: Any, param: Any, grad: Any, average: Any, squares: Any, peak: Any,
-         lr: Any, beta1: Any, beta2: Any, weight_decay: Any, eps: Any, amsgrad: bool, maximize: bool) -> None:
-    """Adam, or AdamW where the weight decay is ``decoupled``, at the step ``count`` (``torch.optim.adam.adam``).
-
-    The correction of the squares is taken out of the denominator: ``sqrt(peak) / correction + eps`` times it.
+def adam(param: Any, grad: Any, average: Any, squares: Any, peak: Any = None, *, step: Any, lr: Any, beta1: Any,
+         beta2: Any, eps: float) -> None:
+    """Adam: moving averages of the gradient and of its square, corrected for starting at zero; with a ``peak``, which
+    amsgrad has, the largest of the squares so far.
     """
-    if maximize:
-        grad = x.scaled(grad, -1)
-    if not is_zero(weight_decay):
-        if decoupled:
-            x.mul_(param, 1 - lr * weight_decay)
-        else:
-            grad = x.plus(grad, param, weight_decay)
-    x.lerp_(average, grad, 1 - beta1)
-    x.mul_(squares, beta2)
-    x.addcmul_(squares, grad, grad, 1 - beta2)
-    if amsgrad:
-        x.maximum_(peak, squares)
-    correction = (1 - beta2**count) ** 0.5
-    denominator = x.root(peak if amsgrad else squares, eps * correction)
-    x.addcdiv_(param, average, denominator, -lr / (1 - beta1**count) * correction)
+    average.lerp_(grad, 1 - beta1)
+    squares.mul_(beta2).addcmul_(grad, grad, value=1 - beta2)
+    count = step.item()
+    if peak is not None:
+        squares = keep_larger(peak, squares)
+    denominator = squares.sqrt().div((1 - beta2**count) ** 0.5).add_(eps)
+    param.addcdiv_(average, denominator, value=-(lr / (1 - beta1**count)))
+
+
+def adagrad(param: Any, grad: Any, squares: Any, *, step: Any, lr: Any, lr_decay: float, eps: float) -> None:
+    """Adagrad: the sum of the squares of all gradients so far."""
+    rate = lr / (1 + (step.item() - 1) * lr_decay)
+    squares.addcmul_(grad, grad, value=1)
+    param.addcdiv_(grad, squares.sqrt().add_(eps), value=-rate)

@@ -18,7 +18,8 @@ from ..dispatcher import registry
 
 #: In the order in which the operators are defined.
 FAMILIES = (
-    "core", "creation", "distance", "fft", "histogram", "indexing", "linalg", "random", "reduction", "scan", "search",
+    "core", "creation", "distance", "foreach", "fft", "histogram", "indexing", "linalg", "random", "reduction", "scan",
+    "search",
     "softmax", "sorting", "shape", "views", "activation", "comparison", "pointwise", "special", "nn", "optim",
     "recurrent", "embedding", "attention", "normalization",
 )

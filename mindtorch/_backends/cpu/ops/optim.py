@@ -1,7 +1,8 @@
-"""CPU kernels of optimizer steps: arithmetic in place, by blocks whose passes all hit the cache."""
+"""CPU kernels of optimizer steps: their rules on arrays in place, by blocks whose passes all hit the cache."""
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Sequence
+from functools import partial
 from typing import Any
 
 import numpy as np
@@ -9,59 +10,127 @@ import numpy as np
 from ...common import optim
 from . import CPU_KERNELS
 
-array = np.ndarray
+array, asarray = np.ndarray, np.asarray  # a number as an array of the right dtype is what NumPy takes fastest
 BLOCK = 16384  #: elements; temporaries of this size stay below what malloc maps anew each time
 
 
-def blocks(*arrays: array) -> Iterable[Any]:
+class Block:
+    """A part of a parameter, of its gradient or of its state, with the methods of tensors that rules call.
+
+    They compute what the operators of these names do, to the last bit, so that a step may be carried out either way.
+    """
+
+    __slots__ = ("array",)
+
+    def __init__(self, array: array) -> None:
+        self.array = array
+
+    def item(self) -> Any:
+        return self.array.item()
+
+    def detach(self) -> Block:
+        return self
+
+    def neg(self) -> Block:
+        return Block(np.negative(self.array))
+
+    def sqrt(self) -> Block:
+        return Block(np.sqrt(self.array))
+
+    def add(self, other: Block, alpha: Any) -> Block:
+        change = self._times(other.array, alpha)
+        return Block(np.add(self.array, change, change))
+
+    def div(self, number: Any) -> Block:
+        """This, which the rule has made, is lost."""
+        np.divide(self.array, asarray(number, self.array.dtype), self.array)
+        return self
+
+    def copy_(self, other: Block) -> Block:
+        np.copyto(self.array, other.array)
+        return self
+
+    def add_(self, other: Any, alpha: Any = 1) -> Block:
+        if other.__class__ is not Block:
+            change = asarray(other, self.array.dtype)
+        else:
+            change = other.array if alpha == 1 else self._times(other.array, alpha)
+        np.add(self.array, change, self.array)
+        return self
+
+    def mul_(self, number: Any) -> Block:
+        np.multiply(self.array, asarray(number, self.array.dtype), self.array)
+        return self
+
+    def maximum_(self, other: Block) -> Block:
+        np.maximum(self.array, other.array, out=self.array)
+        return self
+
+    def lerp_(self, end: Block, weight: Any) -> Block:
+        change, near = np.subtract(end.array, self.array), abs(weight) < 0.5
+        np.multiply(change, asarray(weight if near else weight - 1, change.dtype), change)
+        np.add(change, self.array if near else end.array, self.array)
+        return self
+
+    def addcmul_(self, first: Block, second: Block, value: Any) -> Block:
+        return self._plus(np.multiply(first.array, second.array), value)
+
+    def addcdiv_(self, first: Block, second: Block, value: Any) -> Block:
+        """The divisor, which the rule has made, is lost."""
+        return self._plus(np.divide(first.array, second.array, second.array), value)
+
+    def _plus(self, change: array, value: Any) -> Block:
+        if value != 1:
+            np.multiply(change, asarray(value, change.dtype), change)
+        np.add(self.array, change, self.array)
+        return self
+
+    @staticmethod
+    def _times(a: array, factor: Any) -> array:
+        return a.copy() if factor == 1 else np.multiply(a, asarray(factor, a.dtype))
+
+
+def blocks(arrays: Sequence[array]) -> Iterable[list[Block]]:
     """The arrays, which have one shape, in parts: views, so that writes reach the arrays."""
     size = arrays[0].size
-    if not arrays[0].ndim:
-        return ([a.reshape(1) for a in arrays],)
     if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
-        return (arrays,)
+        return ([Block(a) for a in arrays],)
     flat = [a.reshape(-1) for a in arrays]
-    return ([a[start:start + BLOCK] for a in flat] for start in range(0, size, BLOCK))
+    return ([Block(a[start:start + BLOCK]) for a in flat] for start in range(0, size, BLOCK))
 
 
-def number(dtype: np.dtype[Any], value: Any) -> Any:
-    """A setting as arithmetic with arrays of a dtype takes it, ready-made where that gives the same."""
-    ready = value.__class__ is float and value and value != 1 and dtype.kind == "f"
-    return np.asarray(value, dtype) if ready else value
+def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array], settings: dict[str, Any],
+          maximize: bool, weight_decay: float, decoupled: bool, grad_scale: array | None = None,
+          found_inf: array | None = None) -> None:
+    """A step of all parameters, which are the first of the lists; the second are their gradients.
 
-
-def accumulate(a: array, change: array, factor: float) -> None:
-    """``a + change * factor`` into ``a``; the change is lost."""
-    np.multiply(change, factor, change)
-    np.add(a, change, a)
-
-
-def average(a: array, decay: float, b: array, weight: float) -> None:
-    np.multiply(a, decay, a)
-    np.add(a, b if weight == 1 else np.multiply(b, weight), a)
-
-
-#: That of NumPy's arrays. Numbers are Python's or of the arrays' dtype, which they keep.
-ARRAYS = optim.Arithmetic(
-    scaled=np.multiply,
-    plus=lambda a, b, factor: np.add(a, out := np.multiply(b, factor), out),
-    root=lambda a, number: np.add(root := np.sqrt(a), number, root),
-    copy_=np.copyto,
-    mul_=lambda a, factor: np.multiply(a, factor, a),
-    sub_=lambda a, b, factor: np.subtract(a, np.multiply(b, factor), a),
-    average_=average,
-    lerp_=lambda a, b, weight: accumulate(a, np.subtract(b, a), weight),
-    addcmul_=lambda a, b, c, factor: accumulate(a, np.multiply(b, c), factor),
-    addcdiv_=lambda a, b, c, factor: accumulate(a, np.divide(b, c, c), factor),
-    maximum_=lambda a, b: np.maximum(a, b, out=a),
-)
-
-
-def unscaled(grads: list[array], grad_scale: array | None = None, found_inf: array | None = None) -> list[array]:
-    """The gradients without their scale; none, so that there is no step, if infinities were found in them."""
+    Those are divided by their scale; if infinities were found in them, there is no step. Half precision is computed in
+    float32 and rounded at the end, as PyTorch's fused kernels do.
+    """
     if found_inf is not None and found_inf.item():
-        return []
-    return grads if grad_scale is None else [grad / grad_scale.astype(grad.dtype) for grad in grads]
+        return
+    coupled_decay = 0 if decoupled else weight_decay
+    for i, given in enumerate(zip(*filter(None, lists), strict=True)):
+        arrays: Sequence[array] = given
+        dtype = given[0].dtype
+        if grad_scale is not None:
+            arrays = (given[0], given[1] / grad_scale.astype(dtype), *given[2:])
+        if half := dtype.itemsize == 2:
+            arrays = [a.astype(np.float32) for a in arrays]
+        if not arrays[0].ndim:
+            arrays = [a.reshape(1) for a in arrays]
+        if steps:
+            settings["step"] = steps[i]
+        for param, grad, *state in blocks(arrays):
+            if decoupled:
+                optim.decay(param, settings["lr"], weight_decay)
+            if maximize or coupled_decay:
+                grad = optim.descent(param, grad, maximize, coupled_decay)
+            rule(param, grad, *state, **settings)
+        if half:
+            for n, target in enumerate(given):
+                if n != 1:
+                    target[...] = arrays[n].reshape(target.shape)
 
 
 def foreach_add(self: list[array], scalar: Any) -> None:
@@ -69,37 +138,32 @@ def foreach_add(self: list[array], scalar: Any) -> None:
         np.add(x, scalar, out=x, casting="unsafe")
 
 
-def fused_sgd(self: list[array], grads: list[array], momentum_buffer_list: list[array], *settings: Any) -> None:
-    """``_fused_sgd_``; without momentum there are no buffers, nor are they touched."""
-    dtype = None
-    for whole in zip(self, unscaled(grads, *settings[optim.SETTINGS:]), momentum_buffer_list or self, strict=False):
-        if whole[0].dtype is not dtype:
-            dtype = whole[0].dtype
-            given = [number(dtype, value) for value in settings[:optim.SETTINGS]]
-        for arrays in blocks(*whole):
-            optim.sgd(ARRAYS, *arrays, *given)
+def fused_sgd(self: list[array], grads: list[array], momentum_buffer_list: list[array], weight_decay: float,
+              momentum: float, lr: float, dampening: float, nesterov: bool, maximize: bool, is_first_step: bool,
+              *scaling: Any) -> None:
+    fused(optim.sgd, [self, grads, momentum_buffer_list], [],
+          {"lr": lr, "momentum": momentum, "dampening": dampening, "nesterov": nesterov,
+           "is_first_step": is_first_step}, maximize, weight_decay, False, *scaling)
 
 
-def fused_adam(decoupled: bool) -> Callable[..., None]:
-    """Adam's kernel, or AdamW's, whose weight decay does not go through the gradient."""
+def fused_adam(self: list[array], grads: list[array], exp_avgs: list[array], exp_avg_sqs: list[array],
+               max_exp_avg_sqs: list[array], state_steps: list[array], lr: float, beta1: float, beta2: float,
+               weight_decay: float, eps: float, amsgrad: bool, maximize: bool, *scaling: Any,
+               decoupled: bool = False) -> None:
+    fused(optim.adam, [self, grads, exp_avgs, exp_avg_sqs, max_exp_avg_sqs], state_steps,
+          {"lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps}, maximize, weight_decay, decoupled, *scaling)
 
-    def kernel(self: list[array], grads: list[array], exp_avgs: list[array], exp_avg_sqs: list[array],
-               max_exp_avg_sqs: list[array], state_steps: list[array], *settings: Any) -> None:
-        unscaled_grads, peaks = unscaled(grads, *settings[optim.SETTINGS:]), max_exp_avg_sqs or exp_avg_sqs
-        given = settings[:optim.SETTINGS]
-        for *whole, step in zip(self, unscaled_grads, exp_avgs, exp_avg_sqs, peaks, state_steps, strict=False):
-            if whole[0].dtype.kind == "c":
-                whole = [a[..., None].view(a.real.dtype) for a in whole]
-            count = step.item()
-            for arrays in blocks(*whole):
-                optim.adam(ARRAYS, decoupled, count, *arrays, *given)
 
-    return kernel
+def fused_adagrad(self: list[array], grads: list[array], state_sums: list[array], state_steps: list[array], lr: float,
+                  lr_decay: float, weight_decay: float, eps: float, maximize: bool, *scaling: Any) -> None:
+    fused(optim.adagrad, [self, grads, state_sums], state_steps, {"lr": lr, "lr_decay": lr_decay, "eps": eps}, maximize,
+          weight_decay, False, *scaling)
 
 
 CPU_KERNELS.update({
     "_foreach_add_.Scalar": foreach_add,
     "_fused_sgd_": fused_sgd,
-    "_fused_adam_": fused_adam(decoupled=False),
-    "_fused_adamw_": fused_adam(decoupled=True),
+    "_fused_adam_": fused_adam,
+    "_fused_adamw_": partial(fused_adam, decoupled=True),
+    "_fused_adagrad_": fused_adagrad,
 })

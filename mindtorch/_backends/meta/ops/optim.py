@@ -1,6 +1,7 @@
 """Meta kernels of optimizer steps: they have no outputs, and check that the lists go together."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...._errors import check
@@ -12,19 +13,19 @@ def same_lengths(*lists: list[Any]) -> None:
           f"got {', '.join(str(len(tensors)) for tensors in lists)}")
 
 
-def fused_sgd(self: Any, grads: Any, momentum_buffer_list: Any, *settings: Any) -> None:
-    same_lengths(self, grads, *([momentum_buffer_list] if momentum_buffer_list else ()))
+def fused(lists: int, optional: int = 0) -> Callable[..., None]:
+    """The check of an operator whose first arguments are this many lists, of which one may be empty."""
 
+    def check_lists(*args: Any) -> None:
+        same_lengths(*(tensors for i, tensors in enumerate(args[:lists]) if tensors or i != optional))
 
-def fused_adam(self: Any, grads: Any, exp_avgs: Any, exp_avg_sqs: Any, max_exp_avg_sqs: Any, state_steps: Any,
-               *settings: Any) -> None:
-    maxima = [max_exp_avg_sqs] if max_exp_avg_sqs else []
-    same_lengths(self, grads, exp_avgs, exp_avg_sqs, *maxima, state_steps)
+    return check_lists
 
 
 META_KERNELS.update({
     "_foreach_add_.Scalar": lambda self, scalar: None,
-    "_fused_sgd_": fused_sgd,
-    "_fused_adam_": fused_adam,
-    "_fused_adamw_": fused_adam,
+    "_fused_sgd_": fused(3, optional=2),
+    "_fused_adam_": fused(6, optional=4),
+    "_fused_adamw_": fused(6, optional=4),
+    "_fused_adagrad_": fused(4),
 })

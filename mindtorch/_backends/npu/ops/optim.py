@@ -1,4 +1,4 @@
-"""NPU rows of the steps of optimizers: their arithmetic as calls of ACLNN."""
+"""NPU rows of the steps of optimizers: their rules as calls of ACLNN."""
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
@@ -9,63 +9,99 @@ from . import ACLNN_CALLS
 from .row import Call, Each
 
 
-def arithmetic(made: list[Call]) -> optim.Arithmetic:
-    """That of an NPU's tensors: it puts the calls to make into a list."""
+class Remote:
+    """A tensor on an NPU, whose methods put the calls to make into a list."""
 
-    def to_new(name: str, a: Any, *values: Any) -> Any:
-        out = a.new_empty(a.shape)
-        made.append((name, (a, *values, out)))
-        return out
+    __slots__ = ("made", "tensor")
 
-    def call(name: str, *values: Any) -> Any:
-        made.append((name, values))
-        return values[-1]
+    def __init__(self, tensor: Any, made: list[Call]) -> None:
+        self.tensor, self.made = tensor, made
 
-    def average(a: Any, decay: float, b: Any, weight: float) -> None:
-        if weight == 1:
-            call("aclnnAdd", b, a, decay, a)
-        else:
-            call("aclnnMuls", a, decay, a)
-            call("aclnnAdd", a, b, weight, a)
+    def _call(self, name: str, *values: Any) -> Remote:
+        """A call that writes into this tensor."""
+        given = [value.tensor if value.__class__ is Remote else value for value in values]
+        self.made.append((name, (*given, self.tensor)))
+        return self
 
-    return optim.Arithmetic(
-        scaled=lambda a, factor: to_new("aclnnMuls", a, factor),
-        plus=lambda a, b, factor: to_new("aclnnAdd", a, b, factor),
-        root=lambda a, number: call("aclnnAdds", root := to_new("aclnnSqrt", a), number, 1, root),
-        copy_=lambda a, b: call("aclnnInplaceCopy", a, b),
-        mul_=lambda a, factor: call("aclnnMuls", a, factor, a),
-        sub_=lambda a, b, factor: call("aclnnAdd", a, b, -factor, a),
-        average_=average,
-        lerp_=lambda a, b, weight: call("aclnnLerps", a, b, weight, a),
-        addcmul_=lambda a, b, c, factor: call("aclnnAddcmul", a, b, c, factor, a),
-        addcdiv_=lambda a, b, c, factor: call("aclnnAddcdiv", a, b, c, factor, a),
-        maximum_=lambda a, b: call("aclnnMaximum", a, b, a),
-    )
+    def _new(self) -> Remote:
+        return Remote(self.tensor.new_empty(self.tensor.shape), self.made)
+
+    def detach(self) -> Remote:
+        return self
+
+    def neg(self) -> Remote:
+        return self._new()._call("aclnnNeg", self)
+
+    def sqrt(self) -> Remote:
+        return self._new()._call("aclnnSqrt", self)
+
+    def add(self, other: Remote, alpha: Any = 1) -> Remote:
+        return self._new()._call("aclnnAdd", self, other, alpha)
+
+    def div(self, number: Any) -> Remote:
+        return self._new()._call("aclnnDivs", self, number)
+
+    def copy_(self, other: Remote) -> Remote:
+        self.made.append(("aclnnInplaceCopy", (self.tensor, other.tensor)))
+        return self
+
+    def add_(self, other: Any, alpha: Any = 1) -> Remote:
+        return self._call("aclnnAdd" if other.__class__ is Remote else "aclnnAdds", self, other, alpha)
+
+    def mul_(self, number: Any) -> Remote:
+        return self if number == 1 else self._call("aclnnMuls", self, number)
+
+    def maximum_(self, other: Remote) -> Remote:
+        return self._call("aclnnMaximum", self, other)
+
+    def lerp_(self, end: Remote, weight: Any) -> Remote:
+        return self._call("aclnnLerps", self, end, weight)
+
+    def addcmul_(self, first: Remote, second: Remote, value: Any) -> Remote:
+        return self._call("aclnnAddcmul", self, first, second, value)
+
+    def addcdiv_(self, first: Remote, second: Remote, value: Any) -> Remote:
+        return self._call("aclnnAddcdiv", self, first, second, value)
 
 
-def fused_sgd(params: Any, grads: Any, buffers: Any, *settings: Any) -> Iterator[Call]:
-    """``_fused_sgd_``, one parameter after the other."""
+def fused(rule: Callable[..., None], lists: Any, steps: Any, settings: dict[str, Any], maximize: bool,
+          weight_decay: float, decoupled: bool = False) -> Iterator[Call]:
+    """A step, one parameter after the other. The step counts are usually on the host."""
     made: list[Call] = []
-    calls = arithmetic(made)
-    for tensors in zip(params, grads, buffers or params, strict=True):
-        optim.sgd(calls, *tensors, *settings[:optim.SETTINGS])
+    for i, tensors in enumerate(zip(*filter(None, lists), strict=True)):
+        param, grad, *state = [Remote(tensor, made) for tensor in tensors]
+        if decoupled:
+            optim.decay(param, settings["lr"], weight_decay)
+        grad = optim.descent(param, grad, maximize, 0 if decoupled else weight_decay)
+        rule(param, grad, *state, **({"step": steps[i]} if steps else {}), **settings)
         yield from made
         made.clear()
 
 
-def fused_adam(decoupled: bool) -> Callable[..., Iterator[Call]]:
-    """``_fused_adam_``, or ``_fused_adamw_``; the step counts are usually on the host."""
+def fused_sgd(params: Any, grads: Any, buffers: Any, weight_decay: float, momentum: float, lr: float, dampening: float,
+              nesterov: bool, maximize: bool, is_first_step: bool, *scaling: Any) -> Iterator[Call]:
+    settings = {"lr": lr, "momentum": momentum, "dampening": dampening, "nesterov": nesterov,
+                "is_first_step": is_first_step}
+    return fused(optim.sgd, (params, grads, buffers), (), settings, maximize, weight_decay)
 
-    def fused_adam(params: Any, grads: Any, averages: Any, squares: Any, peaks: Any, steps: Any,
-                   *settings: Any) -> Iterator[Call]:
-        made: list[Call] = []
-        calls = arithmetic(made)
-        for *tensors, step in zip(params, grads, averages, squares, peaks or squares, steps, strict=True):
-            optim.adam(calls, decoupled, step.item(), *tensors, *settings[:optim.SETTINGS])
-            yield from made
-            made.clear()
+
+def fused_adam(decoupled: bool) -> Callable[..., Iterator[Call]]:
+    """``_fused_adam_``, or ``_fused_adamw_``."""
+
+    def fused_adam(params: Any, grads: Any, averages: Any, squares: Any, peaks: Any, steps: Any, lr: float,
+                   beta1: float, beta2: float, weight_decay: float, eps: float, amsgrad: bool, maximize: bool,
+                   *scaling: Any) -> Iterator[Call]:
+        settings = {"lr": lr, "beta1": beta1, "beta2": beta2, "eps": eps}
+        return fused(optim.adam, (params, grads, averages, squares, peaks), steps, settings, maximize, weight_decay,
+                     decoupled)
 
     return fused_adam
+
+
+def fused_adagrad(params: Any, grads: Any, sums: Any, steps: Any, lr: float, lr_decay: float, weight_decay: float,
+                  eps: float, maximize: bool, *scaling: Any) -> Iterator[Call]:
+    return fused(optim.adagrad, (params, grads, sums), steps, {"lr": lr, "lr_decay": lr_decay, "eps": eps}, maximize,
+                 weight_decay)
 
 
 def plain(*args: Any) -> bool:
@@ -77,4 +113,5 @@ ACLNN_CALLS.update({
     "_fused_sgd_": Each("", fused_sgd, when=plain),
     "_fused_adam_": Each("", fused_adam(decoupled=False), when=plain),
     "_fused_adamw_": Each("", fused_adam(decoupled=True), when=plain),
+    "_fused_adagrad_": Each("", fused_adagrad, when=plain),
 })

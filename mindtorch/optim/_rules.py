@@ -1,0 +1,267 @@
+"""How a step is carried out: a rule, which says in the methods of tensors what happens to one parameter, is applied.
+
+It is given tensors, one parameter after the other, as PyTorch does by default on a CPU; lists of tensors, if
+``foreach`` is set; or tensors whose changes autograd can look back through, if ``differentiable`` is. Where fused
+operators exist (their rules stand in ``_backends.common.optim``) and nobody watches what the dispatcher does, they take
+the place of the first two: they do the same, to the last bit, in fewer passes over memory.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Sequence
+from typing import Any, ClassVar
+
+from .. import _functions
+from .._backends.common.optim import decay, descent
+from .._creation import tensor
+from .._dispatch import dispatcher
+from .._dispatch.aten import _foreach_add__Scalar as foreach_add, view_as_real
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.local import local
+from .._dtype import DType, float32, float64, get_default_dtype
+from .._tensor import Tensor
+from .optimizer import Optimizer, as_number, every_group
+
+Rule = Callable[..., None]
+
+
+# -- what rules are given ----------------------------------------------------------------------------------------------
+
+class TensorList:
+    """Tensors that are treated alike: a method is the ``_foreach_`` operator of that name where there is one, and else
+    that of one tensor after the other.
+    """
+
+    def __init__(self, tensors: Sequence[Any]) -> None:
+        self.tensors = list(tensors)
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        foreach = getattr(_functions, f"_foreach_{name}", None)
+
+        def call(*args: Any, **factors: Any) -> TensorList:
+            given = [arg.tensors if arg.__class__ is TensorList else arg for arg in args]
+            if foreach is not None:
+                changed = foreach(self.tensors, *given, **factors)
+            else:
+                columns = [arg if arg.__class__ is list else [arg] * len(self.tensors) for arg in given]
+                changed = [getattr(x, name)(*row, **factors) for x, *row in zip(self.tensors, *columns, strict=True)]
+            return self if name.endswith("_") else TensorList(changed)
+
+        return call
+
+    def __setitem__(self, masks: TensorList, value: Any) -> None:
+        for x, mask in zip(self.tensors, masks.tensors, strict=True):
+            x[mask] = value
+
+    def item(self) -> Any:
+        """The value of all of these, which are counts."""
+        return self.tensors[0].item()
+
+
+class Recorded:
+    """A tensor that autograd may look back through however often it is written: what an operation saves for backward is
+    a copy that nothing writes to. A factor may be a tensor that requires grad.
+    """
+
+    def __init__(self, tensor: Any) -> None:
+        self.tensor = tensor
+
+    def __getattr__(self, name: str) -> Callable[..., Any]:
+        def call(*args: Any, **factors: Any) -> Recorded:
+            given = [arg.tensor.clone() if arg.__class__ is Recorded else arg for arg in args]
+            for factor in factors.values():
+                given[0] = given[0] * factor
+            found = getattr(self.tensor.clone(), name.removesuffix("_"))(*given)
+            return self._becomes(found) if name.endswith("_") else Recorded(found.clone())
+
+        return call
+
+    def __setitem__(self, mask: Recorded, value: Any) -> None:
+        self._becomes(self.tensor.masked_fill(mask.tensor, value))
+
+    def _becomes(self, tensor: Any) -> Recorded:
+        self.tensor.copy_(tensor)
+        return self
+
+    def copy_(self, other: Recorded) -> Recorded:
+        return self._becomes(other.tensor)
+
+    def fill_(self, value: Any) -> Recorded:
+        self.tensor.fill_(value)
+        return self
+
+    def detach(self) -> Recorded:
+        return Recorded(self.tensor.detach())
+
+    def item(self) -> Any:
+        return self.tensor.item()
+
+
+# -- carrying out ------------------------------------------------------------------------------------------------------
+
+def carry_out(rule: Rule, params: list[Any], grads: list[Any], *state: list[Any], counts: dict[str, list[Any]],
+              foreach: bool | None = None, differentiable: bool = False, capturable: bool = False,
+              maximize: bool = False, weight_decay: Any = 0, decoupled_weight_decay: bool = False,
+              **settings: Any) -> None:
+    """Apply a rule to all parameters: ``rule(param, grad, *state, **counts, **settings)``.
+
+    ``state`` and ``counts`` have a list each, with a tensor per parameter; those of ``counts`` are numbers, such as
+    ``step``, which is counted here. An empty list of state stands for None.
+
+    Raises:
+        AssertionError: if ``capturable`` is set and a tensor is not on an NPU, or ``differentiable`` and ``foreach``
+            are.
+    """
+    if foreach and differentiable:
+        raise AssertionError("_foreach ops don't support autograd")
+    if capturable:
+        check_capturable(params, *counts.values())
+    if not differentiable:
+        settings = {name: as_number(value) for name, value in settings.items()}
+        weight_decay = as_number(weight_decay)
+    lists = [params, grads, *(tensors or [None] * len(params) for tensors in state)]
+    for tensors, numbers in (alike if foreach else one_by_one)(lists, counts, Recorded if differentiable else None):
+        param, grad = tensors[:2]
+        if "step" in numbers:
+            numbers["step"].add_(1)
+        if decoupled_weight_decay:
+            decay(param, settings["lr"], weight_decay)
+        grad = descent(param, grad, maximize, 0 if decoupled_weight_decay else weight_decay)
+        rule(param, grad, *tensors[2:], **numbers, **settings)
+
+
+def as_real(x: Any) -> Any:
+    """A complex tensor as a real one, whose last dimension has the two parts."""
+    return view_as_real(x) if x is not None and x.is_complex() else x
+
+
+def one_by_one(lists: list[list[Any]], counts: dict[str, list[Any]],
+               wrap: Callable[[Any], Any] | None) -> Iterator[tuple[list[Any], dict[str, Any]]]:
+    """The tensors and counts of one parameter after the other."""
+    for i, row in enumerate(zip(*lists, strict=True)):
+        tensors = [as_real(x) for x in row] if row[0].is_complex() else list(row)
+        numbers = {name: values[i] for name, values in counts.items()}
+        if wrap is not None:
+            tensors = [None if x is None else wrap(x) for x in tensors]
+            numbers = {name: wrap(number) for name, number in numbers.items()}
+        yield tensors, numbers
+
+
+def alike(lists: list[list[Any]], counts: dict[str, list[Any]],
+          wrap: Any = None) -> Iterator[tuple[list[Any], dict[str, Any]]]:
+    """The tensors and counts of all parameters of one device, dtype and state of the counts, as lists."""
+    groups: dict[Any, list[int]] = {}
+    for i, param in enumerate(lists[0]):
+        numbers = tuple(values[i].item() for values in counts.values())
+        key = (param._device, param._dtype, *numbers, *(tensors[i] is None for tensors in lists))
+        groups.setdefault(key, []).append(i)
+    for chosen in groups.values():
+        yield ([None if tensors[chosen[0]] is None else TensorList([as_real(tensors[i]) for i in chosen])
+                for tensors in lists],
+               {name: TensorList([values[i] for i in chosen]) for name, values in counts.items()})
+
+
+def check_capturable(*lists: list[Any]) -> None:
+    """Refuse ``capturable=True`` for what is on no accelerator.
+
+    Raises:
+        AssertionError: PyTorch's.
+    """
+    if any(x._device.type in ("cpu", "meta") for tensors in lists for x in tensors):
+        raise AssertionError("If capturable=True, params and state_steps must be on supported devices: ['npu'].")
+
+
+def runs_fused(params: list[Any], fused: bool | None, differentiable: bool) -> bool:
+    """Whether fused operators carry the step out: where that is asked for, or cannot be told from PyTorch's default."""
+    if fused:
+        return True
+    return (fused is None and not differentiable and not local.grad_enabled and not dispatcher.mode
+            and all(param._dtype is float32 or param._dtype is float64 for param in params))
+
+
+def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: list[Any], *settings: Any,
+              scaling: tuple[Any, Any]) -> None:
+    """Have a fused operator carry out the step of the parameters of one device after the other, which it counts."""
+    numbers = [setting.item() if setting.__class__ in TENSOR_TYPES else setting for setting in settings]
+    for *part, counted in by_device(*lists, steps):
+        if counted:
+            foreach_add(counted, 1)
+            part.append(counted)
+        operator(*part, *numbers, *scaling)
+
+
+def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:
+    """Lists with one tensor per parameter (or empty lists), in parts of one device each."""
+    devices = [param._device for param in params]
+    if devices and devices.count(devices[0]) == len(devices):
+        yield [params, *lists]
+        return
+    for device in dict.fromkeys(devices):
+        part = [i for i, other in enumerate(devices) if other == device]
+        yield [[tensors[i] for i in part] if tensors else [] for tensors in (params, *lists)]
+
+
+# -- optimizers of rules -----------------------------------------------------------------------------------------------
+
+def counting_dtype(fused: bool | None = None) -> DType:
+    """The dtype in which steps are counted."""
+    return float32 if fused or get_default_dtype() is not float64 else float64
+
+
+def count(value: float, param: Any, group: dict[str, Any]) -> Any:
+    """A number of a parameter's state, as a tensor: on the host, unless the device is to do without it."""
+    there = group.get("capturable") or group.get("fused")
+    return tensor(value, dtype=counting_dtype(group.get("fused")), device=param.device if there else "cpu")
+
+
+class RuleOptimizer(Optimizer):
+    """The base of optimizers whose step is a function of lists, which has a rule carried out."""
+
+    #: The function; it takes the parameters, the gradients, and the lists of these parts of the state.
+    _function: ClassVar[Callable[..., None]]  # a static method
+    _state: ClassVar[tuple[str, ...]] = ()
+    #: Settings that the function takes under several names, or (by no name) not at all.
+    _unpacked: ClassVar[dict[str, tuple[str, ...]]] = {"betas": ("beta1", "beta2")}
+
+    def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
+        """A parameter's state before its first step."""
+        return {}
+
+    def _refuse(self, param: Any, group: dict[str, Any]) -> None:
+        """Raise the error of a parameter that the optimizer cannot change."""
+
+    def _states(self, params: list[Any], group: dict[str, Any]) -> list[dict[str, Any]]:
+        states = [self.state[param] for param in params]
+        for param, state in zip(params, states, strict=True):
+            if not state:
+                self._refuse(param, group)
+                state.update(self._start(param, group))
+        return states
+
+    def _settings(self, group: dict[str, Any]) -> dict[str, Any]:
+        """A group's settings as the function takes them."""
+        settings = {}
+        for name in self.defaults:
+            names = self._unpacked.get(name)
+            if names is None:
+                settings[name] = group[name]
+            elif names:
+                settings.update(zip(names, group[name], strict=True))
+        if "grad_scale" in self.__dict__:  # of a GradScaler, which leaves unscaling to the fused operator
+            settings.update(grad_scale=self.grad_scale, found_inf=self.found_inf)
+        return settings
+
+    @every_group
+    def step(self, group: dict[str, Any]) -> None:
+        params = [param for param in group["params"] if param._grad is not None]
+        states = self._states(params, group)
+        lists = [[state.get(name) for state in states] for name in self._state]
+        self._function(params, [param._grad for param in params], *lists, **self._settings(group))
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        super().__setstate__(state)
+        for group in self.param_groups:
+            for param in group["params"]:
+                kept = self.state.get(param, {})
+                for name in ("step", "mu_product", "eta", "mu"):  # numbers, in what old versions saved
+                    if name in kept and not isinstance(kept[name], Tensor):
+                        kept[name] = count(float(kept[name]), param, group)
