@@ -20,8 +20,8 @@ def check_lists(self: Any, *args: Any) -> None:
     check(self, "Tensor list must have at least one tensor.")
     for arg in args:
         if isinstance(arg, list):
-            check(len(arg) == len(self), lambda arg=arg: "Tensor lists must have the same number of tensors, got "
-                                                         f"{len(self)} and {len(arg)}")
+            check(len(arg) == len(self),
+                  f"Tensor lists must have the same number of tensors, got {len(self)} and {len(arg)}")
         elif isinstance(arg, tuple):
             check(len(arg) == len(self), "Tensor list must have same number of elements as scalar list.")
 

@@ -58,14 +58,14 @@ class Adafactor(RuleOptimizer):
                  eps: tuple[float | None, float] = (None, 1e-3), d: float = 1.0, weight_decay: float = 0.0, *,
                  foreach: bool | None = None, maximize: bool = False) -> None:
         check_single("lr", lr)
-        for name, value, at_least in (("Learning rate", lr, 0), ("beta2_decay", beta2_decay, None),
-                                      ("epsilon1", eps[0], 0), ("epsilon2", eps[1], 0),
-                                      ("Clipping threshold d", d, 1), ("weight_decay", weight_decay, 0)):
-            if at_least is None:
-                if not value <= 0:
-                    raise ValueError(f"{name} should be <= 0 but is: {value}")
-            elif value is not None and not value >= at_least:
-                raise ValueError(f"{name} should be >= {at_least} but is: {value}")
+        if not lr >= 0:
+            raise ValueError(f"Learning rate should be >= 0 but is: {lr}")
+        if not beta2_decay <= 0:
+            raise ValueError(f"beta2_decay should be <= 0 but is: {beta2_decay}")
+        for name, value, least in (("epsilon1", eps[0], 0), ("epsilon2", eps[1], 0), ("Clipping threshold d", d, 1),
+                                   ("weight_decay", weight_decay, 0)):
+            if value is not None and not value >= least:
+                raise ValueError(f"{name} should be >= {least} but is: {value}")
         super().__init__(params, {
             "lr": lr, "beta2_decay": beta2_decay, "eps": eps, "d": d, "weight_decay": weight_decay,
             "foreach": foreach, "maximize": maximize,

@@ -247,7 +247,7 @@ class RuleOptimizer(Optimizer):
             elif names:
                 settings.update(zip(names, group[name], strict=True))
         if "grad_scale" in self.__dict__:  # of a GradScaler, which leaves unscaling to the fused operator
-            settings.update(grad_scale=self.grad_scale, found_inf=self.found_inf)
+            settings.update({name: self.__dict__[name] for name in ("grad_scale", "found_inf")})
         return settings
 
     @every_group

@@ -1,20 +1,22 @@
 """L-BFGS; mirrors ``torch.optim.lbfgs``."""
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 from .._autograd.grad_mode import enable_grad, no_grad
 from .._dispatch.aten import cat, view_as_real
 from .._formats import contiguous_format
-from .optimizer import Optimizer, as_number, check_not_negative, check_single
+from .._tensor import Tensor
+from .optimizer import Optimizer, check_not_negative, check_single
 
 #: A point on the line that is searched: how far along it, the loss there, its gradient, and that along the line.
 Point = tuple[Any, Any, Any, Any]
 
 
-def _cubic_minimum(x1: Any, f1: Any, g1: Any, x2: Any, f2: Any, g2: Any, bounds: tuple[Any, Any] | None = None) -> Any:
-    """Where the cubic polynomial with these values and slopes at two places is least, within bounds."""
+def _cubic_minimum(points: Sequence[Point], bounds: tuple[Any, Any] | None = None) -> Any:
+    """Where the cubic polynomial with the values and slopes of two points is least, within bounds."""
+    (x1, f1, _, g1), (x2, f2, _, g2) = points
     low, high = bounds if bounds is not None else (x1, x2) if x1 <= x2 else (x2, x1)
     d1 = g1 + g2 - 3 * (f1 - f2) / (x1 - x2)
     square = d1**2 - g1 * g2
@@ -63,7 +65,7 @@ def _strong_wolfe(evaluate: Callable[[Any], tuple[Any, Any]], t: Any, d: Any, f:
         if bracket:
             break
         bounds = here[0] + 0.01 * (here[0] - before[0]), here[0] * 10
-        t = _cubic_minimum(*(before[i] for i in (0, 1, 3)), *(here[i] for i in (0, 1, 3)), bounds=bounds)
+        t = _cubic_minimum((before, here), bounds)
         before, here = here, at(t)
         count += 1
         iterations += 1
@@ -76,7 +78,7 @@ def _strong_wolfe(evaluate: Callable[[Any], tuple[Any, Any]], t: Any, d: Any, f:
     while not done and iterations < max_ls:
         if abs(bracket[1][0] - bracket[0][0]) * length < tolerance_change:
             break
-        t = _cubic_minimum(*(point[i] for point in bracket for i in (0, 1, 3)))
+        t = _cubic_minimum(bracket)
         left, right = sorted(point[0] for point in bracket)
         margin = 0.1 * (right - left)
         near_end = min(right - t, t - left) < margin
@@ -179,7 +181,7 @@ class LBFGS(Optimizer):
         return direction
 
     @no_grad()
-    def step(self, closure: Callable[[], Any]) -> Any:  # type: ignore[override]
+    def step(self, closure: Callable[[], Any]) -> Any:
         """Take up to ``max_iter`` steps; ``closure`` computes the loss and the gradients anew, and its first loss is
         returned (``torch.optim.LBFGS.step``).
 
@@ -187,7 +189,8 @@ class LBFGS(Optimizer):
             RuntimeError: if ``line_search_fn`` is neither None nor ``'strong_wolfe'``.
         """
         closure, group = enable_grad()(closure), self.param_groups[0]
-        lr, max_iter, max_eval = as_number(group["lr"]), group["max_iter"], group["max_eval"]
+        lr, max_iter, max_eval = group["lr"], group["max_iter"], group["max_eval"]
+        lr = lr.squeeze() if isinstance(lr, Tensor) else lr
         least_change, search = group["tolerance_change"], group["line_search_fn"]
         state = self.state[self._params[0]]
         state.setdefault("func_evals", 0)

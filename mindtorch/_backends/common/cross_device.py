@@ -12,7 +12,7 @@ from .pointwise import Pointwise
 
 #: Run where their first argument is, wherever the others are.
 FIRST_DECIDES = {"copy_", "_to_copy", "to.device", "index.Tensor", "index_put", "index_put_", "_fused_adam_",
-                 "_fused_adamw_"}
+                 "_fused_adamw_", "_fused_adagrad_"}
 
 
 def _devices(args: tuple[Any, ...]) -> list[Any]:

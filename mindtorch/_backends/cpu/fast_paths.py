@@ -242,7 +242,8 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "index.Tensor": index,
     "index_put_": index_put_,
     "index_select": index_select,
-    **{name: on_lists(name, count) for name, count in (("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6))},
+    **{name: on_lists(name, count) for name, count in (("_fused_sgd_", 3), ("_fused_adam_", 6), ("_fused_adamw_", 6),
+                                                     ("_fused_adagrad_", 4))},
 }
 #: Those that take tensors of any strides.
 NONCONTIGUOUS = {"mm", "addmm"}

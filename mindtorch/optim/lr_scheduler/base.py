@@ -81,7 +81,7 @@ def _note_steps(optimizer: Any) -> None:
 
     @wraps(step)
     def marking(*args: Any, **kwargs: Any) -> Any:
-        optimizer = there()
+        optimizer: Any = there()
         optimizer._opt_called = True
         return step.__get__(optimizer, type(optimizer))(*args, **kwargs)
 

@@ -80,9 +80,10 @@ class CyclicLR(MomentumLR):
 
     def _init_scale_fn(self) -> None:
         if self._scale_fn_custom is None:
-            self._scale_fn_ref: Callable[[float], float] = {
+            functions: dict[str, Callable[[float], float]] = {
                 "triangular": _unchanged, "triangular2": _halved, "exp_range": partial(pow, self.gamma),
-            }[self.mode]
+            }
+            self._scale_fn_ref = functions[self.mode]
             self.scale_mode = "iterations" if self.mode == "exp_range" else "cycle"
 
     def scale_fn(self, x: float) -> float:

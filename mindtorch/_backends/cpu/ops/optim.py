@@ -10,7 +10,8 @@ import numpy as np
 from ...common import optim
 from . import CPU_KERNELS
 
-array, asarray = np.ndarray, np.asarray  # a number as an array of the right dtype is what NumPy takes fastest
+array = np.ndarray
+asarray = np.asarray  # a number as an array of the right dtype is what NumPy takes fastest
 BLOCK = 16384  #: elements; temporaries of this size stay below what malloc maps anew each time
 
 
