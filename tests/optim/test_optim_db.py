@@ -1,4 +1,4 @@
-"""Every optimizer with every option of PyTorch's ``optim_db``, 20 steps beside PyTorch's, however they are carried out."""
+"""Every optimizer with every option of PyTorch's ``optim_db``, 20 steps beside PyTorch's, however they are run."""
 from __future__ import annotations
 
 import pytest
@@ -75,7 +75,7 @@ def test_steps_are_pytorch_s(name):
         dtype = torch.float64 if name == "LBFGS" else torch.float32  # it divides differences of close numbers
         try:
             theirs = run(torch, name, kwargs, dtype)
-        except Exception as error:  # noqa: BLE001  (whatever PyTorch refuses is to be refused)
+        except Exception as error:  # whatever PyTorch refuses is to be refused
             with pytest.raises(type(error)):
                 run(mindtorch, name, kwargs, dtype)
         else:
