@@ -106,6 +106,59 @@ def mlp_adam(t: Any) -> Callable[[], Any]:
     return _mlp(t, lambda parameters: t.optim.Adam(parameters))
 
 
+def cnn(t: Any) -> Callable[[], Any]:
+    t.manual_seed(0)
+    nn = t.nn
+    model = nn.Sequential(nn.Conv2d(1, 8, 3, padding=1), nn.ReLU(), nn.MaxPool2d(2), nn.Conv2d(8, 16, 3, padding=1),
+                          nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(16 * 7 * 7, 10))
+    x, y = t.randn(32, 1, 28, 28), t.randint(0, 10, (32,))
+    return _training(t, model, t.optim.SGD(model.parameters(), lr=0.01, momentum=0.9), x, y, nn.CrossEntropyLoss())
+
+
+def lstm(t: Any) -> Callable[[], Any]:
+    t.manual_seed(0)
+    network, head = t.nn.LSTM(128, 128), t.nn.Linear(128, 10)
+    optimizer = t.optim.Adam([*network.parameters(), *head.parameters()])
+    x, y = t.randn(32, 32, 128), t.randint(0, 10, (32,))
+    return _training(t, lambda x: head(network(x)[0][-1]), optimizer, x, y, t.nn.CrossEntropyLoss())
+
+
+def gpt(t: Any) -> Callable[[], Any]:
+    """Two layers of width 64 with four heads, over 32 tokens, batch 8."""
+    t.manual_seed(0)
+    nn = t.nn
+
+    class Block(nn.Module):  # type: ignore[name-defined]
+        def __init__(self) -> None:
+            super().__init__()
+            self.norm1, self.norm2 = nn.LayerNorm(64), nn.LayerNorm(64)
+            self.qkv, self.out = nn.Linear(64, 192), nn.Linear(64, 64)
+            self.mlp = nn.Sequential(nn.Linear(64, 256), nn.GELU(), nn.Linear(256, 64))
+
+        def forward(self, x: Any) -> Any:
+            heads = (part.view(8, 32, 4, 16).transpose(1, 2) for part in self.qkv(self.norm1(x)).split(64, dim=2))
+            attended = nn.functional.scaled_dot_product_attention(*heads, is_causal=True)
+            x = x + self.out(attended.transpose(1, 2).reshape(8, 32, 64))
+            return x + self.mlp(self.norm2(x))
+
+    tokens, places = nn.Embedding(65, 64), nn.Embedding(32, 64)
+    blocks, head = nn.Sequential(Block(), Block(), nn.LayerNorm(64)), nn.Linear(64, 65, bias=False)
+    parameters = [p for part in (tokens, places, blocks, head) for p in part.parameters()]
+    x, y = t.randint(0, 65, (8, 32)), t.randint(0, 65, (8 * 32,))
+    return _training(t, lambda x: head(blocks(tokens(x) + places(t.arange(32)))).view(-1, 65),
+                     t.optim.AdamW(parameters), x, y, nn.CrossEntropyLoss())
+
+
+def layer_norm(t: Any) -> Callable[[], Any]:
+    norm, x = t.nn.LayerNorm(512), t.randn(1024, 512, requires_grad=True)
+    return lambda: norm(x).sum().backward()
+
+
+def attention(t: Any) -> Callable[[], Any]:
+    q, k, v = (t.randn(8, 4, 128, 32, requires_grad=True) for _ in range(3))
+    return lambda: t.nn.functional.scaled_dot_product_attention(q, k, v, is_causal=True).sum().backward()
+
+
 #: name, program, and the ratio to PyTorch that it should not exceed (None: not promised yet)
 PROGRAMS: list[tuple[str, Program, float | None]] = [
     ("a + b, 8 elements", add, 3.0),
@@ -123,5 +176,10 @@ PROGRAMS: list[tuple[str, Program, float | None]] = [
     ("softmax 2000 x 2000", softmax, None),
     ("MLP training step, SGD momentum", mlp_sgd, 1.2),
     ("MLP training step, Adam", mlp_adam, 1.2),
+    ("CNN training step", cnn, 1.5),
+    ("LSTM training step", lstm, 1.2),
+    ("GPT training step, AdamW", gpt, 1.2),
+    ("layer_norm, forward and backward", layer_norm, 1.5),
+    ("attention, forward and backward", attention, 1.5),
 ]
 IMPORT_RATIO = 0.2
