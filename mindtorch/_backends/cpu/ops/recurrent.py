@@ -1,7 +1,9 @@
 """CPU kernels of long short-term memory: one direction of one layer, over all of its steps.
 
-The products that do not depend on the hidden state are made of all steps at once. The gates stand in the order input,
-forget, candidate, output. A step takes one tanh for all of them: ``sigmoid(x)`` is ``tanh(x / 2) / 2 + 1 / 2``.
+What does not depend on the hidden state is multiplied for all steps at once. The workspace holds five planes (steps,
+batch, size), in which a step is contiguous: the input gate, the forget gate, the output gate, the candidate and the
+cell state; in PyTorch's weights the candidate comes before the output gate. A step takes one tanh for all gates:
+``sigmoid(x)`` is ``tanh(x / 2) / 2 + 1 / 2``.
 """
 from __future__ import annotations
 
@@ -14,33 +16,38 @@ from . import CPU_KERNELS
 array = np.ndarray
 
 
+def swapped(weight: array) -> array:
+    """A weight (4 * size, ...) by gate, (4, size, ...), with the last two gates swapped."""
+    return weight.reshape(4, -1, *weight.shape[1:])[[0, 1, 3, 2]]
+
+
 def mkldnn_rnn_layer(input: array, w_ih: array, w_hh: array, b_ih: array, b_hh: array, hx: array, cx: array,
                      reverse: bool, *options: Any) -> tuple[array, ...]:
-    steps, batch, _ = input.shape
-    size = hx.shape[1]
-    scale = np.full(4 * size, 0.5, input.dtype)
-    scale[2 * size:3 * size] = 1  # of the candidate, the tanh itself is wanted
-    shift = 1 - scale
-    recurrent = np.ascontiguousarray((w_hh * scale[:, None]).T)
-    workspace = np.empty((steps, batch, 5 * size), input.dtype)
-    output = np.empty((steps, batch, size), input.dtype)
-    all_gates, memories = workspace[..., :4 * size], workspace[..., 4 * size:]
-    np.matmul(input, np.ascontiguousarray((w_ih * scale[:, None]).T), out=all_gates)
-    all_gates += (b_ih + b_hh) * scale
-    hidden, memory, product = np.ascontiguousarray(hx), cx, np.empty((batch, 4 * size), input.dtype)
+    steps, batch, features = input.shape
+    size, dtype = hx.shape[1], input.dtype
+    half = np.array([0.5, 0.5, 0.5, 1], dtype)[:, None, None]  # of the candidate, the tanh itself is wanted
+    of_input, of_hidden = (np.ascontiguousarray((swapped(weight) * half).swapaxes(1, 2)) for weight in (w_ih, w_hh))
+    bias = swapped(b_ih + b_hh)[:, None] * half
+    workspace, output = np.empty((5, steps, batch, size), dtype), np.empty((steps, batch, size), dtype)
+    np.matmul(input.reshape(-1, features), of_input, out=workspace[:4].reshape(4, -1, size))
+    hidden, memory = np.ascontiguousarray(hx), cx
+    product, fresh = np.empty((4, batch, size), dtype), np.empty((batch, size), dtype)
+    sigmoids = product[:3]
     for step in reversed(range(steps)) if reverse else range(steps):
-        gates = all_gates[step]
-        np.matmul(hidden, recurrent, out=product)
+        gates, kept = workspace[:4, step], workspace[4, step]
+        np.matmul(hidden, of_hidden, out=product)
         product += gates
+        product += bias
         np.tanh(product, out=product)
-        product *= scale
-        np.add(product, shift, out=gates)
-        kept = memories[step]
-        np.multiply(gates[:, size:2 * size], memory, out=kept)
-        kept += gates[:, :size] * gates[:, 2 * size:3 * size]
+        sigmoids *= 0.5
+        sigmoids += 0.5
+        gates[...] = product
+        np.multiply(product[1], memory, out=kept)
+        np.multiply(product[0], product[3], out=fresh)
+        kept += fresh
         hidden, memory = output[step], kept
         np.tanh(memory, out=hidden)
-        hidden *= gates[:, 3 * size:]
+        hidden *= product[2]
     return output, hidden.copy(), memory.copy(), workspace
 
 
@@ -50,42 +57,45 @@ def mkldnn_rnn_layer_backward(input: array, w_ih: array, w_hh: array, b_ih: arra
     workspace = options[-1]
     steps, batch, features = input.shape
     size, dtype = hx.shape[1], input.dtype
-    gates = workspace[..., :4 * size].reshape(steps, batch, 4, size)
-    memories = workspace[..., 4 * size:]
-    order = range(steps) if reverse else range(steps)[::-1]  # from the last step that was taken to the first
-    first = order[-1]
-    before_hidden, before_memory = np.empty_like(output), np.empty_like(output)
-    later, earlier = (slice(None, -1), slice(1, None)) if reverse else (slice(1, None), slice(None, -1))
-    before_hidden[later], before_hidden[first] = output[earlier], hx
-    before_memory[later], before_memory[first] = memories[earlier], cx
-
-    # What the gradients of a step's states are multiplied by, made for all steps at once. grads holds the factors
-    # until the step replaces them by the gradients of the sums that go into the gates.
-    entering, forget, candidate, leaving = (gates[:, :, i] for i in range(4))
-    squashed = np.tanh(memories)
-    grads = gates * (1 - gates)  # the derivative of a sigmoid; of tanh it is 1 - y ** 2
-    np.subtract(1, candidate * candidate, out=grads[:, :, 2])
-    grads[:, :, 0] *= candidate
-    grads[:, :, 1] *= before_memory
-    grads[:, :, 2] *= entering
-    grads[:, :, 3] *= squashed
-    to_memory = leaving * (1 - squashed * squashed)
-
-    grad_hidden = np.zeros((batch, size), dtype) if grad_hy is None else grad_hy.astype(dtype)
-    grad_memory = np.zeros((batch, size), dtype) if grad_cy is None else grad_cy.astype(dtype)
-    for step in order:
+    of_input, of_hidden = (swapped(weight).reshape(4 * size, -1) for weight in (w_ih, w_hh))
+    gates = np.empty((steps, batch, 4, size), dtype)  # the gradients of the sums that go into the gates
+    before_hidden = np.empty_like(output)
+    slopes, squashed = np.empty((4, batch, size), dtype), np.empty((batch, size), dtype)
+    grad_hidden, grad_memory = (np.zeros((batch, size), dtype) if grad is None else grad.astype(dtype)
+                                for grad in (grad_hy, grad_cy))
+    for step in range(steps) if reverse else reversed(range(steps)):
+        before = step + 1 if reverse else step - 1
+        begins = not 0 <= before < steps
+        entering, forget, leaving, candidate, memory = workspace[:, step]
+        before_hidden[step] = hx if begins else output[before]
         if grad_output is not None:
             grad_hidden += grad_output[step]
-        grad_memory += grad_hidden * to_memory[step]
-        here = grads[step]
-        here[:, :3] *= grad_memory[:, None]
-        here[:, 3] *= grad_hidden
-        grad_memory *= forget[step]
-        np.matmul(here.reshape(batch, 4 * size), w_hh, out=grad_hidden)
-    flat = grads.reshape(steps * batch, 4 * size)
-    grad_bias = flat.sum(0)
-    return ((flat @ w_ih).reshape(input.shape), flat.T @ input.reshape(-1, features),
-            flat.T @ before_hidden.reshape(-1, size), grad_bias, grad_bias.copy(), grad_hidden, grad_memory)
+        np.subtract(1, workspace[:3, step], out=slopes[:3])  # the derivative of a sigmoid y is y (1 - y)
+        slopes[:3] *= workspace[:3, step]
+        np.multiply(candidate, candidate, out=slopes[3])  # that of a tanh is 1 - y ** 2
+        np.subtract(1, slopes[3], out=slopes[3])
+        np.tanh(memory, out=squashed)
+        slopes[2] *= squashed
+        slopes[2] *= grad_hidden
+        squashed *= squashed
+        np.subtract(1, squashed, out=squashed)
+        squashed *= leaving
+        squashed *= grad_hidden
+        grad_memory += squashed
+        for slope, other in ((slopes[0], candidate), (slopes[1], cx if begins else workspace[4, before]),
+                             (slopes[3], entering)):
+            slope *= other
+            slope *= grad_memory
+        grad_memory *= forget
+        here = gates[step]
+        here[...] = slopes.swapaxes(0, 1)
+        np.matmul(here.reshape(batch, 4 * size), of_hidden, out=grad_hidden)
+    flat = gates.reshape(steps * batch, 4 * size)
+    rows = input.reshape(-1, features), before_hidden.reshape(-1, size)
+    grad_ih, grad_hh = (swapped(flat.T @ states).reshape(4 * size, -1) for states in rows)
+    grad_bias = swapped(flat.sum(0)).reshape(-1)
+    return ((flat @ of_input).reshape(input.shape), grad_ih, grad_hh, grad_bias, grad_bias.copy(), grad_hidden,
+            grad_memory)
 
 
 CPU_KERNELS.add(mkldnn_rnn_layer, mkldnn_rnn_layer_backward)

@@ -13,7 +13,7 @@ def mkldnn_rnn_layer(input: Any, weight0: Any, weight1: Any, weight2: Any, weigh
     hidden, dtype = hx_.shape[1], input._dtype
     state = Spec((batch, hidden), dtype)
     # what the derivative needs: four gates and the cell state of each step
-    return Spec((steps, batch, hidden), dtype), state, state, Spec((steps, batch, 5 * hidden), dtype)
+    return Spec((steps, batch, hidden), dtype), state, state, Spec((5, steps, batch, hidden), dtype)
 
 
 def mkldnn_rnn_layer_backward(input: Any, *tensors: Any) -> tuple[Spec, ...]:
