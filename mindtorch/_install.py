@@ -10,6 +10,8 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
+from ._left_out import reason
+
 
 class _Loader(importlib.abc.Loader):
     """Puts mindtorch's module where PyTorch's was asked for."""
@@ -26,7 +28,10 @@ class _Loader(importlib.abc.Loader):
 
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> Any:
-        if fullname != "torch" and not fullname.startswith("torch."):
+        package, _, name = fullname.partition(".")
+        if package in ("torch", "mindtorch") and (why := reason(name)) is not None:
+            raise ModuleNotFoundError(why, name=f"torch.{name}")  # also for ``from torch import jit``
+        if package != "torch":
             return None
         ours = "mindtorch" + fullname[len("torch"):]
         if importlib.util.find_spec(ours) is None:

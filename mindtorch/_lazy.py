@@ -8,6 +8,8 @@ from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ._left_out import reason
+
 
 def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any], Callable[[], list[str]]]:
     """``__getattr__`` and ``__dir__`` of a package, some of whose imports stand under ``if TYPE_CHECKING``.
@@ -27,7 +29,9 @@ def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any
 
     def load(name: str) -> Any:
         if name not in module_of:
-            raise AttributeError(f"module {package!r} has no attribute {name!r}{hint}")
+            below = f"{package}.{name}".partition(".")[2]
+            raise AttributeError(f"module {package!r} has no attribute {name!r}: {reason(below)}" if reason(below)
+                                 else f"module {package!r} has no attribute {name!r}{hint}")
         module = import_module(module_of[name], package)
         value = module if name in modules else getattr(module, name)
         setattr(sys.modules[package], name, value)  # from now on, the name is found without this function

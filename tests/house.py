@@ -25,7 +25,7 @@ class Room(NamedTuple):
 
 
 HOUSE = (
-    Room("_version _lazy _about _backend _dtype _size _formats _errors _linalg_error _device _layout _groups",
+    Room("_version _left_out _lazy _about _backend _dtype _size _formats _errors _linalg_error _device _layout _groups",
          "what tensors are described by: dtypes, devices, sizes, strides; errors and the facts that they carry; "
          "`Backend`, what a kind of device provides", "a dtype, a rule of strides, a check that many operators make"),
     Room("_storage", "the memory under tensors", "a kind of storage"),
@@ -47,11 +47,12 @@ HOUSE = (
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
          "a new key, a new device"),
     Room("_api _functions functional library linalg fft special masked random _lowrank _predicates _settings npu _C "
-         "accelerator _elsewhere cuda xpu mps cpu backends amp testing torch_version version",
+         "accelerator _elsewhere cuda xpu mps cpu backends amp testing distributed hub torch_version version",
          "the functions and methods that users call", "a function that is more than an operator"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
     Room("optim", "optimizers", "an optimizer"),
+    Room("profiler", "`torch.profiler`: operators counted and timed", "a column of a profile"),
     Room("multiprocessing", "`torch.multiprocessing`: tensors that go to other processes", "how a tensor is sent"),
     Room("utils", "`torch.utils`: datasets, samplers, the loader and its workers", "a sampler, a dataset: `data/`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",

@@ -1,7 +1,9 @@
 """``torch.nn``: parameters, modules, losses, and the functions that they are made of."""
-from . import attention, functional, init, modules, utils
+from . import attention, functional, init, modules, parallel, utils
 from .modules import *  # noqa: F403
+from .parallel import DataParallel
 from .parameter import Buffer, Parameter
 
-__all__ = [*modules.__all__, "Buffer", "Parameter", "attention", "functional", "init", "modules", "utils"]
+__all__ = [*modules.__all__, "Buffer", "DataParallel", "Parameter", "attention", "functional", "init", "modules",
+           "parallel", "utils"]
 __dir__ = __all__.copy

@@ -1,0 +1,27 @@
+"""What PyTorch has and mindtorch leaves out, and why: for errors, and for the README's table."""
+from __future__ import annotations
+
+#: Names below ``torch``, and a sentence that is true of all of them.
+ROWS = {
+    "compile compiler _dynamo _inductor": "programs run as they are written: leave the call out",
+    "jit": "TorchScript is a language of its own; what it would compile runs without it",
+    "fx export onnx": "programs are not traced symbolically; `torch.pipeline()` shows what a block records",
+    "sparse sparse_coo_tensor sparse_csr_tensor nested": "tensors are strided only",
+    "ao quantization quantize_per_tensor quantize_per_channel": "there are no quantised tensors",
+    "mtia": "there is no such device",
+    "package": "programs are not packed into archives",
+    "utils.tensorboard": "it shows the files of a package of its own: `pip install tensorboardX`",
+    "utils.cpp_extension": "mindtorch is pure Python; `mindtorch.library` takes operators of one's own",
+    "utils.bottleneck": "`%%profile` and `torch.profiler` show where the time goes",
+    "utils.data.datapipes": "they are no longer developed; an `IterableDataset` does the same",
+    "utils.model_zoo": "nothing is fetched from a network, see `torch.hub`",
+}
+LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}
+
+
+def reason(name: str) -> str | None:
+    """The sentence for a name below ``torch`` that is left out, or for one above it."""
+    found = LEFT_OUT.get(name)
+    if found is None:
+        return reason(name.rpartition(".")[0]) if "." in name else None
+    return f"mindtorch leaves out torch.{name}: {found}"

@@ -1,0 +1,238 @@
+"""``torch.autograd.profiler``: how often operators were called in a block, and how long they took, from observers."""
+from __future__ import annotations
+
+import functools
+import json
+import threading
+from collections.abc import Callable, Iterator
+from dataclasses import dataclass, field
+from pathlib import Path
+from time import perf_counter_ns
+from typing import Any
+
+from .._dispatch.observers import DispatchEvent, TensorMeta, subscribe
+
+_active: tuple[profile, ...] = ()
+_lock = threading.Lock()
+
+
+def _time(microseconds: float) -> str:
+    """A time as PyTorch's tables show it."""
+    for unit, size in (("s", 1e6), ("ms", 1e3)):
+        if microseconds >= size:
+            return f"{microseconds / size:.3f}{unit}"
+    return f"{microseconds:.3f}us"
+
+
+@dataclass
+class FunctionEvent:
+    """A call of an operator, or a block that ``record_function`` named; or the sum of several. Times are in
+    microseconds; ``self`` times are without what was called inside (``torch.autograd.profiler_util.FunctionEvent``).
+    """
+
+    key: str
+    start: float = 0.0
+    cpu_time_total: float = 0.0
+    self_cpu_time_total: float = 0.0
+    count: int = 1
+    thread: int = 0
+    input_shapes: list[Any] = field(default_factory=list)
+
+    @property
+    def name(self) -> str:
+        """The operator's name, as ``aten::mm``."""
+        return self.key
+
+    @property
+    def cpu_time(self) -> float:
+        """The mean time of a call."""
+        return self.cpu_time_total / self.count if self.count else 0.0
+
+    cpu_time_total_str = property(lambda self: _time(self.cpu_time_total))
+    self_cpu_time_total_str = property(lambda self: _time(self.self_cpu_time_total))
+    cpu_time_str = property(lambda self: _time(self.cpu_time))
+
+
+class EventList(list[FunctionEvent]):
+    """Events, and the table of them (``torch.autograd.profiler_util.EventList``)."""
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of all events in microseconds."""
+        return sum(event.self_cpu_time_total for event in self)
+
+    def key_averages(self, group_by_input_shape: bool = False, **_: Any) -> EventList:
+        """The events summed up by name, or by name and shapes of inputs."""
+        found: dict[Any, FunctionEvent] = {}
+        for event in self:
+            key = (event.key, str(event.input_shapes) if group_by_input_shape else "")
+            total = found.setdefault(key, FunctionEvent(event.key, count=0, input_shapes=event.input_shapes
+                                                        if group_by_input_shape else []))
+            total.count += event.count
+            total.cpu_time_total += event.cpu_time_total
+            total.self_cpu_time_total += event.self_cpu_time_total
+        return EventList(found.values())
+
+    def total_average(self) -> FunctionEvent:
+        """All events as one."""
+        return FunctionEvent("Total", 0.0, self.self_cpu_time_total, self.self_cpu_time_total,
+                             sum(event.count for event in self))
+
+    def table(self, sort_by: str | None = None, row_limit: int = 100, max_name_column_width: int = 55,
+              header: str | None = None, **_: Any) -> str:
+        """The events as text, of which ``sort_by`` names the column to order by, as ``cpu_time_total``.
+
+        Raises:
+            AttributeError: if there is no such column.
+        """
+        columns = {"cpu_time_total", "self_cpu_time_total", "cpu_time", "count", "key", "start"}
+        if sort_by is not None and sort_by not in columns:
+            raise AttributeError(f"sort_by={sort_by!r} is none of the columns {', '.join(sorted(columns))}")
+        events = self if sort_by is None else sorted(self, key=lambda e: getattr(e, sort_by), reverse=sort_by != "key")
+        whole = self.self_cpu_time_total or 1.0
+        rows: list[tuple[str, ...]] = [
+            ("Name", "Self CPU %", "Self CPU", "CPU total %", "CPU total", "CPU time avg", "# of Calls")]
+        rows += [(event.key[:max_name_column_width], f"{event.self_cpu_time_total / whole:.2%}",
+                  event.self_cpu_time_total_str, f"{event.cpu_time_total / whole:.2%}", event.cpu_time_total_str,
+                  event.cpu_time_str, str(event.count)) for event in events[:row_limit]]
+        shapes = ["Input Shapes", *(str(event.input_shapes) for event in events[:row_limit])]
+        if any(event.input_shapes for event in events):
+            rows = [(*row, shape) for row, shape in zip(rows, shapes, strict=True)]
+        widths = [max(12, *(len(row[i]) for row in rows)) for i in range(len(rows[0]))]
+        rule = "  ".join("-" * width for width in widths)
+        lines = ["  ".join(text.rjust(width) for text, width in zip(row, widths, strict=True)) for row in rows]
+        above = [header] if header else []
+        return "\n".join([*above, rule, lines[0], rule, *lines[1:], rule,
+                          f"Self CPU time total: {_time(self.self_cpu_time_total)}", ""])
+
+    def __str__(self) -> str:
+        return self.table()
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events to a file that chrome://tracing and Perfetto open."""
+        Path(path).write_text(json.dumps({"traceEvents": [
+            {"name": event.key, "ph": "X", "ts": event.start, "dur": event.cpu_time_total, "pid": "CPU functions",
+             "tid": event.thread, "args": {"Input Dims": event.input_shapes}} for event in self]}), encoding="utf-8")
+
+
+class profile:
+    """A block whose operators are counted and timed, also those inside others, in all threads
+    (``torch.autograd.profiler.profile``). What concerns other devices, memory and stacks is taken and not recorded.
+    """
+
+    def __init__(self, enabled: bool = True, *, record_shapes: bool = False, use_cuda: bool = False,
+                 use_device: str | None = None, with_flops: bool = False, profile_memory: bool = False,
+                 with_stack: bool = False, with_modules: bool = False, use_kineto: bool = True, use_cpu: bool = True):
+        self.enabled, self.record_shapes = enabled, record_shapes
+        self._found: list[FunctionEvent] = []
+        self._end: Callable[[], None] | None = None
+        self._events: EventList | None = None
+
+    def __enter__(self) -> profile:
+        global _active
+        if self.enabled:
+            with _lock:
+                _active = (*_active, self)
+            self._found, self._events = [], None
+            self._start = perf_counter_ns()
+            self._end = subscribe(self._note)
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        global _active
+        if self._end is not None:
+            self._end()
+            self._end = None
+            with _lock:
+                _active = tuple(active for active in _active if active is not self)
+
+    def _note(self, event: DispatchEvent) -> None:
+        shapes = ([list(value.shape) if isinstance(value, TensorMeta) else [] for value in event.inputs]
+                  if self.record_shapes else [])
+        self._add(f"aten::{event.op.partition('.')[0]}", event.start, event.duration, event.thread, shapes)
+
+    def _add(self, name: str, start: int, duration: int, thread: int, shapes: list[Any]) -> None:
+        began, took = (start - self._start) / 1000, duration / 1000
+        self._found.append(FunctionEvent(name, began, took, took, 1, thread, shapes))
+
+    @property
+    def function_events(self) -> EventList:
+        """The events, in the order in which they began.
+
+        Raises:
+            RuntimeError: inside the block.
+        """
+        if self._end is not None:
+            raise RuntimeError("Profiler didn't finish running")
+        if self._events is None:
+            self._events = EventList(sorted(self._found, key=lambda event: (event.start, -event.cpu_time_total)))
+            _subtract_children(self._events)
+        return self._events
+
+    @property
+    def self_cpu_time_total(self) -> float:
+        """The time of all events in microseconds."""
+        return self.function_events.self_cpu_time_total
+
+    def key_averages(self, group_by_input_shape: bool = False, **options: Any) -> EventList:
+        """The events summed up by name (``torch.autograd.profiler.profile.key_averages``)."""
+        return self.function_events.key_averages(group_by_input_shape, **options)
+
+    def total_average(self) -> FunctionEvent:
+        """All events as one."""
+        return self.function_events.total_average()
+
+    def table(self, *args: Any, **options: Any) -> str:
+        """The events as text."""
+        return self.function_events.table(*args, **options)
+
+    def export_chrome_trace(self, path: str) -> None:
+        """Write the events to a file that chrome://tracing and Perfetto open."""
+        self.function_events.export_chrome_trace(path)
+
+    def __str__(self) -> str:
+        return str(self.function_events) if self._end is None else "<unfinished profiler>"
+
+    def __iter__(self) -> Iterator[FunctionEvent]:
+        return iter(self.function_events)
+
+
+def _subtract_children(events: EventList) -> None:
+    """Take the times of inner events from the ``self`` times of those around them."""
+    around: dict[int, list[FunctionEvent]] = {}
+    for event in events:
+        stack = around.setdefault(event.thread, [])
+        while stack and stack[-1].start + stack[-1].cpu_time_total <= event.start:
+            stack.pop()
+        if stack:
+            stack[-1].self_cpu_time_total -= event.cpu_time_total
+        stack.append(event)
+
+
+class record_function:
+    """A block, or a decorated function, that profiles show under a name
+    (``torch.autograd.profiler.record_function``).
+    """
+
+    def __init__(self, name: str, args: str | None = None):
+        self.name = name
+
+    def __enter__(self) -> record_function:
+        self._started = perf_counter_ns()
+        return self
+
+    def __exit__(self, *exc: object) -> None:
+        for active in _active:
+            active._add(self.name, self._started, perf_counter_ns() - self._started, threading.get_ident(), [])
+
+    def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
+        @functools.wraps(function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            with record_function(self.name):
+                return function(*args, **kwargs)
+
+        return call
+
+
+__all__ = ["EventList", "FunctionEvent", "profile", "record_function"]
+__dir__ = __all__.copy

@@ -1,0 +1,58 @@
+"""A name that PyTorch has and mindtorch lacks gives one line that says so; what stays out is in the README."""
+from __future__ import annotations
+
+import subprocess
+import sys
+from pathlib import Path
+
+import pytest
+
+import mindtorch as torch
+from mindtorch._left_out import LEFT_OUT, ROWS, reason
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+@pytest.mark.parametrize(("statement", "error", "said"), [
+    ("torch.compile", "AttributeError", "mindtorch leaves out torch.compile: programs run as they are written"),
+    ("from torch import compile", "ModuleNotFoundError", "mindtorch leaves out torch.compile"),
+    ("import torch.jit", "ModuleNotFoundError", "mindtorch leaves out torch.jit"),
+    ("from torch import jit", "ModuleNotFoundError", "mindtorch leaves out torch.jit"),
+    ("from torch.fx.experimental import proxy_tensor", "ModuleNotFoundError", "mindtorch leaves out torch.fx"),
+    ("from torch.utils.tensorboard import SummaryWriter", "ModuleNotFoundError", "pip install tensorboardX"),
+    ("import torch.nowhere", "ModuleNotFoundError", "No module named 'torch.nowhere': mindtorch does not have it"),
+    ("from torch import nothing", "ImportError", "cannot import name 'nothing' from 'mindtorch'"),
+    ("from torch.nn import Nothing", "ImportError", "cannot import name 'Nothing' from 'mindtorch.nn'"),
+    ("torch.nothing", "AttributeError", "mindtorch does not have this name of PyTorch"),
+    ("torch.hub.load('a', 'b')", "RuntimeError", "mindtorch fetches nothing from a network"),
+    ("torch.distributed.init_process_group('gloo')", "RuntimeError", "the distributed package is not available"),
+])
+def test_one_line_says_what_is_missing(statement, error, said) -> None:
+    program = f"import mindtorch; mindtorch.install_as_torch()\nimport torch\n{statement}"
+    run = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True)
+    last = run.stderr.strip().splitlines()[-1]
+    assert run.returncode and last.startswith(error) and said in last
+
+
+def test_what_is_asked_before_use_can_be_asked() -> None:
+    assert not hasattr(torch, "compile") and not torch.distributed.is_available()
+    assert not torch.distributed.is_initialized()
+    layer = torch.nn.Linear(2, 3)
+    parallel = torch.nn.DataParallel(layer)
+    assert parallel.module is layer and parallel(torch.ones(1, 2)).shape == (1, 3)
+    with pytest.raises(RuntimeError, match="the distributed package is not available"):
+        torch.nn.parallel.DistributedDataParallel(layer)
+
+
+def test_the_readme_has_the_table_of_what_is_left_out() -> None:
+    text = README.read_text()
+    for names, why in ROWS.items():
+        assert f"| {', '.join(f'`{name}`' for name in names.split())} | {why} |" in text
+    assert reason("jit.script") == reason("jit") and reason("nn") is None
+
+
+def test_what_is_left_out_is_not_there() -> None:
+    for name in LEFT_OUT:
+        where, _, last = name.rpartition(".")
+        if not where:
+            assert not hasattr(torch, last), name
