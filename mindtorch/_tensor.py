@@ -22,7 +22,7 @@ from ._backend import backends
 from ._device import device as Device
 from ._dispatch import binding
 from ._dispatch.dispatcher import TENSOR_TYPES
-from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, NONCONTIGUOUS, PIPELINE
+from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, NONCONTIGUOUS, PIPELINE, UNINITIALIZED
 from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
 from ._dtype import FLOATING, DType
@@ -433,6 +433,7 @@ class Tensor(Methods, metaclass=_TensorType):
         """This tensor without its history, and with a version counter of its own (``torch.Tensor.data``)."""
         out = self._shallow_copy_and_detach()
         out._version_counter = None
+        out._keys &= ~UNINITIALIZED
         return out
 
     @data.setter
@@ -441,8 +442,8 @@ class Tensor(Methods, metaclass=_TensorType):
             raise RuntimeError("cannot assign data on another device to a tensor with history")
         storage = value.untyped_storage()
         self._dtype, self._device, self._array = value._dtype, value._device, value._array
-        kept = self._keys & (AUTOGRAD | INFERENCE)
-        self._keys = kept | (value._keys & ~(AUTOGRAD | INFERENCE))
+        kept = self._keys & (AUTOGRAD | INFERENCE | UNINITIALIZED)
+        self._keys = kept | (value._keys & ~(AUTOGRAD | INFERENCE | UNINITIALIZED))
         self._set_layout(storage, value.shape, value._strides(), value._offset)
 
     # -- autograd --------------------------------------------------------------------------------------------------

@@ -8,11 +8,11 @@ from __future__ import annotations
 from ._autograd import derivatives, grad_mode, recording, views  # noqa: F401  (derivatives say where their rows are)
 from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
-from ._backends.common import convert, cross_device, inplace_and_out, view
+from ._backends.common import convert, cross_device, inplace_and_out, uninitialized, view
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline
 from ._dispatch.dispatcher import key_handlers, registry
-from ._dispatch.keys import AUTOGRAD, BACKENDS, INFERENCE, OBSERVED, PIPELINE, THREAD_STATE
+from ._dispatch.keys import AUTOGRAD, BACKENDS, INFERENCE, OBSERVED, PIPELINE, THREAD_STATE, UNINITIALIZED
 from ._dispatch.registry import Kernel, Operator
 
 key_handlers.update({
@@ -22,6 +22,7 @@ key_handlers.update({
     INFERENCE: grad_mode.on_inference_tensors,
     AUTOGRAD: recording.record_in_graph,
     BACKENDS: cross_device.on_several_devices,
+    UNINITIALIZED: uninitialized.on_uninitialized,
 })
 views.start_node = recording.start_node
 

@@ -132,6 +132,7 @@ def bind(op: Operator, args: tuple[Any, ...], kwargs: dict[str, Any], method: bo
     varargs = 1 if parameters and parameters[0].name == "self" else 0
     if (len(args) > varargs and positional > varargs
             and parameters[varargs].is_list and parameters[varargs].base == "int"
+            and (parameters[varargs].size is None or len(args) > varargs + 1)  # else one int stands for all
             and not isinstance(args[varargs], (list, tuple, type(None)))
             and (positional == varargs + 1 or len(args) > positional)
             and all(not isinstance(a, (list, tuple)) for a in args[varargs:])):
@@ -212,7 +213,8 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     """
     parameters, positions = op.schema.parameters, op.schema.positions
     varargs = 1 if parameters and parameters[0].name == "self" else 0
-    if not kwargs and len(args) > varargs + 1 and canonical[varargs] == args[varargs:]:  # x.view(2, 3)
+    numbers = args[varargs:]
+    if not kwargs and len(numbers) > 1 and _are_ints(numbers) and canonical[varargs] == numbers:  # x.view(2, 3)
         return lambda given: (*given[:varargs], given[varargs:])
     if len(args) > len(canonical):
         return None
@@ -249,6 +251,10 @@ def _as_given(args: tuple[Any, ...]) -> Any:
 
 
 _INT_LISTS = {tuple, list, Size}
+
+
+def _are_ints(values: Any) -> bool:
+    return all(value.__class__ is int for value in values)
 
 
 def _holds_ints(args: tuple[Any, ...]) -> bool:

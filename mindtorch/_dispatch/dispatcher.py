@@ -12,7 +12,7 @@ from typing import Any
 from .._about import about, note
 from .keys import (
     AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, NONCONTIGUOUS, OBSERVED, PIPELINE, THREAD_STATE,
-    DispatchKeySet,
+    UNINITIALIZED, DispatchKeySet,
 )
 from .local import local
 from .registry import Operator, OpRegistry
@@ -137,7 +137,9 @@ registry = OpRegistry(make_entry)
 
 def resolve(op: Operator, keys: int) -> Callable[..., Any]:
     """The function for a key set, outermost wrapper first, remembered in the operator's table."""
-    if keys & OBSERVED:
+    if keys & UNINITIALIZED:
+        function = key_handlers[UNINITIALIZED](op, keys & ~UNINITIALIZED)
+    elif keys & OBSERVED:
         function = key_handlers[OBSERVED](op, keys)
     elif keys & THREAD_STATE:
         function = _look_at_thread(op, keys & ~THREAD_STATE)

@@ -21,11 +21,13 @@ class DispatchKey(IntFlag):
     Pipeline = 64  #: some input is pending in a pipeline
     ThreadState = 128  #: some thread's state (grad mode, pipeline, hooks) is not the default: look at it
     Observed = 256  #: an observer is subscribed to what the dispatcher does
+    Uninitialized = 512  #: some input is a parameter without a shape, of a lazy module
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
 AUTOGRAD, NONCONTIGUOUS = int(DispatchKey.Autograd), int(DispatchKey.NonContiguous)
 INFERENCE = int(DispatchKey.Inference)
+UNINITIALIZED = int(DispatchKey.Uninitialized)
 PIPELINE, THREAD_STATE, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.ThreadState), int(DispatchKey.Observed)
 BACKENDS = CPU | META | NPU
 BACKEND_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}

@@ -43,7 +43,9 @@ class Parameter:
     def __str__(self) -> str:
         text = {"Scalar": "Number", "ScalarType": "torch.dtype"}.get(self.base, self.base)
         text = f"tuple of {text}s {self.name}" if self.is_list else f"{text} {self.name}"
-        return text if self.default is REQUIRED else f"{text} = {self.default}"
+        if self.default is REQUIRED:
+            return text
+        return f"{text} = {self.default[0] if self.size and self.default else self.default}"
 
 
 @dataclass(frozen=True)
@@ -104,13 +106,16 @@ def parse_parameter(text: str, kwarg_only: bool = False) -> Parameter:
     match = _TYPE.match(type_name)
     if match is None or not name:
         raise ValueError(f"cannot parse the schema parameter {text!r}: expected 'Type name' or 'Type name=default'")
+    value = _literal(default.strip()) if default else REQUIRED
+    if match["size"] and isinstance(value, int):  # one number for all
+        value = (value,) * int(match["size"])
     optional = bool(match["optional"]) or (bool(match["inner"]) and not match["list"])
     base = {"SymInt": "int", "Any": "Any"}.get(match["base"], match["base"])
     return Parameter(
         name=name, base=base, is_list=bool(match["list"]), size=int(match["size"]) if match["size"] else None,
         optional=optional, inner_optional=bool(match["inner"]) and bool(match["list"]),
         writes="!" in (match["alias"] or ""), kwarg_only=kwarg_only,
-        default=_literal(default.strip()) if default else REQUIRED,
+        default=value,
     )
 
 

@@ -2,8 +2,10 @@
 from . import attention, functional, init, modules, parallel, utils
 from .modules import *  # noqa: F403
 from .parallel import DataParallel
-from .parameter import Buffer, Parameter
+from .parameter import Buffer, Parameter, UninitializedBuffer, UninitializedParameter
 
-__all__ = [*modules.__all__, "Buffer", "DataParallel", "Parameter", "attention", "functional", "init", "modules",
-           "parallel", "utils"]
+__all__ = [
+    *modules.__all__, "Buffer", "DataParallel", "Parameter", "UninitializedBuffer", "UninitializedParameter",
+    "attention", "functional", "init", "modules", "parallel", "utils",
+]
 __dir__ = __all__.copy

@@ -11,7 +11,7 @@ from .._autograd.grad_mode import no_grad
 from .._autograd.hooks import RemovableHandle
 from .._tensor import Tensor
 from ._hooks import HookHandle, Hooks
-from .parameter import Parameter
+from .parameter import Parameter, is_lazy
 
 EXTRA_STATE = "_extra_state"  #: the key suffix of what ``get_extra_state`` returns
 
@@ -168,6 +168,8 @@ class State:
         if not isinstance(value, Tensor):
             return (f'While copying the parameter named "{key}", expected torch.Tensor or Tensor-like object '
                     f"from checkpoint but received {type(value)}")
+        if is_lazy(value) and is_lazy(member):
+            return None
         if not member.ndim and value.shape == (1,):
             value = value[0]
         if value.shape != member.shape:

@@ -4,10 +4,11 @@ from __future__ import annotations
 from typing import Any
 
 from .._creation import as_subclass, empty
+from .._dispatch.keys import AUTOGRAD, UNINITIALIZED
 from .._dtype import FLOATING
 from .._tensor import Tensor
 
-__all__ = ["Buffer", "Parameter"]
+__all__ = ["Buffer", "Parameter", "UninitializedBuffer", "UninitializedParameter", "is_lazy"]
 __dir__ = __all__.copy
 
 
@@ -59,3 +60,94 @@ class Buffer(metaclass=_BufferType):
         marked: Any = source.detach().requires_grad_(source.requires_grad)
         marked.persistent, marked._is_buffer = persistent, True
         return marked
+
+
+class UninitializedTensorMixin:
+    """A parameter or buffer without a shape; only moving, converting and loading it is not an error."""
+
+    cls_to_become: Any
+    _keys: int
+    _dtype: Any
+    _device: Any
+
+    def materialize(self, shape: Any, device: Any = None, dtype: Any = None) -> None:
+        """Give it a shape, and uninitialised memory; it is a plain parameter or buffer from then on."""
+        made = empty(shape, device=device or self._device, dtype=dtype or self._dtype)
+        self.__class__ = self.cls_to_become
+        self._keys &= ~UNINITIALIZED
+        self.data = made
+
+    @property
+    def data(self) -> Any:
+        """A plain tensor without elements, of this dtype and on this device."""
+        return Tensor.data.fget(self)  # type: ignore[attr-defined]
+
+    @data.setter
+    def data(self, value: Any) -> None:
+        lazy, self.__class__ = type(self), self.cls_to_become  # which has a shape
+        try:
+            self.data = value
+        finally:
+            self.__class__ = lazy
+
+    @property
+    def shape(self) -> Any:
+        """There is none.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError("Can't access the shape of an uninitialized parameter or buffer. This error usually happens "
+                           "in `load_state_dict` when trying to load an uninitialized parameter into an initialized "
+                           "one. Call `forward` to initialize the parameters before accessing their attributes.")
+
+    def share_memory_(self) -> Any:
+        """Refuse to move to shared memory.
+
+        Raises:
+            RuntimeError: always.
+        """
+        raise RuntimeError("Can't share memory on an uninitialized parameter or buffer. Call `forward` to initialize "
+                           "the parameters before calling `module.share_memory()`.")
+
+    def __repr__(self) -> str:
+        return f"<{type(self).__name__}>"
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        if id(self) not in memo:
+            memo[id(self)] = type(self)(bool(self._keys & AUTOGRAD), self._device, self._dtype)  # type: ignore
+        return memo[id(self)]
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        return type(self), (bool(self._keys & AUTOGRAD),)
+
+
+def is_lazy(param: Any) -> bool:
+    """Return whether this is a parameter or a buffer that has no shape yet (``torch.nn.parameter.is_lazy``)."""
+    return isinstance(param, UninitializedTensorMixin)
+
+
+class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[metaclass, misc]
+    """A parameter whose shape is not known yet (``torch.nn.UninitializedParameter``)."""
+
+    cls_to_become = Parameter
+
+    def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
+        made: Any = as_subclass(empty(0, device=device, dtype=dtype), cls)
+        made.requires_grad_(requires_grad)
+        made._keys |= UNINITIALIZED
+        return made
+
+
+class UninitializedBuffer(UninitializedTensorMixin, Tensor, metaclass=_ParameterType):  # type: ignore
+    """A buffer whose shape is not known yet (``torch.nn.UninitializedBuffer``)."""
+
+    cls_to_become = Tensor
+
+    def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None,
+                persistent: bool = True) -> Any:
+        made: Any = as_subclass(empty(0, device=device, dtype=dtype), cls)
+        made.requires_grad_(requires_grad)
+        made._keys |= UNINITIALIZED
+        made.persistent, made._is_buffer = persistent, True
+        return made

@@ -12,11 +12,10 @@ from tests.support import assert_same, port, torch
 
 module_db = pytest.importorskip("torch.testing._internal.common_modules", reason="needs PyTorch").module_db
 
-#: Entries of the database whose modules come with convolutions, recurrence and images.
+#: Entries of the database whose modules come with recurrence and losses.
 LATER = {
     name for name in (info.name for info in module_db)
-    if any(part in name for part in ("Conv", "Pool", "Pad", "RNN", "LSTM", "GRU", "Fold", "CTC", "LinearCrossEntropy",
-                                     "Shuffle", "Upsample"))
+    if any(part in name for part in ("RNN", "LSTM", "GRU", "CTC", "LinearCrossEntropy"))
     # they are made with modules and functions: see module_db.py
     or any(part in name for part in ("Transformer", "MultiheadAttention"))
 }
@@ -34,6 +33,10 @@ def built(sample, info):
     theirs = info.module_cls(*arguments.args, **arguments.kwargs)
     args, kwargs = port((arguments.args, arguments.kwargs), mindtorch)
     ours = getattr(mindtorch.nn, info.module_cls.__name__)(*args, **kwargs)
+    theirs.to(torch.float32)  # some buffers are given in float64
+    ours.to(mindtorch.float32)
+    if "Lazy" in info.name:  # which have no state yet, but the same numbers at their first call
+        return ours, theirs
     ours.load_state_dict(port(dict(theirs.state_dict()), mindtorch))
     return ours, theirs
 
@@ -54,6 +57,8 @@ def test_outputs_and_gradients(name, training):
         mindtorch.manual_seed(3)
         result, expected = ours(*given[0], **given[1]), theirs(*inputs.args, **inputs.kwargs)
         assert_same(result, expected)
+        if isinstance(expected, tuple):  # values and indices
+            result, expected = result[0], expected[0]
         if not expected.requires_grad:
             continue
         # mindtorch has one overload for numbers and tensors where PyTorch has two, DivBackward0 and

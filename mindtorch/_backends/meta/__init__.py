@@ -1,7 +1,7 @@
 """The meta backend: shapes, dtypes and strides without data.
 
 Its rows are the truth about outputs on every device: ``registry.meta_rows`` maps an operator's name to a function
-of its arguments that checks them and returns a ``Spec`` for each output.
+of its arguments that checks them and returns a ``Spec`` for each output, None for one that was not asked for.
 """
 from __future__ import annotations
 

@@ -6,13 +6,10 @@ from typing import Any
 from ..._dispatch.aten import col2im as _fold, im2col as _unfold
 from ..._functions import channel_shuffle, pad, pixel_shuffle, pixel_unshuffle
 from ..._tensor import Tensor
+from .._sizes import pair as _pair
 
 __all__ = ["channel_shuffle", "fold", "pad", "pixel_shuffle", "pixel_unshuffle", "unfold"]
 __dir__ = __all__.copy
-
-
-def _pair(value: Any) -> tuple[int, int]:
-    return (value, value) if isinstance(value, int) else tuple(value)
 
 
 def unfold(input: Tensor, kernel_size: Any, dilation: Any = 1, padding: Any = 0, stride: Any = 1) -> Tensor:

@@ -1,0 +1,29 @@
+"""Calls with parameters of lazy modules that have no shape yet: they may be moved, converted and detached only."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..._about import about
+from ..._dispatch.dispatcher import TENSOR_TYPES, resolve
+from ..._dispatch.keys import UNINITIALIZED
+from ..._dispatch.registry import Operator
+
+ALLOWED = {"_to_copy", "copy_", "detach", "to.device", "to.dtype", "empty_like"}
+
+
+def on_uninitialized(op: Operator, keys: int) -> Callable[..., Any]:
+    """The function for a key set without the ``UNINITIALIZED`` key."""
+
+    def call(*args: Any) -> Any:
+        if op.name in ALLOWED:
+            # ``data`` is a plain tensor without elements
+            plain = [arg.data if arg.__class__ in TENSOR_TYPES and arg._keys & UNINITIALIZED else arg for arg in args]
+            return (op.table.get(keys) or resolve(op, keys))(*plain)
+        raise about(ValueError(
+            f"Attempted to use an uninitialized parameter in aten::{op.name}. This error happens when you are using a "
+            "`LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using "
+            "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch "
+            "functions"), "uninitialized parameter")
+
+    return call

@@ -1,0 +1,246 @@
+"""CPU kernels of pooling, in two and three dimensions.
+
+Maxima are taken of all elements of the windows at once: an array for each position in the window. The place of a
+maximum is counted in the last dimensions as if they were one; the first of equal elements counts, and NaN is greater
+than all. Means are sums along one dimension after the other.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Sequence
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+
+from ...meta.ops.pooling import places
+from ..taps import region_places, regions
+from ..windows import Array, Ints, middle, padded, positions, room
+from . import CPU_KERNELS
+from .indexing import extreme
+from .reduction import to_opmath
+
+
+def window(size: Ints, kernel: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
+           dilation: Ints = (1,)) -> tuple[Ints, ...]:
+    """The places of a window, and its kernel, stride, padding and dilation, with a number for each dimension."""
+    dims = len(size)
+    kernel, padding, dilation = (tuple(v) * dims if len(v) == 1 else tuple(v) for v in (kernel, padding, dilation))
+    stride = (tuple(stride) * dims if len(stride) == 1 else tuple(stride)) if stride else kernel
+    settings = zip(size, kernel, stride, padding, dilation, strict=True)
+    out = tuple(places(n, k, s, p, d, ceil_mode) for n, k, s, p, d in settings)
+    return out, kernel, stride, padding, dilation
+
+
+# -- maxima ------------------------------------------------------------------------------------------------------------
+
+def greatest(parts: Sequence[Array], numbers: Sequence[Array]) -> tuple[Array, Array]:
+    """The greatest of the elements at each place, and its number. ``numbers`` are those of the elements of ``parts``,
+    in the last dimensions; one of -1 does not take part.
+    """
+    values = np.stack(parts)
+    best = values.max(0)
+    if not best.size:
+        return best, np.zeros(best.shape, np.int64)
+    chosen = np.zeros(best.shape, np.uint8 if len(parts) < 256 else np.intp)
+    for k in range(len(parts) - 1, -1, -1):
+        same = values[k] == best
+        if numbers[k].min(initial=0) < 0:
+            same &= numbers[k] >= 0
+        np.copyto(chosen, k, where=same)
+    if best.dtype.kind not in "iu" and np.isnan(best.sum()):  # the last of those that are NaN
+        for k, part in enumerate(values):
+            np.copyto(chosen, k, where=np.isnan(part))
+    table = np.stack(numbers).reshape(len(parts), -1)
+    count = table.shape[1]
+    at = chosen.reshape(-1, count).astype(np.intp) * count + np.arange(count)
+    return best, table.reshape(-1).take(at).reshape(best.shape)
+
+
+def numbered(size: Ints) -> Array:
+    return np.arange(prod(size)).reshape(size)
+
+
+def max_pool(dims: int) -> Callable[..., Any]:
+    def row(self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
+            ceil_mode: bool = False) -> tuple[Array, Array]:
+        x, size = to_opmath(self), self.shape[-dims:]
+        out, kernel, stride, padding, dilation = window(size, kernel_size, stride, padding, ceil_mode, dilation)
+        wide = room(size, padding, out, kernel, stride, dilation)
+        parts, numbers = (
+            [part for _, part in positions(padded(array, padding, wide, value), out, kernel, stride, dilation)]
+            for array, value in ((x, extreme(False, x.dtype)), (numbered(size), -1)))
+        return greatest(parts, numbers)
+
+    return row
+
+
+def adaptive_max_pool(dims: int) -> Callable[..., Any]:
+    def row(self: Array, output_size: Ints) -> tuple[Array, Array]:
+        x, size = to_opmath(self), self.shape[-dims:]
+        tables = [region_places(n, o)[0].T for n, o in zip(size, output_size, strict=True)]  # a short region's last
+        keys = [(..., *np.ix_(*at)) for at in product(*tables)]                              # element counts twice
+        return greatest([x[key] for key in keys], [numbered(size)[key] for key in keys])
+
+    return row
+
+
+def fractional_starts(size: int, kernel: int, out: int, samples: Array) -> Array:
+    """Where the windows begin along a dimension, for each of the samples: (samples, out)."""
+    if out == 1:
+        return np.full((len(samples), 1), size - kernel)
+    dtype = samples.dtype.type
+    step = dtype(size - kernel) / dtype(out - 1)
+    number = np.arange(out - 1, dtype=dtype)
+    starts = ((number + samples[:, None]) * step).astype(np.intp) - (samples * step).astype(np.intp)[:, None]
+    return np.concatenate([starts, np.full((len(samples), 1), size - kernel)], 1)
+
+
+def fractional_max_pool(dims: int) -> Callable[..., Any]:
+    def row(self: Array, kernel_size: Ints, output_size: Ints, random_samples: Array) -> tuple[Array, Array]:
+        x, samples, size = to_opmath(self), to_opmath(random_samples), self.shape[-dims:]
+        kernel, out = (tuple(v) * dims if len(v) == 1 else tuple(v) for v in (kernel_size, output_size))
+        batch = self.shape[0] if self.ndim == dims + 2 else 1
+        channels = self.shape[-dims - 1]
+        samples = samples[:batch, :channels].reshape(batch * channels, dims)
+        steps = [prod(size[d + 1:]) for d in range(dims)]
+        order = (1, 0) if dims == 2 else (0, 1, 2)  # of the samples: ATen's, which differs
+        starts = [fractional_starts(n, k, o, samples[:, order[d]])
+                  for d, (n, k, o) in enumerate(zip(size, kernel, out, strict=True))]
+        corners: Any = 0
+        for d, start in enumerate(starts):
+            line = [len(start), *[out[e] if e == d else 1 for e in range(dims)]]
+            corners = corners + start.reshape(line) * steps[d]
+        numbers = [corners + sum(a * s for a, s in zip(at, steps, strict=True)) for at in product(*map(range, kernel))]
+        flat = x.reshape(batch * channels, prod(size))
+        plane = np.arange(len(flat)).reshape(-1, *[1] * dims)
+        best, at = greatest([flat[plane, number] for number in numbers], numbers)
+        shape = (*self.shape[:-dims], *out)
+        return best.reshape(shape), at.reshape(shape)
+
+    return row
+
+
+def flat_places(indices: Array, size: Ints, dims: int) -> Array:
+    """Places in the last dimensions as places in the whole array."""
+    planes = indices.reshape(prod(indices.shape[:-dims]), prod(indices.shape[-dims:]))
+    return planes + np.arange(len(planes))[:, None] * prod(size)
+
+
+def max_pool_backward(dims: int) -> Callable[..., Array]:
+    """The gradient of every pooling with maxima: it goes to the elements that were greatest."""
+
+    def row(grad_output: Array, self: Array, *settings: Any) -> Array:
+        total = np.zeros(self.size, grad_output.dtype)  # where half precision is added up, too, as ATen does
+        places = flat_places(settings[-1], self.shape[-dims:], dims)
+        np.add.at(total, places.reshape(-1), grad_output.reshape(-1))
+        return total.reshape(self.shape)
+
+    return row
+
+
+def max_unpool(dims: int) -> Callable[..., Array]:
+    def row(self: Array, indices: Array, output_size: Ints, *settings: Ints) -> Array:
+        count = prod(output_size)
+        wrong = (indices < 0) | (indices >= count)
+        if wrong.any():
+            raise RuntimeError(f"Found an invalid max index: {indices[wrong].flat[0]} (output volumes are of size "
+                               f"{'x'.join(map(str, output_size))})")
+        result = np.zeros((*self.shape[:-dims], *output_size), self.dtype)
+        result.reshape(-1)[flat_places(indices, output_size, dims)] = self.reshape(
+            prod(self.shape[:-dims]), prod(self.shape[-dims:]))
+        return result
+
+    return row
+
+
+# -- means -------------------------------------------------------------------------------------------------------------
+
+def divisors(size: Ints, out: Ints, kernel: Ints, stride: Ints, padding: Ints, include_pad: bool,
+             override: int | None) -> Any:
+    """By what the sum of each window is divided: how many elements it has, with those of the padding or without."""
+    if override is not None:
+        return np.array(override)
+    total = np.ones((1,) * len(size), np.int64)
+    for d, (n, o, k, s, p) in enumerate(zip(size, out, kernel, stride, padding, strict=True)):
+        start = np.arange(o) * s - p
+        stop = np.minimum(start + k, n + p)
+        count = stop - start if include_pad else np.minimum(stop, n) - np.maximum(start, 0)
+        total = total * count.reshape([-1 if e == d else 1 for e in range(len(size))])
+    return total
+
+
+def quotient(total: Array, divisor: Any) -> Array:
+    """A quotient; of integers, as C divides them."""
+    if total.dtype.kind == "i":
+        return np.sign(total) * (np.abs(total) // np.abs(divisor)) * np.sign(divisor)
+    return total / divisor.astype(total.dtype)
+
+
+def avg_pool(dims: int) -> Callable[..., Array]:
+    def row(self: Array, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), ceil_mode: bool = False,
+            count_include_pad: bool = True, divisor_override: int | None = None) -> Array:
+        x, size = to_opmath(self), self.shape[-dims:]
+        out, kernel, stride, padding, ones = window(size, kernel_size, stride, padding, ceil_mode)
+        total = padded(x, padding, room(size, padding, out, kernel, stride, ones))
+        for d in range(dims):
+            parts = along(total, d - dims, out[d], kernel[d], stride[d])
+            total = parts[0].copy()
+            for part in parts[1:]:
+                total += part
+        return quotient(total, divisors(size, out, kernel, stride, padding, count_include_pad, divisor_override))
+
+    return row
+
+
+def along(x: Array, axis: int, out: int, kernel: int, stride: int) -> list[Array]:
+    """The elements at each position in a window that moves along one dimension. They share memory."""
+    x = np.moveaxis(x, axis, -1)
+    return [np.moveaxis(x[..., k:k + (out - 1) * stride + 1:stride], -1, axis) for k in range(kernel)]
+
+
+def avg_pool_backward(dims: int) -> Callable[..., Array]:
+    def row(grad_output: Array, self: Array, kernel_size: Ints, stride: Ints, padding: Ints, ceil_mode: bool,
+            count_include_pad: bool, divisor_override: int | None) -> Array:
+        size = self.shape[-dims:]
+        out, kernel, stride, padding, ones = window(size, kernel_size, stride, padding, ceil_mode)
+        share = quotient(grad_output, divisors(size, out, kernel, stride, padding, count_include_pad, divisor_override))
+        total = np.zeros((*self.shape[:-dims], *room(size, padding, out, kernel, stride, ones)), share.dtype)
+        windows = [part for _, part in positions(total, out, kernel, stride, ones)]
+        for part in reversed(windows):  # in the order of the places, in which half precision is added up
+            np.add(part, share, out=part)
+        return middle(total, padding, size)
+
+    return row
+
+
+def adaptive_avg_pool(dims: int) -> Callable[..., Array]:
+    def row(self: Array, output_size: Ints) -> Array:
+        x = to_opmath(self)
+        for d in range(-dims, 0):
+            x = regions(self.shape[d], output_size[d]).along(x, d)
+        return x
+
+    return row
+
+
+def adaptive_avg_pool_backward(dims: int) -> Callable[..., Array]:
+    def row(grad_output: Array, self: Array) -> Array:
+        grad = to_opmath(grad_output)
+        for d in range(-dims, 0):
+            grad = regions(self.shape[d], grad_output.shape[d]).adjoint.along(grad, d)
+        return grad
+
+    return row
+
+
+for _n in (2, 3):
+    CPU_KERNELS.update({
+        f"max_pool{_n}d_with_indices": max_pool(_n), f"avg_pool{_n}d": avg_pool(_n),
+        f"_adaptive_avg_pool{_n}d": adaptive_avg_pool(_n), f"adaptive_max_pool{_n}d": adaptive_max_pool(_n),
+        f"fractional_max_pool{_n}d": fractional_max_pool(_n), f"max_unpool{_n}d": max_unpool(_n),
+        f"avg_pool{_n}d_backward": avg_pool_backward(_n),
+        f"_adaptive_avg_pool{_n}d_backward": adaptive_avg_pool_backward(_n),
+        **{f"{name}{_n}d{form}_backward": max_pool_backward(_n) for name, form in (
+            ("max_pool", "_with_indices"), ("adaptive_max_pool", ""), ("fractional_max_pool", ""))},
+    })

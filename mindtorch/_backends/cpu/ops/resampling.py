@@ -1,0 +1,153 @@
+"""CPU kernels of resampling to another size: a linear map along one dimension after the other (``taps``)."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from functools import lru_cache
+from typing import Any
+
+import numpy as np
+
+from ...meta.ops.resampling import KINDS
+from ..taps import Array, Taps
+from ..windows import Ints
+from . import CPU_KERNELS
+from .reduction import to_opmath
+
+# -- where the elements of the output lie in the input, and what they are made of --------------------------------------
+
+def step(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -> Any:
+    """How many elements of the input lie between two of the output."""
+    if corners:
+        return dtype(size - 1) / dtype(out - 1) if out > 1 else dtype(0)
+    return dtype(1 / scale) if scale is not None and scale > 0 else dtype(size) / dtype(out)
+
+
+def source(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -> Array:
+    """The place of each element of the output, counted in elements of the input."""
+    number, width = np.arange(out, dtype=dtype), step(size, out, scale, corners, dtype)
+    return width * number if corners else width * (number + dtype(0.5)) - dtype(0.5)
+
+
+def nearest(shift: float) -> Callable[..., Taps]:
+    def taps(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -> Taps:
+        place = (np.arange(out, dtype=dtype) + dtype(shift)) * step(size, out, scale, False, dtype)
+        index = np.minimum(np.floor(place).astype(np.intp), size - 1)[:, None]
+        return Taps(index, np.ones(index.shape, dtype), size)
+
+    return taps
+
+
+def linear(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -> Taps:
+    place = np.maximum(source(size, out, scale, corners, dtype), 0)
+    first = np.minimum(place.astype(np.intp), size - 1)
+    part = np.clip(place - first.astype(dtype), 0, 1).astype(dtype)
+    return Taps(np.stack([first, np.minimum(first + 1, size - 1)], 1), np.stack([1 - part, part], 1), size)
+
+
+def cubic_filter(x: Array, a: float) -> Array:
+    """Keys' cubic convolution at these distances."""
+    x = np.abs(x)
+    near = ((a + 2) * x - (a + 3)) * x * x + 1
+    far = (((x - 5) * x + 8) * x - 4) * a
+    return np.where(x < 1, near, np.where(x < 2, far, 0))
+
+
+def cubic(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -> Taps:
+    place = source(size, out, scale, corners, dtype)
+    first = np.floor(place)
+    offsets = np.arange(-1, 3)
+    weight = cubic_filter((place - first)[:, None] - offsets.astype(dtype), -0.75).astype(dtype)
+    return Taps(np.clip(first.astype(np.intp)[:, None] + offsets, 0, size - 1), weight, size)
+
+
+#: By name: how far the filter reaches, and its values.
+FILTERS: dict[str, tuple[float, Callable[[Array], Array]]] = {
+    "linear": (1, lambda x: np.maximum(1 - np.abs(x), 0)),
+    "cubic": (2, lambda x: cubic_filter(x, -0.5)),
+    "lanczos": (3, lambda x: np.where(np.abs(x) < 3, np.sinc(x) * np.sinc(x / 3), 0)),
+}
+
+
+def antialiased(name: str) -> Callable[..., Taps]:
+    """The filter as wide as an element of the output, where that is wider than one of the input."""
+    reach, values = FILTERS[name]
+
+    def taps(size: int, out: int, scale: float | None, corners: bool, dtype: Any) -> Taps:
+        width = step(size, out, scale, corners, dtype)
+        wide = max(width, dtype(1))
+        support = dtype(reach) * wide
+        centre = width * (np.arange(out, dtype=dtype) + dtype(0.5))
+        start = np.maximum((centre - support + dtype(0.5)).astype(np.intp), 0)
+        stop = np.minimum((centre + support + dtype(0.5)).astype(np.intp), size)
+        index = start[:, None] + np.arange(max(1, int((stop - start).max(initial=1))))
+        weight = values((index.astype(dtype) - centre[:, None] + dtype(0.5)) / wide).astype(dtype)
+        weight[index >= stop[:, None]] = 0
+        total = weight.sum(1, keepdims=True)
+        weight /= np.where(total == 0, 1, total)
+        return Taps(np.minimum(index, size - 1), weight.astype(dtype), size)
+
+    return taps
+
+
+MAKERS: dict[str, Callable[..., Taps]] = {
+    "nearest": nearest(0), "nearest exact": nearest(0.5), "linear": linear, "cubic": cubic,
+    **{f"{name} antialiased": antialiased(name) for name in FILTERS},
+}
+
+
+@lru_cache(256)
+def taps_of(kind: str, size: int, out: int, scale: float | None, corners: bool, wide: bool) -> Taps:
+    """The map along one dimension, computed in float64 if ``wide``, else in float32, as PyTorch does."""
+    return MAKERS[kind](size, out, scale, corners, np.float64 if wide else np.float32)
+
+
+def maps(name: str, size: Ints, out: Ints, settings: Any, wide: bool) -> list[Taps]:
+    """The maps along the last dimensions."""
+    dims, kind, has_corners = KINDS[name]
+    corners, scales = (settings[0], settings[1:]) if has_corners else (False, settings)
+    scales = (*scales, *[None] * (dims - len(scales)))
+    return [taps_of(kind, *values, corners, wide) for values in zip(size, out, scales, strict=True)]
+
+
+# -- the operators -----------------------------------------------------------------------------------------------------
+
+def bytes_along(x: Array, taps: Taps, axis: int) -> Array:
+    """A map along one dimension of bytes as PyTorch computes it: with weights that are 16-bit integers, as precise as
+    they can be, and a result rounded to bytes.
+    """
+    weight = taps.matrix.astype(np.float64)
+    largest, precision = max(weight.max(), 0), 0
+    while precision < 22 and int(0.5 + largest * (1 << (precision + 1))) < 1 << 15:
+        precision += 1
+    weight = np.trunc(weight * (1 << precision) + np.where(weight < 0, -0.5, 0.5))
+    total = np.moveaxis(np.tensordot(x.astype(np.float64), weight, (axis, 1)), -1, axis)  # exact: of integers
+    rounded = (total.astype(np.int64) + (1 << precision >> 1)) >> precision
+    return np.clip(rounded, 0, 255).astype(np.uint8)
+
+
+def resample(name: str) -> Callable[..., Array]:
+    def row(self: Array, output_size: Ints, *settings: Any) -> Array:
+        x, dims = to_opmath(self), KINDS[name][0]
+        in_bytes = x.dtype == np.uint8
+        wide = x.dtype == np.float64 or (in_bytes and "nearest" not in name)
+        along = list(zip(maps(name, x.shape[2:], output_size, settings, wide), range(-dims, 0), strict=True))
+        for taps, axis in reversed(along):
+            x = bytes_along(x, taps, axis) if in_bytes and not taps.plain else taps.along(x, axis)
+        return x
+
+    return row
+
+
+def resample_backward(name: str) -> Callable[..., Array]:
+    def row(grad_output: Array, output_size: Ints, input_size: Ints, *settings: Any) -> Array:
+        grad, dims = to_opmath(grad_output), KINDS[name][0]
+        made = maps(name, input_size[2:], output_size, settings, grad.dtype == np.float64)
+        for taps, axis in zip(made, range(-dims, 0), strict=True):
+            grad = taps.adjoint.along(grad, axis)
+        return grad
+
+    return row
+
+
+CPU_KERNELS.update({name: resample(name) for name in KINDS})
+CPU_KERNELS.update({f"{name}_backward": resample_backward(name) for name in KINDS})

@@ -1,0 +1,99 @@
+"""Windows that move over the last dimensions of arrays: what convolution and pooling are made of.
+
+The array has room for all places of the window: ``padded`` makes it. ``stride`` is by how much the window moves,
+``dilation`` how far its elements lie apart.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import product
+from math import prod
+from typing import Any
+
+import numpy as np
+from numpy.lib.stride_tricks import as_strided
+
+Array = np.ndarray
+Ints = tuple[int, ...]
+
+
+def reach(out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
+    """How many elements along each dimension the window touches as it takes ``out`` places."""
+    return tuple((n - 1) * s + (k - 1) * d + 1 for n, k, s, d in zip(out, kernel, stride, dilation, strict=True))
+
+
+def room(size: Ints, before: Ints, out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Ints:
+    """The size of an array that has room for all places of the window, which begins ``before`` the elements."""
+    return tuple(max(b + n, r) for n, b, r in zip(size, before, reach(out, kernel, stride, dilation), strict=True))
+
+
+def middle(x: Array, before: Ints, size: Ints) -> Array:
+    """The part of these sizes of the last dimensions. Shares memory."""
+    key: Any = (..., *[slice(b, b + n) for b, n in zip(before, size, strict=True)])
+    return x[key]
+
+
+def padded(x: Array, before: Ints, size: Ints, value: Any = 0) -> Array:
+    """A contiguous array whose last dimensions have these sizes, with ``x`` in it and ``value`` around it; ``x`` itself
+    where that is nothing else.
+    """
+    inner = x.shape[-len(size):]
+    if inner == size:
+        return np.ascontiguousarray(x)
+    wide = np.full((*x.shape[:-len(size)], *size), value, x.dtype) if value else np.zeros(
+        (*x.shape[:-len(size)], *size), x.dtype)
+    middle(wide, before, inner)[...] = x
+    return wide
+
+
+def positions(x: Array, out: Ints, kernel: Ints, stride: Ints, dilation: Ints) -> Iterator[tuple[Ints, Array]]:
+    """Each position in the window, and the elements that are there, one for each place of the window. They share
+    memory.
+    """
+    for at in product(*map(range, kernel)):
+        key: Any = (..., *[slice(a * d, a * d + (n - 1) * s + 1, s)
+                           for a, d, n, s in zip(at, dilation, out, stride, strict=True)])
+        yield at, x[key]
+
+
+class Columns:
+    """How the windows of arrays (N, C, ...) lie in columns (N, C, window, places).
+
+    Where the window moves by single elements, the places are counted in the whole array: those between the end of one
+    row and the beginning of the next are no real ones, but then all elements of one position in the window lie one
+    after the other, and are copied at once. Where that would be much more, or the window moves faster, the real
+    places are counted only.
+    """
+
+    def __init__(self, size: Ints, out: Ints, kernel: Ints, stride: Ints, dilation: Ints):
+        self.out, self.kernel, self.dilation, self.stride = out, kernel, dilation, stride
+        self.steps = tuple(prod(size[d + 1:]) for d in range(len(size)))  # of the elements of an array
+        self.real = prod(out)
+        whole = 1 + sum((n - 1) * step for n, step in zip(out, self.steps, strict=True))
+        self.joined = set(stride) == {1} and whole <= 1.5 * self.real
+        self.count = whole if self.joined else self.real
+
+    def of(self, x: Array) -> Array:
+        """The columns of contiguous arrays, as they lie in their memory: (N, C, *window, *places)."""
+        item = x.itemsize
+        within = [step * d * item for step, d in zip(self.steps, self.dilation, strict=True)]
+        between = [item] if self.joined else [
+            step * s * item for step, s in zip(self.steps, self.stride, strict=True)]
+        places = [self.count] if self.joined else self.out
+        return as_strided(x, (*x.shape[:2], *self.kernel, *places), (*x.strides[:2], *within, *between))
+
+    def places(self, rows: Array) -> Array:
+        """The real places of (..., places), as (..., *out). Shares memory."""
+        if self.count == self.real:
+            return rows.reshape(*rows.shape[:-1], *self.out)
+        strides = [step * rows.itemsize for step in self.steps]
+        return as_strided(rows, (*rows.shape[:-1], *self.out), (*rows.strides[:-1], *strides))
+
+    def rows(self, y: Array) -> Array:
+        """What ``places`` shows: (..., *out) as (..., places), with zeros at places that are no real ones."""
+        lead = y.shape[:y.ndim - len(self.out)]
+        if self.count == self.real:
+            return np.ascontiguousarray(y).reshape(*lead, self.real)
+        rows = np.zeros((*lead, self.count), y.dtype)
+        self.places(rows)[...] = y
+        return rows

@@ -1,0 +1,374 @@
+"""Pooling functions of ``torch.nn.functional``.
+
+``kernel_size``, ``stride``, ``padding``, ``dilation`` and ``output_size`` are one int, or one for each dimension.
+Inputs are (N, C, ...), or (C, ...).
+"""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from ..._creation.random import rand
+from ..._functions import (
+    adaptive_avg_pool1d, adaptive_avg_pool2d as _adaptive_avg_pool2d, adaptive_avg_pool3d as _adaptive_avg_pool3d,
+    adaptive_max_pool1d as _adaptive_max_pool1d, adaptive_max_pool2d as _adaptive_max_pool2d,
+    adaptive_max_pool3d as _adaptive_max_pool3d, avg_pool1d, avg_pool2d, avg_pool3d,
+    fractional_max_pool2d as _fractional_max_pool2d, fractional_max_pool3d as _fractional_max_pool3d,
+    max_pool1d as _max_pool1d, max_pool1d_with_indices as _max_pool1d_with_indices, max_pool2d as _max_pool2d,
+    max_pool2d_with_indices as _max_pool2d_with_indices, max_pool3d as _max_pool3d,
+    max_pool3d_with_indices as _max_pool3d_with_indices, max_unpool2d as _max_unpool2d, max_unpool3d as _max_unpool3d,
+)
+from ..._tensor import Tensor
+from .._sizes import ntuple as _ntuple, with_defaults as _with_defaults
+
+__all__ = [
+    "adaptive_avg_pool1d", "adaptive_avg_pool2d", "adaptive_avg_pool3d", "adaptive_max_pool1d",
+    "adaptive_max_pool1d_with_indices", "adaptive_max_pool2d", "adaptive_max_pool2d_with_indices",
+    "adaptive_max_pool3d", "adaptive_max_pool3d_with_indices", "avg_pool1d", "avg_pool2d", "avg_pool3d",
+    "fractional_max_pool2d", "fractional_max_pool2d_with_indices", "fractional_max_pool3d",
+    "fractional_max_pool3d_with_indices", "lp_pool1d", "lp_pool2d", "lp_pool3d", "max_pool1d",
+    "max_pool1d_with_indices", "max_pool2d", "max_pool2d_with_indices", "max_pool3d", "max_pool3d_with_indices",
+    "max_unpool1d", "max_unpool2d", "max_unpool3d",
+]
+__dir__ = __all__.copy
+
+
+# -- maxima of windows -------------------------------------------------------------------------------------------------
+
+def max_pool1d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                            ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the greatest element of each window, and its place in the last dimension
+    (``torch.nn.functional.max_pool1d_with_indices``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _max_pool1d_with_indices(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+
+
+def max_pool1d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """Return the greatest element of each window, and with ``return_indices`` its place, too
+    (``torch.nn.functional.max_pool1d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    pool = _max_pool1d_with_indices if return_indices else _max_pool1d
+    return pool(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+
+
+def max_pool2d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                            ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the greatest element of each window, and its place in the last two dimensions
+    (``torch.nn.functional.max_pool2d_with_indices``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _max_pool2d_with_indices(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+
+
+def max_pool2d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """Return the greatest element of each window, and with ``return_indices`` its place, too
+    (``torch.nn.functional.max_pool2d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    pool = _max_pool2d_with_indices if return_indices else _max_pool2d
+    return pool(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+
+
+def max_pool3d_with_indices(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+                            ceil_mode: bool = False, return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the greatest element of each window, and its place in the last three dimensions
+    (``torch.nn.functional.max_pool3d_with_indices``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _max_pool3d_with_indices(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+
+
+def max_pool3d(input: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0, dilation: Any = 1,
+               ceil_mode: bool = False, return_indices: bool = False) -> Any:
+    """Return the greatest element of each window, and with ``return_indices`` its place, too
+    (``torch.nn.functional.max_pool3d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    pool = _max_pool3d_with_indices if return_indices else _max_pool3d
+    return pool(input, kernel_size, () if stride is None else stride, padding, dilation, ceil_mode)
+
+
+def _unpooled_size(input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ...], padding: tuple[int, ...],
+                   output_size: Any) -> list[int]:
+    """The size that pooling with these settings started from: the one given, if that is possible."""
+    dims = len(kernel)
+    sizes = [(n - 1) * s + k - 2 * p
+             for n, k, s, p in zip(input.shape[-dims:], kernel, stride, padding, strict=True)]
+    if output_size is not None:
+        given = list(output_size)[2:] if len(output_size) == dims + 2 else list(output_size)
+        if len(given) != dims:
+            raise ValueError(f"output_size should be a sequence containing {dims} or {dims + 2} elements, but it has a "
+                             f"length of '{len(given)}'")
+        for d, (size, default, step) in enumerate(zip(given, sizes, stride, strict=True)):
+            if not default - step < size < default + step:
+                raise ValueError(f'invalid output_size "{output_size}" (dim {d} must be between {default - step} and '
+                                 f"{default + step})")
+        sizes = given
+    for d, size in enumerate(sizes):
+        if size < 0:
+            raise ValueError("max_unpooling: output_size must contain non-negative spatial dimensions, but got "
+                             f"output_size[{d}]={size}")
+    return sizes
+
+
+def _unpool(dims: int, input: Tensor, kernel_size: Any, stride: Any, padding: Any,
+            output_size: Any) -> tuple[list[int], tuple[int, ...], tuple[int, ...]]:
+    """The size of the output, and stride and padding with a number for each dimension."""
+    kernel, padding = _ntuple(dims)(kernel_size), _ntuple(dims)(padding)
+    stride = kernel if stride is None else _ntuple(dims)(stride)
+    return _unpooled_size(input, kernel, stride, padding, output_size), stride, padding
+
+
+def max_unpool1d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                 output_size: Any = None) -> Tensor:
+    """Put maxima back where ``max_pool1d`` found them, among zeros (``torch.nn.functional.max_unpool1d``).
+
+    Raises:
+        ValueError: if ``output_size`` is not one that pooling could have started from.
+        RuntimeError: if shapes do not fit, or an index is out of range.
+    """
+    size, _, _ = _unpool(1, input, kernel_size, stride, padding, output_size)
+    return _max_unpool2d(input.unsqueeze(-1), indices.unsqueeze(-1), [*size, 1]).squeeze(-1)
+
+
+def max_unpool2d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                 output_size: Any = None) -> Tensor:
+    """Put maxima back where ``max_pool2d`` found them, among zeros (``torch.nn.functional.max_unpool2d``).
+
+    Raises:
+        ValueError: if ``output_size`` is not one that pooling could have started from.
+        RuntimeError: if shapes do not fit, or an index is out of range.
+    """
+    return _max_unpool2d(input, indices, _unpool(2, input, kernel_size, stride, padding, output_size)[0])
+
+
+def max_unpool3d(input: Tensor, indices: Tensor, kernel_size: Any, stride: Any = None, padding: Any = 0,
+                 output_size: Any = None) -> Tensor:
+    """Put maxima back where ``max_pool3d`` found them, among zeros (``torch.nn.functional.max_unpool3d``).
+
+    Raises:
+        ValueError: if ``output_size`` is not one that pooling could have started from.
+        RuntimeError: if shapes do not fit, or an index is out of range.
+    """
+    return _max_unpool3d(input, indices, *_unpool(3, input, kernel_size, stride, padding, output_size))
+
+
+# -- windows at random -------------------------------------------------------------------------------------------------
+
+def _fractional(dims: int, input: Tensor, output_size: Any, output_ratio: Any, samples: Any) -> tuple[Any, Any]:
+    """The size of the output, and the random numbers that say where the windows lie."""
+    name = f"fractional_max_pool{dims}d"
+    if output_size is None:
+        if output_ratio is None:
+            raise ValueError(f"{name} requires specifying either an output_size or an output_ratio")
+        ratios = _ntuple(dims)(output_ratio)
+        if len(ratios) > dims:
+            raise ValueError(f"{name} requires output_ratio to either be a single Int or tuple of Ints.")
+        output_size = [int(n * ratio) for n, ratio in zip(input.shape[-dims:], ratios, strict=True)]
+    if samples is None:
+        batch = 1 if input.dim() == dims + 1 else input.size(0)
+        samples = rand(batch, input.size(-dims - 1), dims, dtype=input.dtype, device=input.device)
+    return output_size, samples
+
+
+def fractional_max_pool2d_with_indices(
+        input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+        return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
+    input's size, and its place (``torch.nn.functional.fractional_max_pool2d_with_indices``).
+
+    Raises:
+        ValueError: without a size or a ratio.
+        RuntimeError: if the sizes do not fit together.
+    """
+    size, samples = _fractional(2, input, output_size, output_ratio, _random_samples)
+    return _fractional_max_pool2d(input, kernel_size, size, samples)
+
+
+def fractional_max_pool2d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                          return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
+    """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
+    input's size, and with ``return_indices`` its place, too (``torch.nn.functional.fractional_max_pool2d``).
+
+    Raises:
+        ValueError: without a size or a ratio.
+        RuntimeError: if the sizes do not fit together.
+    """
+    both = fractional_max_pool2d_with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
+    return both if return_indices else both[0]
+
+
+def fractional_max_pool3d_with_indices(
+        input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+        return_indices: bool = False, _random_samples: Tensor | None = None) -> tuple[Tensor, Tensor]:
+    """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
+    input's size, and its place (``torch.nn.functional.fractional_max_pool3d_with_indices``).
+
+    Raises:
+        ValueError: without a size or a ratio.
+        RuntimeError: if the sizes do not fit together.
+    """
+    size, samples = _fractional(3, input, output_size, output_ratio, _random_samples)
+    return _fractional_max_pool3d(input, kernel_size, size, samples)
+
+
+def fractional_max_pool3d(input: Tensor, kernel_size: Any, output_size: Any = None, output_ratio: Any = None,
+                          return_indices: bool = False, _random_samples: Tensor | None = None) -> Any:
+    """Return the greatest element of each of ``output_size`` windows at random places, or ``output_ratio`` of the
+    input's size, and with ``return_indices`` its place, too (``torch.nn.functional.fractional_max_pool3d``).
+
+    Raises:
+        ValueError: without a size or a ratio.
+        RuntimeError: if the sizes do not fit together.
+    """
+    both = fractional_max_pool3d_with_indices(input, kernel_size, output_size, output_ratio, True, _random_samples)
+    return both if return_indices else both[0]
+
+
+# -- regions -----------------------------------------------------------------------------------------------------------
+
+def _sizes(output_size: Any, input: Tensor, dims: int) -> Any:
+    """The size of an output, in which None is the input's."""
+    return _with_defaults((None,) * dims if output_size is None else output_size, input.shape)
+
+
+def adaptive_avg_pool2d(input: Tensor, output_size: Any) -> Tensor:
+    """Return the means of ``output_size`` regions, as even as they can be; None keeps the input's size
+    (``torch.nn.functional.adaptive_avg_pool2d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _adaptive_avg_pool2d(input, _sizes(output_size, input, 2))
+
+
+def adaptive_avg_pool3d(input: Tensor, output_size: Any) -> Tensor:
+    """Return the means of ``output_size`` regions, as even as they can be; None keeps the input's size
+    (``torch.nn.functional.adaptive_avg_pool3d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _adaptive_avg_pool3d(input, _sizes(output_size, input, 3))
+
+
+def adaptive_max_pool1d_with_indices(input: Tensor, output_size: Any,
+                                     return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the greatest elements of ``output_size`` regions, as even as they can be, and their places
+    (``torch.nn.functional.adaptive_max_pool1d_with_indices``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _adaptive_max_pool1d(input, output_size)
+
+
+def adaptive_max_pool1d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Return the greatest elements of ``output_size`` regions, as even as they can be, and with ``return_indices``
+    their places, too (``torch.nn.functional.adaptive_max_pool1d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    both = adaptive_max_pool1d_with_indices(input, output_size)
+    return both if return_indices else both[0]
+
+
+def adaptive_max_pool2d_with_indices(input: Tensor, output_size: Any,
+                                     return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the greatest elements of ``output_size`` regions, as even as they can be, and their places
+    (``torch.nn.functional.adaptive_max_pool2d_with_indices``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _adaptive_max_pool2d(input, _sizes(output_size, input, 2))
+
+
+def adaptive_max_pool2d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Return the greatest elements of ``output_size`` regions, as even as they can be, and with ``return_indices``
+    their places, too (``torch.nn.functional.adaptive_max_pool2d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    both = adaptive_max_pool2d_with_indices(input, output_size)
+    return both if return_indices else both[0]
+
+
+def adaptive_max_pool3d_with_indices(input: Tensor, output_size: Any,
+                                     return_indices: bool = False) -> tuple[Tensor, Tensor]:
+    """Return the greatest elements of ``output_size`` regions, as even as they can be, and their places
+    (``torch.nn.functional.adaptive_max_pool3d_with_indices``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _adaptive_max_pool3d(input, _sizes(output_size, input, 3))
+
+
+def adaptive_max_pool3d(input: Tensor, output_size: Any, return_indices: bool = False) -> Any:
+    """Return the greatest elements of ``output_size`` regions, as even as they can be, and with ``return_indices``
+    their places, too (``torch.nn.functional.adaptive_max_pool3d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    both = adaptive_max_pool3d_with_indices(input, output_size)
+    return both if return_indices else both[0]
+
+
+# -- power averages ----------------------------------------------------------------------------------------------------
+
+def _lp_pool(dims: int, input: Tensor, norm_type: float, kernel_size: Any, stride: Any, ceil_mode: bool) -> Tensor:
+    """The p-norm of each window: its mean of powers times its size, and the root of that."""
+    max_pool, avg_pool = ((max_pool1d, avg_pool1d), (max_pool2d, avg_pool2d), (max_pool3d, avg_pool3d))[dims - 1]
+    if norm_type == math.inf:
+        return max_pool(input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    if norm_type == -math.inf:
+        return -max_pool(-input.abs(), kernel_size, stride, 0, 1, ceil_mode)
+    mean = avg_pool(input.pow(norm_type), kernel_size, () if stride is None else stride, 0, ceil_mode)
+    return (mean.sign() * mean.abs().relu()).mul(math.prod(_ntuple(dims)(kernel_size))).pow(1.0 / norm_type)
+
+
+def lp_pool1d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """Return the p-norm of each window, for p = ``norm_type`` (``torch.nn.functional.lp_pool1d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _lp_pool(1, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool2d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """Return the p-norm of each window, for p = ``norm_type`` (``torch.nn.functional.lp_pool2d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _lp_pool(2, input, norm_type, kernel_size, stride, ceil_mode)
+
+
+def lp_pool3d(input: Tensor, norm_type: float, kernel_size: Any, stride: Any = None, ceil_mode: bool = False) -> Tensor:
+    """Return the p-norm of each window, for p = ``norm_type`` (``torch.nn.functional.lp_pool3d``).
+
+    Raises:
+        RuntimeError: if the sizes do not fit together.
+    """
+    return _lp_pool(3, input, norm_type, kernel_size, stride, ceil_mode)
