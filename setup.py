@@ -263,7 +263,9 @@ def torch(registry: Any) -> str:
         ast.literal_eval(node.value.args[0]) for node in tree("_dtype.py").body
         if isinstance(node, ast.Assign) and isinstance(node.value, ast.Call)
         and getattr(node.value.func, "id", "") == "DType")]
-    legacy = "".join(f"def {name}Tensor(*args: Any, device: _Device | _str | None = ...) -> Tensor: ...\n"
+    legacy = "".join(f"class {name}Tensor(Tensor):\n"
+                     "    def __init__(self, *args: Any, device: Any = ...) -> None: ...\n"
+                     f"class {name}Storage(TypedStorage): ...\n"
                      for name in ast.literal_eval(table("_errors.py", "NAMES")).values())
     shown = reexported("__init__.py")
     own = {name.asname for node in ast.parse(shown).body for name in node.names}  # type: ignore[attr-defined]
@@ -288,7 +290,8 @@ def return_types(registry: Any) -> str:
                              for field in named.returns)
             made += f"class {name}(NamedTuple):\n{fields}"
     return (made + "def named_tuple(name: _str, fields: tuple[_str, ...]) -> Any: ...\n"
-            "def pack(op: Any, outputs: list[Any]) -> Any: ...\n")
+            "def pack(op: Any, outputs: list[Any]) -> Any: ...\n"
+            "def again(name: _str, fields: Any, extra: Any = ...) -> Any: ...\n")
 
 
 def write_stubs(target: Path) -> list[Path]:

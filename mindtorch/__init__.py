@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from . import (
-    _conversion as _conversion_methods, _indexing as _indexing, _wiring as _wiring, functional as functional,
+    _conversion as _conversion, _indexing as _indexing, _utils as _utils, _wiring as _wiring, functional as functional,
     random as random,
 )
 from ._api import FUNCTIONS as _FUNCTIONS, result_type as result_type
@@ -14,11 +14,12 @@ from ._autograd.grad_mode import (
     is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
 )
 from ._creation import (
-    arange as arange, as_tensor as as_tensor, asarray as asarray, empty as empty, empty_like as empty_like,
-    empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye, from_dlpack as from_dlpack,
-    from_numpy as from_numpy, frombuffer as frombuffer, full as full, full_like as full_like, linspace as linspace,
-    logspace as logspace, ones as ones, ones_like as ones_like, range as range, scalar_tensor as scalar_tensor,
-    tensor as tensor, typed_constructor as _typed_constructor, zeros as zeros, zeros_like as zeros_like,
+    LEGACY_TENSORS as _LEGACY_TENSORS, arange as arange, as_tensor as as_tensor, asarray as asarray, empty as empty,
+    empty_like as empty_like, empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye,
+    from_dlpack as from_dlpack, from_numpy as from_numpy, frombuffer as frombuffer, full as full,
+    full_like as full_like, linspace as linspace, logspace as logspace, ones as ones, ones_like as ones_like,
+    range as range, scalar_tensor as scalar_tensor, tensor as tensor, to_dlpack as to_dlpack, zeros as zeros,
+    zeros_like as zeros_like,
 )
 from ._creation.random import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
@@ -52,7 +53,9 @@ from ._random import (
     initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
 )
 from ._size import Size as Size
-from ._storage import TypedStorage as TypedStorage, UntypedStorage as UntypedStorage
+from ._storage import (
+    LEGACY_STORAGES as _LEGACY_STORAGES, TypedStorage as TypedStorage, UntypedStorage as UntypedStorage,
+)
 from ._tensor import Tensor as Tensor
 from ._tensor_str import get_printoptions as get_printoptions, set_printoptions as set_printoptions
 from .functional import (
@@ -68,8 +71,9 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         _C as _C, accelerator as accelerator, amp as amp, autograd as autograd, backends as backends, cpu as cpu,
         cuda as cuda, distributed as distributed, fft as fft, hub as hub, library as library, linalg as linalg,
         masked as masked, mps as mps, multiprocessing as multiprocessing, nn as nn, npu as npu, optim as optim,
-        profiler as profiler, special as special, testing as testing, torch_version as torch_version, utils as utils,
-        version as version, widgets as widgets, xpu as xpu,
+        profiler as profiler, serialization as serialization, special as special, storage as storage,
+        testing as testing, torch_version as torch_version, utils as utils, version as version, widgets as widgets,
+        xpu as xpu,
     )
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
@@ -100,13 +104,14 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     )
     from .amp.grad_scaler import GradScaler as GradScaler
     from .library import ops as ops
+    from .serialization import load as load, save as save
 
 globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
 for _name, _function in _FUNCTIONS.items():
     globals().setdefault(_name, _function)
-for _name, _dtype_of_name in _conversion_methods.LEGACY_TYPES.items():
-    globals()[_name] = _typed_constructor(_name, _dtype_of_name)
+globals().update(_LEGACY_TENSORS)
+globals().update(_LEGACY_STORAGES)
 
 
 def _show(packet: str) -> None:

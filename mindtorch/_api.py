@@ -8,6 +8,7 @@ import numpy as np
 
 from . import _functions
 from ._backends.common.pointwise import result_type as common_result_type
+from ._creation.interop import from_numpy
 from ._dispatch.aten import abs as abs_, bitwise_not, neg, positive, reciprocal
 from ._dispatch.binding import make_function
 from ._dispatch.dispatcher import TENSOR_TYPES
@@ -57,6 +58,16 @@ def binary(with_tensor: str, with_number: str | None = None) -> Callable[[Any, A
         return NotImplemented if number is None else call_number(self, number)
 
     return method
+
+
+def equal_to(method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
+    """``self == other``, where ``other`` may be an array as well: of all operators, PyTorch lets this one take it.
+    """
+
+    def equality(self: Any, other: Any) -> Any:
+        return method(self, from_numpy(other) if other.__class__ is np.ndarray else other)
+
+    return equality
 
 
 def commuted(name: str, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any], Any]:
@@ -129,6 +140,7 @@ for _name, _operators in OPERATORS.items():
         setattr(Tensor, f"__i{_name}__", binary(*map(inplace_name, _operators)))
     if _name in COMMUTATIVE:
         setattr(Tensor, f"__r{_name}__", commuted(_name, getattr(Tensor, f"__{_name}__")))
+Tensor.__eq__ = equal_to(Tensor.__eq__)  # type: ignore[method-assign]
 for _name, _operators in REFLECTED.items():
     setattr(Tensor, f"__r{_name}__", reflected(*_operators))
 METHODS: dict[str, Callable[..., Any]] = {

@@ -1,28 +1,23 @@
-"""The tensor's methods that convert, copy and show: ``to`` in all its forms, dtypes, devices, pickling, printing."""
+"""The tensor's methods that convert, copy and show: ``to`` in all its forms, dtypes, devices, printing."""
 from __future__ import annotations
 
 import inspect
 from collections.abc import Callable
 from typing import Any
 
-import numpy as np
-
 from . import _device
 from ._about import about
 from ._backend import backends
 from ._backends.common.convert import to_device
-from ._creation.legacy import TypedTensor
+from ._creation.legacy import LEGACY_TENSORS, TypedTensor
 from ._dispatch.aten import clone
-from ._dispatch.keys import PIPELINE
 from ._dispatch.schemas import registry
-from ._dtype import DTYPE_ALIASES, DTYPES, DType, bfloat16, bool_, int8, uint8
-from ._errors import NAMES
-from ._storage import UntypedStorage
-from ._tensor import Tensor, new, tensor_method
+from ._dtype import DTYPE_ALIASES, DType, bfloat16, bool_, float32, int8, int64, uint8
+from ._tensor import Tensor, tensor_method
 from ._tensor_str import _str
 
 _to_copy = registry["_to_copy"]
-LEGACY_TYPES: dict[str, DType] = {f"{NAMES[name]}Tensor": dtype for name, dtype in DTYPES.items()}
+LEGACY_TYPES: dict[str, DType] = {name: kind.dtype for name, kind in LEGACY_TENSORS.items()}
 #: Methods that convert, besides those with an alias of their dtype, and the dtypes that they convert to.
 CONVERSIONS = {"bool": bool_, "byte": uint8, "char": int8, "bfloat16": bfloat16}
 
@@ -120,8 +115,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
     elif isinstance(dtype, TypedTensor):
         dtype = dtype.dtype
     elif not isinstance(dtype, DType):
-        dtype = {"bool": DTYPES["bool"], "int": DTYPES["int64"],
-                 "float": DTYPES["float32"]}.get(getattr(dtype, "__name__", ""))
+        dtype = {"bool": bool_, "int": int64,
+                 "float": float32}.get(getattr(dtype, "__name__", ""))
         if dtype is None:
             raise TypeError("type(): argument 'dtype' must be a dtype, a type name or a Python number type")
     return self.to(dtype)
@@ -179,65 +174,6 @@ def contiguous(self: Tensor, memory_format: Any = None) -> Tensor:
     return self if self.is_contiguous(memory_format) else clone(self, memory_format or "contiguous_format")
 
 
-@tensor_method("__deepcopy__")
-def deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
-    """A leaf with a storage of its own; tensors that share a storage still do after being copied together. Raises
-    RuntimeError for a tensor with history.
-    """
-    if id(self) in memo:
-        return memo[id(self)]
-    if not self.is_leaf:
-        raise about(RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
-                                 "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
-                                 "because of a torch.nn.utils.weight_norm usage."), "deep copy", self=self)
-    if self._keys & PIPELINE:
-        self._wait()
-    storage = self.untyped_storage()
-    copied = memo.get(id(storage))
-    if copied is None:
-        copied = memo[id(storage)] = storage.clone() if storage.device.type != "meta" else UntypedStorage(
-            storage.nbytes(), device=storage.device)
-    out = rebuild(type(self), copied, self._dtype, tuple(self.shape), self._strides(), self._offset, self.requires_grad)
-    memo[id(self)] = out
-    if self._grad is not None:
-        out._grad = deepcopy(self._grad, memo)
-    for name, value in self.__dict__.items():
-        if not hasattr(Tensor, name) and name not in ("_dtype", "_keys"):
-            out.__dict__[name] = value
-    return out
-
-
-def rebuild(cls: type, storage: UntypedStorage, dtype: DType, shape: tuple[int, ...], stride: tuple[int, ...],
-            offset: int, requires_grad: bool) -> Any:
-    """A leaf over a storage."""
-    out = new(cls)
-    out._dtype, out._device = dtype, storage.device
-    out._keys = backends[storage.device.type].key
-    out._set_layout(storage, shape, stride, offset)
-    return out.requires_grad_() if requires_grad else out
-
-
-@tensor_method("__reduce_ex__")
-def reduce_ex(self: Tensor, protocol: int) -> Any:
-    """Pickling keeps the storage as bytes, once however many tensors share it."""
-    if not self.is_leaf:
-        raise RuntimeError("Cannot pickle a tensor with history: only graph leaves can be pickled. Use detach() first.")
-    return (rebuild, (type(self), self.untyped_storage(), self._dtype, tuple(self.shape), self._strides(), self._offset,
-                      self.requires_grad))
-
-
-def _storage_reduce(self: UntypedStorage) -> Any:
-    data = None if self.device.type == "meta" else self.cpu()._host_bytes().tobytes()
-    return (_storage_of, (data, self.nbytes(), str(self.device)))
-
-
-def _storage_of(data: bytes | None, size: int, device: str) -> UntypedStorage:
-    storage = UntypedStorage(size, device=device)
-    if data is not None:
-        storage.copy_(UntypedStorage(data=np.frombuffer(data, np.uint8)))
-    return storage
-
-
 @tensor_method("__format__")
 def _format(self: Tensor, spec: str) -> str:
     if not self.ndim and not self.is_meta:
@@ -253,4 +189,3 @@ def representation(self: Tensor, *, tensor_contents: Any = None) -> str:
 
 for _name, _dtype in {**DTYPE_ALIASES, **CONVERSIONS}.items():
     setattr(Tensor, _name, _to_dtype(_name, _dtype))
-UntypedStorage.__reduce__ = _storage_reduce  # type: ignore[method-assign, assignment]

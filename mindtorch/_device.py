@@ -70,8 +70,8 @@ class device:
     def __hash__(self) -> int:
         return hash((self.type, self.index))
 
-    def __reduce__(self) -> tuple[Any, tuple[str, int | None]]:
-        return (device, (self.type, self.index))
+    def __reduce__(self) -> tuple[Any, tuple[Any, ...]]:
+        return (device, (self.type,) if self.index is None else (self.type, self.index))
 
     def __enter__(self) -> device:
         _local.stack = (*_local.stack, self)

@@ -634,7 +634,7 @@ class Tensor(Methods, metaclass=_TensorType):
                                       "copy the tensor to host memory first."),
                             "meta data" if self.is_meta else "numpy of a device", self=self)
         array = self._host("numpy")
-        self.untyped_storage().resizable = False
+        self.untyped_storage()._resizable = False
         return array
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
@@ -679,9 +679,6 @@ class Tensor(Methods, metaclass=_TensorType):
         if isinstance(element, (Tensor, bool, int, float, complex)):
             return bool((self == element).any())
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
-
-    def __setstate__(self, state: Any) -> None:
-        self.__dict__.update(state)
 
 
 TENSOR_TYPES.add(Tensor)

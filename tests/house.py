@@ -42,7 +42,8 @@ HOUSE = (
     Room("_backends.npu _backends.ascend", "Ascend NPUs through CANN: `signatures` are those in C, `ops` the kernels, "
          "`simulator` the device", "a row in `signatures/`, a row in `ops/`"),
     Room("_creation", "tensors from sizes, numbers, sequences, arrays, random numbers", "a factory"),
-    Room("_composite _indexing _conversion", "operators written in other operators; `x[...]`; `to` and its like",
+    Room("_composite _indexing _conversion _utils", "operators written in other operators; `x[...]`; `to` and its "
+         "like; how tensors are copied and pickled",
          "a composite: `_composite/<family>.py`"),
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
          "a new key, a new device"),
@@ -55,6 +56,8 @@ HOUSE = (
     Room("profiler", "`torch.profiler`: operators counted and timed", "a column of a profile"),
     Room("multiprocessing", "`torch.multiprocessing`: tensors that go to other processes", "how a tensor is sent"),
     Room("utils", "`torch.utils`: datasets, samplers, the loader and its workers", "a sampler, a dataset: `data/`"),
+    Room("serialization storage", "`torch.save` and `torch.load`: archives, names, the unpickler that runs nothing",
+         "what a file may hold: `weights_only.py`"),
     Room("introspect", "facts about tensors, graphs, storages, streams and errors, as dataclasses",
          "what a picture says"),
     Room("viz", "HTML, SVG and text of facts", "how a picture looks"),

@@ -5,5 +5,5 @@ from .factories import (
     zeros_like,
 )
 from .interop import as_tensor, asarray, from_dlpack, from_numpy, frombuffer, to_dlpack
-from .legacy import as_subclass, legacy_constructor, typed_constructor
+from .legacy import LEGACY_TENSORS, as_subclass, legacy_constructor
 from .sequences import arange, eye, linspace, logspace, range

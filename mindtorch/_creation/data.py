@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import math
+import warnings
+from functools import reduce
 from typing import Any
 
 import numpy as np
@@ -10,7 +12,9 @@ from .. import _device
 from .._about import about
 from .._backends.common.convert import to_device
 from .._dispatch.aten import _to_copy
-from .._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, from_numpy_dtype, get_default_dtype, int64
+from .._dtype import (
+    BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, from_numpy_dtype, get_default_dtype, int64, promote_types,
+)
 from .._tensor import Tensor, from_array, tensor_method
 from .factories import full
 
@@ -77,8 +81,25 @@ def _lengths(data: Any) -> list[tuple[str, int | None]]:
         level = [(f"{place}[{i}]", item) for place, items in level for i, item in enumerate(items)]
 
 
-def _infer_dtype(flat: list[Any], data: Any) -> DType:
-    """The dtype of numbers: the highest category, tensors' and NumPy scalars' own dtypes kept."""
+def _own_dtypes(data: Any) -> set[DType]:
+    """The dtypes of all that nested sequences hold, if a tensor, an array or a number of NumPy's is among it."""
+    if isinstance(data, (Tensor, np.ndarray, np.generic)):
+        return {data._dtype if isinstance(data, Tensor) else from_numpy_dtype(data.dtype)}
+    if not isinstance(data, (list, tuple)):
+        return set()
+    found: set[DType] = set()
+    if not _PLAIN.issuperset(map(type, data)):
+        found = found.union(*map(_own_dtypes, data))
+        if found:
+            found |= {_infer_dtype([number]) for number in data if type(number) in _PLAIN}
+    return found
+
+
+_PLAIN = {bool, int, float, complex}
+
+
+def _infer_dtype(flat: list[Any]) -> DType:
+    """The dtype of Python's numbers: that of the highest category among them."""
     category = BOOL if flat else FLOATING
     for value in flat:
         kind = value.__class__
@@ -94,11 +115,8 @@ def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
     flat: list[Any] = []
     _flatten(data, shape, flat, data)
     if dtype is None:
-        scalar = data if not shape else flat[0] if flat else None
-        if isinstance(scalar, np.generic) and all(v.__class__ is scalar.__class__ for v in flat):
-            dtype = from_numpy_dtype(scalar.dtype)
-        else:
-            dtype = _infer_dtype(flat, data)
+        own = _own_dtypes(data)
+        dtype = reduce(promote_types, own) if own else _infer_dtype(flat)
     if dtype.category < FLOATING and dtype is not bool_:
         flat = [_to_integer(value, dtype) for value in flat]
     elif dtype.category == FLOATING and any(isinstance(v, (complex, np.complexfloating)) for v in flat):
@@ -154,6 +172,10 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
     else:
         if not isinstance(data, (list, tuple)) and hasattr(data, "__len__") and hasattr(data, "__getitem__"):
             data = [data[i] for i in range(len(data))]
+        if data.__class__ is list and data and isinstance(data[0], np.ndarray):
+            warnings.warn("Creating a tensor from a list of numpy.ndarrays is extremely slow. Please consider "
+                          "converting the list to a single numpy.ndarray with numpy.array() before converting to a "
+                          "tensor.", stacklevel=2)
         array, dtype = _array_of(data, dtype)
     out = from_array(array, dtype)
     if where.type != "cpu":

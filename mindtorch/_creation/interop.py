@@ -1,6 +1,9 @@
 """Tensors over memory that others made: NumPy arrays, buffers, DLPack."""
 from __future__ import annotations
 
+import ctypes
+import warnings
+from enum import IntEnum
 from typing import Any
 
 import numpy as np
@@ -8,7 +11,7 @@ import numpy as np
 from .. import _device
 from .._about import about
 from .._backends.common.convert import to_device
-from .._dtype import DType, from_numpy_dtype, get_default_dtype
+from .._dtype import DType, bfloat16, from_numpy_dtype, get_default_dtype
 from .._layout import contiguous_strides
 from .._tensor import Tensor, from_array, tensor_method
 from .data import tensor
@@ -23,13 +26,27 @@ def from_numpy(array: np.ndarray) -> Tensor:
     """
     if not isinstance(array, np.ndarray):
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
+    if not array.flags.writeable:
+        _warn_not_writable("NumPy array")
+    return _from_array(array)
+
+
+def _warn_not_writable(what: str) -> None:
+    warnings.warn(f"The given {what} is not writable, and PyTorch does not support non-writable tensors. This means "
+                  "that writing to this tensor is an error here, and has undefined results in PyTorch. You may want to "
+                  f"copy the {what} to protect its data or make it writable before converting it to a tensor.",
+                  stacklevel=3)
+
+
+def _from_array(array: np.ndarray) -> Tensor:
+    """A tensor over an array's memory, which may be read-only."""
     dtype = from_numpy_dtype(array.dtype)
     size = dtype.itemsize
     strides = tuple(step // size for step in array.strides)
     plain = array if array.__class__ is np.ndarray else np.asarray(array)
     if array.flags.c_contiguous and (strides == contiguous_strides(array.shape) or not array.size):
         out = from_array(plain, dtype)
-        out.untyped_storage().resizable = False
+        out.untyped_storage()._resizable = False
         return out
     if any(step < 0 for step in array.strides):
         raise about(ValueError("At least one stride in the given numpy array is negative, and tensors with negative "
@@ -43,7 +60,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
     flat = np.lib.stride_tricks.as_strided(plain, (count,), (size,), writeable=array.flags.writeable)
     out = from_array(flat, dtype)
     storage = out.untyped_storage()
-    storage.resizable = False
+    storage._resizable = False
     out._set_layout(None, array.shape, strides, 0)
     return out
 
@@ -107,35 +124,148 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
                          f"must not be greater than actual buffer length ({length} bytes)")
     stop = length - offset if count < 0 else count * dtype.itemsize
     data = np.frombuffer(buffer, np.uint8)[offset : offset + stop]
-    return from_numpy(data.view(dtype.np)).requires_grad_(requires_grad)
+    if not data.flags.writeable:
+        _warn_not_writable("buffer")
+    return _from_array(data.view(dtype.np)).requires_grad_(requires_grad)
+
+
+class DLDeviceType(IntEnum):
+    """Kinds of devices, as DLPack counts them (``torch.utils.dlpack.DLDeviceType``)."""
+
+    kDLCPU = 1
+    kDLCUDA = 2
+    kDLCUDAHost = 3
+    kDLOpenCL = 4
+    kDLVulkan = 7
+    kDLMetal = 8
+    kDLVPI = 9
+    kDLROCM = 10
+    kDLROCMHost = 11
+    kDLExtDev = 12
+    kDLCUDAManaged = 13
+    kDLOneAPI = 14
+    kDLWebGPU = 15
+    kDLHexagon = 16
+    kDLMAIA = 17
+
+
+#: Where a capsule has the code of the dtype, by its name: in ``DLManagedTensor`` and in the versioned one.
+_CODE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
+_UINT, _BFLOAT = 1, 4  # codes of dtypes
+
+
+class _Exported:
+    """A capsule as an object with DLPack's protocol, for NumPy, which wants one."""
+
+    def __init__(self, capsule: Any):
+        self.capsule = capsule
+
+    def __dlpack__(self, **options: Any) -> Any:
+        return self.capsule
+
+    def __dlpack_device__(self) -> tuple[int, int]:
+        return DLDeviceType.kDLCPU, 0
+
+
+def _code_of(capsule: Any) -> Any:
+    """The code of a capsule's dtype, to be read and written in place: NumPy does not know DLPack's bfloat16, and takes
+    it for integers in between.
+
+    Raises:
+        RuntimeError: if it is no capsule of DLPack's, or used up.
+    """
+    python = ctypes.pythonapi
+    python.PyCapsule_GetPointer.restype = ctypes.c_void_p
+    python.PyCapsule_GetPointer.argtypes = python.PyCapsule_IsValid.argtypes = [ctypes.py_object, ctypes.c_char_p]
+    for name, place in _CODE_AT.items():
+        if python.PyCapsule_IsValid(capsule, name):
+            return ctypes.c_uint8.from_address(python.PyCapsule_GetPointer(capsule, name) + place)
+    raise RuntimeError("from_dlpack received an invalid capsule. Note that DLTensor capsules can be consumed only "
+                       "once, so you might have already constructed a tensor from it once.")
+
+
+def _capsule_of(exporter: Any, copy: bool | None) -> Any:
+    """An exporter's capsule, by the newest form of the protocol that it knows."""
+    exporter.__dlpack_device__()  # raises for what is nowhere
+    asked = {} if copy is None else {"copy": copy}
+    for options in ({"max_version": (1, 0), **asked}, asked):
+        try:
+            return exporter.__dlpack__(**options)
+        except TypeError:
+            continue
+    return exporter.__dlpack__()
 
 
 def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None) -> Tensor:
-    """A tensor over the memory of another library's array (``torch.from_dlpack``)."""
-    out = from_numpy(np.from_dlpack(ext_tensor, copy=copy))
-    return out if device is None else to_device(out, device)
+    """A tensor over the memory of another library's array, or of a DLPack capsule (``torch.from_dlpack``). ``copy``
+    True makes a copy, False forbids one.
+
+    Raises:
+        RuntimeError: if it is neither, or the capsule was used before.
+        ValueError: if a device other than the array's is asked for, and ``copy`` is False.
+    """
+    capsule = _capsule_of(ext_tensor, copy) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
+    code = _code_of(capsule)
+    brain = code.value == _BFLOAT
+    if brain:
+        code.value = _UINT
+    array = np.from_dlpack(_Exported(capsule))
+    out = _from_array(array.view(bfloat16.np) if brain else array)
+    if device is None or _device.resolve_device(device) == out.device:
+        return out
+    if copy is False:
+        raise ValueError(f"cannot move DLPack tensor from device {out.device} to {device} without copying. Set "
+                         "copy=None or copy=True.")
+    return to_device(out, device)
 
 
 def to_dlpack(tensor: Tensor) -> Any:
-    """A DLPack capsule over a tensor's memory."""
+    """A DLPack capsule over a tensor's memory (``torch.utils.dlpack.to_dlpack``)."""
     return _dlpack(tensor)
 
 
 @tensor_method("__dlpack__")
-def _dlpack(self: Tensor, **options: Any) -> Any:
+def _dlpack(self: Tensor, *, stream: Any = -1, max_version: Any = None, dl_device: Any = None,
+            copy: bool | None = None) -> Any:
     """The protocol by which other libraries see this tensor's memory.
 
     Raises:
         BufferError: if the tensor requires grad, or has no host memory.
+        TypeError: if ``stream`` is no number.
     """
     if self.requires_grad:
         raise BufferError("Can't export tensors that require gradient, use tensor.detach()")
-    if self._device.type != "cpu":
-        raise BufferError(f"Can't export tensors on the device {self.device} to DLPack")
-    return self._host("dlpack").__dlpack__(**{k: v for k, v in options.items() if v is not None})
+    if stream is not None and type(stream) is not int:
+        raise TypeError("stream must be ``int`` or ``none``")
+    if stream not in (None, -1):
+        raise AssertionError("stream should be None on cpu.")
+    to_host = dl_device is not None and dl_device[0] == DLDeviceType.kDLCPU
+    if to_host and self._device.type == "npu" and copy is not False:
+        return _dlpack(to_device(self, "cpu"), max_version=max_version)
+    if self._device.type != "cpu" or not (to_host or dl_device is None):
+        raise BufferError(f"Can't export tensors on the device {self._device} to DLPack"
+                          f"{'' if dl_device is None else f' for the device {tuple(map(int, dl_device))}'}")
+    array = self._host("dlpack")
+    brain = self._dtype is bfloat16
+    capsule = (array.view(np.uint16) if brain else array).__dlpack__(max_version=max_version, copy=copy)
+    if brain:
+        _code_of(capsule).value = _BFLOAT
+    return capsule
 
 
 @tensor_method("__dlpack_device__")
 def _dlpack_device(self: Tensor) -> tuple[int, int]:
-    """The kind and the number of the device, as DLPack counts: 1 is the CPU."""
-    return 1, 0
+    """The kind and the number of the device, as DLPack counts: 1 is the CPU, 12 another, as an NPU.
+
+    Raises:
+        ValueError: for the meta device.
+    """
+    if self.is_meta:
+        raise ValueError(f"Unknown device type {self._device.type} for Dlpack")
+    return (DLDeviceType.kDLCPU, 0) if self._device.type == "cpu" else (DLDeviceType.kDLExtDev, self._device.index or 0)
+
+
+@tensor_method("__array_wrap__")
+def _array_wrap(self: Tensor, array: Any, context: Any = None, return_scalar: bool = False) -> Tensor:
+    """What NumPy's functions make of a tensor, as a tensor again; truth values are uint8, as in PyTorch."""
+    return from_numpy(array.astype(np.uint8) if array.dtype == bool else array)

@@ -5,7 +5,8 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import DType, get_default_dtype
+from .._dtype import DTYPES, DType, get_default_dtype
+from .._errors import NAMES
 from .._size import Size
 from .._tensor import Tensor, new, tensor_method
 from .data import tensor
@@ -30,6 +31,11 @@ def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device:
     return made if cls is Tensor else as_subclass(made, cls)
 
 
+def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
+    """A leaf on a tensor's data, as an instance of a subclass (``torch.Tensor._make_subclass``)."""
+    return as_subclass(data.detach(), cls).requires_grad_(require_grad)
+
+
 @tensor_method("as_subclass")
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """This tensor's data as an instance of a subclass (``torch.Tensor.as_subclass``)."""
@@ -41,6 +47,7 @@ def as_subclass(self: Tensor, cls: Any) -> Any:
     return out
 
 
+Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
 type(Tensor).construct = staticmethod(legacy_constructor)
 
 
@@ -59,4 +66,7 @@ class TypedTensor(type):
 def typed_constructor(name: str, dtype: DType) -> TypedTensor:
     """``torch.LongTensor`` and the like."""
     doc = f"An uninitialised {dtype.name} tensor of these sizes, or one of these values (``torch.{name}``)."
-    return TypedTensor(name, (), {"__doc__": doc, "dtype": dtype})
+    return TypedTensor(name, (), {"__doc__": doc, "dtype": dtype, "__module__": __name__.partition(".")[0]})
+
+
+LEGACY_TENSORS = {f"{name}Tensor": typed_constructor(f"{name}Tensor", DTYPES[dtype]) for dtype, name in NAMES.items()}

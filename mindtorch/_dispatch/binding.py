@@ -327,7 +327,9 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
 
     place = _self_place(name) if method else 0
     made: Any = _as_method(function, place) if place else function
-    made.__name__ = made.__qualname__ = made.packet = name
+    made.__name__ = made.packet = name
+    made.__qualname__ = f"Tensor.{name}" if method else name
+    made.__module__ = __name__.replace("_dispatch.binding", "_tensor" if method else "_functions")  # for pickles
     made.__doc__ = document(name, registry.packets[name], method)
     made.__signature__ = LazySignature(name, method)
     made.__annotations__ = annotations_of(registry.packets[name])

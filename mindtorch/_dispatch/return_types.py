@@ -15,6 +15,7 @@ def named_tuple(name: str, fields: tuple[str, ...]) -> Any:
         found = globals()[name] = namedtuple(name, fields)  # type: ignore[misc]
         found.__module__ = "torch.return_types"
         found.__repr__ = _repr  # type: ignore[method-assign, assignment]
+        found.__reduce__ = _reduce  # type: ignore[method-assign, assignment]
     return found
 
 
@@ -28,6 +29,15 @@ def __getattr__(name: str) -> Any:
 def _repr(self: Any) -> str:
     lines = ",\n".join(f"{name}={value!r}" for name, value in zip(self._fields, self, strict=True))
     return f"torch.return_types.{type(self).__name__}(\n{lines})"
+
+
+def _reduce(self: Any) -> Any:
+    return again, (type(self).__name__, tuple(self))
+
+
+def again(name: str, fields: Any, extra: Any = None) -> Any:
+    """The named tuple of that name, from a pickle."""
+    return (globals().get(name) or __getattr__(name))._make(fields)
 
 
 def pack(op: Operator, outputs: list[Any]) -> Any:

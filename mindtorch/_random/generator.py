@@ -106,10 +106,10 @@ class Generator:
         return self.clone_state()
 
     def __reduce__(self) -> tuple[Any, ...]:
-        return Generator, (self.device,), self._get_state_array()
+        return Generator, (self.device,), (self._seed, None, self.get_state())
 
-    def __setstate__(self, state: np.ndarray) -> None:
-        self._set_state_array(state)
+    def __setstate__(self, state: tuple[int, int | None, Tensor]) -> None:
+        self.set_state(state[2])
 
     # -- drawing --------------------------------------------------------------------------------------------
 

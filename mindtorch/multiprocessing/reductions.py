@@ -6,9 +6,9 @@ from multiprocessing.reduction import DupFd, ForkingPickler
 from typing import Any
 from weakref import WeakValueDictionary
 
-from .._conversion import rebuild
 from .._storage import UntypedStorage
 from .._tensor import Tensor
+from .._utils import rebuild
 from ..nn.parameter import Parameter
 
 #: The storages in shared memory that this process has, so that what is received twice is one storage.

@@ -1,8 +1,10 @@
 """``Parameter`` and ``Buffer``: tensors that a module registers when they are assigned to it."""
 from __future__ import annotations
 
+from collections import OrderedDict
 from typing import Any
 
+from .. import _utils
 from .._creation import as_subclass, empty
 from .._dispatch.keys import AUTOGRAD, UNINITIALIZED
 from .._dtype import FLOATING
@@ -41,8 +43,30 @@ class Parameter(Tensor, metaclass=_ParameterType):
             memo[id(self)] = type(self)(self.data.clone(), self.requires_grad)
         return memo[id(self)]
 
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        parts: tuple[Any, ...] = (self.data, self.requires_grad, OrderedDict())
+        state = _utils.get_obj_state(self)
+        return (_rebuild_parameter, parts) if not state else (_rebuild_parameter_with_state, (*parts, state))
+
     def __repr__(self) -> str:  # type: ignore[override]
         return "Parameter containing:\n" + super().__repr__()
+
+
+def _rebuild_parameter(data: Tensor, requires_grad: bool, backward_hooks: Any) -> Parameter:
+    """A parameter on a tensor's memory."""
+    return _rebuild_parameter_with_state(data, requires_grad, backward_hooks, None)
+
+
+def _rebuild_parameter_with_state(data: Tensor, requires_grad: bool, backward_hooks: Any, state: Any) -> Parameter:
+    """A parameter with the attributes that it had."""
+    if not isinstance(data, Tensor):
+        raise TypeError(f"a parameter needs a tensor, but got {type(data).__name__}")
+    return _utils._set_obj_state(Parameter(data, requires_grad), state)
+
+
+for _function in (_rebuild_parameter, _rebuild_parameter_with_state):
+    _function.__module__ = _utils.__name__  # where PyTorch has them
+    setattr(_utils, _function.__name__, _function)
 
 
 class _BufferType(type):

@@ -1,4 +1,5 @@
-"""``torch.utils.dlpack``: tensors that share memory with those of other libraries."""
-from .._creation import from_dlpack as from_dlpack, to_dlpack as to_dlpack
+"""``torch.utils.dlpack``: memory shared with other libraries."""
+from .._creation.interop import DLDeviceType, from_dlpack, to_dlpack
 
-__all__ = ["from_dlpack", "to_dlpack"]
+__all__ = ["DLDeviceType", "from_dlpack", "to_dlpack"]
+__dir__ = __all__.copy

@@ -227,7 +227,7 @@ def _pinned_storage(nbytes: int) -> UntypedStorage:
     # The buffer lives as long as any array that sees it: a pending copy holds one, and so may the user.
     storage._pinned = weakref.finalize(buffer, runtime.acl.rt.free_host, pointer)
     storage._pinned.atexit = False  # the runtime is gone by then, and its memory with it
-    storage.resizable = False
+    storage._resizable = False
     return storage
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from ...._errors import check
@@ -9,9 +10,12 @@ from ...._layout import Ints, contiguous_strides, storage_size
 from ...._storage import UntypedStorage
 from ...._tensor import Tensor
 
+MAX_DIMS = 64  #: NumPy's
+
 
 def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
-    """This layout in a storage. Raises RuntimeError if the layout leaves the storage, or that is on another device."""
+    """This layout in a storage. Raises RuntimeError if it is none, or leaves the storage, or that is on another device.
+    """
     storage = getattr(source, "_untyped", source)
     check(storage.device.type == self._device.type,
           lambda: f"Attempted to set the storage of a tensor on device \"{self._device}\" to a storage on different "
@@ -19,6 +23,12 @@ def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Int
     stride = stride or contiguous_strides(size)
     check(storage_offset >= 0, lambda: f"Tensor: invalid storage offset {storage_offset}")
     check(len(size) == len(stride), lambda: f"unequal size length ({len(size)}) and stride length ({len(stride)})")
+    check(min(size, default=0) >= 0
+          and max(prod(size), storage_offset, *size, *stride) * self._dtype.itemsize < 2**63,
+          lambda: f"numel: integer multiplication overflow with sizes={list(size)}")
+    check(min(stride, default=0) >= 0,
+          lambda: f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
+    check(len(size) <= MAX_DIMS, lambda: f"a tensor of {len(size)} dimensions: NumPy has at most {MAX_DIMS}")
     needed = storage_size(size, stride, storage_offset) * self._dtype.itemsize
     check(needed <= storage.nbytes(), lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
           f"{storage_offset}, and itemsize {self._dtype.itemsize} requiring a storage size of {needed} are out of "

@@ -1,22 +1,24 @@
-"""Storages: the memory under tensors, and who shares it."""
+"""``torch.UntypedStorage``: the bytes under tensors."""
 from __future__ import annotations
 
 import mmap
 import os
 import tempfile
 import weakref
+from collections.abc import Callable, Iterator
 from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from . import _device
-from ._about import about
-from ._backend import DeviceMemory, backends
-from ._dtype import DType
+from .. import _device
+from .._about import about
+from .._backend import DeviceMemory, backends
+from .._dtype import DType
 
 if TYPE_CHECKING:
-    from ._tensor import Tensor
+    from .._tensor import Tensor
+    from .typed import TypedStorage
 
 
 def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
@@ -32,7 +34,117 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
 _BYTE = np.dtype(np.uint8)
 
 
-class UntypedStorage:
+class StorageBase:
+    """What storages of bytes and storages of elements have in common."""
+
+    is_sparse = is_sparse_csr = is_cuda = is_hpu = False
+    device: _device.device
+
+    def untyped(self) -> UntypedStorage:
+        """The same storage as bytes (``torch.TypedStorage.untyped``)."""
+        raise NotImplementedError
+
+    def _like(self, storage: UntypedStorage) -> Any:
+        """Another storage as elements of the same kind."""
+        raise NotImplementedError
+
+    def _elements(self) -> np.ndarray:
+        """The elements of a CPU storage as a flat array over the same memory.
+
+        Raises:
+            NotImplementedError: for a storage on another device.
+        """
+        raise NotImplementedError
+
+    @property
+    def _cdata(self) -> int:
+        return id(self.untyped())
+
+    @property
+    def filename(self) -> str | None:
+        """The file that a shared storage of ``from_file`` lies in, else None (``torch.UntypedStorage.filename``)."""
+        return self.untyped()._filename
+
+    def data_ptr(self) -> int:
+        """The address of the first byte, 0 where there is no memory (``torch.UntypedStorage.data_ptr``)."""
+        return self.untyped().data_ptr()
+
+    def nbytes(self) -> int:
+        """The size in bytes (``torch.UntypedStorage.nbytes``)."""
+        return self.untyped()._nbytes
+
+    def resizable(self) -> bool:
+        """Whether ``resize_`` can change the size (``torch.UntypedStorage.resizable``)."""
+        return self.untyped()._resizable
+
+    def is_shared(self) -> bool:
+        """Whether the storage is in memory that other processes can see (``torch.UntypedStorage.is_shared``)."""
+        return self.untyped()._memory_map is not None
+
+    def is_pinned(self, device: Any = None) -> bool:
+        """Whether the bytes lie in page-locked host memory (``torch.UntypedStorage.is_pinned``)."""
+        return self.untyped()._pinned is not None
+
+    def get_device(self) -> int:
+        """The index of the device, -1 for the CPU (``torch.UntypedStorage.get_device``)."""
+        return -1 if self.device.index is None else self.device.index
+
+    def to(self, *, device: Any, non_blocking: bool = False) -> Any:
+        """The storage on a device, which is itself if it is there (``torch.UntypedStorage.to``)."""
+        where, source = _device.resolve_device(_device.device(device)), self.untyped()
+        if where == self.device:
+            return self
+        return self._like(UntypedStorage(source._nbytes, device=where) if where.type == "meta"
+                          else UntypedStorage(source._nbytes, device=where).copy_(source))
+
+    def cpu(self) -> Any:
+        """The storage in host memory, which is itself on the CPU (``torch.UntypedStorage.cpu``)."""
+        return self.to(device="cpu")
+
+    def npu(self, device: Any = None, non_blocking: bool = False) -> Any:
+        """The storage on an NPU, by default the current one, as ``torch.UntypedStorage.cuda`` does for a GPU."""
+        return self.to(device="npu" if device is None else _device.device(device))
+
+    def clone(self) -> Any:
+        """A copy on the same device (``torch.UntypedStorage.clone``)."""
+        source = self.untyped()
+        if source._memory is not None:
+            return self._like(UntypedStorage(source._nbytes, device=self.device).copy_(source))
+        if self.device.type == "meta":
+            return self._like(UntypedStorage(source._nbytes, device=self.device))
+        return self._like(UntypedStorage(data=source._host_bytes().copy()))
+
+    def tolist(self) -> list[Any]:
+        """The elements as a list of Python numbers (``torch.UntypedStorage.tolist``)."""
+        return self.cpu()._elements().tolist()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.tolist())
+
+    def __len__(self) -> int:
+        raise NotImplementedError
+
+    def __sizeof__(self) -> int:
+        return object.__sizeof__(self) + self.nbytes()
+
+    def __copy__(self) -> Any:
+        return self.clone()
+
+    def __deepcopy__(self, memo: dict[int, Any]) -> Any:
+        source = self.untyped()
+        if id(source) not in memo:
+            memo[id(source)] = source.clone()
+        return self._like(memo[id(source)])
+
+    def _described(self) -> str:
+        raise NotImplementedError
+
+    def __repr__(self) -> str:
+        lines = "..." if self.device.type == "meta" else " " + "\n ".join(map(str, self.tolist()))
+        return f"{lines}\n[torch.storage.{self._described()}) of size {len(self)}]"
+
+
+class UntypedStorage(StorageBase):
     """A number of bytes on a device (``torch.UntypedStorage``).
 
     A CPU storage owns host memory (``_bytes``, a flat uint8 array), an NPU storage device memory (``_memory``) and
@@ -41,7 +153,9 @@ class UntypedStorage:
     """
 
     device = _device.CPU
-    resizable = True
+    _resizable = True
+    _filename: str | None = None
+    _checkpoint_offset: int | None = None  #: of a meta storage: where its bytes are in the file that it was loaded from
     _prune_at = 16
     _memory_map: mmap.mmap | None = None
     _shared_file: Any = None  #: the file under shared memory, which has no name
@@ -49,7 +163,9 @@ class UntypedStorage:
     _memory: DeviceMemory | None = None
     _pinned: Any = None  #: what owns page-locked host memory
 
-    def __init__(self, size: int = 0, *, device: _device.device | str | None = None, data: np.ndarray | None = None):
+    def __init__(self, size: Any = 0, *, device: _device.device | str | None = None, data: np.ndarray | None = None):
+        if isinstance(size, (list, tuple)):
+            size, data = 0, np.array(size, np.uint8)
         if device is not None:
             self.device = _device.resolve_device(device)
         if size < 0:
@@ -75,6 +191,13 @@ class UntypedStorage:
         """The live tensors that see this storage, oldest first."""
         return [tensor for ref in self._aliases if (tensor := ref()) is not None and tensor._storage is self]
 
+    def untyped(self) -> UntypedStorage:
+        """The storage itself (``torch.UntypedStorage.untyped``)."""
+        return self
+
+    def _like(self, storage: UntypedStorage) -> UntypedStorage:
+        return storage
+
     def nbytes(self) -> int:
         """The size in bytes (``torch.UntypedStorage.nbytes``)."""
         return self._nbytes
@@ -92,12 +215,7 @@ class UntypedStorage:
         """The size of one element in bytes, which is 1 (``torch.UntypedStorage.element_size``)."""
         return 1
 
-    def typed(self, dtype: DType) -> TypedStorage:
-        """This storage as elements of ``dtype``: always the same object for the same dtype."""
-        found = self._typed.get(dtype)
-        if found is None:
-            found = self._typed[dtype] = TypedStorage(self, dtype)
-        return found
+    typed: Callable[[DType], TypedStorage]  #: see ``typed.py``
 
     def _rebind(self, data: np.ndarray) -> None:
         """Move to other memory, and every tensor that sees this storage with it."""
@@ -118,7 +236,7 @@ class UntypedStorage:
         Raises:
             RuntimeError: if the memory belongs to another library (a NumPy array).
         """
-        if not self.resizable:
+        if not self._resizable:
             raise RuntimeError("Trying to resize storage that is not resizable")
         if self._bytes is None:
             if self._memory is not None:
@@ -131,13 +249,14 @@ class UntypedStorage:
         self._rebind(data)
         return self
 
-    def copy_(self, source: UntypedStorage) -> UntypedStorage:
+    def copy_(self, source: StorageBase, non_blocking: bool | None = None) -> UntypedStorage:
         """Copy another storage's bytes into this one, which has the same size (``torch.UntypedStorage.copy_``).
 
         Raises:
             RuntimeError: if the sizes differ.
             NotImplementedError: if one of the two is on the meta device.
         """
+        source = source.untyped()
         if "meta" in (self.device.type, source.device.type):
             raise about(NotImplementedError("Cannot copy out of meta tensor; no data!"), "meta data")
         if source._nbytes != self._nbytes:
@@ -149,10 +268,6 @@ class UntypedStorage:
                                      else source._memory.read(self._nbytes))
         return self
 
-    def cpu(self) -> UntypedStorage:
-        """The bytes in host memory, which is the storage itself on the CPU (``torch.UntypedStorage.cpu``)."""
-        return self if self._memory is None else UntypedStorage(data=self._memory.read(self._nbytes))
-
     def fill_(self, value: int) -> UntypedStorage:
         """Set every byte to ``value`` (``torch.UntypedStorage.fill_``)."""
         if self._memory is not None:
@@ -161,15 +276,20 @@ class UntypedStorage:
             self._host_bytes()[:] = value
         return self
 
-    def clone(self) -> UntypedStorage:
-        """A copy of the bytes on the same device (``torch.UntypedStorage.clone``)."""
-        if self._memory is not None:
-            return UntypedStorage(self._nbytes, device=self.device).copy_(self)
-        return UntypedStorage(device=self.device, data=self._host_bytes().copy())
+    def type(self) -> str:
+        """The name of the class (``torch.UntypedStorage.type``)."""
+        return "torch.storage.UntypedStorage"
 
-    def tolist(self) -> list[int]:
-        """The bytes as a list of integers (``torch.UntypedStorage.tolist``)."""
-        return self.cpu()._host_bytes().tolist()
+    def byteswap(self, dtype: DType) -> None:
+        """Reverse the order of the bytes in each element of a dtype, in the real and imaginary part of a complex one
+        (``torch.UntypedStorage.byteswap``).
+        """
+        size = dtype.to_real().itemsize
+        bytes_ = self._host_bytes()
+        bytes_[:] = bytes_.reshape(-1, size)[:, ::-1].reshape(-1)
+
+    def _elements(self) -> np.ndarray:
+        return self._host_bytes()
 
     def _host_bytes(self) -> np.ndarray:
         if self._bytes is None:
@@ -204,35 +324,27 @@ class UntypedStorage:
         self._memory_map = mmap.mmap(file.fileno(), nbytes or self._nbytes)
         return np.frombuffer(self._memory_map, np.uint8)
 
-    def is_shared(self) -> bool:
-        """Whether the bytes lie in memory that other processes can see (``torch.UntypedStorage.is_shared``)."""
-        return self._memory_map is not None
-
-    def is_pinned(self) -> bool:
-        """Whether the bytes lie in page-locked host memory (``torch.UntypedStorage.is_pinned``)."""
-        return self._pinned is not None
-
     @classmethod
     def from_file(cls, filename: str, shared: bool = False, nbytes: int = 0) -> UntypedStorage:
-        """A storage over a file's bytes (``torch.UntypedStorage.from_file``). With ``shared``, writes go to the file,
-        which is made or grown as needed.
+        """A storage over the first bytes of a file, which are read when they are first looked at
+        (``torch.UntypedStorage.from_file``). With ``shared``, writes go to the file, which is made or grown as needed.
 
         Raises:
             RuntimeError: if the file is shorter than ``nbytes`` and not ``shared``.
         """
+        with open(filename, "a+b" if shared else "rb") as file:
+            size = file.seek(0, 2)
+            if shared and size < nbytes:
+                file.truncate(nbytes)
+            elif size < nbytes:
+                raise RuntimeError(f"unable to map {nbytes} bytes from file {filename}: it has only {size}")
+            if not nbytes:
+                return cls()
+            mapped = mmap.mmap(file.fileno(), nbytes, access=mmap.ACCESS_WRITE if shared else mmap.ACCESS_COPY)
+        storage = cls(data=np.frombuffer(mapped, np.uint8))
         if shared:
-            with open(filename, "a+b") as file:
-                if file.seek(0, 2) < nbytes:
-                    file.truncate(nbytes)
-                mapped = mmap.mmap(file.fileno(), nbytes)
-            storage = cls(data=np.frombuffer(mapped, np.uint8))
-            storage._memory_map = mapped
-        else:
-            data = np.fromfile(filename, np.uint8, count=nbytes or -1)
-            if data.nbytes < nbytes:
-                raise RuntimeError(f"unable to map {nbytes} bytes from file {filename}: it has only {data.nbytes}")
-            storage = cls(data=data)
-        storage.resizable = False
+            storage._memory_map, storage._filename = mapped, str(filename)
+        storage._resizable = False
         return storage
 
     def __getitem__(self, index: Any) -> Any:
@@ -242,95 +354,8 @@ class UntypedStorage:
     def __setitem__(self, index: Any, value: Any) -> None:
         self._host_bytes()[index] = value
 
-    def __repr__(self) -> str:
-        return f"<torch.storage.UntypedStorage of {self._nbytes} bytes on {self.device} at {self.data_ptr():#x}>"
-
-
-class TypedStorage:
-    """A storage as elements of one dtype (``torch.TypedStorage``). Calling it returns it, so that ``t.storage`` and
-    ``t.storage()`` are the same.
-    """
-
-    def __init__(self, untyped: UntypedStorage, dtype: DType):
-        self._untyped = untyped
-        self.dtype = dtype
-
-    def __call__(self) -> TypedStorage:
-        return self
-
-    def untyped(self) -> UntypedStorage:
-        """The same storage as bytes (``torch.TypedStorage.untyped``)."""
-        return self._untyped
-
-    @property
-    def device(self) -> _device.device:
-        """The device whose memory this is (``torch.TypedStorage.device``)."""
-        return self._untyped.device
-
-    @property
-    def data(self) -> np.ndarray:
-        """The elements of a CPU storage as a flat NumPy array over the same memory."""
-        usable = self._untyped._nbytes // self.dtype.itemsize * self.dtype.itemsize
-        return self._untyped._host_bytes()[:usable].view(self.dtype.np)
-
-    def nbytes(self) -> int:
-        """The size in bytes (``torch.TypedStorage.nbytes``)."""
-        return self._untyped.nbytes()
-
-    def size(self) -> int:
-        """The number of elements (``torch.TypedStorage.size``)."""
-        return self._untyped.nbytes() // self.dtype.itemsize
-
-    __len__ = size
-
-    def element_size(self) -> int:
-        """The size of one element in bytes (``torch.TypedStorage.element_size``)."""
-        return self.dtype.itemsize
-
-    def data_ptr(self) -> int:
-        """The address of the first element (``torch.TypedStorage.data_ptr``)."""
-        return self._untyped.data_ptr()
-
-    def resize_(self, size: int) -> TypedStorage:
-        """Change the number of elements (``torch.TypedStorage.resize_``)."""
-        self._untyped.resize_(size * self.dtype.itemsize)
-        return self
-
-    def copy_(self, source: TypedStorage) -> TypedStorage:
-        """Copy another storage's elements into this one, converted to this dtype (``torch.TypedStorage.copy_``)."""
-        self.data[:] = source.data
-        return self
-
-    def fill_(self, value: Any) -> TypedStorage:
-        """Set every element to ``value`` (``torch.TypedStorage.fill_``)."""
-        self.data[:] = value
-        return self
-
-    def share_memory_(self) -> TypedStorage:
-        """Move the storage to shared memory (``torch.TypedStorage.share_memory_``)."""
-        self._untyped.share_memory_()
-        return self
-
-    def is_shared(self) -> bool:
-        """Whether the storage is in memory that other processes can see (``torch.TypedStorage.is_shared``)."""
-        return self._untyped.is_shared()
-
-    def tolist(self) -> list[Any]:
-        """The elements as a list of Python numbers (``torch.TypedStorage.tolist``)."""
-        return self.data.tolist()
-
-    def __getitem__(self, index: int) -> Any:
-        return self.data[index].item()
-
-    def __setitem__(self, index: Any, value: Any) -> None:
-        self.data[index] = value
-
-    def __iter__(self) -> Any:
-        return iter(self.data.tolist())
-
-    def __repr__(self) -> str:
-        lines = "".join(f" {value}\n" for value in self.tolist()) if self.device.type == "cpu" else "...\n"
-        return f"{lines}[torch.storage.TypedStorage(dtype={self.dtype}, device={self.device}) of size {self.size()}]"
+    def _described(self) -> str:
+        return f"UntypedStorage(device={self.device}"
 
 
 def _nameless_file() -> Any:
@@ -343,5 +368,5 @@ def storage_of_array(array: np.ndarray, resizable: bool = True) -> UntypedStorag
     """A CPU storage over the memory of a C-contiguous array."""
     storage = UntypedStorage(data=array.reshape(-1).view(_BYTE) if array.size else np.empty(0, _BYTE))
     if not resizable:
-        storage.resizable = False
+        storage._resizable = False
     return storage

@@ -1,0 +1,268 @@
+"""How tensors and storages are copied and pickled: ``torch._utils``, under whose names PyTorch's files know these."""
+from __future__ import annotations
+
+import copy
+import copyreg
+import reprlib
+import threading
+import warnings
+from collections import OrderedDict
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+
+from . import _device
+from ._about import about
+from ._backends.common.convert import to_device
+from ._creation import as_subclass, empty, empty_strided
+from ._dispatch.aten import as_strided, conj, neg
+from ._dtype import DType
+from ._storage import TypedStorage, UntypedStorage
+from ._tensor import Tensor, tensor_method
+
+
+class _Loading(threading.local):
+    """What holds while this thread saves or loads a file."""
+
+    map_location: Any = None  #: of the load that is going on
+    resolved: dict[Any, Tensor] | None = None  #: of that load: storages whose elements were mapped, as flat tensors
+    skip_data = False  #: whether the bytes of storages are neither written nor read
+
+
+loading = _Loading()
+
+
+# -- rebuilding ----------------------------------------------------------------------------------------------------
+
+
+def _rebuild_tensor(storage: TypedStorage, storage_offset: int, size: Any, stride: Any) -> Tensor:
+    """A tensor on a storage.
+
+    Raises:
+        TypeError: if that is none.
+        RuntimeError: if the layout leaves the storage.
+    """
+    if not isinstance(storage, TypedStorage):
+        raise TypeError(f"a tensor needs a storage, but got {type(storage).__name__}")
+    return _on(storage.untyped(), storage.dtype, storage_offset, size, stride)
+
+
+def _on(storage: UntypedStorage, dtype: DType, offset: int, size: Any, stride: Any) -> Tensor:
+    out: Any = empty((0,), dtype=dtype, device=storage.device)
+    return out.set_(storage, offset, size, stride)
+
+
+def rebuild(cls: Any, storage: UntypedStorage, dtype: DType, shape: Any, stride: Any, offset: int,
+            requires_grad: bool) -> Any:
+    """A leaf of a class on a storage."""
+    out = _on(storage, dtype, offset, shape, stride)
+    return (out if cls is Tensor else as_subclass(out, cls)).requires_grad_(requires_grad)
+
+
+def _finished(tensor: Tensor, requires_grad: bool, hooks: Any, metadata: Any) -> Tensor:
+    """A rebuilt tensor with what else there is to it: PyTorch's lazy bits, which are resolved, and old files' hooks."""
+    for bit, resolve in (("conj", conj), ("neg", neg)):
+        if metadata and metadata.get(bit):
+            tensor = _mapped(tensor, bit, resolve)
+    tensor.requires_grad_(requires_grad)
+    for hook in (hooks or {}).values():
+        tensor.register_hook(hook)
+    return tensor
+
+
+def _mapped(tensor: Tensor, what: Any, function: Callable[[Tensor], Tensor]) -> Tensor:
+    """A tensor of this layout, on a storage whose elements are those of this one's, mapped. The memory that it takes is
+    that of the storage, however large the tensor was expanded, and taken once in a load.
+    """
+    storage, known = tensor.untyped_storage(), {} if loading.resolved is None else loading.resolved
+    key = (storage, tensor._dtype, what)
+    if key not in known:
+        known[key] = function(_on(storage, tensor._dtype, 0, (storage.nbytes() // tensor._dtype.itemsize,), (1,)))
+    return as_strided(known[key], tuple(tensor.shape), tensor._strides(), tensor._offset).detach()
+
+
+def _rebuild_tensor_v2(storage: TypedStorage, storage_offset: int, size: Any, stride: Any, requires_grad: bool,
+                       backward_hooks: Any, metadata: Any = None) -> Tensor:
+    """A tensor of a storage's dtype."""
+    tensor = _rebuild_tensor(storage, storage_offset, size, stride)
+    return _finished(tensor, requires_grad, backward_hooks, metadata)
+
+
+def _rebuild_tensor_v3(storage: Any, storage_offset: int, size: Any, stride: Any, requires_grad: bool,
+                       backward_hooks: Any, dtype: DType, metadata: Any = None) -> Tensor:
+    """A tensor of a dtype on an untyped storage."""
+    if not isinstance(storage, (TypedStorage, UntypedStorage)):
+        raise TypeError(f"a tensor needs a storage, but got {type(storage).__name__}")
+    tensor = _on(storage.untyped(), dtype, storage_offset, size, stride)
+    return _finished(tensor, requires_grad, backward_hooks, metadata)
+
+
+def _rebuild_meta_tensor_no_storage(dtype: DType, size: Any, stride: Any, requires_grad: bool) -> Tensor:
+    """A meta tensor."""
+    return empty_strided(size, stride, dtype=dtype, device="meta", requires_grad=requires_grad)
+
+
+def _rebuild_device_tensor_from_cpu_tensor(data: Tensor, dtype: DType, device: Any, requires_grad: bool) -> Tensor:
+    """A tensor whose values were saved as another tensor's, on the CPU."""
+    where = restore_device(device)
+    moved = _mapped(data, (where, dtype), lambda flat: to_device(flat, where, dtype))
+    return moved.requires_grad_(requires_grad)
+
+
+def _rebuild_device_tensor_from_numpy(data: np.ndarray, dtype: DType, device: Any, requires_grad: bool) -> Tensor:
+    """A tensor whose values were saved as a NumPy array."""
+    flat = Tensor(np.asarray(data))
+    return to_device(flat, restore_device(device), dtype).requires_grad_(requires_grad)
+
+
+def restore_device(device: Any) -> Any:
+    """The device that ``map_location`` gives a tensor in place of the one that it was saved from.
+
+    Raises:
+        RuntimeError: if ``map_location`` is a function, which maps storages only.
+    """
+    mapped = loading.map_location
+    if isinstance(mapped, dict):
+        return mapped.get(device, device)
+    if callable(mapped):
+        raise RuntimeError("Callable map_location not supported with _rebuild_wrapper_subclass or "
+                           "_rebuild_device_tensor_from_numpy")
+    return _device.device(device if mapped is None else mapped)
+
+
+def _rebuild_from_type_v2(func: Callable[..., Tensor], new_type: Any, args: Any, state: Any) -> Tensor:
+    """A tensor of a subclass, with the attributes that it had."""
+    out = func(*args)
+    if type(out) is not new_type:
+        out = as_subclass(out, new_type)
+    if type(out).__setstate__ is not Tensor.__setstate__:
+        out.__setstate__(state)
+        return out
+    return _set_obj_state(out, state)
+
+
+def _set_obj_state(obj: Any, state: Any) -> Any:
+    """A tensor with the attributes of a state: a dictionary, or two, of which the second is for slots.
+
+    Raises:
+        RuntimeError: if the state is neither, or would change what every tensor has.
+    """
+    parts = state if isinstance(state, tuple) else (state,)
+    if len(parts) > 2 or not all(part is None or isinstance(part, dict) for part in parts):
+        raise RuntimeError(f"Invalid serialized state: {reprlib.repr(state)}")
+    for part in parts:
+        for name, value in (part or {}).items():
+            if is_own(name):
+                raise RuntimeError(f"Invalid serialized state: it has the attribute {name!r}, which is the tensor's")
+            setattr(obj, name, value)
+    return obj
+
+
+# -- reducing ------------------------------------------------------------------------------------------------------
+
+
+def is_own(name: str) -> bool:
+    """Whether every tensor has an attribute of this name."""
+    return hasattr(Tensor, name) or name in Tensor.__annotations__
+
+
+def _attributes(self: Tensor) -> dict[str, Any]:
+    return {name: value for name, value in self.__dict__.items() if not is_own(name)}
+
+
+def get_obj_state(self: Tensor) -> Any:
+    """What users added to a tensor, as ``object.__getstate__`` gives it: attributes and slots."""
+    cls: Any = type(self)
+    if cls.__getstate__ is not object.__getstate__:
+        return self.__getstate__()
+    slots = {name: getattr(self, name) for name in copyreg._slotnames(cls)  # type: ignore[attr-defined]
+             if hasattr(self, name)}
+    attributes = _attributes(self) or None
+    return (attributes, slots) if slots else attributes
+
+
+@tensor_method("__reduce_ex__")
+def _reduce_ex(self: Tensor, protocol: Any) -> Any:
+    """How pickle and ``copy.copy`` make the tensor again: from its storage and layout."""
+    for hook in (self._hooks or {}).values():
+        if not getattr(hook, "__torch_unserializable__", False):
+            warnings.warn(f"backward hook {hook!r} on tensor will not be serialized.  If this is expected, you can "
+                          "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
+                          stacklevel=2)
+    parts: tuple[Any, ...]
+    if self.is_meta:
+        if loading.skip_data:
+            warnings.warn("Serializing tensors on the meta device under skip_data context manager is a no-op",
+                          stacklevel=2)
+        parts = (_rebuild_meta_tensor_no_storage, (self._dtype, tuple(self.shape), self._strides(), self.requires_grad))
+    else:
+        parts = (_rebuild_tensor_v2, (self.storage, self._offset, tuple(self.shape), self._strides(),
+                                      self.requires_grad, OrderedDict()))
+    state = get_obj_state(self)
+    if type(self) is Tensor and not state:
+        return parts
+    return _rebuild_from_type_v2, (parts[0], type(self), parts[1], state)
+
+
+@tensor_method("__setstate__")
+def _setstate(self: Tensor, state: Any) -> None:
+    """Take the state that PyTorch's old files have of a tensor.
+
+    Raises:
+        RuntimeError: if it is no leaf.
+    """
+    if not self.is_leaf:
+        raise RuntimeError("__setstate__ can be only called on leaf Tensors")
+    if len(state) == 4:
+        self.set_(*state)
+        return
+    if len(state) == 5:
+        self.data = state[0]
+        state = (state[3], state[4], state[2])
+    self.requires_grad = state[0]
+
+
+@tensor_method("__deepcopy__")
+def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A leaf with a storage of its own; tensors that share a storage still do after being copied together.
+
+    Raises:
+        RuntimeError: for a tensor with history.
+    """
+    if id(self) in memo:
+        return memo[id(self)]
+    if not self.is_leaf:
+        raise about(RuntimeError("Only Tensors created explicitly by the user (graph leaves) support the deepcopy "
+                                 "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
+                                 "because of a torch.nn.utils.weight_norm usage, see "
+                                 "https://github.com/pytorch/pytorch/pull/103001"), "deep copy", self=self)
+    storage = copy.deepcopy(self.untyped_storage(), memo)
+    out = memo[id(self)] = rebuild(type(self), storage, self._dtype, tuple(self.shape), self._strides(), self._offset,
+                                   self.requires_grad)
+    if self._grad is not None:
+        out._grad = _deepcopy(self._grad, memo)
+    for name in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]
+        if hasattr(self, name):
+            setattr(out, name, copy.deepcopy(getattr(self, name), memo))
+    for name, value in _attributes(self).items():
+        out.__dict__[name] = copy.deepcopy(value, memo)
+    return out
+
+
+def _storage_reduce(self: UntypedStorage, protocol: Any) -> Any:
+    data = None if self.device.type == "meta" else self.cpu()._host_bytes().tobytes()
+    return (_storage_of, (data, self.nbytes(), str(self.device)))
+
+
+def _storage_of(data: bytes | None, size: int, device: str) -> UntypedStorage:
+    storage = UntypedStorage(size, device=device)
+    return storage if data is None else storage.copy_(UntypedStorage(data=np.frombuffer(data, np.uint8)))
+
+
+def _typed_reduce(self: TypedStorage, protocol: Any) -> Any:
+    return UntypedStorage.typed, (self.untyped(), self.dtype)
+
+
+UntypedStorage.__reduce_ex__ = _storage_reduce  # type: ignore[method-assign, assignment]
+TypedStorage.__reduce_ex__ = _typed_reduce  # type: ignore[method-assign, assignment]

@@ -1,0 +1,21 @@
+"""``torch.storage``: storages, and how pickles of tensors hold them."""
+from __future__ import annotations
+
+import io
+from typing import Any
+
+from ._storage import NAMES, TypedStorage, UntypedStorage
+from .serialization import load
+
+__all__ = ["TypedStorage", "UntypedStorage"]
+__dir__ = __all__.copy
+
+
+def _load_from_bytes(b: bytes) -> Any:
+    """What a plain pickle of PyTorch's has in the place of a storage."""
+    return load(io.BytesIO(b), weights_only=False)
+
+
+def _dtype_to_storage_type_map() -> dict[Any, str]:
+    """The names of storages in files, by their dtype."""
+    return dict(NAMES)

@@ -1,0 +1,4 @@
+"""``torch.utils.serialization``."""
+from . import config
+
+__all__ = ["config"]
