@@ -15,9 +15,10 @@ from typing import Any
 
 import numpy as np
 
-from ...._conversion import clone, rebuild
+from ...._conversion import clone
 from ...._storage import UntypedStorage
 from ...._tensor import Tensor
+from ...._utils import rebuild
 from ....multiprocessing.reductions import reduce_tensor
 from ....nn.parameter import Parameter
 
