@@ -17,6 +17,7 @@ from ._about import about
 from ._backends.common.convert import to_device
 from ._creation import as_subclass, empty, empty_strided
 from ._dispatch.aten import as_strided, conj, neg
+from ._dispatch.keys import PIPELINE
 from ._dtype import DType
 from ._storage import TypedStorage, UntypedStorage
 from ._tensor import Tensor, tensor_method
@@ -191,6 +192,8 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
                           "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
                           stacklevel=2)
     parts: tuple[Any, ...]
+    if self._keys & PIPELINE:
+        self._wait()
     if self.is_meta:
         if loading.skip_data:
             warnings.warn("Serializing tensors on the meta device under skip_data context manager is a no-op",
@@ -237,6 +240,8 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
                                  "protocol at the moment.  If you were attempting to deepcopy a module, this may be "
                                  "because of a torch.nn.utils.weight_norm usage, see "
                                  "https://github.com/pytorch/pytorch/pull/103001"), "deep copy", self=self)
+    if self._keys & PIPELINE:
+        self._wait()
     storage = copy.deepcopy(self.untyped_storage(), memo)
     out = memo[id(self)] = rebuild(type(self), storage, self._dtype, tuple(self.shape), self._strides(), self._offset,
                                    self.requires_grad)
