@@ -8,19 +8,22 @@ import threading
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
+from operator import index
 from typing import Any
 
 import numpy as np
 
 from . import _device
 from ._about import about
+from ._backend import backends
 from ._backends.common.convert import to_device
-from ._creation import as_subclass, empty, empty_strided
+from ._backends.common.view.memory import check_layout
+from ._creation import as_subclass, empty_strided
 from ._dispatch.aten import as_strided, conj, neg
 from ._dispatch.keys import PIPELINE
 from ._dtype import DType
 from ._storage import TypedStorage, UntypedStorage
-from ._tensor import Tensor, tensor_method
+from ._tensor import Tensor, new, tensor_method
 
 
 class _Loading(threading.local):
@@ -49,16 +52,24 @@ def _rebuild_tensor(storage: TypedStorage, storage_offset: int, size: Any, strid
     return _on(storage.untyped(), storage.dtype, storage_offset, size, stride)
 
 
-def _on(storage: UntypedStorage, dtype: DType, offset: int, size: Any, stride: Any) -> Tensor:
-    out: Any = empty((0,), dtype=dtype, device=storage.device)
-    return out.set_(storage, offset, size, stride)
+def _on(storage: UntypedStorage, dtype: DType, offset: int, size: Any, stride: Any, cls: Any = Tensor) -> Any:
+    """A tensor, made without operators, since a pipeline would put them off. Raises TypeError for sizes and strides of
+    anything but ints, RuntimeError for those that leave the storage.
+    """
+    if not isinstance(dtype, DType):
+        raise TypeError(f"expected a dtype, but got {type(dtype).__name__}")
+    offset, size, stride = index(offset), tuple(map(index, size)), tuple(map(index, stride))
+    check_layout(storage, dtype, offset, size, stride)
+    out = new(cls)
+    out._dtype, out._device, out._keys = dtype, storage.device, backends[storage.device.type].key
+    out._set_layout(storage, size, stride, offset)
+    return out
 
 
 def rebuild(cls: Any, storage: UntypedStorage, dtype: DType, shape: Any, stride: Any, offset: int,
             requires_grad: bool) -> Any:
     """A leaf of a class on a storage."""
-    out = _on(storage, dtype, offset, shape, stride)
-    return (out if cls is Tensor else as_subclass(out, cls)).requires_grad_(requires_grad)
+    return _on(storage, dtype, offset, shape, stride, cls).requires_grad_(requires_grad)
 
 
 def _finished(tensor: Tensor, requires_grad: bool, hooks: Any, metadata: Any) -> Tensor:

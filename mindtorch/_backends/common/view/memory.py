@@ -5,6 +5,7 @@ from collections.abc import Callable
 from math import prod
 from typing import Any
 
+from ...._dtype import DType
 from ...._errors import check
 from ...._layout import Ints, contiguous_strides, storage_size
 from ...._storage import UntypedStorage
@@ -13,26 +14,31 @@ from ...._tensor import Tensor
 MAX_DIMS = 64  #: NumPy's
 
 
-def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
-    """This layout in a storage. Raises RuntimeError if it is none, or leaves the storage, or that is on another device.
-    """
-    storage = getattr(source, "_untyped", source)
-    check(storage.device.type == self._device.type,
-          lambda: f"Attempted to set the storage of a tensor on device \"{self._device}\" to a storage on different "
-                  f"device \"{storage.device}\".  This is no longer allowed; the devices must match.")
-    stride = stride or contiguous_strides(size)
-    check(storage_offset >= 0, lambda: f"Tensor: invalid storage offset {storage_offset}")
+def check_layout(storage: UntypedStorage, dtype: DType, offset: int, size: Ints, stride: Ints) -> None:
+    """Raise RuntimeError for what is no layout, or leaves a storage."""
+    check(offset >= 0, lambda: f"Tensor: invalid storage offset {offset}")
     check(len(size) == len(stride), lambda: f"unequal size length ({len(size)}) and stride length ({len(stride)})")
-    check(min(size, default=0) >= 0
-          and max(prod(size), storage_offset, *size, *stride) * self._dtype.itemsize < 2**63,
+    check(min(size, default=0) >= 0 and max(prod(size), offset, *size, *stride) * dtype.itemsize < 2**63,
           lambda: f"numel: integer multiplication overflow with sizes={list(size)}")
     check(min(stride, default=0) >= 0,
           lambda: f"Storage size calculation overflowed with sizes={list(size)} and strides={list(stride)}")
     check(len(size) <= MAX_DIMS, lambda: f"a tensor of {len(size)} dimensions: NumPy has at most {MAX_DIMS}")
-    needed = storage_size(size, stride, storage_offset) * self._dtype.itemsize
-    check(needed <= storage.nbytes(), lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset "
-          f"{storage_offset}, and itemsize {self._dtype.itemsize} requiring a storage size of {needed} are out of "
-          f"bounds for storage of size {storage.nbytes()}")
+    needed = storage_size(size, stride, offset) * dtype.itemsize
+    check(needed <= storage.nbytes(),
+          lambda: f"setStorage: sizes {list(size)}, strides {list(stride)}, storage offset {offset}, and itemsize "
+                  f"{dtype.itemsize} requiring a storage size of {needed} are out of bounds for storage of size "
+                  f"{storage.nbytes()}")
+
+
+def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
+    """This layout in a storage. Raises RuntimeError if it is none, or leaves the storage, or that is on another device.
+    """
+    storage = source.untyped()
+    check(storage.device.type == self._device.type,
+          lambda: f"Attempted to set the storage of a tensor on device \"{self._device}\" to a storage on different "
+                  f"device \"{storage.device}\".  This is no longer allowed; the devices must match.")
+    stride = stride or contiguous_strides(size)
+    check_layout(storage, self._dtype, storage_offset, size, stride)
     self.untyped_storage()
     self._set_layout(storage, size, stride, storage_offset)
     return self
@@ -40,7 +46,7 @@ def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Int
 
 def set_storage(self: Tensor, source: Any) -> Tensor:
     """All of a storage, as a vector."""
-    storage = getattr(source, "_untyped", source)
+    storage = source.untyped()
     return set_storage_offset(self, storage, 0, (storage.nbytes() // self._dtype.itemsize,))
 
 
