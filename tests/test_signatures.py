@@ -15,6 +15,7 @@ PUBLIC = [
     "mindtorch", "mindtorch.autograd", "mindtorch.autograd.functional", "mindtorch.autograd.graph", "mindtorch.fft",
     "mindtorch.functional", "mindtorch.library", "mindtorch.linalg", "mindtorch.masked", "mindtorch.nn",
     "mindtorch.nn.functional", "mindtorch.nn.init", "mindtorch.nn.utils", "mindtorch.npu", "mindtorch.optim",
+    "mindtorch.optim.lr_scheduler", "mindtorch.optim.swa_utils",
     "mindtorch.random", "mindtorch.special",
 ]  # fmt: skip
 

@@ -13,6 +13,7 @@ from .._dtype import int64
 from .._functions import _foreach_addcdiv_, _foreach_lerp_, _foreach_sub
 from .._tensor import Tensor
 from ..nn.module import Module
+from ..nn.modules.batchnorm import _BatchNorm
 from .lr_scheduler.base import LRScheduler, one_each
 from .optimizer import Optimizer
 
@@ -152,16 +153,12 @@ class AveragedModel(Module):
         self.n_averaged += 1
 
 
-def _is_batch_norm(module: Module) -> bool:
-    return any(kind.__name__ == "_BatchNorm" for kind in type(module).__mro__)
-
-
 @no_grad()
 def update_bn(loader: Iterable[Any], model: Module, device: Any = None) -> None:
     """Compute the running statistics of a model's batch norms anew, as averages over the batches of ``loader``, whose
     first item is the input (``torch.optim.swa_utils.update_bn``).
     """
-    norms = {module: module.momentum for module in model.modules() if _is_batch_norm(module)}
+    norms = {module: module.momentum for module in model.modules() if isinstance(module, _BatchNorm)}
     if not norms:
         return
     for module in norms:
