@@ -32,4 +32,4 @@ def with_defaults(sizes: Any, defaults: Sequence[int]) -> Any:
         return sizes
     if len(defaults) <= len(sizes):
         raise ValueError(f"Input dimension should be at least {len(sizes) + 1}")
-    return [default if size is None else size for size, default in zip(sizes, defaults[-len(sizes):], strict=True)]
+    return [default if size is None else size for size, default in zip(sizes, defaults[-len(sizes):], strict=False)]

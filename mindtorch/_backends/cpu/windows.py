@@ -11,7 +11,6 @@ from math import prod
 from typing import Any
 
 import numpy as np
-from numpy.lib.stride_tricks import as_strided
 
 Array = np.ndarray
 Ints = tuple[int, ...]
@@ -80,14 +79,14 @@ class Columns:
         between = [item] if self.joined else [
             step * s * item for step, s in zip(self.steps, self.stride, strict=True)]
         places = [self.count] if self.joined else self.out
-        return as_strided(x, (*x.shape[:2], *self.kernel, *places), (*x.strides[:2], *within, *between))
+        return np.ndarray((*x.shape[:2], *self.kernel, *places), x.dtype, x, 0, (*x.strides[:2], *within, *between))
 
     def places(self, rows: Array) -> Array:
         """The real places of (..., places), as (..., *out). Shares memory."""
         if self.count == self.real:
             return rows.reshape(*rows.shape[:-1], *self.out)
         strides = [step * rows.itemsize for step in self.steps]
-        return as_strided(rows, (*rows.shape[:-1], *self.out), (*rows.strides[:-1], *strides))
+        return np.ndarray((*rows.shape[:-1], *self.out), rows.dtype, rows, 0, (*rows.strides[:-1], *strides))
 
     def rows(self, y: Array) -> Array:
         """What ``places`` shows: (..., *out) as (..., places), with zeros at places that are no real ones."""

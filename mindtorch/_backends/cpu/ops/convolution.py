@@ -117,7 +117,7 @@ def convolution_backward(grad_output: Array, input: Array, weight: Array, bias_s
     if output_mask[1]:
         results[1] = maps.weigh(grad, input.conj()) if transposed else maps.weigh(input.conj(), grad)
     if output_mask[2]:
-        results[2] = grad.sum((0, *range(2, grad.ndim)))
+        results[2] = grad.reshape(*grad.shape[:2], -1).sum(2).sum(0)
     return results
 
 

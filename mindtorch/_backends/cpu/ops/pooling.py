@@ -38,20 +38,21 @@ def greatest(parts: Sequence[Array], numbers: Sequence[Array]) -> tuple[Array, A
     """The greatest of the elements at each place, and its number. ``numbers`` are those of the elements of ``parts``,
     in the last dimensions; one of -1 does not take part.
     """
-    values = np.stack(parts)
-    best = values.max(0)
+    values, table = np.stack(parts), np.stack(numbers)
+    best = values[0].copy()
     if not best.size:
         return best, np.zeros(best.shape, np.int64)
-    chosen = np.zeros(best.shape, np.uint8 if len(parts) < 256 else np.intp)
-    for k in range(len(parts) - 1, -1, -1):
-        same = values[k] == best
-        if numbers[k].min(initial=0) < 0:
-            same &= numbers[k] >= 0
-        np.copyto(chosen, k, where=same)
+    small = np.uint8 if len(parts) < 256 else np.intp
+    first = (table >= 0).argmax(0).astype(small)  # of the positions that take part
+    chosen = np.broadcast_to(first.reshape(first.shape if first.ndim < best.ndim else best.shape), best.shape).copy()
+    for k in range(1, len(parts)):
+        better = (values[k] > best).view(np.uint8)
+        np.maximum(chosen, better * small(k), out=chosen)
+        np.maximum(best, values[k], out=best)
     if best.dtype.kind not in "iu" and np.isnan(best.sum()):  # the last of those that are NaN
         for k, part in enumerate(values):
             np.copyto(chosen, k, where=np.isnan(part))
-    table = np.stack(numbers).reshape(len(parts), -1)
+    table = table.reshape(len(parts), -1)
     count = table.shape[1]
     at = chosen.reshape(-1, count).astype(np.intp) * count + np.arange(count)
     return best, table.reshape(-1).take(at).reshape(best.shape)
