@@ -4,7 +4,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazily
 
 if TYPE_CHECKING:
-    from . import data, dlpack, hooks, serialization
+    from . import checkpoint, data, dlpack, hooks, serialization
 else:
     __getattr__, __dir__ = lazily(__name__, __file__, ": mindtorch does not have this name of PyTorch")
     __all__ = __dir__()

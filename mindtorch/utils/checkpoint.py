@@ -1,0 +1,222 @@
+"""``torch.utils.checkpoint``: memory for time. What backward needs of a function is computed again, not kept."""
+from __future__ import annotations
+
+import warnings
+import weakref
+from collections.abc import Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager, nullcontext
+from typing import Any
+
+from .._autograd.engine import backward as run_backward
+from .._autograd.function import Function
+from .._autograd.grad_mode import enable_grad, no_grad
+from .._dispatch.dispatcher import set_local
+from .._dispatch.local import local
+from .._random import fork_rng, get_rng_state, set_rng_state
+from .._tensor import Tensor
+from ..autograd.graph import saved_tensors_hooks
+
+Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
+
+
+class CheckpointError(RuntimeError):
+    """The function did not do the same when it was computed again."""
+
+
+class _EnoughSaved(Exception):
+    """All that was kept before is there again: the rest of the function need not run."""
+
+
+class _Circumstances:
+    """The random numbers and the precision in which a function ran, to run it again in."""
+
+    def __init__(self, keep_random: bool):
+        self.random = get_rng_state() if keep_random else None
+        self.autocast = local.autocast
+
+    @contextmanager
+    def again(self) -> Iterator[None]:
+        """A block in the same circumstances."""
+        before = local.autocast
+        with fork_rng(enabled=self.random is not None):
+            if self.random is not None:
+                set_rng_state(self.random)
+            set_local("autocast", self.autocast)
+            try:
+                yield
+            finally:
+                set_local("autocast", before)
+
+
+def noop_context_fn() -> Contexts:
+    """Two blocks that change nothing (``torch.utils.checkpoint.noop_context_fn``)."""
+    return nullcontext(), nullcontext()
+
+
+def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | None = None,
+               context_fn: Callable[[], Contexts] = noop_context_fn, determinism_check: str = "default",
+               debug: bool = False, early_stop: bool = True, **kwargs: Any) -> Any:
+    """``function(*args, **kwargs)``, of which backward keeps the arguments and no more: it calls the function again for
+    what it needs (``torch.utils.checkpoint.checkpoint``).
+
+    With ``preserve_rng_state`` (the default) both calls draw the same random numbers. ``use_reentrant`` chooses the
+    older way, which needs an argument that requires grad.
+
+    Raises:
+        CheckpointError: in backward, if the second call keeps other tensors than the first.
+        ValueError: for unknown arguments.
+    """
+    if use_reentrant is None:
+        warnings.warn("torch.utils.checkpoint: the use_reentrant parameter should be passed explicitly. "
+                      "use_reentrant=False is recommended, but if you need to preserve the current default behavior, "
+                      "you can pass use_reentrant=True.", stacklevel=2)
+        use_reentrant = True
+    if determinism_check not in ("default", "none"):
+        raise ValueError(f"determinism_check should be one of {{'default': ..., 'none': ...}}, but got "
+                         f"{determinism_check}")
+    keep_random = kwargs.pop("preserve_rng_state", True)
+    if not use_reentrant:
+        frame = _Frame(function, args, kwargs, keep_random, context_fn, determinism_check == "default", early_stop)
+        with frame.forward_context, saved_tensors_hooks(frame.pack, frame.unpack):
+            return function(*args, **kwargs)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    if context_fn is not noop_context_fn or debug:
+        raise ValueError("Passing `context_fn` or `debug` is only supported when use_reentrant=False.")
+    if not any(isinstance(arg, Tensor) and arg.requires_grad for arg in args):
+        warnings.warn("None of the inputs have requires_grad=True. Gradients will be None", stacklevel=2)
+    return CheckpointFunction.apply(function, keep_random, *args)
+
+
+# -- by hooks on what is kept ------------------------------------------------------------------------------------------
+
+
+class _Kept:
+    """What a node of the graph has in the place of a tensor: the tensor, while there is one."""
+
+    value: Tensor | None = None
+    task: Any = None  #: the backward pass for which it was computed
+
+
+def _described(tensor: Tensor) -> dict[str, Any]:
+    return {"shape": tensor.shape, "dtype": tensor.dtype, "device": tensor.device}
+
+
+class _Frame:
+    """One call of a function."""
+
+    def __init__(self, function: Callable[..., Any], args: Any, kwargs: Any, keep_random: bool,
+                 context_fn: Callable[[], Contexts], check: bool, early_stop: bool):
+        self.call = lambda: function(*args, **kwargs)
+        self.forward_context, self.recompute_context = context_fn()
+        self.circumstances, self.check, self.early_stop = _Circumstances(keep_random), check, early_stop
+        self.kept: list[weakref.ref[_Kept]] = []  # a node that is done lets go of its tensor
+        self.descriptions: list[dict[str, Any]] = []
+
+    def pack(self, tensor: Tensor) -> _Kept:
+        """Note that a tensor is kept, and what it is like."""
+        kept = _Kept()
+        self.kept.append(weakref.ref(kept))
+        self.descriptions.append(_described(tensor))
+        return kept
+
+    def unpack(self, kept: _Kept) -> Tensor:
+        """Give the tensor, for which the function is called again, once a backward pass."""
+        if kept.value is None or kept.task is not local.task:
+            self.recompute()
+        assert kept.value is not None
+        return kept.value
+
+    def recompute(self) -> None:
+        """Call the function again, and note what it would keep."""
+        found: list[Tensor] = []
+
+        def note(tensor: Tensor) -> Tensor:
+            found.append(tensor.detach())
+            if self.early_stop and len(found) == len(self.kept):
+                raise _EnoughSaved
+            return found[-1]
+
+        with self.circumstances.again(), enable_grad(), self.recompute_context:
+            try:
+                with saved_tensors_hooks(note, lambda tensor: tensor):
+                    self.call()
+            except _EnoughSaved:
+                pass
+        if len(found) != len(self.kept):
+            raise CheckpointError("torch.utils.checkpoint: A different number of tensors was saved during the original "
+                                  f"forward and recomputation.\nNumber of tensors saved during forward: "
+                                  f"{len(self.kept)}\nNumber of tensors saved during recomputation: {len(found)}.")
+        for number, (value, before) in enumerate(zip(found, self.descriptions, strict=True)):
+            if self.check and _described(value) != before:
+                raise CheckpointError("torch.utils.checkpoint: Recomputed values for the following tensors have "
+                                      f"different metadata than during the forward pass.\ntensor at position "
+                                      f"{number}:\nsaved metadata: {before}\nrecomputed metadata: "
+                                      f"{_described(value)}\n.")
+            if (kept := self.kept[number]()) is not None:
+                kept.value, kept.task = value, local.task
+
+
+# -- by a function whose backward runs another backward pass -----------------------------------------------------------
+
+
+class CheckpointFunction(Function):
+    """The older way (``torch.utils.checkpoint.CheckpointFunction``)."""
+
+    @staticmethod
+    def forward(ctx: Any, function: Callable[..., Any], keep_random: bool, *args: Any) -> Any:
+        """Call the function without recording it."""
+        ctx.function, ctx.circumstances = function, _Circumstances(keep_random)
+        ctx.others = [None if isinstance(arg, Tensor) else arg for arg in args]
+        ctx.places = [i for i, arg in enumerate(args) if isinstance(arg, Tensor)]
+        ctx.save_for_backward(*(args[i] for i in ctx.places))
+        with no_grad():
+            return function(*args)
+
+    @staticmethod
+    def backward(ctx: Any, *grads: Any) -> Any:
+        """Call the function again, recorded, and run backward through it."""
+        args = list(ctx.others)
+        for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
+            args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
+        with ctx.circumstances.again(), enable_grad():
+            outputs = ctx.function(*args)
+        outputs = (outputs,) if isinstance(outputs, Tensor) else outputs
+        pairs = [(out, grad) for out, grad in zip(outputs, grads, strict=True)
+                 if isinstance(out, Tensor) and out.requires_grad]
+        if not pairs:
+            raise RuntimeError("none of output has requires_grad=True, this checkpoint() is not necessary")
+        run_backward([out for out, _ in pairs], [grad for _, grad in pairs])
+        return None, None, *(arg.grad if isinstance(arg, Tensor) else None for arg in args)
+
+
+def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentrant: bool | None = None,
+                          **kwargs: Any) -> Any:
+    """The functions, or a Sequential's modules, one after the other, in this many checkpoints, of which the last is
+    computed as usual (``torch.utils.checkpoint.checkpoint_sequential``).
+    """
+    if use_reentrant is None:
+        warnings.warn("torch.utils.checkpoint.checkpoint_sequential: the use_reentrant parameter should be passed "
+                      "explicitly. use_reentrant=False is recommended.", stacklevel=2)
+        use_reentrant = True
+    keep_random = kwargs.pop("preserve_rng_state", True)
+    if kwargs:
+        raise ValueError("Unexpected keyword arguments: " + ",".join(kwargs))
+    chain = list(functions.children()) if hasattr(functions, "children") else list(functions)
+
+    def run(start: int, end: int) -> Callable[[Any], Any]:
+        def segment(value: Any) -> Any:
+            for function in chain[start:end]:
+                value = function(value)
+            return value
+
+        return segment
+
+    size, start = len(chain) // segments, 0
+    for start in range(0, size * (segments - 1), size):
+        input = checkpoint(run(start, start + size), input, use_reentrant=use_reentrant,
+                           preserve_rng_state=keep_random)
+    return run(size * (segments - 1), len(chain))(input)
+
+
+__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
