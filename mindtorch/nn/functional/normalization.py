@@ -102,5 +102,6 @@ def local_response_norm(input: Tensor, size: int, alpha: float = 1e-4, beta: flo
     if not input.numel():
         return input
     squares = pad(input * input, (*(0, 0) * (input.dim() - 2), size // 2, (size - 1) // 2))
-    near = squares.unfold(1, size, 1).mean(-1)
+    windows = squares.unfold(1, size, 1)
+    near = windows.mean(-1) if input.is_floating_point() else windows.sum(-1) // size
     return input / (near * alpha + k).pow(beta)
