@@ -1,6 +1,7 @@
 """CPU kernels of normalisation. What is of half precision is computed in float32."""
 from __future__ import annotations
 
+from collections.abc import Iterator
 from typing import Any
 
 import numpy as np
@@ -116,16 +117,108 @@ def native_batch_norm_backward(grad: Array, x: Array, weight: Any, running_mean:
 
 
 # -- by row ------------------------------------------------------------------------------------------------------------
+# BLAS does here what NumPy does slowly with rows: means are products of a matrix and a vector, and what broadcasts along
+# rows or columns is a product of two thin matrices.
+
+#: Elements of a block: 256 KiB of float32.
+BLOCK = 1 << 16
+#: Rows of fewer elements are not worth it.
+SHORT = 8
+
+
+def row_blocks(x: Array) -> Iterator[slice]:
+    rows, columns = x.shape
+    step = max(BLOCK // max(columns, 1), 1)
+    for top in range(0, rows, step):
+        yield slice(top, top + step)
+
+
+def pair(first: Any, second: Any, like: Array, axis: int) -> Array:
+    """Two vectors, or numbers for all of one, as the columns (``axis`` 1) or the rows of a thin matrix."""
+    out = np.empty((len(like), 2) if axis else (2, like.shape[1]), like.dtype)
+    columns = out.T if axis else out
+    columns[0], columns[1] = first, second
+    return out
+
+
+def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
+    """``normalised`` for rows of one kind of number that is computed in as it is."""
+    rows, columns = x.shape
+    out, middle, rstd = np.empty(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
+    part = x.dtype.type(1 / columns)
+    parts = np.full(columns, part)
+    factors = pair(1 if weight is None else weight, 0 if bias is None else bias, x, 0)
+    for at in row_blocks(x):
+        block, normal = x[at], out[at]
+        middle[at] = mean = block @ parts
+        spread = np.vecdot(block, block) * part - mean * mean
+        if np.any(mean * mean > spread):  # the difference has lost digits
+            block, mean = block - mean[:, None], np.zeros_like(mean)
+            spread = np.vecdot(block, block) * part
+        rstd[at] = scale = 1 / np.sqrt(spread + x.dtype.type(eps))
+        np.matmul(pair(scale, 0, block, 1), factors, out=normal)
+        normal *= block
+        normal += np.matmul(pair(-mean * scale, 1, block, 1), factors)
+    return out, middle, rstd
+
+
+def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, mask: Any) -> list[Any]:
+    """``gradients`` for such rows."""
+    columns = x.shape[1]
+    part, one = x.dtype.type(1 / columns), np.ones((2, columns), x.dtype)
+    factor = np.ones(columns, x.dtype) if weight is None else weight
+    factors, parts = pair(factor, 0, x, 0), factor * part
+    of_input, of_weight, of_bias = np.empty_like(x), np.zeros(columns, x.dtype), np.zeros(columns, x.dtype)
+    for at in row_blocks(x):
+        block, through, mean, scale, out = x[at], grad[at], middle[at], rstd[at], of_input[at]
+        if np.any(np.abs(mean) * scale > 1):  # as in ``normalised_rows``
+            block, mean = block - mean[:, None], np.zeros_like(mean)
+        product = through * block
+        if mask[1]:
+            of_weight += scale @ product
+            of_weight -= (mean * scale) @ through
+        if mask[2]:
+            of_bias += np.add.reduce(through, 0)
+        if mask[0]:
+            along = through @ parts
+            back = (product @ parts - mean * along) * scale * scale * scale
+            np.matmul(pair(scale, 0, block, 1), factors, out=out)
+            out *= through
+            np.matmul(pair(back, 0, block, 1), one, out=product)
+            product *= block
+            out -= product
+            out -= np.matmul(pair(along * scale, -mean * back, block, 1), one)
+    return [found if wanted else None for found, wanted in zip((of_input, of_weight, of_bias), mask, strict=True)]
+
+
+def plain_rows(x: Array, weight: Any, *others: Any) -> bool:
+    """Whether rows are of one kind of number that BLAS computes in, and not short."""
+    return x.size > 0 and x.shape[-1] >= SHORT and x.dtype.kind == "f" and x.dtype.itemsize >= 4 and all(
+        given is None or given.dtype == x.dtype for given in (weight, *others))
+
 
 def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
-    out, middle, rstd = normalised(x, weight, bias, by_row(x.shape, len(shape)), eps)
+    groups = by_row(x.shape, len(shape))
+    if plain_rows(x, weight, bias):
+        flat = (None if given is None else given.reshape(-1) for given in (weight, bias))
+        out, middle, rstd = normalised_rows(x.reshape(groups.shape), *flat, eps)
+        out = out.reshape(x.shape)
+    else:
+        out, middle, rstd = normalised(x, weight, bias, groups, eps)
     each = (*x.shape[:x.ndim - len(shape)], *(1,) * len(shape))
     return out, middle.reshape(each), rstd.reshape(each)
 
 
 def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array, rstd: Array, weight: Any, bias: Any,
                                mask: Any) -> list[Any]:
-    found = gradients(grad, x, middle, rstd, weight, by_row(x.shape, len(shape)), mask)
+    groups = by_row(x.shape, len(shape))
+    if plain_rows(x, weight, grad):
+        rows = [given.reshape(groups.shape) for given in (grad, x)]
+        found = row_gradients(*rows, middle.reshape(-1), rstd.reshape(-1),
+                              None if weight is None else weight.reshape(-1), mask)
+        found[0] = None if found[0] is None else found[0].reshape(x.shape)
+    else:
+        found = gradients(grad, x, middle, rstd, weight, groups, mask)
     return [found[0], *[None if part is None else part.reshape(shape) for part in found[1:]]]
 
 
