@@ -161,3 +161,21 @@ def test_old_checkpoints_load():
         return t.nn.BatchNorm1d(2).load_state_dict(state)
 
     same(program)
+
+
+LAZY = {
+    "batch": lambda t, **options: t.nn.LazyBatchNorm1d(**options),
+    "instance": lambda t, **options: t.nn.LazyInstanceNorm1d(**options),
+}
+
+
+@pytest.mark.parametrize("case", LAZY)
+@pytest.mark.parametrize("options", [{}, {"affine": False}, {"track_running_stats": False}, {"bias": False}])
+def test_lazy_ones_become_plain_ones(case, options):
+    def program(t):
+        module = LAZY[case](t, **options)
+        before = repr(module)
+        out = module(t.randn(4, 3, 5))
+        return before, module, type(module).__name__, out, module.state_dict(), module.num_features
+
+    same(program)

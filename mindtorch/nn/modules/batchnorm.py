@@ -8,7 +8,8 @@ from ..._dtype import int64
 from ..._tensor import Tensor
 from .. import functional as F, init
 from ..module import Module
-from ..parameter import Parameter
+from ..parameter import Parameter, UninitializedBuffer, UninitializedParameter
+from .lazy import LazyModuleMixin
 
 
 class _NormBase(Module):
@@ -113,6 +114,66 @@ class BatchNorm3d(_BatchNorm):
     """
 
     dims = (5,)
+
+
+class _LazyNormBase(LazyModuleMixin):
+    """A normalisation that takes ``num_features`` from its first input."""
+
+    num_features: int
+    affine: bool
+    track_running_stats: bool
+
+    def __init__(self, eps: float = 1e-5, momentum: float | None = 0.1, affine: bool = True,
+                 track_running_stats: bool = True, device: Any = None, dtype: Any = None, *,
+                 bias: bool = True) -> None:
+        super().__init__(0, eps, momentum, False, False, device, dtype, bias=False)
+        self.affine, self.track_running_stats = affine, track_running_stats
+        if affine:
+            self.weight = UninitializedParameter(device=device, dtype=dtype)
+            if bias:
+                self.bias = UninitializedParameter(device=device, dtype=dtype)
+        if track_running_stats:
+            self.running_mean = UninitializedBuffer(device=device, dtype=dtype)
+            self.running_var = UninitializedBuffer(device=device, dtype=dtype)
+            self.num_batches_tracked = tensor(0, dtype=int64, device=device)
+
+    def reset_parameters(self) -> None:
+        """Set all back to where it starts, once there are channels."""
+        if not self.has_uninitialized_params() and self.num_features:
+            super().reset_parameters()  # type: ignore[misc]
+
+    def initialize_parameters(self, input: Tensor) -> None:
+        """Give all of them as many elements as an input has channels."""
+        if self.has_uninitialized_params():
+            self.num_features = input.shape[1]
+            for part in (self.weight, self.bias, self.running_mean, self.running_var):
+                if part is not None:
+                    part.materialize((self.num_features,))
+            self.reset_parameters()
+
+
+class LazyBatchNorm1d(_LazyNormBase, _BatchNorm):
+    """A ``BatchNorm1d`` that takes ``num_features`` from its first input, and becomes a plain one then
+    (``torch.nn.LazyBatchNorm1d``).
+    """
+
+    dims, cls_to_become = BatchNorm1d.dims, BatchNorm1d
+
+
+class LazyBatchNorm2d(_LazyNormBase, _BatchNorm):
+    """A ``BatchNorm2d`` that takes ``num_features`` from its first input, and becomes a plain one then
+    (``torch.nn.LazyBatchNorm2d``).
+    """
+
+    dims, cls_to_become = BatchNorm2d.dims, BatchNorm2d
+
+
+class LazyBatchNorm3d(_LazyNormBase, _BatchNorm):
+    """A ``BatchNorm3d`` that takes ``num_features`` from its first input, and becomes a plain one then
+    (``torch.nn.LazyBatchNorm3d``).
+    """
+
+    dims, cls_to_become = BatchNorm3d.dims, BatchNorm3d
 
 
 class SyncBatchNorm(_BatchNorm):

@@ -6,7 +6,7 @@ from typing import Any
 
 from ..._tensor import Tensor
 from .. import functional as F
-from .batchnorm import _NormBase
+from .batchnorm import _LazyNormBase, _NormBase
 
 
 class _InstanceNorm(_NormBase):
@@ -79,3 +79,29 @@ class InstanceNorm3d(_InstanceNorm):
     """
 
     dims = (4, 5)
+
+
+class LazyInstanceNorm1d(_LazyNormBase, _InstanceNorm):
+    """An ``InstanceNorm1d`` that takes ``num_features`` from its first input, and becomes a plain one then
+    (``torch.nn.LazyInstanceNorm1d``).
+    """
+
+    dims, cls_to_become = InstanceNorm1d.dims, InstanceNorm1d
+
+
+
+class LazyInstanceNorm2d(_LazyNormBase, _InstanceNorm):
+    """An ``InstanceNorm2d`` that takes ``num_features`` from its first input, and becomes a plain one then
+    (``torch.nn.LazyInstanceNorm2d``).
+    """
+
+    dims, cls_to_become = InstanceNorm2d.dims, InstanceNorm2d
+
+
+
+class LazyInstanceNorm3d(_LazyNormBase, _InstanceNorm):
+    """An ``InstanceNorm3d`` that takes ``num_features`` from its first input, and becomes a plain one then
+    (``torch.nn.LazyInstanceNorm3d``).
+    """
+
+    dims, cls_to_become = InstanceNorm3d.dims, InstanceNorm3d

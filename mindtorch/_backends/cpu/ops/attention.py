@@ -124,7 +124,7 @@ def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Arr
     away, both as a column of a product.
     """
     heads = by_heads(query, key, value, is_causal, attn_mask, scale)
-    grad = to_opmath(grad).reshape(heads.query.shape)
+    grad = np.ascontiguousarray(to_opmath(grad).reshape(heads.query.shape))  # BLAS takes nothing that is broadcast
     along = np.einsum("nij,nij->ni", grad, to_opmath(out).reshape(grad.shape))
     shift = -logsumexp.reshape(along.shape)
     exact = np.abs(shift).max(initial=0) < SAFE**2  # else the logarithms of the sums got lost in what was added to them

@@ -117,8 +117,8 @@ def native_batch_norm_backward(grad: Array, x: Array, weight: Any, running_mean:
 
 
 # -- by row ------------------------------------------------------------------------------------------------------------
-# BLAS does here what NumPy does slowly with rows: means are products of a matrix and a vector, and what broadcasts along
-# rows or columns is a product of two thin matrices.
+# BLAS does here what NumPy does slowly with rows: means are products of a matrix and a vector, and what broadcasts
+# along rows or columns is a product of two thin matrices.
 
 #: Elements of a block: 256 KiB of float32.
 BLOCK = 1 << 16
@@ -200,8 +200,8 @@ def plain_rows(x: Array, weight: Any, *others: Any) -> bool:
 def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
     groups = by_row(x.shape, len(shape))
     if plain_rows(x, weight, bias):
-        flat = (None if given is None else given.reshape(-1) for given in (weight, bias))
-        out, middle, rstd = normalised_rows(x.reshape(groups.shape), *flat, eps)
+        weight, bias = [None if given is None else given.reshape(-1) for given in (weight, bias)]
+        out, middle, rstd = normalised_rows(x.reshape(groups.shape), weight, bias, eps)
         out = out.reshape(x.shape)
     else:
         out, middle, rstd = normalised(x, weight, bias, groups, eps)
@@ -213,8 +213,9 @@ def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array,
                                mask: Any) -> list[Any]:
     groups = by_row(x.shape, len(shape))
     if plain_rows(x, weight, grad):
-        rows = [given.reshape(groups.shape) for given in (grad, x)]
-        found = row_gradients(*rows, middle.reshape(-1), rstd.reshape(-1),
+        # what is broadcast, such as the gradient of a sum, BLAS does not take
+        grads, rows = [np.ascontiguousarray(given.reshape(groups.shape)) for given in (grad, x)]
+        found = row_gradients(grads, rows, middle.reshape(-1), rstd.reshape(-1),
                               None if weight is None else weight.reshape(-1), mask)
         found[0] = None if found[0] is None else found[0].reshape(x.shape)
     else:
