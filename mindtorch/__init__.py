@@ -16,10 +16,10 @@ from ._autograd.grad_mode import (
 from ._creation import (
     LEGACY_TENSORS as _LEGACY_TENSORS, arange as arange, as_tensor as as_tensor, asarray as asarray, empty as empty,
     empty_like as empty_like, empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye,
-    from_dlpack as from_dlpack, from_numpy as from_numpy, frombuffer as frombuffer, full as full,
-    full_like as full_like, linspace as linspace, logspace as logspace, ones as ones, ones_like as ones_like,
-    range as range, scalar_tensor as scalar_tensor, tensor as tensor, to_dlpack as to_dlpack, zeros as zeros,
-    zeros_like as zeros_like,
+    from_dlpack as from_dlpack, from_file as from_file, from_numpy as from_numpy, frombuffer as frombuffer,
+    full as full, full_like as full_like, linspace as linspace, logspace as logspace, ones as ones,
+    ones_like as ones_like, range as range, scalar_tensor as scalar_tensor, tensor as tensor, to_dlpack as to_dlpack,
+    zeros as zeros, zeros_like as zeros_like,
 )
 from ._creation.random import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,

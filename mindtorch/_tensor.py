@@ -267,6 +267,11 @@ class Tensor(Methods, metaclass=_TensorType):
         pointer = self.untyped_storage().data_ptr()
         return pointer + self._offset * self._dtype.itemsize if pointer and self.numel() else 0
 
+    def is_set_to(self, tensor: Tensor) -> bool:
+        """Whether another tensor has the same storage, shape, strides and offset (``torch.Tensor.is_set_to``)."""
+        return (self.untyped_storage() is tensor.untyped_storage() and self._offset == tensor._offset
+                and self.shape == tensor.shape and self._strides() == tensor._strides())
+
     def is_shared(self) -> bool:
         """Whether the storage is in memory that other processes can see (``torch.Tensor.is_shared``)."""
         return self.untyped_storage().is_shared()

@@ -13,6 +13,7 @@ from .._about import about
 from .._backends.common.convert import to_device
 from .._dtype import DType, bfloat16, from_numpy_dtype, get_default_dtype
 from .._layout import contiguous_strides
+from .._storage import UntypedStorage
 from .._tensor import Tensor, from_array, tensor_method
 from .data import tensor
 
@@ -129,6 +130,20 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     return _from_array(data.view(dtype.np)).requires_grad_(requires_grad)
 
 
+def from_file(filename: str, shared: bool | None = None, size: int | None = 0, *, dtype: DType | None = None,
+              layout: Any = None, device: Any = None, pin_memory: bool = False, requires_grad: bool = False) -> Tensor:
+    """A vector of the first ``size`` elements of a file, which writes go to if ``shared`` (``torch.from_file``).
+
+    Raises:
+        RuntimeError: if the file is shorter and not ``shared``.
+    """
+    dtype = dtype or get_default_dtype()
+    storage = UntypedStorage.from_file(filename, bool(shared), (size or 0) * dtype.itemsize)
+    out: Any = from_array(np.empty(0, dtype.np), dtype)
+    out.set_(storage)
+    return to_device(out, _device.resolve_device(device)).requires_grad_(requires_grad)
+
+
 class DLDeviceType(IntEnum):
     """Kinds of devices, as DLPack counts them (``torch.utils.dlpack.DLDeviceType``)."""
 
@@ -152,6 +167,15 @@ class DLDeviceType(IntEnum):
 #: Where a capsule has the code of the dtype, by its name: in ``DLManagedTensor`` and in the versioned one.
 _CODE_AT = {b"dltensor": 20, b"dltensor_versioned": 52}
 _UINT, _BFLOAT = 1, 4  # codes of dtypes
+
+
+class _Writable:
+    """The memory of an array, to be written: NumPy takes it for read-only where a capsule of the old form says nothing.
+    """
+
+    def __init__(self, array: np.ndarray):
+        self.array = array  # which owns the memory
+        self.__array_interface__ = {**array.__array_interface__, "data": (array.ctypes.data, False)}
 
 
 class _Exported:
@@ -205,11 +229,13 @@ def from_dlpack(ext_tensor: Any, *, device: Any = None, copy: bool | None = None
         ValueError: if a device other than the array's is asked for, and ``copy`` is False.
     """
     capsule = _capsule_of(ext_tensor, copy) if hasattr(ext_tensor, "__dlpack__") else ext_tensor
-    code = _code_of(capsule)
+    code, silent = _code_of(capsule), "versioned" not in repr(capsule)
     brain = code.value == _BFLOAT
     if brain:
         code.value = _UINT
     array = np.from_dlpack(_Exported(capsule))
+    if silent and array.size:
+        array = np.asarray(_Writable(array))
     out = _from_array(array.view(bfloat16.np) if brain else array)
     if device is None or _device.resolve_device(device) == out.device:
         return out

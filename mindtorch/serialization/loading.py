@@ -12,6 +12,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from .._creation import from_numpy
 from .._device import device as Device
 from .._dtype import DType, uint8
 from .._storage import TypedStorage, UntypedStorage
@@ -117,7 +118,6 @@ def _load_safetensors(path: Any, map_location: Any) -> Any:
         kind = "dict" if isinstance(map_location, dict) else "callable"
         raise RuntimeError(f"Loading safetensors file with {kind} map_location is not supported. Use a device string "
                            "or torch.device instead.")
-    from .._creation import from_numpy
     return {name: from_numpy(array).to(map_location or "cpu") for name, array in load_file(path).items()}
 
 
