@@ -276,6 +276,12 @@ class Tensor(Methods, metaclass=_TensorType):
         """Whether the storage is in memory that other processes can see (``torch.Tensor.is_shared``)."""
         return self.untyped_storage().is_shared()
 
+    def module_load(self, other: Tensor, assign: bool = False) -> Tensor:
+        """What takes this tensor's place when a module loads ``other`` for it, with ``assign`` other itself
+        (``torch.Tensor.module_load``); called where modules swap parameters, see ``torch.__future__``.
+        """
+        return other.detach() if assign else self.detach().copy_(other)
+
     def share_memory_(self) -> Tensor:
         """Move the storage to shared memory (``torch.Tensor.share_memory_``)."""
         self.untyped_storage().share_memory_()

@@ -234,12 +234,12 @@ def check_sizes(input: Any, hx: Any, cell: Cell) -> None:
 # -- sequences of different lengths ------------------------------------------------------------------------------------
 
 def _pack_padded_sequence(input: Any, lengths: Any, batch_first: bool) -> tuple[Any, Any]:
+    check(input.numel(), "Cannot pack empty tensors.")
     steps = input.transpose(0, 1) if batch_first else input
     check(lengths.dim() == 1 and lengths.device.type == "cpu" and lengths.dtype == int64,
           lambda: "'lengths' argument should be a 1D CPU int64 tensor, but got "
           f"{lengths.dim()}D {lengths.device.type} {NAMES[lengths._dtype.name]} tensor")
     sizes = lengths.tolist()
-    check(sizes and input.numel(), "Cannot pack empty tensors.")
     check(len(sizes) == steps.size(1), lambda: "Expected `len(lengths)` to be equal to batch_size, but got "
           f"{len(sizes)} (batch_size={steps.size(1)})")
     check(sizes[-1] > 0, "Length of all samples has to be greater than 0, but found an element in 'lengths' that is "

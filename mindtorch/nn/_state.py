@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import warnings
+import weakref
 from collections import OrderedDict, namedtuple
 from collections.abc import Callable, Iterator, Mapping
 from typing import Any
@@ -9,6 +10,7 @@ from typing import Any
 from .._about import about
 from .._autograd.grad_mode import no_grad
 from .._autograd.hooks import RemovableHandle
+from .._swap import get_swap_module_params_on_conversion, swap_tensors
 from .._tensor import Tensor
 from ._hooks import HookHandle, Hooks
 from .parameter import Parameter, is_lazy
@@ -182,7 +184,16 @@ class State:
                           "place?)", stacklevel=6)
         try:
             with no_grad():
-                if not assign:
+                if get_swap_module_params_on_conversion():
+                    loaded = member.module_load(value, assign=bool(assign))
+                    if loaded is value or loaded is member:
+                        raise RuntimeError("module_load returned one of self or other, please .detach() the result if "
+                                           "returning one of the inputs in module_load")
+                    if isinstance(member, Parameter):
+                        loaded = (loaded.requires_grad_(member.requires_grad) if isinstance(loaded, Parameter)
+                                  else Parameter(loaded, requires_grad=member.requires_grad))
+                    swap_tensors(member, loaded)
+                elif not assign:
                     member.copy_(value)
                 elif not isinstance(member, Parameter):
                     setattr(self, name, value)
@@ -191,8 +202,9 @@ class State:
                 else:
                     setattr(self, name, Parameter(value, requires_grad=member.requires_grad))
         except Exception as error:
-            return (f'While copying the parameter named "{key}", whose dimensions in the model are {member.size()} and '
-                    f"whose dimensions in the checkpoint are {value.size()}, an exception occurred : {error.args}.")
+            action = "swapping" if get_swap_module_params_on_conversion() else "copying"
+            return (f'While {action} the parameter named "{key}", whose dimensions in the model are {member.size()} '
+                    f"and whose dimensions in the checkpoint are {value.size()}, an exception occurred : {error.args}.")
         return None
 
     # -- hooks -----------------------------------------------------------------------------------------------
@@ -239,10 +251,20 @@ class _LoadHook:
     """A hook of loading, with the module that it belongs to where it wants it."""
 
     def __init__(self, hook: Callable[..., None], module: State | None):
-        self.hook, self.module = hook, module
+        self.hook = hook
+        self.module = None if module is None else weakref.ref(module)  # the module has the hook: no cycle
 
     def __call__(self, *args: Any) -> None:
-        self.hook(*args) if self.module is None else self.hook(self.module, *args)
+        if self.module is None:
+            self.hook(*args)
+        elif (module := self.module()) is not None:
+            self.hook(module, *args)
+
+    def __getstate__(self) -> dict[str, Any]:
+        return {"hook": self.hook, "module": None if self.module is None else self.module()}
+
+    def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__init__(**state)  # type: ignore[misc]
 
 
 def _load_into(module: Any, state: Any, prefix: str, metadata: Mapping[str, Any], assign: bool,

@@ -12,11 +12,12 @@ from .._backends.common.convert import to_device
 from .._conversion import parse_to
 from .._creation import empty_like
 from .._dtype import FLOATING, DType, bfloat16, float16, float32, float64
+from .._swap import get_overwrite_module_params_on_conversion, get_swap_module_params_on_conversion, swap_tensors
 from .._tensor import Tensor
 from . import _hooks
 from ._hooks import (
     HookedCall, global_backward_hooks, global_backward_pre_hooks, global_forward_hooks, global_forward_pre_hooks,
-    registered,
+    old_global_backward_hooks, registered,
 )
 from ._state import State
 from .parameter import Buffer, Parameter
@@ -78,7 +79,7 @@ class Module(HookedCall, State):
         try:
             if not (self._forward_hooks or self._forward_pre_hooks or self._backward_hooks
                     or self._backward_pre_hooks or global_forward_hooks or global_forward_pre_hooks
-                    or global_backward_hooks or global_backward_pre_hooks):
+                    or global_backward_hooks or global_backward_pre_hooks or old_global_backward_hooks):
                 return self.forward(*args, **kwargs)
             return self._hooked_call(*args, **kwargs)
         except Exception as error:
@@ -393,7 +394,7 @@ class Module(HookedCall, State):
 
     def _apply(self, fn: Callable[[Tensor], Tensor], recurse: bool = True) -> Any:
         """Replace the data of every parameter, gradient and buffer by what ``fn`` makes of it. The Parameter objects
-        stay, unless they go to the meta device or come from there.
+        stay, unless they go to the meta device or come from there, or ``torch.__future__`` says otherwise.
         """
         if recurse:
             for module in self.children():
@@ -404,7 +405,9 @@ class Module(HookedCall, State):
             with no_grad():
                 data = fn(param)
                 gradient = None if param._grad is None else fn(param._grad)
-            if data.is_meta == param.is_meta:
+            if get_swap_module_params_on_conversion():
+                self._swap(name, param, data, gradient)
+            elif data.is_meta == param.is_meta and not get_overwrite_module_params_on_conversion():
                 param.data = data
                 if gradient is not None:
                     param._grad.data = gradient
@@ -415,6 +418,18 @@ class Module(HookedCall, State):
             if buffer is not None:
                 self._buffers[name] = fn(buffer)
         return self
+
+    def _swap(self, name: str, param: Any, data: Tensor, gradient: Tensor | None) -> None:
+        """Exchange a parameter and its gradient with what they have been converted to."""
+        before = param._grad
+        try:
+            new: Any = Parameter(data, requires_grad=param.requires_grad)
+            swap_tensors(param, new)
+            if before is not None and gradient is not None:
+                swap_tensors(before, gradient.requires_grad_(before.requires_grad))
+                param._grad = before
+        except Exception as error:
+            raise RuntimeError(f"_apply(): Couldn't swap {type(self).__name__}.{name}") from error
 
     # -- conversion ------------------------------------------------------------------------------------------
 

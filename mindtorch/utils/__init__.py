@@ -4,6 +4,7 @@ from typing import TYPE_CHECKING
 from .._lazy import lazily
 
 if TYPE_CHECKING:
+    from .._swap import swap_tensors as swap_tensors
     from . import checkpoint, data, dlpack, hooks, serialization
 else:
     __getattr__, __dir__ = lazily(__name__, __file__, ": mindtorch does not have this name of PyTorch")

@@ -8,6 +8,7 @@ from copy import deepcopy
 from typing import Any
 
 from ..._autograd.grad_mode import no_grad
+from ..._swap import get_swap_module_params_on_conversion, swap_tensors
 from ..._tensor import Tensor
 from ..module import Module
 from ..modules.container import ModuleDict, ModuleList
@@ -39,6 +40,14 @@ def _register(module: Module, name: str, value: Tensor) -> None:
         module.register_parameter(name, value)
     else:
         module.register_buffer(name, value)
+
+
+def _replace(tensor: Tensor, value: Tensor) -> None:
+    """Give a tensor, which stays the object that an optimizer knows, another value."""
+    if get_swap_module_params_on_conversion():
+        swap_tensors(tensor, Parameter(value, tensor.requires_grad) if isinstance(tensor, Parameter) else value)
+    else:
+        tensor.set_(value)
 
 
 def _inverted(parametrizations: Any, value: Any, strict: bool) -> Any:
@@ -98,7 +107,7 @@ class ParametrizationList(ModuleList):
                         f"When `right_inverse` outputs one tensor, it may not change the {kind}.\noriginal.{kind}: "
                         f"{getattr(original, kind)}\nright_inverse(original).{kind}: {getattr(new, kind)}")
             with no_grad():  # the same object as before, which an optimizer may know already
-                original.set_(new)
+                _replace(original, new)
             _register(self, "original", original)
         else:
             for i, part in enumerate(new):
@@ -121,7 +130,7 @@ class ParametrizationList(ModuleList):
                 if new.dtype != self.original.dtype:
                     raise ValueError(f"The tensor returned by `right_inverse` has dtype {new.dtype} while `original` "
                                      f"has dtype {self.original.dtype}")
-                self.original.set_(new)
+                _replace(self.original, new)
                 return
             if not isinstance(new, Sequence):
                 raise ValueError(f"'right_inverse' must return a sequence of tensors. Got {type(new).__name__}.")
@@ -136,7 +145,7 @@ class ParametrizationList(ModuleList):
                 if original.dtype != part.dtype:
                     raise ValueError(f"Tensor {i} returned by `right_inverse` has dtype {part.dtype} while "
                                      f"`original{i}` has dtype {original.dtype}")
-                original.set_(part)
+                _replace(original, part)
 
     def originals(self) -> list[Tensor]:
         """What the tensor is computed from."""
@@ -265,7 +274,7 @@ def remove_parametrizations(module: Module, tensor_name: str, leave_parametrized
         original = listed.original
         if leave_parametrized:
             with no_grad():
-                original.set_(getattr(module, tensor_name))
+                _replace(original, getattr(module, tensor_name))
     elif leave_parametrized:
         value = getattr(module, tensor_name)
         original = Parameter(value) if value.requires_grad else value
