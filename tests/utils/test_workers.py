@@ -9,6 +9,7 @@ import sys
 import threading
 import time
 from collections.abc import Callable, Iterator
+from multiprocessing import resource_tracker
 from pathlib import Path
 from typing import Any
 
@@ -32,12 +33,15 @@ class Of(Dataset):
         return self.function(index)
 
 
-def children() -> list[str]:
-    return Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+def children() -> set[str]:
+    """This process's children, but for multiprocessing's own helper, which stays for good."""
+    found = Path(f"/proc/self/task/{os.getpid()}/children").read_text().split()
+    return set(found) - {str(getattr(resource_tracker._resource_tracker, "_pid", None))}
 
 
 @pytest.fixture(autouse=True)
 def nothing_is_left() -> Iterator[None]:
+    gc.collect()
     before = children(), len(os.listdir("/proc/self/fd")), threading.active_count()
     yield
     gc.collect()
@@ -151,7 +155,7 @@ def test_an_iterator_that_is_dropped_ends_its_workers() -> None:
         assert len(children()) == 2
         break
     gc.collect()
-    assert children() == []
+    assert not children()
 
 
 def test_persistent_workers_stay_and_go_with_the_loader() -> None:
@@ -168,7 +172,7 @@ def test_an_interrupt_leaves_nothing() -> None:
         for index, _ in enumerate(DataLoader(Of(lambda index: index), num_workers=2)):
             if index == 3:
                 os.kill(os.getpid(), signal.SIGINT)
-    assert children() == []
+    assert not children()
 
 
 def test_out_of_order_gives_what_is_ready() -> None:
