@@ -71,7 +71,7 @@ class Adafactor(RuleOptimizer):
             "foreach": foreach, "maximize": maximize,
         })
 
-    def _refuse(self, param: Any, group: dict[str, Any]) -> None:
+    def _refuse(self, param: Any) -> None:
         if param.is_complex():
             raise RuntimeError("Adafactor does not support complex parameters")
 

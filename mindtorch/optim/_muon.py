@@ -101,7 +101,7 @@ class Muon(RuleOptimizer):
                     raise ValueError("Muon only supports 2D parameters whereas we found a parameter with size: "
                                      f"{param.size()}")
 
-    def _refuse(self, param: Any, group: dict[str, Any]) -> None:
+    def _refuse(self, param: Any) -> None:
         if param.is_complex():
             raise RuntimeError("Muon does not support complex parameters")
 

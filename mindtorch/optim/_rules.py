@@ -19,7 +19,7 @@ from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.local import local
 from .._dtype import DType, float32, float64, get_default_dtype
 from .._tensor import Tensor
-from .optimizer import Optimizer, as_number, every_group
+from .optimizer import Optimizer, as_number, check_fused, every_group
 
 Rule = Callable[..., None]
 
@@ -93,7 +93,8 @@ class Recorded:
         return Recorded(self.tensor.detach())
 
     def item(self) -> Any:
-        return self.tensor.item()
+        """The value as a number, or as a tensor if a gradient is wanted for it."""
+        return self.tensor.clone() if self.tensor.requires_grad else self.tensor.item()
 
 
 # -- carrying out ------------------------------------------------------------------------------------------------------
@@ -226,14 +227,22 @@ class RuleOptimizer(Optimizer):
         """A parameter's state before its first step."""
         return {}
 
-    def _refuse(self, param: Any, group: dict[str, Any]) -> None:
+    def _refuse(self, param: Any) -> None:
         """Raise the error of a parameter that the optimizer cannot change."""
+
+    def _params(self, group: dict[str, Any]) -> list[Any]:
+        """The parameters of a group that have a gradient."""
+        params = [param for param in group["params"] if param._grad is not None]
+        if group.get("fused"):
+            for param in params:
+                check_fused(param)
+        return params
 
     def _states(self, params: list[Any], group: dict[str, Any]) -> list[dict[str, Any]]:
         states = [self.state[param] for param in params]
         for param, state in zip(params, states, strict=True):
             if not state:
-                self._refuse(param, group)
+                self._refuse(param)
                 state.update(self._start(param, group))
         return states
 
@@ -252,7 +261,7 @@ class RuleOptimizer(Optimizer):
 
     @every_group
     def step(self, group: dict[str, Any]) -> None:
-        params = [param for param in group["params"] if param._grad is not None]
+        params = self._params(group)
         states = self._states(params, group)
         lists = [[state.get(name) for state in states] for name in self._state]
         self._function(params, [param._grad for param in params], *lists, **self._settings(group))

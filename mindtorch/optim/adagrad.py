@@ -8,7 +8,7 @@ from .._creation import full_like
 from .._dispatch.aten import _fused_adagrad_ as fused_adagrad
 from .._tensor import Tensor
 from ._rules import RuleOptimizer, carry_out, count, run_fused, runs_fused
-from .optimizer import check_fused, check_implementation, check_not_negative, check_single, no_scaling
+from .optimizer import check_implementation, check_not_negative, check_single, no_scaling
 
 
 def adagrad(params: list[Any], grads: list[Any], state_sums: list[Any], state_steps: list[Any],
@@ -60,8 +60,6 @@ class Adagrad(RuleOptimizer):
                 self.state[param] = self._start(param, group)
 
     def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        if group["fused"]:
-            check_fused(param)
         value = self.defaults["initial_accumulator_value"]
         return {"step": count(0, param, group), "sum": full_like(param, complex(value, value) if param.is_complex()
                                                                  else value, requires_grad=False)}

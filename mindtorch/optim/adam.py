@@ -8,7 +8,7 @@ from .._creation import zeros_like
 from .._dispatch.aten import _fused_adam_ as fused_adam, _fused_adamw_ as fused_adamw
 from .._tensor import Tensor
 from ._rules import RuleOptimizer, carry_out, check_capturable, count, run_fused, runs_fused
-from .optimizer import check_betas, check_fused, check_implementation, check_not_negative, check_single, no_scaling
+from .optimizer import check_betas, check_implementation, check_not_negative, check_single, no_scaling
 
 
 def adam(params: list[Any], grads: list[Any], exp_avgs: list[Any], exp_avg_sqs: list[Any], max_exp_avg_sqs: list[Any],
@@ -72,10 +72,6 @@ class Adam(RuleOptimizer):
         })
         check_implementation(differentiable, foreach, fused)
         self._step_supports_amp_scaling = bool(fused)
-
-    def _refuse(self, param: Any, group: dict[str, Any]) -> None:
-        if group["fused"]:
-            check_fused(param)
 
     def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
         names = ("exp_avg", "exp_avg_sq", "max_exp_avg_sq")[:3 if group["amsgrad"] else 2]

@@ -393,14 +393,14 @@ def check_implementation(differentiable: bool, foreach: bool | None, fused: bool
 
 
 def check_fused(param: Tensor) -> None:
-    """Refuse ``fused=True`` for a parameter that has no floating point dtype.
+    """Refuse ``fused=True`` for a parameter that has no floating point dtype, or no values.
 
     Raises:
         RuntimeError: PyTorch's.
     """
-    if not param.is_floating_point():
+    if param.is_meta or not param.is_floating_point():
         raise RuntimeError("`fused=True` requires all the params to be floating point Tensors of supported "
-                           f"devices: ['cpu', 'meta', 'npu'] but {param.dtype} and {param.device.type}")
+                           f"devices: ['cpu', 'npu'] but {param.dtype} and {param.device.type}")
 
 
 def no_scaling(grad_scale: Any, found_inf: Any) -> None:

@@ -9,7 +9,7 @@ from .._dispatch.aten import _fused_sgd_ as fused_sgd
 from .._dispatch.local import local
 from .._tensor import Tensor
 from ._rules import RuleOptimizer, carry_out, run_fused, runs_fused
-from .optimizer import check_fused, check_implementation, check_not_negative, check_single, every_group, no_scaling
+from .optimizer import check_implementation, check_not_negative, check_single, every_group, no_scaling
 
 
 def sgd(params: list[Any], d_p_list: list[Any], momentum_buffer_list: list[Any],
@@ -69,10 +69,7 @@ class SGD(RuleOptimizer):
 
     @every_group
     def step(self, group: dict[str, Any]) -> None:
-        params = [param for param in group["params"] if param._grad is not None]
-        if group["fused"]:
-            for param in params:
-                check_fused(param)
+        params = self._params(group)
         states = [self.state[param] for param in params] if group["momentum"] else []
         buffers = [state.get("momentum_buffer") for state in states]
         sgd(params, [param._grad for param in params], buffers, **self._settings(group))

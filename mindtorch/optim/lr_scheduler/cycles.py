@@ -129,14 +129,6 @@ def _halved(cycle: float) -> float:
     return 1 / (2.0 ** (cycle - 1))
 
 
-def _linearly(start: float, end: float, share: float) -> float:
-    return (end - start) * share + start
-
-
-def _along_cosine(start: float, end: float, share: float) -> float:
-    return end + (start - end) / 2.0 * (math.cos(math.pi * share) + 1)
-
-
 class OneCycleLR(MomentumLR):
     """Goes up from max_lr / div_factor to ``max_lr``, and then down to that start / final_div_factor, in
     ``total_steps``, of which ``pct_start`` is the share of the way up (``torch.optim.lr_scheduler.OneCycleLR``). With
@@ -180,6 +172,21 @@ class OneCycleLR(MomentumLR):
             self._start_momentum(optimizer, base_momentum, max_momentum, last_epoch)
         super().__init__(optimizer, last_epoch)
 
+    @staticmethod
+    def _annealing_linear(start: float, end: float, pct: float) -> float:
+        return (end - start) * pct + start
+
+    @staticmethod
+    def _annealing_cos(start: float, end: float, pct: float) -> float:
+        return end + (start - end) / 2.0 * (math.cos(math.pi * pct) + 1)
+
+    @property
+    def _anneal_func(self) -> Callable[[float, float, float], float]:
+        """The curve; state dicts of old versions have it itself, not its name."""
+        if "_anneal_func_type" not in self.__dict__:
+            return self.__dict__["anneal_func"]
+        return self._annealing_linear if self._anneal_func_type == "linear" else self._annealing_cos
+
     def get_lr(self) -> list[Any]:
         """Compute the learning rates of the step ``last_epoch``; sets the momentums.
 
@@ -197,7 +204,7 @@ class OneCycleLR(MomentumLR):
         else:
             phase = self._schedule_phases[-1]
         share = (step - start) / (phase["end_step"] - start)
-        anneal = _linearly if self._anneal_func_type == "linear" else _along_cosine
+        anneal = self._anneal_func
         lrs = []
         for group in self.optimizer.param_groups:
             lrs.append(anneal(group[phase["start_lr"]], group[phase["end_lr"]], share))

@@ -39,7 +39,7 @@ class Block:
         return Block(np.sqrt(self.array))
 
     def add(self, other: Block, alpha: Any) -> Block:
-        change = self._times(other.array, alpha)
+        change = np.multiply(other.array, asarray(alpha, other.array.dtype))
         return Block(np.add(self.array, change, change))
 
     def div(self, number: Any) -> Block:
@@ -52,11 +52,12 @@ class Block:
         return self
 
     def add_(self, other: Any, alpha: Any = 1) -> Block:
+        a = self.array
         if other.__class__ is not Block:
-            change = asarray(other, self.array.dtype)
+            other = asarray(other, a.dtype)
         else:
-            change = other.array if alpha == 1 else self._times(other.array, alpha)
-        np.add(self.array, change, self.array)
+            other = other.array if alpha == 1 else np.multiply(other.array, asarray(alpha, a.dtype))
+        np.add(a, other, a)
         return self
 
     def mul_(self, number: Any) -> Block:
@@ -86,16 +87,12 @@ class Block:
         np.add(self.array, change, self.array)
         return self
 
-    @staticmethod
-    def _times(a: array, factor: Any) -> array:
-        return a.copy() if factor == 1 else np.multiply(a, asarray(factor, a.dtype))
-
 
 def blocks(arrays: Sequence[array]) -> Iterable[list[Block]]:
     """The arrays, which have one shape, in parts: views, so that writes reach the arrays."""
     size = arrays[0].size
     if size <= BLOCK or not all(a.flags.c_contiguous for a in arrays):
-        return ([Block(a) for a in arrays],)
+        return (list(map(Block, arrays)),)
     flat = [a.reshape(-1) for a in arrays]
     return ([Block(a[start:start + BLOCK]) for a in flat] for start in range(0, size, BLOCK))
 
@@ -113,12 +110,11 @@ def fused(rule: Callable[..., None], lists: list[list[array]], steps: list[array
     coupled_decay = 0 if decoupled else weight_decay
     for i, given in enumerate(zip(*filter(None, lists), strict=True)):
         arrays: Sequence[array] = given
-        dtype = given[0].dtype
         if grad_scale is not None:
-            arrays = (given[0], given[1] / grad_scale.astype(dtype), *given[2:])
-        if half := dtype.itemsize == 2:
+            arrays = (given[0], given[1] / grad_scale.astype(given[1].dtype), *given[2:])
+        if half := given[0].itemsize == 2:
             arrays = [a.astype(np.float32) for a in arrays]
-        if not arrays[0].ndim:
+        if not given[0].ndim:
             arrays = [a.reshape(1) for a in arrays]
         if steps:
             settings["step"] = steps[i]
