@@ -163,7 +163,7 @@ class _ConvTransposeNd(_ConvNd):
         if output_size is None:
             return self.output_padding
         others = 2 if input.dim() == dims + 2 else 1
-        sizes = list(output_size)[others:] if len(output_size) == others + dims else list(output_size)
+        sizes = output_size[others:] if len(output_size) == others + dims else output_size
         if len(sizes) != dims:
             raise ValueError(f"ConvTranspose{dims}D: for {input.dim()}D input, output_size must have {dims} or "
                              f"{others + dims} elements (got {len(sizes)})")

@@ -1,0 +1,279 @@
+"""Convolution, pooling and resampling in the forms that programs write, beside PyTorch; lazy modules."""
+from __future__ import annotations
+
+import copy
+from typing import Any
+
+import numpy as np
+import pytest
+from numpy.testing import assert_allclose
+
+import mindtorch
+from tests.nn.both import same
+from tests.support import array, assert_same, port, torch
+
+RNG = np.random.default_rng(0)
+
+
+def numbers(*shape: int) -> Any:
+    return torch.from_numpy(RNG.standard_normal(shape))
+
+
+def second_gradients(t: Any, run: Any, inputs: list[Any]) -> list[Any]:
+    """The output, its gradients, and the gradients of what these add up to."""
+    inputs = [x.detach().requires_grad_() for x in inputs]
+    out = run(t, *inputs)
+    first = t.autograd.grad((out * out).sum(), inputs, create_graph=True)
+    total = sum((g * g).sum() for g in first)
+    return [out, *first, *t.autograd.grad(total, inputs)]
+
+
+def agree(run: Any, *inputs: Any) -> None:
+    ours = second_gradients(mindtorch, run, port(list(inputs), mindtorch))
+    theirs = second_gradients(torch, run, list(inputs))
+    for mine, other in zip(ours, theirs, strict=True):
+        assert_same(mine.detach().contiguous(), other.detach().contiguous())
+
+
+# -- convolution -------------------------------------------------------------------------------------------------------
+
+SETTINGS: dict[str, dict[str, Any]] = {
+    "plain": {}, "stride": {"stride": 2}, "padding": {"padding": 2}, "dilation": {"dilation": 2, "padding": 2},
+    "all": {"stride": 3, "padding": 1, "dilation": 2}, "same": {"padding": "same"},
+    "same, dilated": {"padding": "same", "dilation": 3}, "valid": {"padding": "valid"}, "groups": {"groups": 2},
+    "depthwise": {"groups": 4, "padding": 1},
+}
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("setting", SETTINGS)
+def test_convolution(setting, dims):
+    options = SETTINGS[setting]
+    x, w, b = numbers(2, 4, *(7, 8, 6)[:dims]), numbers(4, 4 // options.get("groups", 1), *(3, 2, 2)[:dims]), numbers(4)
+    agree(lambda t, x, w, b: getattr(t.nn.functional, f"conv{dims}d")(x, w, b, **options), x, w, b)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+@pytest.mark.parametrize("options", [
+    {}, {"stride": 2, "output_padding": 1}, {"padding": 1, "dilation": 2}, {"groups": 2, "stride": 3, "padding": 2},
+])
+def test_transposed_convolution(options, dims):
+    x, w, b = numbers(2, 4, *(4, 3, 3)[:dims]), numbers(4, 2, *(3, 4, 3)[:dims]), numbers(2 * options.get("groups", 1))
+    agree(lambda t, x, w, b: getattr(t.nn.functional, f"conv_transpose{dims}d")(x, w, b, **options), x, w, b)
+
+
+def test_convolution_of_complex_numbers():
+    x, w = torch.complex(numbers(2, 3, 6), numbers(2, 3, 6)), torch.complex(numbers(4, 3, 2), numbers(4, 3, 2))
+    ours = [value.requires_grad_() for value in port([x, w], mindtorch)]
+    theirs = [x.requires_grad_(), w.requires_grad_()]
+    results = [t.nn.functional.conv1d(*inputs) for t, inputs in ((mindtorch, ours), (torch, theirs))]
+    assert_same(*results)
+    for t, result, inputs in zip((mindtorch, torch), results, (ours, theirs), strict=True):
+        t.view_as_real(result).pow(2).sum().backward()
+        del inputs
+    for mine, other in zip(ours, theirs, strict=True):
+        assert_same(mine.grad, other.grad)
+
+
+def test_channels_last_goes_on_to_the_output():
+    def program(t):
+        x = t.ones(2, 3, 8, 8).to(memory_format=t.channels_last)
+        y = t.nn.functional.max_pool2d(t.nn.Conv2d(3, 4, 3)(x), 2)
+        return [y.stride(), t.nn.functional.interpolate(y, scale_factor=2).stride()]
+
+    same(program)
+
+
+def test_unbatched_input():
+    same(lambda t: [t.nn.functional.conv2d(t.ones(3, 5, 5), t.ones(2, 3, 3, 3)), t.nn.MaxPool2d(2)(t.ones(3, 5, 5))])
+
+
+@pytest.mark.parametrize("shape", [(0, 3, 8, 8), (1, 3, 3, 3), (70, 3, 40, 40)])
+def test_batches_of_any_size(shape):
+    x, w = numbers(*shape).float(), numbers(8, 3, 3, 3).float()
+    assert_same(mindtorch.nn.functional.conv2d(*port([x, w], mindtorch)), torch.nn.functional.conv2d(x, w),
+                rtol=1e-4, atol=1e-4)
+
+
+def test_pipeline_and_meta():
+    def program(t):
+        return t.nn.Sequential(t.nn.Conv2d(1, 4, 3, stride=2), t.nn.ReLU(), t.nn.AvgPool2d(2),
+                               t.nn.Upsample(scale_factor=2, mode="bilinear"))
+
+    mindtorch.manual_seed(0)
+    model, x = program(mindtorch), mindtorch.randn(2, 1, 12, 12)
+    with mindtorch.pipeline() as pipeline:
+        pending = model(x)
+        assert len(pipeline) and pending.shape == (2, 4, 4, 4)
+    assert_allclose(array(pending), array(model(x)))
+    assert model.to("meta")(x.to("meta")).shape == (2, 4, 4, 4)
+
+
+def test_on_the_npu():
+    mindtorch.manual_seed(0)
+    model = mindtorch.nn.Sequential(mindtorch.nn.Conv2d(2, 4, 3, padding=1, groups=2), mindtorch.nn.MaxPool2d(3, 2, 1),
+                                    mindtorch.nn.ConvTranspose2d(4, 2, 2, stride=2), mindtorch.nn.AdaptiveAvgPool2d(3))
+    there, x = copy.deepcopy(model).to("npu"), mindtorch.randn(2, 2, 9, 8)
+    with mindtorch.observe() as trace:
+        result = there(x.to("npu"))
+        result.sum().backward()
+    assert not [event for event in trace if event.kernel == "fallback"]
+    model(x).sum().backward()
+    assert_allclose(array(result.cpu()), array(model(x)), rtol=1e-4, atol=1e-5)
+    for mine, other in zip(there.parameters(), model.parameters(), strict=True):
+        assert_allclose(array(mine.grad.cpu()), array(other.grad), rtol=1e-4, atol=1e-5)
+
+
+# -- pooling -----------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("fill", [None, float("nan"), float("-inf")])
+@pytest.mark.parametrize("settings", [(2, 2, 0, 1), (3, 2, 1, 1), (3, 1, 1, 2), (2, 3, 1, 1)])
+def test_places_of_equal_maxima(settings, fill):
+    x = torch.from_numpy(RNG.integers(-2, 3, (2, 3, 9, 8)).astype(np.float32))
+    if fill is not None:
+        x[torch.from_numpy(RNG.random(x.shape) < 0.4)] = fill
+    for ceil_mode in (False, True):
+        found = [t.nn.functional.max_pool2d(given, *settings, ceil_mode=ceil_mode, return_indices=True)
+                 for t, given in ((mindtorch, port(x, mindtorch)), (torch, x))]
+        assert_same(*found)
+    assert_same(mindtorch.nn.functional.adaptive_max_pool2d(port(x, mindtorch), (2, 5), True),
+                torch.nn.functional.adaptive_max_pool2d(x, (2, 5), True))
+
+
+POOLS = {
+    "max": lambda t, x: t.nn.functional.max_pool2d(x, 3, 2, 1), "max of volumes": lambda t, x:
+        t.nn.functional.max_pool3d(x, 2, 1), "avg": lambda t, x: t.nn.functional.avg_pool2d(x, 3, 2, 1, True, False),
+    "avg by 5": lambda t, x: t.nn.functional.avg_pool2d(x, (3, 2), divisor_override=5),
+    "adaptive avg": lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, (3, 5)),
+    "global avg": lambda t, x: t.nn.functional.adaptive_avg_pool2d(x, 1),
+    "adaptive max": lambda t, x: t.nn.functional.adaptive_max_pool2d(x, (3, 5)),
+    "lp": lambda t, x: t.nn.functional.lp_pool2d(x.abs() + 1, 2, 2),
+    "unpooled": lambda t, x: t.nn.functional.max_unpool2d(*t.nn.functional.max_pool2d(x, 2, return_indices=True), 2),
+}
+
+
+@pytest.mark.parametrize("name", POOLS)
+def test_pooling(name):
+    agree(POOLS[name], numbers(2, 3, 8, 6))
+
+
+def test_fractional_pooling_draws_what_pytorch_draws():
+    same(lambda t: t.nn.FractionalMaxPool2d(3, output_ratio=(0.5, 0.6), return_indices=True)(
+        t.arange(2 * 3 * 9 * 9.).view(2, 3, 9, 9)))
+
+
+# -- resampling --------------------------------------------------------------------------------------------------------
+
+MODES = [("nearest", {}), ("nearest-exact", {}), ("area", {}), ("bilinear", {}), ("bilinear", {"align_corners": True}),
+         ("bicubic", {}), ("bilinear", {"antialias": True}), ("bicubic", {"antialias": True}),
+         ("lanczos", {"antialias": True})]
+
+
+@pytest.mark.parametrize(("mode", "options"), MODES)
+@pytest.mark.parametrize("size", [{"size": (5, 13)}, {"scale_factor": (1.7, 0.6)}, {"scale_factor": 40},
+                                  {"scale_factor": 0.5, "recompute_scale_factor": True}])
+def test_interpolation(mode, options, size):
+    agree(lambda t, x: t.nn.functional.interpolate(x, mode=mode, **options, **size), numbers(2, 2, 7, 8))
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "bicubic"])
+@pytest.mark.parametrize("antialias", [False, True])
+def test_bytes_are_exact(mode, antialias):
+    x = torch.from_numpy(RNG.integers(0, 256, (2, 3, 13, 17)).astype(np.uint8))
+    for size in ((5, 31), (40, 9)):
+        assert_same(*[t.nn.functional.interpolate(given, size, mode=mode, antialias=antialias)
+                      for t, given in ((mindtorch, port(x, mindtorch)), (torch, x))])
+
+
+@pytest.mark.parametrize("mode", ["bilinear", "nearest", "bicubic"])
+@pytest.mark.parametrize("padding", ["zeros", "border", "reflection"])
+@pytest.mark.parametrize("corners", [False, True])
+def test_grid_sample(mode, padding, corners):
+    agree(lambda t, x, grid: t.nn.functional.grid_sample(x, grid, mode, padding, corners),
+          numbers(2, 3, 4, 5), numbers(2, 3, 2, 2))
+
+
+def test_affine_grid():
+    agree(lambda t, theta: t.nn.functional.affine_grid(theta, (2, 1, 3, 4), align_corners=False), numbers(2, 2, 3))
+
+
+# -- lazy modules ------------------------------------------------------------------------------------------------------
+
+@pytest.mark.parametrize("make", [
+    lambda t: t.nn.LazyLinear(3), lambda t: t.nn.LazyLinear(3, bias=False), lambda t: t.nn.LazyConv1d(4, 2, groups=2),
+    lambda t: t.nn.LazyConvTranspose1d(4, 3, stride=2, output_padding=1),
+])
+def test_a_lazy_module_becomes_plain_with_pytorchs_numbers(make):
+    def program(t):
+        module = make(t)
+        before = [repr(module), repr(module.weight), module.has_uninitialized_params(), list(module.state_dict())]
+        return [before, module(t.ones(2, 4, 6)), repr(module), dict(module.state_dict()), type(module).__name__]
+
+    same(program)
+
+
+REFUSED = {
+    "arithmetic": lambda t, lazy: lazy.weight + 1, "a function": lambda t, lazy: t.relu(lazy.weight),
+    "its shape": lambda t, lazy: lazy.weight.shape, "shared memory": lambda t, lazy: lazy.share_memory(),
+    "loading it elsewhere": lambda t, lazy: t.nn.Linear(5, 3).load_state_dict(lazy.state_dict()),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED)
+def test_what_a_parameter_without_a_shape_refuses(case):
+    same(lambda t: REFUSED[case](t, t.nn.LazyLinear(3)), message=case in ("its shape", "shared memory"))
+
+
+def test_lazy_modules_are_converted_copied_and_loaded():
+    def program(t):
+        lazy = t.nn.LazyLinear(3).double()
+        other, plain = copy.deepcopy(lazy), t.nn.Linear(5, 3)
+        loaded = t.nn.LazyLinear(3)
+        loaded.load_state_dict(plain.state_dict())
+        return [repr(other.weight), str(lazy.weight.dtype).split(".")[1], loaded(t.ones(2, 5)), repr(loaded)]
+
+    same(program)
+
+
+# -- modules -----------------------------------------------------------------------------------------------------------
+
+def test_output_size_of_a_transposed_convolution():
+    def program(t):
+        upsample = t.nn.ConvTranspose2d(2, 2, 3, stride=2, padding=1)
+        x = t.ones(1, 2, 4, 4)
+        return [tuple(upsample(x, output_size=size).shape) for size in ((7, 7), (8, 8), (1, 2, 8, 7))]
+
+    same(program)
+    same(lambda t: t.nn.ConvTranspose2d(2, 2, 3, stride=2)(t.ones(1, 2, 4, 4), output_size=(4, 4)))
+
+
+@pytest.mark.parametrize("mode", ["zeros", "reflect", "replicate", "circular"])
+def test_padding_modes_and_first_values(mode):
+    same(lambda t: [t.nn.Conv2d(2, 3, 3, padding=(1, 2), padding_mode=mode)(t.arange(60.).view(1, 2, 5, 6))])
+
+
+def test_a_network_keeps_its_state():
+    def program(t):
+        model = t.nn.Sequential(t.nn.Conv2d(1, 2, 3), t.nn.MaxPool2d(2), t.nn.Flatten(), t.nn.LazyLinear(2))
+        model(t.ones(1, 1, 8, 8))
+        return [repr(model), {name: tuple(value.shape) for name, value in model.state_dict().items()}]
+
+    same(program)
+
+
+def test_loss_of_a_convolutional_network_falls_as_pytorchs():
+    def program(t):
+        model = t.nn.Sequential(t.nn.Conv2d(1, 8, 3, padding=1), t.nn.ReLU(), t.nn.MaxPool2d(2),
+                                t.nn.Conv2d(8, 16, 3, padding=1), t.nn.ReLU(), t.nn.MaxPool2d(2), t.nn.Flatten(),
+                                t.nn.Linear(16 * 4, 10))
+        optimizer = t.optim.SGD(model.parameters(), lr=0.05, momentum=0.9)
+        x, y, losses = t.randn(16, 1, 8, 8), t.randint(0, 10, (16,)), []
+        for _ in range(15):
+            optimizer.zero_grad()
+            loss = t.nn.functional.cross_entropy(model(x), y)
+            loss.backward()
+            optimizer.step()
+            losses.append(loss.detach())
+        return t.stack(losses)
+
+    same(program)
