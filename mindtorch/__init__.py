@@ -111,7 +111,7 @@ globals().update(_DTYPE_ALIASES)
 for _name, _function in _FUNCTIONS.items():
     globals().setdefault(_name, _function)
 globals().update(_LEGACY_TENSORS)
-globals().update(_LEGACY_STORAGES)
+globals().update(_LEGACY_STORAGES, Storage=_LEGACY_STORAGES["FloatStorage"])
 
 
 def _show(packet: str) -> None:

@@ -165,8 +165,9 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         array, dtype = data.astype((dtype or found).np, order="C", copy=True), dtype or found
     elif isinstance(data, str):
         raise about(TypeError("new(): invalid data type 'str'"), "no number", given="str")
-    elif not isinstance(data, (list, tuple, int, float, complex, np.generic)) and hasattr(data, "__array__"):
-        array = np.array(data)
+    elif not isinstance(data, (list, tuple, int, float, complex, np.generic)) and (
+            hasattr(data, "__array__") or hasattr(data, "__dlpack__")):
+        array = np.array(data if hasattr(data, "__array__") else np.from_dlpack(data))
         dtype = dtype or from_numpy_dtype(array.dtype)
         array = array.astype(dtype.np)
     else:

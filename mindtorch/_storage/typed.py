@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import sys
+import warnings
 from collections.abc import Sequence
 from typing import Any
 
@@ -27,6 +28,8 @@ class TypedStorage(StorageBase):
 
     def __init__(self, *args: Any, wrap_storage: UntypedStorage | None = None, dtype: DType | None = None,
                  device: Any = None, _internal: bool = False):
+        if not _internal:
+            _warn_of_removal()
         if wrap_storage is not None:
             if args or device is not None:
                 raise RuntimeError("TypedStorage.__init__ received an invalid combination of arguments: neither sizes "
@@ -160,6 +163,22 @@ class TypedStorage(StorageBase):
         return f"TypedStorage(dtype={self.dtype}, device={self.device}"
 
 
+class _Removal:
+    """Whether users were told that typed storages are deprecated, and whether to tell them each time."""
+
+    told = always = False
+
+
+def _warn_of_removal() -> None:
+    """PyTorch's warning to who makes a typed storage; asking a tensor for its storage gives none here."""
+    if _Removal.always or not _Removal.told:
+        _Removal.told = True
+        warnings.warn("TypedStorage is deprecated. It will be removed in the future and UntypedStorage will be the "
+                      "only storage class. This should only matter to you if you are using storages directly.  To "
+                      "access UntypedStorage directly, use tensor.untyped_storage() instead of tensor.storage()",
+                      stacklevel=4)
+
+
 def _made(data: Any, dtype: DType, device: Any) -> UntypedStorage:
     """An untyped storage of a number of elements, or with these.
 
@@ -179,7 +198,7 @@ def typed(self: UntypedStorage, dtype: DType) -> TypedStorage:
     """This storage as elements of ``dtype``: always the same object for the same dtype."""
     found = self._typed.get(dtype)
     if found is None:
-        found = self._typed[dtype] = TypedStorage(wrap_storage=self, dtype=dtype)
+        found = self._typed[dtype] = TypedStorage(wrap_storage=self, dtype=dtype, _internal=True)
     return found
 
 
