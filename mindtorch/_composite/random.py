@@ -6,6 +6,7 @@ from typing import Any
 
 from .._backends.common.inplace_and_out import resize_output
 from .._creation import empty, empty_like, fresh, zeros
+from .._dtype import bool_
 from .._errors import check
 from .._layout import broadcast_shapes
 from . import COMPOSITES
@@ -43,6 +44,11 @@ def _shape(mean: Any, std: Any) -> tuple[int, ...]:
 
 # -- dropout -------------------------------------------------------------------------------------------------
 
+def native_dropout_backward(grad_output: Any, mask: Any, scale: float) -> Any:
+    check(mask._dtype is bool_, lambda: f"Mask should be Bool Scalar Type {mask.dtype}")
+    return grad_output * (mask.to(grad_output.dtype) * scale)
+
+
 ALPHA = 1.7580993408473766  # SELU tends to -ALPHA for large negative numbers
 
 
@@ -71,6 +77,7 @@ def _one_per_feature(self: Any) -> Any:
     return empty(*self.shape[:2], *(1 for _ in self.shape[2:]), dtype=self.dtype, device=self.device)
 
 
+COMPOSITES.add(native_dropout_backward)
 COMPOSITES.update({
     "normal.Tensor_Tensor": _normal,
     "normal.Tensor_float": _normal,

@@ -28,4 +28,5 @@ derivative("normal.float_Tensor", "NormalBackward2", std=lambda grad, std_shape:
 derivative("normal.Tensor_Tensor", "NormalBackward3", mean=lambda grad, mean_shape: grad.new_zeros(mean_shape),
            std=lambda grad, std_shape: grad.new_zeros(std_shape))
 derivative("native_dropout", input=lambda grad, result1, p, train: grad * (result1 * scale_of(p, train)))
+derivative("native_dropout_backward", grad_output=lambda grad, mask, scale: grad * (mask.to(grad.dtype) * scale))
 not_differentiable("multinomial")

@@ -36,5 +36,6 @@ function:
     feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor  # `input` with whole channels set to the negative limit of `selu` with probability `p`, then scaled and shifted to keep mean and variance, if `train`.
     feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Sets whole channels of `self` to the negative limit of `selu` with probability `p`, then scales and shifts it to keep mean and variance, if `train`.
 operator only:
+    native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
     randperm(int n, *, Generator? generator=None, ScalarType? dtype=None) -> Tensor  # The integers from 0 up to, but without, `n` in random order.
 """
