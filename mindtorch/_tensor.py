@@ -22,7 +22,9 @@ from ._backend import backends
 from ._device import device as Device
 from ._dispatch import binding
 from ._dispatch.dispatcher import TENSOR_TYPES
-from ._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, CPU, INFERENCE, META, NONCONTIGUOUS, PIPELINE, UNINITIALIZED
+from ._dispatch.keys import (
+    AUTOGRAD, BACKEND_OF_DEVICE, CPU, DERIVED, INFERENCE, META, NONCONTIGUOUS, PIPELINE, UNINITIALIZED,
+)
 from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
 from ._dtype import FLOATING, DType
@@ -87,6 +89,8 @@ class Tensor(Methods, metaclass=_TensorType):
     _hooks: HookDict | None = None  #: of a leaf
     _post_accumulate_hooks: HookDict | None = None
     _retains_grad: bool = False
+    #: in forward mode: the derivative along the direction of each level, see ``_autograd.forward``
+    _tangents: dict[Any, Tensor] | None = None
     _pending: Any = None  #: the pipeline entry that will compute this tensor
     __array_priority__ = 1000  # NumPy arrays leave mixed arithmetic to us
     __hash__ = object.__hash__
@@ -328,7 +332,7 @@ class Tensor(Methods, metaclass=_TensorType):
         if self._version_counter is None:
             self._version_counter = [0, storage]
         dtype = dtype or self._dtype
-        keys = self._keys & ~(AUTOGRAD | NONCONTIGUOUS)
+        keys = self._keys & ~(DERIVED | NONCONTIGUOUS)
         if stride is None:
             stride = contiguous_strides(shape)
         if storage._bytes is not None:
@@ -356,7 +360,7 @@ class Tensor(Methods, metaclass=_TensorType):
         storage = self._storage or self.untyped_storage()
         if self._version_counter is None:
             self._version_counter = [0, storage]
-        out._array, out._dtype, out._keys, out._device = self._array, self._dtype, self._keys & ~AUTOGRAD, self._device
+        out._array, out._dtype, out._keys, out._device = self._array, self._dtype, self._keys & ~DERIVED, self._device
         out._shape, out._stride, out._offset = self._shape, self._stride, self._offset
         out._storage, out._version_counter, out._pending = storage, self._version_counter, self._pending
         storage.add_alias(out)
@@ -367,9 +371,9 @@ class Tensor(Methods, metaclass=_TensorType):
         out = new(Tensor)
         out._array, out._dtype, out._offset = array, self._dtype, offset
         if stride is None:
-            out._keys = self._keys & ~(AUTOGRAD | NONCONTIGUOUS)
+            out._keys = self._keys & ~(DERIVED | NONCONTIGUOUS)
         else:
-            out._keys, out._stride = self._keys & ~AUTOGRAD | NONCONTIGUOUS, stride
+            out._keys, out._stride = self._keys & ~DERIVED | NONCONTIGUOUS, stride
         storage = out._storage = self._storage or self.untyped_storage()
         if self._version_counter is None:
             self._version_counter = [0, storage]
@@ -387,7 +391,7 @@ class Tensor(Methods, metaclass=_TensorType):
         if self._keys & PIPELINE:
             return self._shallow_copy_and_detach()  # which learns of the values when they come
         out = new(Tensor)
-        out._array, out._dtype, out._keys = self._array, self._dtype, self._keys & ~AUTOGRAD
+        out._array, out._dtype, out._keys = self._array, self._dtype, self._keys & ~DERIVED
         if self._version_counter is None:
             self._version_counter = [0, self._storage]
         out._version_counter = self._version_counter
@@ -418,7 +422,7 @@ class Tensor(Methods, metaclass=_TensorType):
             out._array = np.ndarray(shape, array.dtype, array, 0, stride)  # type: ignore[union-attr]
         except ValueError:  # bfloat16 has no buffers
             out._array = np.broadcast_to(array, shape)  # type: ignore[arg-type]
-        out._dtype, out._keys, out._stride = self._dtype, self._keys & ~AUTOGRAD | NONCONTIGUOUS, stride
+        out._dtype, out._keys, out._stride = self._dtype, self._keys & ~DERIVED | NONCONTIGUOUS, stride
         out._version_counter, out._offset = cell, self._offset
         return out
 
@@ -453,8 +457,8 @@ class Tensor(Methods, metaclass=_TensorType):
             raise RuntimeError("cannot assign data on another device to a tensor with history")
         storage = value.untyped_storage()
         self._dtype, self._device, self._array = value._dtype, value._device, value._array
-        kept = self._keys & (AUTOGRAD | INFERENCE | UNINITIALIZED)
-        self._keys = kept | (value._keys & ~(AUTOGRAD | INFERENCE | UNINITIALIZED))
+        kept = self._keys & (DERIVED | INFERENCE | UNINITIALIZED)
+        self._keys = kept | (value._keys & ~(DERIVED | INFERENCE | UNINITIALIZED))
         self._set_layout(storage, value.shape, value._strides(), value._offset)
 
     # -- autograd --------------------------------------------------------------------------------------------------

@@ -5,19 +5,23 @@ key wraps around it.
 """
 from __future__ import annotations
 
-from ._autograd import derivatives, grad_mode, recording, views  # noqa: F401  (derivatives say where their rows are)
+from ._autograd import (  # noqa: F401  (derivatives say where their rows are)
+    derivatives, forward, grad_mode, recording, views,
+)
 from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
 from ._backends.common import convert, cross_device, inplace_and_out, uninitialized, view
+from ._backends.common.pointwise import Pointwise
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline
 from ._dispatch.dispatcher import key_handlers, registry
-from ._dispatch.keys import AUTOGRAD, BACKENDS, INFERENCE, OBSERVED, PIPELINE, THREAD_STATE, UNINITIALIZED
+from ._dispatch.keys import AUTOGRAD, BACKENDS, DUAL, INFERENCE, OBSERVED, PIPELINE, THREAD_STATE, UNINITIALIZED
 from ._dispatch.registry import Kernel, Operator
 
 key_handlers.update({
     OBSERVED: observers.observed,
     THREAD_STATE: grad_mode.with_local_state,
+    DUAL: forward.on_duals,
     PIPELINE: pipeline.wait_for_inputs,
     INFERENCE: grad_mode.on_inference_tensors,
     AUTOGRAD: recording.record_in_graph,
@@ -25,6 +29,7 @@ key_handlers.update({
     UNINITIALIZED: uninitialized.on_uninitialized,
 })
 views.start_node = recording.start_node
+forward.is_pointwise = lambda op: isinstance(registry.meta_rows.get(op.name), Pointwise)
 
 
 def find_kernel(op: Operator, key: int) -> Kernel | None:

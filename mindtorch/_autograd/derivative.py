@@ -278,6 +278,15 @@ class Derivative:
             remember_call(node)
         return node
 
+    def apart(self, args: tuple[Any, ...], mask: int, inplace: bool) -> OperatorNode:
+        """A node that is no part of the graph, for a call and the inputs of ``mask``; it keeps what ``start`` does."""
+        node = new(self.node_class)
+        node.plan = plan = self.plan(mask)
+        node.saved = keep_inputs(plan, (clone(args[0]), *args[1:]) if inplace and plan.keeps_first else args)
+        if self.has_lists:
+            node.lengths = [len(args[p]) if isinstance(args[p], (list, tuple)) else None for _, p in self.inputs]
+        return node
+
     def finish(self, node: OperatorNode, result: Any) -> Any:
         """Tie a call's outputs to its node."""
         if result.__class__ in TENSOR_TYPES:
@@ -478,6 +487,22 @@ class OperatorNode(Node):
                 self.saved[i] = save(output._saved_alias(), number, self)  # type: ignore[index]
             elif output is not None:
                 self.saved[i] = save(output)  # type: ignore[index]
+
+    def keep_outputs(self, outputs: Any) -> None:
+        """The same for a node that is no part of the graph: they are kept with their place in it."""
+        for i, number, fact in self.plan.output_saves:
+            output = outputs[number]
+            self.saved[i] = fact(output) if fact else None if output is None else save(output)  # type: ignore[index]
+
+    def row_of(self, i: int, gradient: Any) -> Any:
+        """What the formula for the i-th differentiable input makes of the gradient of the only output."""
+        values = [gradient, *[self._unpacked(value) for value in self.saved or ()], [gradient]]
+        for where, formula, needs in self.plan.formulas:
+            if where == i:
+                return formula(*needs(values))
+            if where.__class__ is tuple and i in where:
+                return formula(*needs(values))[where.index(i)]
+        return None
 
     # -- node._saved_self and its like -----------------------------------------------------------------------------
 

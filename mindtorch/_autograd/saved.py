@@ -7,7 +7,7 @@ from typing import Any, NamedTuple
 
 from .._about import about
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import AUTOGRAD, INFERENCE
+from .._dispatch.keys import AUTOGRAD, DUAL, INFERENCE
 from .._dispatch.local import local
 from .._errors import type_string
 from .anomaly import AnomalyMode
@@ -123,6 +123,9 @@ def attached(tensor: Any, node: Any, output_nr: int) -> Any:
     out = tensor._shallow_copy_and_detach()
     out._grad_fn, out._output_nr = node, output_nr
     out._keys |= AUTOGRAD
+    if tensor._tangents is not None:
+        out._tangents = tensor._tangents
+        out._keys |= DUAL
     return out
 
 

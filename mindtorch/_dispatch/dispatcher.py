@@ -11,8 +11,8 @@ from typing import Any
 
 from .._about import about, note
 from .keys import (
-    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, CPU, INFERENCE, NONCONTIGUOUS, OBSERVED, PIPELINE, THREAD_STATE,
-    UNINITIALIZED, DispatchKeySet,
+    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, INFERENCE, NONCONTIGUOUS, OBSERVED, PIPELINE,
+    THREAD_STATE, UNINITIALIZED, DispatchKeySet,
 )
 from .local import local
 from .registry import Operator, OpRegistry
@@ -141,6 +141,9 @@ def resolve(op: Operator, keys: int) -> Callable[..., Any]:
         function = key_handlers[UNINITIALIZED](op, keys & ~UNINITIALIZED)
     elif keys & OBSERVED:
         function = key_handlers[OBSERVED](op, keys)
+    elif keys & (BATCHED | DUAL):
+        key = BATCHED if keys & BATCHED else DUAL
+        function = key_handlers[key](op, keys & ~key)
     elif keys & THREAD_STATE:
         function = _look_at_thread(op, keys & ~THREAD_STATE)
     elif keys & PIPELINE:

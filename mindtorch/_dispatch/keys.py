@@ -22,6 +22,8 @@ class DispatchKey(IntFlag):
     ThreadState = 128  #: some thread's state (grad mode, pipeline, hooks) is not the default: look at it
     Observed = 256  #: an observer is subscribed to what the dispatcher does
     Uninitialized = 512  #: some input is a parameter without a shape, of a lazy module
+    Dual = 1024  #: some input has a tangent: forward-mode differentiation
+    Batched = 2048  #: some input stands for one of a batch inside ``vmap``
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
@@ -29,6 +31,9 @@ AUTOGRAD, NONCONTIGUOUS = int(DispatchKey.Autograd), int(DispatchKey.NonContiguo
 INFERENCE = int(DispatchKey.Inference)
 UNINITIALIZED = int(DispatchKey.Uninitialized)
 PIPELINE, THREAD_STATE, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.ThreadState), int(DispatchKey.Observed)
+DUAL, BATCHED = int(DispatchKey.Dual), int(DispatchKey.Batched)
+#: What an alias outside the graph does not take over from its tensor.
+DERIVED = AUTOGRAD | DUAL
 BACKENDS = CPU | META | NPU
 BACKEND_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}
 BACKEND_NAMES = {CPU: "CPU", META: "Meta", NPU: "NPU"}
@@ -37,8 +42,8 @@ BACKEND_NAMES = {CPU: "CPU", META: "Meta", NPU: "NPU"}
 class DispatchKeySet:
     """A readable set of dispatch keys, in the order in which the dispatcher looks at them."""
 
-    ORDER = (DispatchKey.Pipeline, DispatchKey.Inference, DispatchKey.Autograd, DispatchKey.Meta, DispatchKey.NPU,
-             DispatchKey.CPU)
+    ORDER = (DispatchKey.Batched, DispatchKey.Dual, DispatchKey.Pipeline, DispatchKey.Inference, DispatchKey.Autograd,
+             DispatchKey.Meta, DispatchKey.NPU, DispatchKey.CPU)
 
     def __init__(self, bits: int):
         self.bits = bits

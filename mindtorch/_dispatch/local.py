@@ -7,6 +7,7 @@ where no input requires grad. ``inference``, ``pipeline`` and ``autocast`` conce
 from __future__ import annotations
 
 import threading
+from math import inf
 from typing import Any
 
 
@@ -20,6 +21,8 @@ class LocalState(threading.local):
     saved_tensor_hooks: tuple[Any, ...] = ()
     saved_tensor_hooks_disabled: str | None = None  #: the error's message
     task: Any = None  #: the backward pass that runs
+    dual_levels: tuple[Any, ...] = ()  #: those of forward mode that were entered
+    dual_below: float = inf  #: the tangents of which levels are looked at: of those with a smaller number
     depth: int = 0  #: of dispatched calls, counted only while there is an observer
 
 

@@ -1,0 +1,309 @@
+"""Forward mode: tensors that carry tangents, and how operators carry them on.
+
+A dual tensor is an ordinary one with the ``Dual`` key and with a tangent for each level of forward mode that it depends
+on: its derivative along that level's direction. The tables of derivatives serve both modes. A row computes
+``J^H grad`` for the Jacobian J of an operator, in operators, and is linear in ``grad``; so
+
+- of a pointwise operator on real numbers, where J is diagonal, the row itself, given the tangent, returns ``J tangent``;
+- a view of a dual tensor has for its tangent the same view of the tangent, so that writes reach it, too;
+- any other operator's row is differentiated once more, with respect to ``grad``, along the tangent.
+
+The levels of nested calls are kept apart by numbers. What an operator does for one level runs with ``dual_below`` set
+to its number, so that it sees only the levels around it. A node of the graph keeps dual tensors as they are, hence
+gradients of dual tensors have tangents, too.
+"""
+from __future__ import annotations
+
+import itertools
+import weakref
+from collections.abc import Callable
+from typing import Any
+
+from .._about import about
+from .._dispatch.aten import _to_copy, as_strided, clone, copy_, expand, new_empty_strided, zeros_like
+from .._dispatch.dispatcher import TENSOR_TYPES, flattened, has_derivative, resolve, tensors_of
+from .._dispatch.keys import AUTOGRAD, BACKENDS, CPU, DUAL
+from .._dispatch.local import local
+from .._dispatch.registry import Operator
+from .._dispatch.schemas import registry
+from .._dtype import FLOATING
+from .derivative import Derivative
+from .engine import grad as gradients_of
+from .grad_mode import enable_grad
+from .recording import derivative_of
+from .saved import Saved
+
+#: Whether an operator computes each element of its output from the same element of its inputs; ``_wiring`` says it.
+is_pointwise: Callable[[Operator], bool]
+_next_number = itertools.count(1).__next__
+
+
+class Level:
+    """A direction along which derivatives are computed, until ``end``."""
+
+    def __init__(self) -> None:
+        self.number = _next_number()
+        self.alive = True
+        self._duals: list[weakref.ref[Any]] = []
+
+    def attach(self, tensor: Any, tangent: Any) -> None:
+        """Give a tensor its tangent at this level, and its views and twins the ``Dual`` key."""
+        tensor._tangents = {**(tensor._tangents or {}), self: tangent}
+        tensor._keys |= DUAL
+        self._duals.append(weakref.ref(tensor))
+
+    def detach(self, tensor: Any) -> None:
+        """Take a tensor's tangent at this level away."""
+        if tensor._tangents is not None and tensor._tangents.pop(self, None) is not None and not tensor._tangents:
+            tensor._tangents = None
+            tensor._keys &= ~DUAL
+
+    def end(self) -> None:
+        """Take all tangents of this level away."""
+        self.alive = False
+        for reference in self._duals:
+            tensor = reference()
+            if tensor is not None:
+                self.detach(tensor)
+        self._duals.clear()
+
+
+def tangent_of(tensor: Any, level: Level) -> Any:
+    """The tangent of a tensor at a level, or None. A view that has none is given the part of its base's that it sees.
+    """
+    found = tensor._tangents and tensor._tangents.get(level)
+    if found is None and (base := tensor._base) is not None and base._tangents and level in base._tangents:
+        found = _under(level, _seen_through, tensor, base._tangents[level])
+        level.attach(tensor, found)
+    return found
+
+
+def _seen_through(view: Any, tangent: Any) -> Any:
+    """The part of its base's tangent that belongs to a view."""
+    if view._view_func is not None:
+        return view._view_func(tangent)
+    return as_strided(tangent, view.shape, view._strides(), view._offset - view._base._offset + tangent._offset)
+
+
+def _under(level: Level, function: Callable[..., Any], *args: Any) -> Any:
+    """Call a function that is to see the levels around this one only."""
+    before, local.dual_below = local.dual_below, level.number
+    try:
+        return function(*args)
+    finally:
+        local.dual_below = before
+
+
+def set_tangent(tensor: Any, level: Level, tangent: Any) -> None:
+    """Give a tensor a tangent that is laid out as it is itself (``Tensor._set_fw_grad``)."""
+    if tangent._dtype is not tensor._dtype:
+        tangent = _to_copy(tangent, tensor._dtype)
+    level.attach(tensor, _under(level, _laid_out, tangent, tensor))
+
+
+def _laid_out(tangent: Any, tensor: Any) -> Any:
+    """A tangent with the shape and the strides of a tensor, if that is dense, so that both have the same views."""
+    shape, strides = tensor.shape, tensor._strides()
+    if tangent.shape == shape and (not tensor._is_dense() or all(
+            n == 1 or a == b for n, a, b in zip(shape, strides, tangent._strides(), strict=True))):
+        return tangent
+    tangent = expand(tangent, tuple(shape))
+    return copy_(new_empty_strided(tangent, tuple(shape), strides), tangent) if tensor._is_dense() else tangent
+
+
+def write_tangent(tensor: Any, level: Level, tangent: Any) -> None:
+    """Give a tensor that was written in place its new tangent; that of a view is written into its base's."""
+    have, base = tangent_of(tensor, level), tensor._base
+    if have is None and base is not None:
+        if tangent_of(base, level) is None:
+            zeros = new_empty_strided(base, tuple(base.shape), base._strides()).zero_()
+            level.attach(base, zeros)
+            for view in base._storage.aliases():
+                if view._base is base:
+                    view._keys |= DUAL
+        have = tangent_of(tensor, level)
+    if have is None or not have._is_dense() or have.shape != tensor.shape or (
+            have._keys & AUTOGRAD and have._grad_fn is None and local.grad_enabled):
+        set_tangent(tensor, level, tangent)
+    elif have is not tangent:
+        copy_(have, tangent)
+
+
+def live_level(values: Any) -> Level | None:
+    """The innermost level among the tangents of tensors, of those that are to be looked at."""
+    found, limit = None, local.dual_below
+    for tensor in tensors_of(values):
+        if tensor._keys & DUAL:
+            owner = tensor if tensor._tangents or tensor._base is None else tensor._base
+            for level in owner._tangents or ():
+                if level.alive and level.number < limit and (found is None or level.number > found.number):
+                    found = level
+    return found
+
+
+def on_duals(op: Operator, keys: int) -> Callable[..., Any]:
+    """The Dual key: run an operator, and compute the tangents of its outputs from those of its inputs."""
+    backend = keys & BACKENDS or CPU
+    kernel = op.kernel(backend & -backend)
+    if kernel is not None and kernel.composite and not has_derivative(op):
+        return kernel.fn
+
+    def plain(*args: Any) -> Any:
+        return (op.table.get(keys) or resolve(op, keys))(*args)
+
+    found = None if op.is_out else derivative_of(op)
+    if not op.is_out and found is None:
+        return plain
+    makes_view = kernel is not None and kernel.makes_view
+    tangents = (_tangents_of_views if makes_view else _tangents_pointwise if is_pointwise(op.functional or op)
+                else _tangents_by_transposing)
+
+    def call(*args: Any) -> Any:
+        level = None if local.inference else live_level(args)
+        if level is None:
+            return plain(*args)
+        if found is None or found.row is None or op.is_inplace and op.writes_lists:
+            because = "it is an out= function" if op.is_out else (
+                "it has not been implemented yet.\nPlease file an issue to PyTorch at "
+                "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize "
+                "its implementation")
+            raise about(NotImplementedError(f"Trying to use forward AD with {op.packet} that does not support it "
+                                            f"because {because}."), "no forward mode", name=op.name)
+        before, local.dual_below = local.dual_below, level.number
+        try:
+            step = None if makes_view else Step(found, level, args, op.is_inplace)
+            moved = tangents(op, level, args) if makes_view and op.is_inplace else None
+            result = call(*args)
+            if makes_view:
+                moved = tangents(op, level, args) if moved is None else moved
+            elif step is not None:
+                step.finish(result)
+                moved = [step.own(tangent) for tangent in tangents(step)]
+            outputs = [result] if result.__class__ in TENSOR_TYPES else result
+            for output, tangent in zip(outputs, moved or (), strict=bool(moved)):
+                if tangent is None or (not op.is_inplace and any(output is arg for arg in args)):
+                    continue
+                if op.is_inplace and not makes_view:
+                    write_tangent(output, level, tangent)
+                else:
+                    level.attach(output, tangent)
+                _share_with_node(output, level)
+            return result
+        finally:
+            local.dual_below = before
+
+    return call
+
+
+def _share_with_node(output: Any, level: Level) -> None:
+    """Give the twin of an output that its node keeps the same tangent."""
+    for kept in getattr(output._grad_fn, "saved", None) or ():
+        if kept.__class__ is Saved and kept.output_nr == output._output_nr and kept.tensor is not None:
+            level.attach(kept.tensor, output._tangents[level])
+
+
+def _tangents_of_views(op: Operator, level: Level, args: tuple[Any, ...]) -> list[Any]:
+    """The tangents of views: the same views of the tangent, which is laid out as its tensor first."""
+    self = args[0]
+    tangent = tangent_of(self, level)
+    if tangent is None:
+        return []
+    laid_out = _laid_out(tangent, self)
+    if laid_out is not tangent:
+        level.attach(self, laid_out)
+    if op.packet == "as_strided" and len(args) > 3 and args[3] is not None:
+        args = (*args[:3], args[3] - self._offset + laid_out._offset)
+    view = registry[op.packet[:-1] + op.name[len(op.packet):]] if op.is_inplace else op
+    result = view.call(laid_out, *args[1:])
+    return [result] if result.__class__ in TENSOR_TYPES else list(result)
+
+
+class Step:
+    """One call of an operator, of which some inputs have tangents: what its derivative needs, kept in a node that is no
+    part of the graph.
+    """
+
+    def __init__(self, found: Derivative, level: Level, args: tuple[Any, ...], inplace: bool):
+        self.found = found
+        #: for each differentiable input, the tangent, or a list of them for a list of tensors
+        self.tangents: list[Any] = []
+        mask = 0
+        for bit, position in found.inputs:
+            arg = args[position] if position < len(args) else None
+            if arg.__class__ in TENSOR_TYPES:
+                tangent: Any = tangent_of(arg, level) if arg._keys & DUAL else None
+            elif isinstance(arg, (list, tuple)):
+                tangent = [tangent_of(t, level) if t.__class__ in TENSOR_TYPES and t._keys & DUAL else None for t in arg]
+            else:
+                tangent = None
+            self.tangents.append(tangent)
+            if any(t is not None for t in flattened((tangent,))):
+                mask |= bit
+        self.mask = mask
+        self.node = found.apart(args, mask, inplace)
+        self.outputs: list[Any] = []
+
+    def finish(self, result: Any) -> None:
+        """Keep what the derivative needs of the outputs."""
+        self.outputs = [result] if result.__class__ in TENSOR_TYPES else list(result)
+        self.node.keep_outputs(self.outputs)
+
+    def own(self, tangent: Any) -> Any:
+        """An output's tangent, which must not share memory with an input's."""
+        given = [t for t in flattened(self.tangents) if t is not None]
+        shared = {id(t) for t in given} | {id(t._base) for t in given if t._base is not None}
+        return clone(tangent) if tangent is not None and {id(tangent), id(tangent._base)} & shared else tangent
+
+    def is_differentiable(self, number: int) -> bool:
+        """Whether an output has a derivative."""
+        output, differentiable = self.outputs[number], self.found.row.outputs  # type: ignore[union-attr]
+        return (output.__class__ in TENSOR_TYPES and output._dtype.category >= FLOATING
+                and (differentiable is None or number in differentiable))
+
+
+def _tangents_pointwise(step: Step) -> list[Any]:
+    """Those of a pointwise operator: its row applied to the tangents. Complex ones are left to the general way."""
+    output = step.outputs[0]
+    given = [t for t in step.tangents if t is not None]
+    if len(step.outputs) != 1 or output._dtype.is_complex or any(t._dtype.is_complex for t in given):
+        return _tangents_by_transposing(step)
+    shape, total = output.shape, None
+    for i, tangent in enumerate(step.tangents):
+        if tangent is not None:
+            part = step.node.row_of(i, _like(tangent, shape, output._dtype))
+            if part is not None:
+                total = part if total is None else total + part
+    if total is None:
+        return [zeros_like(output._shallow_copy_and_detach())]
+    return [_like(total, shape, output._dtype)]
+
+
+def _tangents_by_transposing(step: Step) -> list[Any]:
+    """Those of any operator: its row is linear in the outputs' gradients; the derivative of the row with respect to
+    these, along the tangents, is the derivative of the operator.
+    """
+    outputs = step.outputs
+    with enable_grad():
+        starts = [zeros_like(output._shallow_copy_and_detach()).requires_grad_() if step.is_differentiable(i) else None
+                  for i, output in enumerate(outputs)]
+        rows = step.node.apply(list(starts))
+    tangents = []
+    for tangent, row in zip(flattened(step.tangents), rows, strict=True):
+        if tangent is not None and row is not None and row._keys & AUTOGRAD:
+            tangents.append((row, _like(tangent, row.shape, row._dtype)))
+    wanted = [start for start in starts if start is not None]
+    found: Any = iter(gradients_of([row for row, _ in tangents], wanted, [t for _, t in tangents], allow_unused=True,
+                                   create_graph=local.grad_enabled) if tangents else [None] * len(wanted))
+    results = []
+    for output, start in zip(outputs, starts, strict=True):
+        tangent = None if start is None else next(found)
+        results.append(zeros_like(output._shallow_copy_and_detach()) if tangent is None and start is not None else tangent)
+    return results
+
+
+def _like(tensor: Any, shape: Any, dtype: Any) -> Any:
+    """A tensor, expanded to a shape and converted to a dtype."""
+    if tensor.shape != shape:
+        tensor = expand(tensor, tuple(shape))
+    return tensor if tensor._dtype is dtype else _to_copy(tensor, dtype)
+
