@@ -50,8 +50,10 @@ HOUSE = (
     Room("_api _functions functional library linalg fft special masked random _lowrank _predicates _settings npu _C "
          "accelerator _elsewhere cuda xpu mps cpu backends amp testing distributed hub torch_version version",
          "the functions and methods that users call", "a function that is more than an operator"),
+    Room("_transforms", "derivatives of functions in both modes, batching of functions", "a function of functions"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
+    Room("func", "`torch.func`", "a transform of modules"),
     Room("optim", "optimizers, schedules of learning rates, averages of weights",
          "an optimizer: its rule, in a module of its name"),
     Room("profiler", "`torch.profiler`: operators counted and timed", "a column of a profile"),

@@ -25,6 +25,7 @@ class AccumulateGrad(Node):
 
     _order = 2**64 - 1  # PyTorch's: as soon as it can run it does
     variable: Any
+    is_private = False  #: whether the leaf was a function transform's own, which has ended
 
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"

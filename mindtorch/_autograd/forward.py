@@ -4,7 +4,7 @@ A dual tensor is an ordinary one with the ``Dual`` key and with a tangent for ea
 on: its derivative along that level's direction. The tables of derivatives serve both modes. A row computes
 ``J^H grad`` for the Jacobian J of an operator, in operators, and is linear in ``grad``; so
 
-- of a pointwise operator on real numbers, where J is diagonal, the row itself, given the tangent, returns ``J tangent``;
+- of a pointwise operator on real numbers, where J is diagonal, the row itself makes ``J tangent`` of the tangent;
 - a view of a dual tensor has for its tangent the same view of the tangent, so that writes reach it, too;
 - any other operator's row is differentiated once more, with respect to ``grad``, along the tangent.
 
@@ -20,13 +20,14 @@ from collections.abc import Callable
 from typing import Any
 
 from .._about import about
-from .._dispatch.aten import _to_copy, as_strided, clone, copy_, expand, new_empty_strided, zeros_like
+from .._dispatch.aten import _to_copy, as_strided, clone, copy_, expand, new_empty_strided, real, zeros_like
 from .._dispatch.dispatcher import TENSOR_TYPES, flattened, has_derivative, resolve, tensors_of
 from .._dispatch.keys import AUTOGRAD, BACKENDS, CPU, DUAL
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 from .._dispatch.schemas import registry
 from .._dtype import FLOATING
+from .._layout import overlaps_itself
 from .derivative import Derivative
 from .engine import grad as gradients_of
 from .grad_mode import enable_grad
@@ -47,7 +48,7 @@ class Level:
         self._duals: list[weakref.ref[Any]] = []
 
     def attach(self, tensor: Any, tangent: Any) -> None:
-        """Give a tensor its tangent at this level, and its views and twins the ``Dual`` key."""
+        """Give a tensor its tangent at this level."""
         tensor._tangents = {**(tensor._tangents or {}), self: tangent}
         tensor._keys |= DUAL
         self._duals.append(weakref.ref(tensor))
@@ -101,6 +102,16 @@ def set_tangent(tensor: Any, level: Level, tangent: Any) -> None:
     level.attach(tensor, _under(level, _laid_out, tangent, tensor))
 
 
+def check_tangent(tensor: Any, tangent: Any) -> None:
+    """Refuse a tangent of another shape or dtype. Raises RuntimeError in PyTorch's words."""
+    if tangent.shape != tensor.shape:
+        raise RuntimeError("Expected tangent and primal to have the same shape, but got tangent of shape "
+                           f"{list(tangent.shape)} and primal of shape {list(tensor.shape)}")
+    if tangent._dtype.is_complex != tensor._dtype.is_complex:
+        raise RuntimeError("Expected both tensor and its forward grad to be floating point dtype, or both complex, but "
+                           f"got {tensor.dtype} and {tangent.dtype}")
+
+
 def _laid_out(tangent: Any, tensor: Any) -> Any:
     """A tangent with the shape and the strides of a tensor, if that is dense, so that both have the same views."""
     shape, strides = tensor.shape, tensor._strides()
@@ -118,15 +129,21 @@ def write_tangent(tensor: Any, level: Level, tangent: Any) -> None:
         if tangent_of(base, level) is None:
             zeros = new_empty_strided(base, tuple(base.shape), base._strides()).zero_()
             level.attach(base, zeros)
-            for view in base._storage.aliases():
-                if view._base is base:
-                    view._keys |= DUAL
+            _let_views_look(base)
         have = tangent_of(tensor, level)
-    if have is None or not have._is_dense() or have.shape != tensor.shape or (
+    if have is None or have.shape != tensor.shape or overlaps_itself(have.shape, have._strides()) or (
             have._keys & AUTOGRAD and have._grad_fn is None and local.grad_enabled):
         set_tangent(tensor, level, tangent)
+        _let_views_look(tensor)
     elif have is not tangent:
         copy_(have, tangent)
+
+
+def _let_views_look(base: Any) -> None:
+    """Have the views of a tensor look whether it has a tangent."""
+    for view in base._storage.aliases() if base._storage is not None else ():
+        if view._base is base:
+            view._keys |= DUAL
 
 
 def live_level(values: Any) -> Level | None:
@@ -155,14 +172,14 @@ def on_duals(op: Operator, keys: int) -> Callable[..., Any]:
     if not op.is_out and found is None:
         return plain
     makes_view = kernel is not None and kernel.makes_view
-    tangents = (_tangents_of_views if makes_view else _tangents_pointwise if is_pointwise(op.functional or op)
-                else _tangents_by_transposing)
+    tangents: Any = OWN.get(op.name) or (_tangents_of_views if makes_view else _tangents_pointwise if is_pointwise(  # noqa: F821 (put here later)
+        op.functional or op) else _tangents_by_transposing)
 
     def call(*args: Any) -> Any:
         level = None if local.inference else live_level(args)
         if level is None:
             return plain(*args)
-        if found is None or found.row is None or op.is_inplace and op.writes_lists:
+        if found is None or found.row is None or (op.is_inplace and op.writes_lists):
             because = "it is an out= function" if op.is_out else (
                 "it has not been implemented yet.\nPlease file an issue to PyTorch at "
                 "https://github.com/pytorch/pytorch/issues/new?template=feature-request.yml so that we can prioritize "
@@ -224,18 +241,17 @@ class Step:
     """
 
     def __init__(self, found: Derivative, level: Level, args: tuple[Any, ...], inplace: bool):
-        self.found = found
+        self.found, self.args = found, args
         #: for each differentiable input, the tangent, or a list of them for a list of tensors
         self.tangents: list[Any] = []
         mask = 0
         for bit, position in found.inputs:
             arg = args[position] if position < len(args) else None
             if arg.__class__ in TENSOR_TYPES:
-                tangent: Any = tangent_of(arg, level) if arg._keys & DUAL else None
-            elif isinstance(arg, (list, tuple)):
-                tangent = [tangent_of(t, level) if t.__class__ in TENSOR_TYPES and t._keys & DUAL else None for t in arg]
+                tangent: Any = tangent_of(arg, level)
             else:
-                tangent = None
+                tangent = [None if t is None else tangent_of(t, level) for t in arg or ()] if isinstance(
+                    arg, (list, tuple)) else None
             self.tangents.append(tangent)
             if any(t is not None for t in flattened((tangent,))):
                 mask |= bit
@@ -272,9 +288,11 @@ def _tangents_pointwise(step: Step) -> list[Any]:
         if tangent is not None:
             part = step.node.row_of(i, _like(tangent, shape, output._dtype))
             if part is not None:
+                if part.shape != shape:  # a number given as a tensor, which is not looked at element by element
+                    return _tangents_by_transposing(step)
                 total = part if total is None else total + part
     if total is None:
-        return [zeros_like(output._shallow_copy_and_detach())]
+        return [zeros_of(output)]
     return [_like(total, shape, output._dtype)]
 
 
@@ -284,7 +302,7 @@ def _tangents_by_transposing(step: Step) -> list[Any]:
     """
     outputs = step.outputs
     with enable_grad():
-        starts = [zeros_like(output._shallow_copy_and_detach()).requires_grad_() if step.is_differentiable(i) else None
+        starts = [zeros_of(output).requires_grad_() if step.is_differentiable(i) else None
                   for i, output in enumerate(outputs)]
         rows = step.node.apply(list(starts))
     tangents = []
@@ -297,8 +315,25 @@ def _tangents_by_transposing(step: Step) -> list[Any]:
     results = []
     for output, start in zip(outputs, starts, strict=True):
         tangent = None if start is None else next(found)
-        results.append(zeros_like(output._shallow_copy_and_detach()) if tangent is None and start is not None else tangent)
+        results.append(tangent if tangent is not None or start is None else zeros_of(output))
     return results
+
+
+def _tangents_of_logcumsumexp(step: Step) -> list[Any]:
+    """Those of the one operator whose row, which takes the logarithm of ``grad``, has no derivative at zero."""
+    self, dim = step.args
+    if not self.ndim:
+        return [step.tangents[0]]
+    weights = (self - real(self).amax(dim, True)).exp()
+    return [(weights * step.tangents[0]).cumsum(dim) / weights.cumsum(dim)]
+
+
+OWN = {"logcumsumexp": _tangents_of_logcumsumexp}
+
+
+def zeros_of(output: Any) -> Any:
+    """Zeros like an output, outside of the graph."""
+    return zeros_like(output._shallow_copy_and_detach())
 
 
 def _like(tensor: Any, shape: Any, dtype: Any) -> Any:

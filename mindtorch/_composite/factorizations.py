@@ -16,7 +16,7 @@ from .._dispatch.aten import (
     linalg_lu_factor_ex as lu_factor_ex, linalg_lu_solve as lu_solve_, linalg_matrix_exp as matrix_exp,
     linalg_pinv_atol_rtol_tensor as pinv, linalg_qr as qr, linalg_vector_norm as vector_norm, where_self as where,
 )
-from .._dispatch.keys import AUTOGRAD
+from .._dispatch.keys import AUTOGRAD, DUAL
 from .._dispatch.local import local
 from .._dispatch.return_types import pack
 from .._dispatch.schemas import registry
@@ -30,8 +30,8 @@ inf = math.inf
 
 
 def records(x: Any) -> bool:
-    """Whether autograd records what is done with a tensor: the gradient of singular values takes vectors."""
-    return bool(x._keys & AUTOGRAD) and local.grad_enabled
+    """Whether a tensor is differentiated, in either mode: the derivative of singular values takes vectors."""
+    return bool(x._keys & DUAL or (x._keys & AUTOGRAD and local.grad_enabled))
 
 
 def packed(name: str, results: Any) -> Any:

@@ -17,6 +17,7 @@ from .._dtype import DType, bool_, get_default_dtype, int64
 from .._size import Size
 from . import return_types as return_types
 from .dispatcher import TENSOR_TYPES, registry
+from .keys import BATCHED, DERIVED
 from .registry import Operator
 from .schema import REQUIRED, Parameter
 from .signature import annotations_of, document, merged, returned
@@ -64,7 +65,7 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
             return value
         if isinstance(value, (np.number, np.bool_)):
             return value.item()
-        if kind in TENSOR_TYPES and not value.ndim and not value.requires_grad:
+        if kind in TENSOR_TYPES and not value.ndim and not value._keys & (DERIVED | BATCHED):
             return value.item()
         if isinstance(value, NUMBERS):
             return value

@@ -10,7 +10,7 @@ from __future__ import annotations
 from contextlib import AbstractContextManager
 from typing import Any, NamedTuple
 
-from .._autograd.forward import Level, set_tangent, tangent_of
+from .._autograd.forward import Level, check_tangent, set_tangent, tangent_of
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.local import local
 from .._dtype import FLOATING
@@ -43,10 +43,12 @@ def exit_dual_level(*, level: int | None = None) -> None:
     """End what ``enter_dual_level`` began: all tangents are gone (``torch.autograd.forward_ad.exit_dual_level``).
 
     Raises:
-        RuntimeError: if ``level`` is not the one that was entered last.
+        RuntimeError: if ``level`` is not the one that was entered last, or there is none.
     """
     last = len(local.dual_levels) - 1
-    if (level is not None and level != last) or last < 0:
+    if last < 0:
+        raise RuntimeError("Dual level must be a positive number.")
+    if level is not None and level != last:
         raise RuntimeError("Trying to exit a forward AD level that was not the last one that was created. This is not "
                            "supported.")
     local.dual_levels[-1].end()
@@ -71,16 +73,6 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
     dual = tensor.view_as(tensor)
     set_tangent(dual, _level(level), tangent)
     return dual
-
-
-def check_tangent(tensor: Any, tangent: Any) -> None:
-    """Refuse a tangent of another shape or dtype. Raises RuntimeError in PyTorch's words."""
-    if tangent.shape != tensor.shape:
-        raise RuntimeError("Expected tangent and primal to have the same shape, but got tangent of shape "
-                           f"{list(tangent.shape)} and primal of shape {list(tensor.shape)}")
-    if tangent._dtype.is_complex != tensor._dtype.is_complex:
-        raise RuntimeError("Expected both tensor and its forward grad to be floating point dtype, or both complex, but "
-                           f"got {tensor.dtype} and {tangent.dtype}")
 
 
 def unpack_dual(tensor: Any, *, level: int | None = None) -> UnpackedDualTensor:

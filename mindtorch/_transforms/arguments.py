@@ -1,0 +1,71 @@
+"""Which arguments of a function are differentiated by, and what functions of functions require of outputs."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._tensor import Tensor
+from .pytree import tree_leaves
+
+Argnums = int | tuple[int, ...]
+
+
+def chosen(args: tuple[Any, ...], argnums: Argnums) -> list[int]:
+    """The positions that ``argnums`` means. Raises RuntimeError in PyTorch's words if they mean none."""
+    if not isinstance(argnums, (int, tuple)):
+        raise RuntimeError(f"argnums must be int or Tuple[int, ...], got: {type(argnums)}")
+    numbers = (argnums,) if isinstance(argnums, int) else argnums
+    if not numbers:
+        raise RuntimeError("argnums must be non-empty")
+    for number in numbers:
+        if not isinstance(number, int):
+            raise RuntimeError(f"argnum must be int, got: {type(number)}")
+        if not -len(args) <= number < len(args):
+            raise RuntimeError(f"Got argnum={number}, but only {len(args)} positional inputs")
+    positions = [number % len(args) for number in numbers]
+    if len(set(positions)) != len(positions):
+        raise RuntimeError(f"argnums elements must be unique, got {argnums}")
+    return positions
+
+
+def selected(args: tuple[Any, ...], argnums: Argnums | None) -> Any:
+    """The arguments that ``argnums`` means: one, or a tuple of them; all for None."""
+    if argnums is None:
+        return args
+    values = tuple(args[i] for i in chosen(args, argnums))
+    return values[0] if isinstance(argnums, int) else values
+
+
+def replaced(args: tuple[Any, ...], values: Any, argnums: Argnums | None) -> tuple[Any, ...]:
+    """The arguments, with other values for those that ``argnums`` means."""
+    if argnums is None:
+        return tuple(values)
+    changed = list(args)
+    for i, value in zip(chosen(args, argnums), (values,) if isinstance(argnums, int) else values, strict=True):
+        changed[i] = value
+    return tuple(changed)
+
+
+def without_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:
+    """What a function returned, and what it returned beside it. Raises RuntimeError if it had to and did not."""
+    if not has_aux:
+        return result, None
+    if not isinstance(result, tuple) or len(result) != 2:
+        raise RuntimeError(f"{api}: output of function f should be a tuple: (output, aux) if has_aux is True")
+    return result
+
+
+def check_tensor_output(leaves: list[Any], api: str) -> None:
+    """Refuse a function that returns nothing, or anything but tensors. Raises RuntimeError in PyTorch's words."""
+    if not leaves or (len(leaves) == 1 and leaves[0] is None):
+        raise RuntimeError(f"{api}: Expected f to be a function that has non-empty output (got output = {leaves})")
+    for leaf in leaves:
+        if not isinstance(leaf, Tensor):
+            raise RuntimeError(f"{api}: expected f(*primals) to return only tensors, got unsupported type {type(leaf)}")
+
+
+def check_real(api: str, values: Any, what: str) -> None:
+    """Refuse complex tensors. Raises RuntimeError."""
+    for i, value in enumerate(tree_leaves(values)):
+        if isinstance(value, Tensor) and value.is_complex():
+            raise RuntimeError(f"{api}: Expected all {what} to be real but received complex tensor at flattened input "
+                               f"idx: {i}")

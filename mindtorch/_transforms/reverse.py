@@ -1,0 +1,218 @@
+"""Derivatives of functions in reverse mode: ``grad``, ``grad_and_value``, ``vjp``.
+
+A transform records the function in the ordinary graph, below copies of its arguments that are leaves of its own, or
+identities of tensors that are part of a graph already; so nested transforms are graphs of graphs, and levels cannot be
+confused, since gradients are asked for by node. What leaves a transform is cut off from its graph unless the graph
+leads on to a leaf outside of it.
+"""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .._autograd.accumulate import AccumulateGrad, grad_accumulator
+from .._autograd.engine import grad as gradients_of
+from .._autograd.grad_mode import enable_grad
+from .._creation import zeros_like
+from .._dispatch.keys import AUTOGRAD
+from .._dispatch.local import local
+from .._dtype import FLOATING
+from .._tensor import Tensor
+from .arguments import Argnums, check_tensor_output, replaced, selected, without_aux
+from .pytree import tree_flatten, tree_map, tree_unflatten
+
+HOOKS = ("torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your "
+         "use case.")
+
+
+class Recording:
+    """One recorded call of a function: its arguments, made leaves, and what it returned."""
+
+    def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
+                 argnums: Argnums | None, has_aux: bool, api: str):
+        self._leaves: list[AccumulateGrad] = []
+        with _without_hooks(), enable_grad():
+            chosen = tree_map(self._enter, selected(args, argnums))
+            self.inputs, self.inputs_spec = tree_flatten(chosen)
+            self.raw, self._aux = without_aux(func(*replaced(args, chosen, argnums), **kwargs), has_aux, api)
+            self.outputs, self.outputs_spec = tree_flatten(self.raw)
+
+    def _enter(self, value: Any) -> Any:
+        """A tensor to differentiate by, with the tangents of the one given."""
+        if not isinstance(value, Tensor):
+            raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
+        if value._dtype.category < FLOATING:
+            raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        if value._keys & AUTOGRAD:
+            return value.view_as(value)
+        return self.own_leaf(_cut(value))
+
+    def own_leaf(self, tensor: Any) -> Any:
+        """A tensor made a leaf of this transform."""
+        tensor._keys |= AUTOGRAD
+        self._leaves.append(grad_accumulator(tensor))
+        return tensor
+
+    def end(self) -> None:
+        """From now on no other transform has to take the leaves of this one for its concern."""
+        for leaf in self._leaves:
+            leaf.is_private = True
+
+    def gradients(self, vectors: list[Any] | None, retain_graph: bool, create_graph: bool = True) -> Any:
+        """The gradients of the outputs, weighted by ``vectors``, with respect to the inputs; zeros where nothing
+        depends on them.
+        """
+        given = [None] * len(self.outputs) if vectors is None else vectors
+        pairs = [(y, v) for y, v in zip(self.outputs, given, strict=True) if y._keys & AUTOGRAD]
+        follows = create_graph and (any(v is not None and v._keys & AUTOGRAD for v in given)
+                                    or any(self._reaches_outside(y) for y, _ in pairs))
+        found: Any = [None] * len(self.inputs)
+        if pairs:
+            found = gradients_of([y for y, _ in pairs], self.inputs, None if vectors is None else [v for _, v in pairs],
+                                 retain_graph=retain_graph, create_graph=follows, allow_unused=True)
+        return tree_unflatten([self.left(zeros_like(x) if g is None else g)
+                               for x, g in zip(self.inputs, found, strict=True)], self.inputs_spec)
+
+    def left(self, value: Any) -> Any:
+        """A tensor as it leaves the transform."""
+        if not isinstance(value, Tensor):
+            raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
+        return _cut(value) if value._keys & AUTOGRAD and not self._reaches_outside(value) else value
+
+    def aux(self) -> Any:
+        """What the function returned beside its output."""
+        return tree_map(self.left, self._aux)
+
+    def _reaches_outside(self, tensor: Any) -> bool:
+        """Whether a tensor's graph leads to a leaf that is neither this transform's nor that of one that has ended."""
+        edge = tensor._grad_edge()
+        nodes = [] if edge is None else [edge[0]]
+        seen = set(nodes)
+        own = set(self._leaves)
+        while nodes:
+            node = nodes.pop()
+            if node.__class__ is AccumulateGrad and node not in own and not node.is_private:
+                return True
+            for _, target, _ in node._links:
+                if target not in seen:
+                    seen.add(target)
+                    nodes.append(target)
+        return False
+
+
+def _cut(tensor: Any) -> Any:
+    """A tensor outside the graph, with its tangents."""
+    out = tensor._shallow_copy_and_detach()
+    if tensor._tangents is not None:
+        for level, tangent in tensor._tangents.items():
+            level.attach(out, tangent)
+    return out
+
+
+@contextmanager
+def _without_hooks() -> Iterator[None]:
+    """Refuse hooks of saved tensors. Raises RuntimeError if there are any."""
+    if local.saved_tensor_hooks:
+        raise RuntimeError(HOOKS)
+    before, local.saved_tensor_hooks_disabled = local.saved_tensor_hooks_disabled, HOOKS
+    try:
+        yield
+    finally:
+        local.saved_tensor_hooks_disabled = before
+
+
+def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
+    """``func(*primals)``, and a function that multiplies a vector with its Jacobian (``torch.func.vjp``).
+
+    ``func`` returns tensors, possibly nested in tuples, lists and dicts. The function takes cotangents in the same
+    structure and returns a tuple of tensors in the shapes of ``primals``. With ``has_aux``, ``func`` returns a pair,
+    of which the second item is returned as it is, as a third result.
+
+    Raises:
+        ValueError: for primals that are no tensors.
+        RuntimeError: for integers, and outputs that are no tensors of floating point or complex dtype.
+    """
+    recording = recorded_vjp(func, primals, None, has_aux)
+    results = tree_unflatten(map(recording.left, recording.outputs), recording.outputs_spec)
+
+    def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
+        return apply_vjp(recording, cotangents, retain_graph, create_graph)
+
+    return (results, vjp_fn, recording.aux()) if has_aux else (results, vjp_fn)
+
+
+def recorded_vjp(func: Callable[..., Any], args: tuple[Any, ...], argnums: Argnums | None, has_aux: bool) -> Recording:
+    """A function, recorded to be differentiated, and its output checked."""
+    api = "vjp(f, *primals)"
+    recording = Recording(func, args, {}, argnums, has_aux, api)
+    check_tensor_output(recording.outputs, api)
+    for output in recording.outputs:
+        if output._dtype.category < FLOATING:
+            raise RuntimeError("vjp(f, ...): All outputs of f must be floating-point or complex Tensors, got Tensor "
+                               f"with dtype {output.dtype}")
+    recording.end()
+    return recording
+
+
+def apply_vjp(recording: Recording, cotangents: Any, retain_graph: bool = True,
+              create_graph: bool | None = None) -> Any:
+    """The product of cotangents and the Jacobian of a recorded function."""
+    vectors, spec = tree_flatten(cotangents)
+    if spec != recording.outputs_spec:
+        raise RuntimeError("Expected pytree structure of cotangents to be the same as pytree structure of outputs to "
+                           f"the function. cotangents: {spec}, primal output: {recording.outputs_spec}")
+    return recording.gradients(vectors, retain_graph, local.grad_enabled if create_graph is None else create_graph)
+
+
+def grad_and_value(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the gradient of ``func``, whose output is a scalar, and that output
+    (``torch.func.grad_and_value``).
+
+    The gradient is with respect to the arguments at ``argnums``, in their structure. With ``has_aux``, ``func`` returns
+    a pair of output and anything, and in place of the output is that pair.
+
+    Raises:
+        RuntimeError: when it is called, if ``func`` does not return a scalar tensor.
+        ValueError: if an argument to differentiate by is no tensor.
+    """
+    api = "grad_and_value(f)(*args)"
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        recording = Recording(func, args, kwargs, argnums, has_aux, api)
+        output = recording.raw
+        if not isinstance(output, Tensor):
+            raise RuntimeError(f"{api}: Expected f(*args) to return a Tensor, got {type(output)}")
+        if output.ndim:
+            raise RuntimeError(f"{api}: Expected f(*args) to return a scalar Tensor, got tensor with {output.ndim} "
+                               "dims. Maybe you wanted to use the vjp or jacrev APIs instead?")
+        with enable_grad():
+            gradient = recording.gradients(None, retain_graph=False)
+        value = recording.left(output)
+        result = (value, recording.aux()) if has_aux else value
+        recording.end()
+        return gradient, result
+
+    return wrapper
+
+
+def grad(func: Callable[..., Any], argnums: Argnums = 0, has_aux: bool = False) -> Callable[..., Any]:
+    """A function that returns the gradient of ``func``, whose output is a scalar (``torch.func.grad``).
+
+    The gradient is with respect to the arguments at ``argnums``, in their structure. With ``has_aux``, ``func`` returns
+    a pair, and the function that of the gradient and the second item.
+
+    Raises:
+        RuntimeError: when it is called, if ``func`` does not return a scalar tensor.
+        ValueError: if an argument to differentiate by is no tensor.
+    """
+    both = grad_and_value(func, argnums, has_aux)
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        gradient, value = both(*args, **kwargs)
+        return (gradient, value[1]) if has_aux else gradient
+
+    return wrapper

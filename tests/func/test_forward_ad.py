@@ -1,0 +1,134 @@
+"""Forward mode: operators carry tangents as PyTorch's do, through views, writes, graphs and other levels."""
+
+from __future__ import annotations
+
+import contextlib
+import gc
+import warnings
+from typing import Any
+
+import pytest
+
+import mindtorch
+import mindtorch.autograd.forward_ad as forward_ad
+from mindtorch._dispatch.keys import DUAL
+from tests.func import operators
+from tests.func.both import assert_agree
+from tests.support import torch
+
+ENTRIES = dict(operators.entries(torch.float64))
+
+
+@pytest.mark.parametrize("name", sorted(ENTRIES)[::7])
+def test_tangents_of_operators(name: str) -> None:
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        try:
+            assert list(operators.differences(ENTRIES[name], torch.float64, 2)) == []
+        except operators.Missing:
+            pytest.skip("the library lacks the operator")
+
+
+def both(value: Any, lib: Any) -> Any:
+    return tuple(lib.autograd.forward_ad.unpack_dual(value))
+
+
+def in_place_on_a_view(lib: Any, x: Any, v: Any) -> Any:
+    base = lib.zeros(3, 4, dtype=x.dtype)
+    row = base[1]
+    base[0].copy_(lib.autograd.forward_ad.make_dual(x, v)[2])
+    base[:, 1].mul_(3)
+    return both(base * 2, lib), both(base[0], lib), row
+
+
+def older_view_of_a_written_base(lib: Any, x: Any, v: Any) -> Any:
+    base = lib.zeros(3, 4, dtype=x.dtype)
+    view = base[1]
+    base.add_(lib.autograd.forward_ad.make_dual(x, v))
+    return both(view.sin(), lib)
+
+
+def tangent_of_a_gradient(lib: Any, x: Any, v: Any) -> Any:
+    leaf = x.detach().requires_grad_()
+    dual = lib.autograd.forward_ad.make_dual(leaf, v)
+    gradient, = lib.autograd.grad((dual.exp() * dual.prod(0)).sum(), dual, create_graph=True)
+    return both(gradient, lib)
+
+
+def gradient_of_a_tangent(lib: Any, x: Any, v: Any) -> Any:
+    leaf, direction = x.detach().requires_grad_(), v.detach().requires_grad_()
+    tangent = both((lib.autograd.forward_ad.make_dual(leaf, direction) @ leaf.t()).tanh(), lib)[1]
+    return lib.autograd.grad(tangent.sum(), (leaf, direction))
+
+
+def clone_is_apart(lib: Any, x: Any, v: Any) -> Any:
+    dual = lib.autograd.forward_ad.make_dual(x, v)
+    dual.clone().mul_(2)
+    return both(dual, lib), both(dual.add(0).zero_(), lib), v
+
+
+def transposed_in_place(lib: Any, x: Any, v: Any) -> Any:
+    dual = lib.autograd.forward_ad.make_dual(x.clone(), v)
+    return both(dual.t_() ** 2, lib)
+
+
+def tangent_of_other_strides(lib: Any, x: Any, v: Any) -> Any:
+    dual = lib.autograd.forward_ad.make_dual(x, v.sum(0, True).expand(3, 4))
+    return both((dual * 1).view(-1), lib), both(dual.view(-1)[3:], lib)
+
+
+CASES = [in_place_on_a_view, older_view_of_a_written_base, tangent_of_a_gradient, gradient_of_a_tangent, clone_is_apart,
+         transposed_in_place, tangent_of_other_strides]
+
+
+@pytest.mark.parametrize("case", CASES, ids=lambda case: case.__name__)
+def test_a_dual_tensor(case: Any) -> None:
+    def run(lib: Any, func: Any, x: Any, v: Any) -> Any:
+        with lib.autograd.forward_ad.dual_level():
+            return case(lib, x, v)
+
+    assert_agree(run, (3, 4), (3, 4))
+
+
+WRONG = {
+    "no level": lambda f, x, v: f.make_dual(x, v),
+    "nested levels": lambda f, x, v: [f.enter_dual_level(), f.enter_dual_level()],
+    "exit without a level": lambda f, x, v: f.exit_dual_level(),
+}
+
+
+@pytest.mark.parametrize("case", WRONG)
+def test_a_wrong_call(case: str) -> None:
+    def run(lib: Any, func: Any, x: Any, v: Any) -> Any:
+        try:
+            return WRONG[case](lib.autograd.forward_ad, x, v)
+        finally:
+            with contextlib.suppress(RuntimeError):
+                lib.autograd.forward_ad.exit_dual_level()
+
+    assert_agree(run, (3,), (3,))
+
+
+def test_out_forms_have_no_forward_mode() -> None:
+    x = mindtorch.ones(2)
+    with forward_ad.dual_level(), pytest.raises(NotImplementedError, match="it is an out= function"):
+        mindtorch.add(forward_ad.make_dual(x, x), x, out=mindtorch.empty(2))
+
+
+def test_the_end_of_a_level_leaves_nothing() -> None:
+    x = mindtorch.ones(3)
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(x, x)
+        result = dual * dual
+        assert result._keys & DUAL and forward_ad.unpack_dual(result).tangent.tolist() == [2, 2, 2]
+    assert not (dual._keys | result._keys) & DUAL and dual._tangents is None
+    assert forward_ad.unpack_dual(result) == (result, None)
+    del dual, result
+    gc.collect()
+
+
+def test_a_tangent_on_the_npu() -> None:
+    x = mindtorch.ones(3, device="npu")
+    with forward_ad.dual_level():
+        tangent = forward_ad.unpack_dual((forward_ad.make_dual(x, x) * 3).sum()).tangent
+    assert tangent.device.type == "npu" and tangent.item() == 9
