@@ -85,7 +85,8 @@ def pad_derivatives(name: str, node: str) -> None:
     """The derivatives of a padding and of its backward."""
     forward, backward = registry[name].call, registry[f"{name}_backward"].call
     derivative(name, f"{node}Backward0", self=lambda grad, self, padding: backward(grad, self, padding))
-    derivative(f"{name}_backward", f"{node}BackwardBackward0", grad_output=lambda grad, padding: forward(grad, padding))
+    derivative(f"{name}_backward", f"{node}BackwardBackward0", grad_output=lambda grad, padding: forward(grad, padding),
+               self=lambda grad, self_shape: grad.new_zeros(self_shape))
 
 
 for _kind, _node in (("reflection", "Reflection"), ("replication", "Replication")):

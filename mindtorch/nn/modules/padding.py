@@ -90,22 +90,31 @@ class ZeroPad3d(ConstantPad3d):
         return f"{self.padding}"
 
 
-class CircularPad1d(_PadNd):
+class _CircularPadNd(_PadNd):
+    mode = "circular"
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() not in (self.dims + 1, self.dims + 2):
+            raise ValueError(f"expected {self.dims + 1}D or {self.dims + 2}D input (got {input.dim()}D input)")
+        return super().forward(input)
+
+
+class CircularPad1d(_CircularPadNd):
     """Pads the last dimension with what lies at the other end (``torch.nn.CircularPad1d``)."""
 
-    dims, mode = 1, "circular"
+    dims = 1
 
 
-class CircularPad2d(_PadNd):
+class CircularPad2d(_CircularPadNd):
     """Pads the last two dimensions with what lies at the other end (``torch.nn.CircularPad2d``)."""
 
-    dims, mode = 2, "circular"
+    dims = 2
 
 
-class CircularPad3d(_PadNd):
+class CircularPad3d(_CircularPadNd):
     """Pads the last three dimensions with what lies at the other end (``torch.nn.CircularPad3d``)."""
 
-    dims, mode = 3, "circular"
+    dims = 3
 
 
 class ReflectionPad1d(_PadNd):
