@@ -33,7 +33,8 @@ _THINGS = {name: thing for thing, name in NAMES.items()} | {
     ("torch._C", "TensorBase"): Tensor, ("torch.tensor", "Tensor"): Tensor,
 }
 #: Modules of which PyTorch has one file where we have a package.
-_PACKAGES = ("torch.nn.functional", "torch.functional", "torch.serialization", "torch.autograd.function")
+_PACKAGES = ("torch.nn.functional", "torch.functional", "torch.serialization", "torch.autograd.function",
+             "torch.optim.lr_scheduler")
 
 
 def find(module: str, name: str) -> Any:
@@ -80,11 +81,11 @@ def torch_name(thing: Any, name: str | None = None) -> tuple[str, str] | None:
         if place.startswith(f"{package}."):
             place = package
     if "._" in place and not place.startswith("torch._utils"):
-        for package in ("", ".nn.functional", ".linalg", ".fft", ".special"):
+        for package in ("", ".nn.functional", ".linalg", ".fft", ".special", ".optim"):
             shown = name.removeprefix(f"{package[1:]}_")
             if getattr(sys.modules.get(OURS + package), shown, None) is thing:
                 return THEIRS + package, shown
-    return place, name
+    return "torch.nn.modules.module" if place == "torch.nn.module" else place, name
 
 
 def path_of(thing: Any) -> str:
