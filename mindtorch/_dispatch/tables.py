@@ -16,7 +16,7 @@ if TYPE_CHECKING:
 
 #: Families whose rows stand in modules of other names, too.
 ALSO_IN = {"linalg": ("factorizations", "einsum"), "shape": ("padding",), "comparison": ("pointwise",),
-           "special": ("pointwise",), "histogram": ("search",), "foreach": ("optim",)}
+           "special": ("pointwise", "reparameterization"), "histogram": ("search",), "foreach": ("optim",)}
 
 
 class FamilyTable(MutableMapping[str, Any]):

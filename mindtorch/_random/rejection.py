@@ -1,6 +1,7 @@
 """Samplers that reject: how many words a number takes depends on the words, so these draw one at a time."""
 from __future__ import annotations
 
+import contextlib
 import math
 from collections.abc import Callable
 
@@ -11,6 +12,7 @@ from .numerics import cast, unit_interval
 
 _TINY = 1e-300  # stands for a uniform 0, which math.log and division refuse
 _BULK = 4096
+_SQUEEZE = float(np.float32(0.0331))
 # Stirling's series: log(k!) less its approximation, for k from 0 to 9
 _STIRLING_TAIL = (0.0810614667953272, 0.0413406959554092, 0.0276779256849983, 0.02079067210376509, 0.0166446911898211,
                   0.0138761288230707, 0.0118967099458917, 0.0104112652619720, 0.00925546218271273, 0.00833056343336287)
@@ -41,6 +43,58 @@ def binomial(generator: Generator, counts: np.ndarray, probabilities: np.ndarray
     with generator.one_by_one(unit_interval, _bulk(counts.size)) as draw:
         samples = [_binomial(count, p, draw) for count, p in pairs]
     return np.array(samples, counts.dtype).reshape(counts.shape)
+
+
+def gamma(generator: Generator, shapes: np.ndarray) -> np.ndarray:
+    """Gamma numbers of rate 1 and the shape parameters of a floating point array, in its shape (``_standard_gamma``).
+
+    They come from normal and uniform numbers by Marsaglia and Tsang's rejection (2000); of a shape parameter a < 1 from
+    those of a + 1. As in PyTorch, a and the constants are rounded to the array's dtype or to float32, the rest is
+    float64.
+    """
+    small = shapes < 1
+    exponents = np.where(small, 1 / shapes, 0).astype(np.float64)
+    d = (np.where(small, shapes + 1, shapes) - shapes.dtype.type(np.float32(1 / 3))).astype(np.float64)
+    rows = zip(exponents.ravel().tolist(), d.ravel().tolist(), (1 / np.sqrt(9 * d)).ravel().tolist(), strict=True)
+    with generator.lock:
+        with generator.one_by_one(unit_interval, _bulk(2 * shapes.size)) as draw:
+            normal = _Normal(draw, generator.next_normal)
+            samples = [_gamma(*row, draw, normal) for row in rows]
+        generator.next_normal = normal.kept
+    return cast(np.array(samples, np.float64).reshape(shapes.shape), shapes.dtype)
+
+
+class _Normal:
+    """Normal numbers by Box and Muller's pairs, of which the second is kept for the next call."""
+
+    def __init__(self, draw: Draw, kept: float | None):
+        self.draw, self.kept = draw, kept
+
+    def __call__(self) -> float:
+        if self.kept is not None:
+            number, self.kept = self.kept, None
+            return number
+        angle, radius = 2 * math.pi * self.draw(), math.sqrt(-2 * math.log1p(-self.draw()))
+        self.kept = radius * math.sin(angle)
+        return radius * math.cos(angle)
+
+
+def _gamma(exponent: float, d: float, c: float, draw: Draw, normal: Draw) -> float:
+    """One gamma number; nan is never rejected."""
+    if exponent == math.inf:  # of the shape parameter 0
+        return 0.0
+    scale = 1.0
+    if exponent:
+        with contextlib.suppress(OverflowError):  # of negative shape parameters, whose numbers mean nothing
+            scale = (1 - draw()) ** exponent
+    while True:
+        y = 0.0
+        while y <= 0:
+            x = normal()
+            y = 1 + c * x
+        v, u, xx = y * y * y, 1 - draw(), x * x
+        if not u >= 1 - _SQUEEZE * xx * xx or math.log(u) < 0.5 * xx + d * (1 - v + math.log(v)):
+            return scale * d * v
 
 
 def _bulk(n: int) -> int:

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.aten import zeros_like
+from ..._dispatch.aten import _standard_gamma_grad, zeros_like
 from ..derivative import derivative, not_differentiable
 
 
@@ -27,6 +27,7 @@ derivative("normal.Tensor_float", "NormalBackward1", mean=lambda grad, mean_shap
 derivative("normal.float_Tensor", "NormalBackward2", std=lambda grad, std_shape: grad.new_zeros(std_shape))
 derivative("normal.Tensor_Tensor", "NormalBackward3", mean=lambda grad, mean_shape: grad.new_zeros(mean_shape),
            std=lambda grad, std_shape: grad.new_zeros(std_shape))
+derivative("_standard_gamma", self=lambda grad, self, result: grad * _standard_gamma_grad(self, result))
 derivative("native_dropout", input=lambda grad, result1, p, train: grad * (result1 * scale_of(p, train)))
 derivative("native_dropout_backward", grad_output=lambda grad, mask, scale: grad * (mask.to(grad.dtype) * scale))
 not_differentiable("multinomial")

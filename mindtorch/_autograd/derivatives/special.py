@@ -71,6 +71,7 @@ derivative("mvlgamma", self=mvlgamma_backward)
 derivative("igamma", self=not_implemented("igamma: input"), other=gamma_density)
 derivative("igammac",
            self=not_implemented("igammac: input"), other=lambda grad, self, other: -gamma_density(grad, self, other))
+derivative("_standard_gamma_grad", self=not_implemented("_standard_gamma_grad"))
 derivative("i0", self=lambda grad, self: grad * i1(self))
 derivative("special_i0e", "SpecialI0EBackward0",
            self=lambda grad, self, result: grad * (i1e(self) - self.sgn() * result))

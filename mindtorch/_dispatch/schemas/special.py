@@ -20,6 +20,9 @@ method:
     polygamma_(Tensor(a!) self, int n) -> Tensor(a!)  # Replaces each element of `self` by the `n`th derivative of the digamma function there.
 function, out:
     xlogy.Scalar_Self(Scalar self, Tensor other) -> Tensor
+function:
+    _standard_gamma_grad(Tensor self, Tensor output) -> Tensor  # The derivative of a gamma number `output` in its shape parameter `self`, at a fixed probability of smaller numbers.
+    _dirichlet_grad(Tensor x, Tensor alpha, Tensor total) -> Tensor  # The derivative of a beta number `x` in its first parameter `alpha`, where both parameters add up to `total`, divided by 1 - `x`.
 
 out:
     special_entr(Tensor self) -> Tensor  # The entropy -x log x of each element x of `self`, which is 0 at zero and minus infinity below.

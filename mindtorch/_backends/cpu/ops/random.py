@@ -58,6 +58,18 @@ def binomial(count: np.ndarray, prob: np.ndarray, generator: Generator | None = 
     return rejection.binomial(generator or default_generator, *np.broadcast_arrays(count, prob))
 
 
+def standard_gamma(shapes: np.ndarray, generator: Generator | None = None) -> np.ndarray:
+    samples = rejection.gamma(generator or default_generator, shapes)
+    return np.fmax(samples, np.finfo(samples.dtype).tiny)
+
+
+def sample_dirichlet(concentrations: np.ndarray, generator: Generator | None = None) -> np.ndarray:
+    gammas = standard_gamma(concentrations.astype(np.float64), generator)
+    points = (gammas / gammas.sum(-1, keepdims=True)).astype(concentrations.dtype)
+    one = points.dtype.type(1)
+    return np.fmin(np.fmax(points, np.finfo(points.dtype).tiny), np.nextafter(one, 0 * one))
+
+
 def native_dropout(x: np.ndarray, p: float, train: bool | None) -> tuple[np.ndarray, np.ndarray]:
     mask = np.empty_like(x, np.bool_)
     if train is False:
@@ -86,6 +98,8 @@ CPU_KERNELS.update({
     "log_normal_": drawn(sampling.log_normal, 1.0, 2.0),
     "bernoulli": lambda p, generator=None: bernoulli_tensor(np.empty(p.shape, p.dtype), p, generator),
     "bernoulli.p": lambda x, p, generator=None: bernoulli_(np.empty(x.shape, x.dtype), p, generator),
+    "_standard_gamma": standard_gamma,
+    "_sample_dirichlet": sample_dirichlet,
     "poisson": lambda rate, generator=None: rejection.poisson(generator or default_generator, rate),
     "randperm": lambda n, generator=None, dtype=None:
         integers.randperm(generator or default_generator, n, (dtype or int64).np),

@@ -9,6 +9,7 @@ from ...._dtype import BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, int64
 from ...._errors import NAMES, check, check_takes
 from ...._layout import Ints, Spec, broadcast_shapes, like_strides
 from . import META_KERNELS
+from .special import same_floating
 
 Check = Callable[..., None]
 REAL = (BOOL, INTEGER, FLOATING)
@@ -110,5 +111,7 @@ META_KERNELS.update({
     "log_normal_": filled("log_normal_cpu", FLOATING),
     "bernoulli": sampled(lambda self: bernoulli_tensor(self, self)),
     "bernoulli.p": sampled(filled("bernoulli_scalar_cpu_", *REAL)),
+    "_standard_gamma": lambda self, generator=None: same_floating("gamma_cpu")(self),
+    "_sample_dirichlet": lambda self, generator=None: same_floating("dirichlet")(self),
     "poisson": sampled(filled("poisson_cpu", FLOATING)),
 })

@@ -1,11 +1,13 @@
 """Meta kernels of special functions."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ...._dispatch.schemas.special import POLYNOMIALS
-from ...._dtype import DType
-from ...._errors import check
+from ...._dtype import FLOATING, DType
+from ...._errors import NAMES, check, check_takes
+from ...._layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
 
@@ -22,7 +24,22 @@ def check_mvlgamma(promoted: DType, self: Any, p: int) -> None:
     check(p >= 1, "p has to be greater than or equal to 1")
 
 
+def same_floating(kernel: str) -> Callable[..., Spec]:
+    """The meta kernel of an operator on tensors of one dtype, float32 or float64, that are broadcast."""
+
+    def meta(first: Any, *others: Any) -> Spec:
+        dtype = first._dtype
+        check_takes(dtype.category == FLOATING and dtype.itemsize >= 4, kernel, dtype)
+        for other in others:
+            check(other._dtype is dtype, f"Found dtype {NAMES[other._dtype.name]} but expected {NAMES[dtype.name]}")
+        return Spec(broadcast_shapes(first.shape, *(other.shape for other in others)), dtype)
+
+    return meta
+
+
 META_KERNELS.update({
+    "_standard_gamma_grad": same_floating("_standard_gamma_grad_cpu"),
+    "_dirichlet_grad": same_floating("_dirichlet_grad_cpu"),
     **{name: function(f"{name}_vml_cpu", takes="bool|real") for name in ("erf", "erfc", "erfinv", "lgamma", "i0")},
     **{f"special_{name}": function(f"{name}_cpu", takes="bool|real") for name in ("entr", "i0e", "i1", "i1e")},
     "logit": function("logit_cpu", takes="bool|real"),
