@@ -69,8 +69,8 @@ from .torch_version import __version__ as __version__
 if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see ``_lazy``
     from . import (
         _C as _C, __future__ as __future__, accelerator as accelerator, amp as amp, autograd as autograd,
-        backends as backends, cpu as cpu, cuda as cuda, distributed as distributed, fft as fft, func as func,
-        hub as hub, library as library, linalg as linalg, masked as masked, mps as mps,
+        backends as backends, cpu as cpu, cuda as cuda, distributed as distributed, distributions as distributions,
+        fft as fft, func as func, hub as hub, library as library, linalg as linalg, masked as masked, mps as mps,
         multiprocessing as multiprocessing, nn as nn, npu as npu, optim as optim, profiler as profiler,
         serialization as serialization, special as special, storage as storage, testing as testing,
         torch_version as torch_version, utils as utils, version as version, widgets as widgets, xpu as xpu,

@@ -56,6 +56,8 @@ HOUSE = (
     Room("func", "`torch.func`", "a transform of modules"),
     Room("optim", "optimizers, schedules of learning rates, averages of weights",
          "an optimizer: its rule, in a module of its name"),
+    Room("distributions", "`torch.distributions`: samples, probabilities, divergences, transforms, constraints",
+         "a distribution: `distributions/<name>.py`"),
     Room("profiler", "`torch.profiler`: operators counted and timed", "a column of a profile"),
     Room("multiprocessing", "`torch.multiprocessing`: tensors that go to other processes", "how a tensor is sent"),
     Room("utils", "`torch.utils`: datasets, samplers, the loader and its workers", "a sampler, a dataset: `data/`"),

@@ -1,0 +1,40 @@
+"""Distributions of events whose probability is given as itself or as log odds."""
+from __future__ import annotations
+
+from typing import Any
+
+from .distribution import Distribution
+from .utils import broadcast_all, lazy_property, logits_to_probs, probs_to_logits
+
+
+def one_of(probs: Any, logits: Any) -> str:
+    """Which of the two parameters is given. Raises ValueError if it is none or both."""
+    if (probs is None) == (logits is None):
+        raise ValueError("Either `probs` or `logits` must be specified, but not both.")
+    return "logits" if probs is None else "probs"
+
+
+class Odds(Distribution):
+    """Has ``probs`` and ``logits``, of which the one that was not given is computed when it is needed."""
+
+    _param: Any
+
+    def _given(self, probs: Any, logits: Any, *others: Any) -> list[Any]:
+        """Keep the given parameter, broadcast with others, and return these in its dtype."""
+        name = one_of(probs, logits)
+        *others, self._param = broadcast_all(*others, logits if probs is None else probs)  # type: ignore[assignment]
+        setattr(self, name, self._param)
+        return [other.type_as(self._param) for other in others]
+
+    @lazy_property
+    def logits(self) -> Any:
+        return probs_to_logits(self.probs, is_binary=True)
+
+    @lazy_property
+    def probs(self) -> Any:
+        return logits_to_probs(self.logits, is_binary=True)
+
+    param_shape = property(lambda self: self._param.size())
+
+    def _new(self, *args: Any, **kwargs: Any) -> Any:
+        return self._param.new(*args, **kwargs)

@@ -1,0 +1,23 @@
+"""``torch.distributions.half_cauchy``."""
+from __future__ import annotations
+
+import math
+from typing import Any
+
+from .._creation import full_like
+from ._half import Half
+from .cauchy import Cauchy
+
+__all__ = ["HalfCauchy"]
+
+
+class HalfCauchy(Half):
+    """The absolute values of a Cauchy distribution of median 0 (``torch.distributions.HalfCauchy``)."""
+
+    _batched = Half._batched
+
+    def __init__(self, scale: Any, validate_args: bool | None = None):
+        self._of(Cauchy(0, scale, validate_args=False), validate_args)
+
+    mean = property(lambda self: full_like(self.scale, math.inf))
+    variance = property(lambda self: self.base_dist.variance)

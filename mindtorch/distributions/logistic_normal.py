@@ -1,0 +1,31 @@
+"""``torch.distributions.logistic_normal``."""
+from __future__ import annotations
+
+from operator import attrgetter
+from typing import Any, ClassVar
+
+from . import constraints
+from .normal import Normal
+from .transformed_distribution import TransformedDistribution
+from .transforms import StickBreakingTransform
+
+__all__ = ["LogisticNormal"]
+
+
+class LogisticNormal(TransformedDistribution):
+    """Probabilities that ``StickBreakingTransform`` makes of normal numbers along the last dimension
+    (``torch.distributions.LogisticNormal``).
+    """
+
+    arg_constraints: ClassVar[Any] = {"loc": constraints.real, "scale": constraints.positive}
+    support = constraints.simplex
+    has_rsample = True
+    _batched = TransformedDistribution._batched
+
+    def __init__(self, loc: Any, scale: Any, validate_args: bool | None = None):
+        base = Normal(loc, scale, validate_args=validate_args)
+        super().__init__(base if base.batch_shape else base.expand([1]), StickBreakingTransform(),
+                         validate_args=validate_args)
+
+    loc = property(attrgetter("base_dist.base_dist.loc"))
+    scale = property(attrgetter("base_dist.base_dist.scale"))

@@ -1,0 +1,43 @@
+"""``torch.distributions.poisson``."""
+from __future__ import annotations
+
+from typing import Any, ClassVar
+
+from .._autograd.grad_mode import no_grad
+from .._functions import poisson
+from . import constraints
+from .exp_family import ExponentialFamily
+from .utils import broadcast_all
+
+__all__ = ["Poisson"]
+
+
+class Poisson(ExponentialFamily):
+    """The Poisson distribution of the given rate, which is its mean (``torch.distributions.Poisson``)."""
+
+    arg_constraints: ClassVar[Any] = {"rate": constraints.nonnegative}
+    support = constraints.nonnegative_integer
+    _batched = ("rate",)
+
+    def __init__(self, rate: Any, validate_args: bool | None = None):
+        self._broadcast(validate_args, rate=rate)
+
+    mean = property(lambda self: self.rate)
+    mode = property(lambda self: self.rate.floor())
+    variance = property(lambda self: self.rate)
+
+    def sample(self, sample_shape: Any = ()) -> Any:
+        with no_grad():
+            return poisson(self.rate.expand(self._extended_shape(sample_shape)))
+
+    def log_prob(self, value: Any) -> Any:
+        self._check_sample(value)
+        rate, value = broadcast_all(self.rate, value)
+        return value.xlogy(rate) - rate - (value + 1).lgamma()
+
+    @property
+    def _natural_params(self) -> Any:
+        return (self.rate.log(),)
+
+    def _log_normalizer(self, x: Any) -> Any:
+        return x.exp()
