@@ -14,12 +14,13 @@ from ._autograd.grad_mode import (
     is_inference_mode_enabled as is_inference_mode_enabled, no_grad as no_grad, set_grad_enabled as set_grad_enabled,
 )
 from ._creation import (
-    LEGACY_TENSORS as _LEGACY_TENSORS, arange as arange, as_tensor as as_tensor, asarray as asarray, empty as empty,
-    empty_like as empty_like, empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye,
-    from_dlpack as from_dlpack, from_file as from_file, from_numpy as from_numpy, frombuffer as frombuffer,
-    full as full, full_like as full_like, linspace as linspace, logspace as logspace, ones as ones,
-    ones_like as ones_like, range as range, scalar_tensor as scalar_tensor, tensor as tensor, to_dlpack as to_dlpack,
-    zeros as zeros, zeros_like as zeros_like,
+    LEGACY_TENSORS as _LEGACY_TENSORS, arange as arange, as_tensor as as_tensor, asarray as asarray,
+    bartlett_window as bartlett_window, blackman_window as blackman_window, empty as empty, empty_like as empty_like,
+    empty_permuted as empty_permuted, empty_strided as empty_strided, eye as eye, from_dlpack as from_dlpack,
+    from_file as from_file, from_numpy as from_numpy, frombuffer as frombuffer, full as full, full_like as full_like,
+    hamming_window as hamming_window, hann_window as hann_window, kaiser_window as kaiser_window, linspace as linspace,
+    logspace as logspace, ones as ones, ones_like as ones_like, range as range, scalar_tensor as scalar_tensor,
+    tensor as tensor, to_dlpack as to_dlpack, zeros as zeros, zeros_like as zeros_like,
 )
 from ._creation.random import (
     normal as normal, rand as rand, rand_like as rand_like, randint as randint, randint_like as randint_like,
@@ -72,7 +73,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         backends as backends, cpu as cpu, cuda as cuda, distributed as distributed, distributions as distributions,
         fft as fft, func as func, hub as hub, library as library, linalg as linalg, masked as masked, mps as mps,
         multiprocessing as multiprocessing, nn as nn, npu as npu, optim as optim, profiler as profiler,
-        serialization as serialization, special as special, storage as storage, testing as testing,
+        serialization as serialization, signal as signal, special as special, storage as storage, testing as testing,
         torch_version as torch_version, utils as utils, version as version, widgets as widgets, xpu as xpu,
     )
     from ._autograd.anomaly import (

@@ -7,3 +7,4 @@ from .factories import (
 from .interop import as_tensor, asarray, from_dlpack, from_file, from_numpy, frombuffer, to_dlpack
 from .legacy import LEGACY_TENSORS, as_subclass, legacy_constructor
 from .sequences import arange, eye, linspace, logspace, range
+from .windows import bartlett_window, blackman_window, hamming_window, hann_window, kaiser_window

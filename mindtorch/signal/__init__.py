@@ -1,0 +1,4 @@
+"""Signal processing under PyTorch's names: ``torch.signal``."""
+from . import windows as windows
+
+__all__ = ["windows"]
