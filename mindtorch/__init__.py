@@ -111,6 +111,7 @@ globals().update(_DTYPES)
 globals().update(_DTYPE_ALIASES)
 for _name, _function in _FUNCTIONS.items():
     globals().setdefault(_name, _function)
+_segment_reduce = _FUNCTIONS["segment_reduce"]  # PyTorch has it under both names
 globals().update(_LEGACY_TENSORS)
 globals().update(_LEGACY_STORAGES, Storage=_LEGACY_STORAGES["FloatStorage"])
 

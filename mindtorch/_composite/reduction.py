@@ -1,15 +1,17 @@
 """Reductions in terms of others: forms of variance with a flag, means and covariances."""
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.inplace_and_out import write_out
-from .._dispatch.aten import complex as complex_of
+from .._dispatch.aten import complex as complex_of, constant_pad_nd, ones_like, searchsorted
 from .._dispatch.schemas import registry
 from .._dtype import BOOL, FLOATING, INTEGER
 from .._errors import NAMES, check, check_takes
+from .._layout import Ints, wrap_dim
 from . import COMPOSITES
 
 
@@ -101,7 +103,60 @@ def corrcoef(self: Any) -> Any:
     return c.clamp(-1, 1)
 
 
-COMPOSITES.add(nanmean, cov, corrcoef)
+def sum_to_size(self: Any, size: Ints) -> Any:
+    """``torch.Tensor.sum_to_size``."""
+    have, lead = tuple(self.shape), self.ndim - len(size)
+    fits = lead >= 0 and all(n in (1, m) for n, m in zip(size, have[lead:], strict=True))
+    check(fits, lambda: f"size {{{list(size)}}} is not expandable to size {{{list(have)}}}.")
+    if not size:
+        return self.sum()
+    dims = (*range(lead), *(d for d in range(lead, self.ndim) if size[d - lead] == 1 != have[d]))
+    result = self.sum(dims, True) if dims else self
+    return result.view(size) if lead else result
+
+
+#: What reduces a segment, as ``scatter_reduce`` calls it, and what it starts from where no number is given.
+SEGMENT_REDUCTIONS = {"max": ("amax", -math.inf), "min": ("amin", math.inf), "sum": ("sum", 0), "mean": ("sum", 0),
+                      "prod": ("prod", 1)}
+
+
+def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = None, offsets: Any = None,
+                   axis: int = 0, unsafe: bool = False, initial: Any = None) -> Any:
+    """``torch.segment_reduce``: each position along the axis is scattered into the result of its segment."""
+    check(reduce in SEGMENT_REDUCTIONS, lambda: f"Unsupported reduction given! {reduce}")
+    check(data.numel() > 0, "Expected data.numel() > 0 to be True, but got False.")
+    check(indices is None, "segment_reduce(): indices based reduction is not supported yet.")
+    check((lengths is None) != (offsets is None), "segment_reduce(): Either lengths or offsets must be defined.")
+    axis = wrap_dim(axis, data.ndim)
+    given = lengths if offsets is None else offsets
+    check(axis == given.ndim - 1, lambda: f"segment_reduce(): Expected axis to be the last dimension of "
+          f"{'lengths' if offsets is None else 'offsets'} but got {axis}.")
+    if offsets is None:
+        ends = lengths.cumsum(axis)
+        check(unsafe or lengths.is_meta or bool((lengths >= 0).all()), "lengths contains negative value!")
+        check(unsafe or lengths.is_meta or bool((ends.narrow(axis, -1, 1) == data.shape[axis]).all()),
+              "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
+              "!unsafe.")
+        offsets = constant_pad_nd(ends, (1, 0), 0)
+    counts, segments = offsets.diff(dim=axis), offsets.shape[axis] - 1
+    places = ones_like(offsets.narrow(axis, 0, 1))
+    places = places.expand((*offsets.shape[:-1], data.shape[axis])).cumsum(axis) - 1
+    # The segment of each place, from 1; 0 and the last are for places outside of all segments.
+    number = searchsorted(offsets.contiguous(), places, False, True)
+    shape = (*offsets.shape[:-1], segments + 2, *data.shape[axis + 1:])
+    trailing = (1,) * (data.ndim - axis - 1)
+    how, start = SEGMENT_REDUCTIONS[reduce]
+    result = data.new_full(shape, start if initial is None else initial)
+    result = result.scatter_reduce(axis, number.view((*number.shape, *trailing)).expand(data.shape), data, how)
+    result = result.narrow_copy(axis, 1, segments)
+    if reduce == "mean":
+        sizes = counts.view((*counts.shape, *trailing))
+        result = result / sizes.clamp_min(1)
+        result = result if initial is not None else result.masked_fill(sizes == 0, math.nan)
+    return result
+
+
+COMPOSITES.add(nanmean, cov, corrcoef, sum_to_size, segment_reduce)
 COMPOSITES.update({
     **unbiased("var"), **unbiased("std"), **unbiased("var_mean"), **unbiased("std_mean"),
     "nansum.out": nansum_out,

@@ -12,7 +12,10 @@ from typing import Any
 
 import numpy as np
 
-from tests.parity.exclusions import ANY_OF_EQUALS, EXCLUDED, EXCLUDED_CHECKS, TOLERANCES, UNINITIALISED, UP_TO_GAUGE
+from tests.parity.accuracy import WIDER, own_error, widened
+from tests.parity.exclusions import (
+    ANY_OF_EQUALS, DIFFERENT, EXCLUDED, EXCLUDED_CHECKS, TOLERANCES, UNINITIALISED, UP_TO_GAUGE,
+)
 from tests.parity.resolve import LibPorter, Missing, counterpart
 from tests.support import (
     Difference, Outcome, Unportable, alias_differences, array, differences, error_differences, first_line, is_tensor,
@@ -20,8 +23,9 @@ from tests.support import (
 )
 
 SEED = 1234
-# Reported, and not counted as differing: PyTorch does not promise the layout of a gradient.
-SOFT = frozenset({"grad stride"})
+# Reported, and not counted as differing: PyTorch does not promise how a gradient lies in memory.
+SOFT = frozenset({"grad layout"})
+LAYOUT = frozenset({"stride", "offset", "conj", "neg"})
 
 
 @dataclass
@@ -72,7 +76,7 @@ class Entry:
                 warnings.simplefilter("ignore")
                 self.compare_samples(dtype, result)
                 if result.found:
-                    result.status = "differs"
+                    result.status, result.reason = "differs", DIFFERENT.get(self.name, "")
         return result
 
     def compare_samples(self, dtype: torch.dtype, result: Result) -> None:
@@ -158,7 +162,7 @@ class Comparison:
 
     def __init__(self, entry: Entry, dtype: torch.dtype, sample: Any, number: int, result: Result) -> None:
         self.op, self.lib, self.device, self.sample = entry.op, entry.lib, entry.device, sample
-        self.number, self.result = number, result
+        self.dtype, self.number, self.result = dtype, number, result
         self.values = self.op.name not in UNINITIALISED
         self.gauge = self.op.name in UP_TO_GAUGE or self.op.name in ANY_OF_EQUALS
         self.rtol, self.atol, _ = TOLERANCES.get((entry.name, name_of(dtype)), (None, None, ""))
@@ -205,15 +209,39 @@ class Comparison:
         compare = self.written if "in-place" in name else self.called
         self.check(name, compare, ours, theirs)
 
-    def same(self, ours: Outcome, theirs: Outcome, *, whole: bool = False) -> Iterator[Difference]:
+    def same(self, ours: Outcome, theirs: Outcome, *, whole: bool = False,
+             exact: Callable[[], Outcome] | None = None) -> Iterator[Difference]:
         """The outcomes agree: the same type of exception, or the same result, as far as it is determined."""
         yield from error_differences(ours, theirs)
         if theirs.error is None and ours.error is None:
             whole = whole or not self.gauge
-            yield from differences(ours.value, theirs.value, values=self.values and whole,
-                                   rtol=self.rtol, atol=self.atol, device=self.device)
+            yield from self.near(ours.value, theirs.value, exact, self.values and whole)
             if not whole:
                 yield from self.same(*self.determined(ours, theirs), whole=True)
+
+    def near(self, ours: Any, theirs: Any, exact: Callable[[], Outcome] | None = None,
+             values: bool = True) -> Iterator[Difference]:
+        """The values agree within the tolerance, or within twice PyTorch's own error (see `accuracy`)."""
+        compare = functools.partial(differences, ours, theirs, rtol=self.rtol, device=self.device)
+        found = list(compare(atol=self.atol, values=values))
+        if self.dtype in WIDER and any(difference.kind == "value" for difference in found):
+            right = (exact or self.exact)()
+            error = own_error(theirs, right.value) if right.error is None else 0.0
+            if error:
+                found = list(compare(atol=max(2 * error, self.atol or 0), values=error < np.inf))
+        yield from found
+
+    def exact(self) -> Outcome:
+        """What PyTorch computes in double precision."""
+        return Call(widened(self.sample, self.dtype), torch).run(self.op.op)
+
+    def exact_gradients(self, seeds: list[torch.Tensor]) -> Outcome:
+        """The gradients in double precision."""
+        call = Call(widened(self.sample, self.dtype), torch)
+        outputs = wanted(tensors_in(Outcome.of(self.sample.output_process_fn_grad,
+                                               call.run(self.op.op).value).value))
+        return Outcome.of(torch.autograd.grad, outputs, wanted(call.tensors),
+                          [seed.to(out.dtype) for seed, out in zip(seeds, outputs, strict=False)], allow_unused=True)
 
     def determined(self, ours: Outcome, theirs: Outcome) -> tuple[Outcome, Outcome]:
         """The part of results that is unique."""
@@ -252,8 +280,7 @@ class Comparison:
             return
         yield from self.compared(got, expected, ours, theirs)
         if got.error is None and expected.error is None:
-            yield from differences(ours.input, theirs.input, values=self.values,
-                                   rtol=self.rtol, atol=self.atol, device=self.device)
+            yield from self.near(ours.input, theirs.input, values=self.values)
             self.check_gradients(got, expected, ours, theirs)
 
     def compared(self, got: Outcome, expected: Outcome, ours: Call, theirs: Call) -> Iterator[Difference]:
@@ -274,17 +301,19 @@ class Comparison:
 
     def elements(self, outcome: Outcome) -> Outcome:
         """Values, and the elements of the input at the indices; in order where the operator has none."""
-        if is_tensor(outcome.value):  # the median of everything
+        if is_tensor(outcome.value) and self.op.name != "argsort":  # the median of everything
             return outcome
         position = ANY_OF_EQUALS[self.op.name]
         dim = dict(enumerate(self.sample.args)).get(position, self.sample.kwargs.get("dim", -1))
         source = np.atleast_1d(array(self.sample.input))
         result = []
-        for t in map(array, outcome.value):
+        parts = [outcome.value] * 2 if is_tensor(outcome.value) else outcome.value
+        for t in map(array, parts):
             t = t if t.ndim == self.sample.input.ndim else np.expand_dims(t, dim)
             result.append(np.atleast_1d(t))
         values, indices = result
         found = np.take_along_axis(source, indices, dim)
+        values = found if is_tensor(outcome.value) else values
         if self.op.name == "topk":  # which may be asked not to sort
             values, found = np.sort(values, dim), np.sort(found, dim)
         return Outcome([values, found])
@@ -303,10 +332,14 @@ class Comparison:
         generator = torch.Generator().manual_seed(SEED)
         seeds = [torch.randn(t.shape, dtype=t.dtype, generator=generator) for t in outputs]
         expected = Outcome.of(torch.autograd.grad, outputs, wanted(theirs.tensors), seeds, allow_unused=True)
-        seeds = LibPorter(self.lib, self.device)(seeds)
-        got = Outcome.of(self.lib.autograd.grad, our_outputs, wanted(ours.tensors), seeds, allow_unused=True)
-        for difference in self.same(got, expected, whole=True):
-            kind = {"stride": "grad stride", "offset": "grad stride"}.get(difference.kind, difference.kind)
+        our_seeds = LibPorter(self.lib, self.device)(seeds)
+        got = Outcome.of(self.lib.autograd.grad, our_outputs, wanted(ours.tensors), our_seeds, allow_unused=True)
+        exact = functools.partial(self.exact_gradients, seeds)
+        determined = self.op.name not in ANY_OF_EQUALS or not has_equals(self.sample.input)
+        for difference in self.same(got, expected, whole=True, exact=exact):
+            if difference.kind == "value" and not determined:
+                continue
+            kind = "grad layout" if difference.kind in LAYOUT else difference.kind
             yield Difference(kind, difference.ours, difference.theirs, f"grad{difference.where}")
 
     def out(self, function: Callable[..., Any], make: Callable[..., Any]) -> Iterator[Difference]:
@@ -323,8 +356,7 @@ class Comparison:
         yield from self.same(got, given)
         if given.error is None and got.error is None:
             yield from alias_differences(tensors_in(got.value), our_outs, tensors_in(given.value), outs)
-            yield from differences(our_outs, outs, values=self.values and not self.gauge,
-                                   rtol=self.rtol, atol=self.atol)
+            yield from self.near(our_outs, outs, values=self.values and not self.gauge)
 
     def meta(self, function: Callable[..., Any]) -> Iterator[Difference]:
         """The meta device gives the metadata of PyTorch's CPU result, or both meta devices cannot."""
@@ -348,6 +380,11 @@ def is_lacking(error: Exception | None) -> bool:
         return True
     at_fault = getattr(error, "obj", None) if isinstance(error, AttributeError) else None
     return isinstance(at_fault, types.ModuleType) or is_tensor(at_fault)
+
+
+def has_equals(tensor: torch.Tensor) -> bool:
+    """Whether some elements of a tensor are equal."""
+    return tensor.unique().numel() < tensor.numel()
 
 
 def wanted(tensors: list[Any]) -> list[Any]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import dataclasses
 import functools
 import operator
 import types
@@ -95,6 +96,9 @@ class LibPorter(Porter):
         if isinstance(value, torch.nn.Module):
             settings = [getattr(value, name) for name in value.__constants__]
             return look_up(self.lib, f"nn.{type(value).__name__}")(*self(settings))
+        if dataclasses.is_dataclass(value) and hasattr(torch.nn, type(value).__name__):
+            fields = {field.name: getattr(value, field.name) for field in dataclasses.fields(value)}
+            return look_up(self.lib, f"nn.{type(value).__name__}")(**self(fields))
         if type(value).__module__.startswith("torch.testing._internal.opinfo"):
             return value
         if callable(value):

@@ -1,17 +1,29 @@
-"""Every operator of the committed list agrees with PyTorch in everything that `compare` looks at."""
+"""Every operator of the committed list agrees with PyTorch in everything that `compare` looks at.
+
+In float32 and int64 all of them are compared, in the other dtypes a sample: whole, they are
+`python -m tests.parity.run --agreeing --dtype float64 float16 bfloat16 complex64 bool`.
+"""
 
 import pytest
 
 import mindtorch
 from tests.parity import agreeing
 from tests.parity.compare import Entry, database
+from tests.parity.exclusions import DIFFERENT
 from tests.support import torch
 
 LEAST = {"float32": 200, "int64": 150}
+EVERY = 24  # of how many entries in another dtype one is compared
 
 
-@pytest.mark.parametrize(("name", "dtype"), [(name, dtype) for name, dtypes in agreeing.read().items()
-                                             for dtype in dtypes])
+def listed() -> list[tuple[str, str]]:
+    """The entries to compare, and in which dtypes."""
+    pairs = [(name, dtype) for name, dtypes in agreeing.read().items() for dtype in dtypes]
+    others = [(name, dtype) for name, dtype in pairs if dtype not in LEAST]
+    return [(name, dtype) for name, dtype in pairs if dtype in LEAST] + others[::EVERY]
+
+
+@pytest.mark.parametrize(("name", "dtype"), listed())
 def test_operator_agrees(name: str, dtype: str) -> None:
     result = Entry(database()[name], mindtorch).compare(getattr(torch, dtype))
     told = [f"{check} {sample}: {difference}" for check, sample, difference in result.found]
@@ -22,3 +34,8 @@ def test_operator_agrees(name: str, dtype: str) -> None:
 @pytest.mark.parametrize("dtype", LEAST)
 def test_list_is_long_enough(dtype: str) -> None:
     assert len(agreeing.names(dtype)) >= LEAST[dtype]
+
+
+def test_few_entries_differ() -> None:
+    assert len(DIFFERENT) <= 8
+    assert not [name for name in DIFFERENT if "float32" in agreeing.read().get(name, ())]

@@ -21,7 +21,7 @@ FAMILIES = (
     "core", "creation", "distance", "foreach", "fft", "histogram", "indexing", "linalg", "random", "reduction", "scan",
     "search",
     "softmax", "sorting", "shape", "views", "activation", "comparison", "pointwise", "special", "nn", "optim",
-    "recurrent", "embedding", "attention", "normalization", "convolution", "pooling", "resampling",
+    "ctc", "spectrogram", "recurrent", "embedding", "attention", "normalization", "convolution", "pooling", "resampling",
 )
 for _family in FAMILIES:
     registry.define_table(import_module(f".{_family}", __name__).SCHEMAS, _family)

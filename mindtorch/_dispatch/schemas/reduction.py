@@ -1,6 +1,10 @@
 """Reductions: sums, means, extrema, norms over some or all dimensions."""
 
 SCHEMAS = """
+method:
+    sum_to_size(Tensor self, int[] size) -> Tensor  # `self` summed over those dimensions that a tensor of shape `size` lacks, or has of size 1: the reverse of broadcasting it to the shape of `self`.
+function:
+    segment_reduce(Tensor data, str reduce, *, Tensor? lengths=None, Tensor? indices=None, Tensor? offsets=None, int axis=0, bool unsafe=False, Scalar? initial=None) -> Tensor  # The sum, mean, product, greatest or least element, as `reduce` says, of each of the segments of `data` along `axis` that follow each other with the `lengths`, or from each of the `offsets` to the next.
 function, method:
     sum(Tensor self, *, ScalarType? dtype=None) -> Tensor  # The sum of the elements of `self`, over the dimensions `dim` or over all.
     prod(Tensor self, *, ScalarType? dtype=None) -> Tensor  # The product of the elements of `self`, over the dimension `dim` or over all.

@@ -12,10 +12,11 @@ from typing import Any
 from ..._about import about
 from ..._autograd.grad_mode import no_grad
 from ..._creation import full_like
+from ..._dtype import int64
 from ..._functions import (
     binary_cross_entropy as _binary_cross_entropy,
     binary_cross_entropy_with_logits as _binary_cross_entropy_with_logits,
-    cosine_embedding_loss as _cosine_embedding_loss, cross_entropy_loss as _cross_entropy_loss,
+    cosine_embedding_loss as _cosine_embedding_loss, cross_entropy_loss as _cross_entropy_loss, ctc_loss as _ctc_loss,
     hinge_embedding_loss as _hinge_embedding_loss, huber_loss as _huber_loss, kl_div as _kl_div, l1_loss as _l1_loss,
     margin_ranking_loss as _margin_ranking_loss, mse_loss as _mse_loss, multi_margin_loss as _multi_margin_loss,
     multilabel_margin_loss as _multilabel_margin_loss, nll_loss_nd as _nll_loss_nd,
@@ -26,13 +27,15 @@ from ..._layout import broadcast_shapes
 from ..._tensor import Tensor
 from .._reduction import get_enum, legacy_get_enum
 from .activation import logsigmoid
-from .linear import pairwise_distance
+from .chunked import LinearCrossEntropyOptions, in_chunks
+from .linear import linear, pairwise_distance
 
 __all__ = [
-    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy",
-    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "margin_ranking_loss", "mse_loss",
-    "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss", "nll_loss", "poisson_nll_loss",
-    "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss", "triplet_margin_with_distance_loss",
+    "binary_cross_entropy", "binary_cross_entropy_with_logits", "cosine_embedding_loss", "cross_entropy", "ctc_loss",
+    "gaussian_nll_loss", "hinge_embedding_loss", "huber_loss", "kl_div", "l1_loss", "linear_cross_entropy",
+    "margin_ranking_loss", "mse_loss", "multi_margin_loss", "multilabel_margin_loss", "multilabel_soft_margin_loss",
+    "nll_loss", "poisson_nll_loss", "smooth_l1_loss", "soft_margin_loss", "triplet_margin_loss",
+    "triplet_margin_with_distance_loss",
 ]
 __dir__ = __all__.copy
 
@@ -105,6 +108,65 @@ def multilabel_soft_margin_loss(input: Tensor, target: Tensor, weight: Tensor | 
         loss = loss * weight
     dim = input.dim() - 1
     return _reduced(loss.sum(dim) / input.size(dim), number)
+
+
+def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *, linear_bias: Tensor | None = None,
+                         weight: Tensor | None = None, reduction: str = "mean", ignore_index: int | None = None,
+                         label_smoothing: float = 0.0, options: LinearCrossEntropyOptions | None = None) -> Tensor:
+    """Compute the cross entropy between a target and the logits that a linear layer with weight (C, ..., F) makes of an
+    input (N, F) or (F,) (``torch.nn.functional.linear_cross_entropy``).
+
+    With ``options`` the logits are computed for some rows at a time, and once more in backward, so that they are never
+    all in memory; this takes class indices, without dimensions between C and F and without label smoothing, and is
+    ignored with a warning for others.
+
+    Raises:
+        RuntimeError: if the shapes do not fit, or ``ignore_index`` is given with a target of probabilities.
+    """
+    x, w, bias = input, linear_weight, linear_bias
+    if not 1 <= x.dim() <= 2:
+        raise RuntimeError(f"expected input with dimensionality 1 or 2, got {x.dim()}")
+    if w.dim() < 2:
+        raise RuntimeError(f"expected linear_weight with dimensionality at least 2, got {w.dim()}")
+    if x.shape[-1] != w.shape[-1]:
+        raise RuntimeError("expected equal input and linear_weight last dimensions (in_features), got "
+                           f"{x.shape[-1]} and {w.shape[-1]}, respectively")
+    between = tuple(w.shape[:-1])
+    if bias is not None and tuple(bias.shape) != between:
+        raise RuntimeError(f"expected linear_bias shape {between}, got {tuple(bias.shape)}")
+    if len(between) > 1 and x.dim() == 1:
+        raise RuntimeError(f"K-dimensional loss defined by linear_weight shape {tuple(w.shape)} requires batched input,"
+                           f" (N, {x.shape[-1]}), got unbatched input with shape {tuple(x.shape)}")
+    shape = (*x.shape[:-1], *between)
+    if tuple(target.shape) == shape and ignore_index is not None:
+        raise RuntimeError("ignore_index cannot be specified when target contains probabilities")
+    ignored = -100 if ignore_index is None else ignore_index
+    if options is not None:
+        if (reduction in ("none", "mean", "sum") and not label_smoothing and target.dtype is int64
+                and len(between) == 1):
+            return in_chunks(x, w, target, bias, weight, reduction, ignored, options)
+        warnings.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in "
+                      "{'mean','sum','none'}, label_smoothing == 0, target.dtype == int64, out_features == (). Got "
+                      f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
+                      f"out_features={between[1:]}.", stacklevel=2)
+    logits = linear(x, w.reshape(-1, w.shape[-1]), None if bias is None else bias.reshape(-1)).reshape(shape)
+    return cross_entropy(logits, target, weight, ignore_index=ignored, reduction=reduction,
+                         label_smoothing=label_smoothing)
+
+
+def ctc_loss(log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any, blank: int = 0,
+             reduction: str = "mean", zero_infinity: bool = False) -> Tensor:
+    """Compute the negative log probability of sequences of labels whose places in time are not known, given the log
+    probabilities (T, N, C) of C labels in T steps (``torch.nn.functional.ctc_loss``).
+
+    ``targets`` are (N, S), or the labels of all sequences one after the other; the lengths say how many of T and of S
+    count. ``'mean'`` divides each loss by its number of labels first; ``zero_infinity`` counts sequences that are too
+    long for their input as 0.
+
+    Raises:
+        RuntimeError: if lengths and shapes do not fit each other, or ``blank`` is no label.
+    """
+    return _ctc_loss(log_probs, targets, input_lengths, target_lengths, blank, get_enum(reduction), zero_infinity)
 
 
 # -- by element ----------------------------------------------------------------------------------------------

@@ -4,6 +4,7 @@
 """
 from __future__ import annotations
 
+import math
 import warnings
 from collections.abc import Callable
 from typing import Any
@@ -11,8 +12,10 @@ from typing import Any
 from ..._tensor import Tensor
 from .. import functional as F
 from .._reduction import legacy_get_string
+from ..functional.chunked import LinearCrossEntropyOptions as LinearCrossEntropyOptions
 from ..module import Module
 from .distance import PairwiseDistance
+from .linear import Linear
 
 
 class _Loss(Module):
@@ -71,6 +74,58 @@ class CrossEntropyLoss(_WeightedLoss):
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return F.cross_entropy(input, target, self._buffers["weight"], None, self.ignore_index, None,
                                self.reduction, self.label_smoothing)
+
+
+class LinearCrossEntropyLoss(_WeightedLoss):
+    """Computes the cross entropy between a target and the logits that its linear layer makes of an input (N, F) or (F,)
+    (``torch.nn.LinearCrossEntropyLoss``). With ``out_features`` (d1, ...) there are logits (N, C, d1, ...).
+
+    Raises:
+        RuntimeError: if the weight is not one of ``num_classes``, or ``label_smoothing`` is not in [0, 1].
+    """
+
+    __constants__ = ("num_classes", "out_features", "reduction", "ignore_index", "label_smoothing")
+
+    def __init__(self, in_features: int, num_classes: int, *, out_features: tuple[int, ...] = (), bias: bool = False,
+                 device: Any = None, dtype: Any = None, reduction: str = "mean", weight: Tensor | None = None,
+                 ignore_index: int | None = None, label_smoothing: float = 0.0,
+                 options: LinearCrossEntropyOptions | None = None) -> None:
+        if weight is not None and tuple(weight.shape) != (num_classes,):
+            raise RuntimeError(f"expected weight shape to be {(num_classes,)}, got {tuple(weight.shape)}")
+        if not 0 <= label_smoothing <= 1:
+            raise RuntimeError(f"expected label_smoothing to be in range [0, 1], got {label_smoothing}")
+        super().__init__(weight, reduction=reduction)
+        self.num_classes, self.out_features = num_classes, out_features
+        self.ignore_index, self.label_smoothing, self.options = ignore_index, label_smoothing, options
+        self.linear = Linear(in_features, math.prod(out_features, start=num_classes), bias, device, dtype)
+
+    def forward(self, input: Tensor, target: Tensor) -> Tensor:
+        between, bias = (self.num_classes, *self.out_features), self.linear.bias
+        return F.linear_cross_entropy(
+            input, self.linear.weight.reshape(*between, self.linear.in_features), target,
+            linear_bias=None if bias is None else bias.reshape(between), weight=self.weight, reduction=self.reduction,
+            ignore_index=self.ignore_index, label_smoothing=self.label_smoothing, options=self.options)
+
+    def extra_repr(self) -> str:
+        return (f"in_features={self.linear.in_features}, num_classes={self.num_classes}, "
+                f"out_features={self.out_features}, bias={self.linear.bias is not None}, reduction={self.reduction}, "
+                f"ignore_index={self.ignore_index}, label_smoothing={self.label_smoothing}, options={self.options}")
+
+
+class CTCLoss(_Loss):
+    """Computes the negative log probability of sequences of labels whose places in time are not known
+    (``torch.nn.CTCLoss``).
+    """
+
+    __constants__ = ("blank", "reduction")
+
+    def __init__(self, blank: int = 0, reduction: str = "mean", zero_infinity: bool = False) -> None:
+        super().__init__(reduction=reduction)
+        self.blank, self.zero_infinity = blank, zero_infinity
+
+    def forward(self, log_probs: Tensor, targets: Tensor, input_lengths: Any, target_lengths: Any) -> Tensor:
+        return F.ctc_loss(log_probs, targets, input_lengths, target_lengths, self.blank, self.reduction,
+                          self.zero_infinity)
 
 
 class NLLLoss(_WeightedLoss):
