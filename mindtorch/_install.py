@@ -10,7 +10,7 @@ from collections.abc import Sequence
 from types import ModuleType
 from typing import Any
 
-from ._left_out import reason
+from ._left_out import IMPORTED, reason
 
 
 class _Loader(importlib.abc.Loader):
@@ -29,8 +29,10 @@ class _Loader(importlib.abc.Loader):
 class _Finder(importlib.abc.MetaPathFinder):
     def find_spec(self, fullname: str, path: Sequence[str] | None, target: Any = None) -> Any:
         package, _, name = fullname.partition(".")
-        if package in ("torch", "mindtorch") and (why := reason(name)) is not None:
-            raise ModuleNotFoundError(why, name=f"torch.{name}")  # also for ``from torch import jit``
+        if package not in ("torch", "mindtorch"):
+            return None
+        if (why := reason(name)) is not None and name not in IMPORTED:
+            raise ModuleNotFoundError(why, name=f"torch.{name}")  # also for ``from torch import fx``
         if package != "torch":
             return None
         ours = "mindtorch" + fullname[len("torch"):]

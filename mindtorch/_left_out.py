@@ -10,12 +10,13 @@ ROWS = {
     "ao quantization quantize_per_tensor quantize_per_channel": "there are no quantised tensors",
     "mtia": "there is no such device",
     "package": "programs are not packed into archives",
-    "utils.tensorboard": "it shows the files of a package of its own: `pip install tensorboardX`",
     "utils.cpp_extension": "mindtorch is pure Python; `mindtorch.library` takes operators of one's own",
     "utils.bottleneck": "`%%profile` and `torch.profiler` show where the time goes",
     "utils.data.datapipes": "they are no longer developed; an `IterableDataset` does the same",
     "utils.model_zoo": "nothing is fetched from a network, see `torch.hub`",
 }
+#: Modules that many programs import and do not use: they exist, and what they would do raises the sentence.
+IMPORTED = ("jit", "onnx")
 LEFT_OUT = {name: why for names, why in ROWS.items() for name in names.split()}
 
 

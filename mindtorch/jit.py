@@ -1,0 +1,36 @@
+"""``torch.jit``: what programs ask it while it compiles nothing; TorchScript itself is left out."""
+from collections.abc import Callable
+from typing import Any, NoReturn
+
+from ._left_out import reason
+
+Function = Callable[..., Any]
+
+
+def is_scripting() -> bool:
+    """Whether TorchScript compiles the program (``torch.jit.is_scripting``): no."""
+    return False
+
+
+def is_tracing() -> bool:
+    """Whether the program is traced into TorchScript (``torch.jit.is_tracing``): no."""
+    return False
+
+
+def export(fn: Function) -> Function:
+    """Mark a method as one to compile (``torch.jit.export``); the method itself."""
+    return fn
+
+
+def ignore(drop: Any = False, **kwargs: Any) -> Any:
+    """Mark a function as one not to compile (``torch.jit.ignore``); the function itself, also as ``@ignore(...)``."""
+    return drop if callable(drop) else export
+
+
+def unused(fn: Function) -> Function:
+    """Mark a function as one that compiled programs do not call (``torch.jit.unused``); the function itself."""
+    return fn
+
+
+def __getattr__(name: str) -> NoReturn:
+    raise AttributeError(reason(f"jit.{name}"))
