@@ -96,13 +96,13 @@ class _Chunked(Function):
     def backward(ctx: Any, grad: Any) -> Any:
         x, linear_weight, bias, target, weight = ctx.saved_tensors
         by_row, ignore_index, rows, dtype = ctx.settings
-        wide = [None if t is None else t.detach().to(dtype).requires_grad_() for t in (linear_weight, bias)]
+        wide: list[Any] = [None if t is None else t.detach().to(dtype).requires_grad_() for t in (linear_weight, bias)]
         of_shared = [None if t is None else zeros_like(t) for t in wide]
         of_x = []
         for part in _parts(x, rows):
             with enable_grad():
                 piece = x[part].detach().to(dtype).requires_grad_()
-                loss = _loss(piece, *wide, target[part], weight, by_row, ignore_index)
+                loss = _loss(piece, wide[0], wide[1], target[part], weight, by_row, ignore_index)
             loss.backward(grad[part] if by_row else grad)
             of_x.append(piece.grad)
             for total, t in zip(of_shared, wide, strict=True):
