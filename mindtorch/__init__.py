@@ -94,6 +94,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         set_num_interop_threads as set_num_interop_threads, set_num_threads as set_num_threads,
         set_warn_always as set_warn_always, use_deterministic_algorithms as use_deterministic_algorithms,
     )
+    from ._transforms.batch import vmap as vmap
     from .amp.autocast_mode import (
         autocast as autocast, autocast_decrement_nesting as autocast_decrement_nesting,
         autocast_increment_nesting as autocast_increment_nesting, clear_autocast_cache as clear_autocast_cache,

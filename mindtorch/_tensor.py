@@ -23,7 +23,7 @@ from ._device import device as Device
 from ._dispatch import binding
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import (
-    AUTOGRAD, BACKEND_OF_DEVICE, CPU, DERIVED, INFERENCE, META, NONCONTIGUOUS, PIPELINE, UNINITIALIZED,
+    AUTOGRAD, BACKEND_OF_DEVICE, BATCHED, CPU, DERIVED, INFERENCE, META, NONCONTIGUOUS, PIPELINE, UNINITIALIZED,
 )
 from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
@@ -91,6 +91,7 @@ class Tensor(Methods, metaclass=_TensorType):
     _retains_grad: bool = False
     #: in forward mode: the derivative along the direction of each level, see ``_autograd.forward``
     _tangents: dict[Any, Tensor] | None = None
+    _batched: Any = None  #: inside ``vmap``: all elements, along which dimension, of which frame; see ``_batching``
     _pending: Any = None  #: the pipeline entry that will compute this tensor
     __array_priority__ = 1000  # NumPy arrays leave mixed arithmetic to us
     __hash__ = object.__hash__
@@ -610,6 +611,13 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _host(self, operation: str) -> np.ndarray:
         """The values as an array, for ``operation``, which looks at them. Waits; copies from other devices."""
+        if self._keys & BATCHED:
+            if operation == "check":  # what is wrong with one element is wrong
+                return self._batched[0]._host(operation)
+            raise RuntimeError(f"vmap: It looks like you're calling .{operation}() on a Tensor. We don't support vmap "
+                               f"over calling .{operation}() on a Tensor, please try to rewrite what you're doing with "
+                               "other operations. If error is occurring somewhere inside PyTorch internals, please "
+                               "file a bug report.")
         if self._keys & PIPELINE:
             self._wait()
         array = self._array

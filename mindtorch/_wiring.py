@@ -5,6 +5,7 @@ key wraps around it.
 """
 from __future__ import annotations
 
+from . import _batching
 from ._autograd import (  # noqa: F401  (derivatives say where their rows are)
     derivatives, forward, grad_mode, recording, views,
 )
@@ -15,12 +16,15 @@ from ._backends.common.pointwise import Pointwise
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline
 from ._dispatch.dispatcher import key_handlers, registry
-from ._dispatch.keys import AUTOGRAD, BACKENDS, DUAL, INFERENCE, OBSERVED, PIPELINE, THREAD_STATE, UNINITIALIZED
+from ._dispatch.keys import (
+    AUTOGRAD, BACKENDS, BATCHED, DUAL, INFERENCE, OBSERVED, PIPELINE, THREAD_STATE, UNINITIALIZED,
+)
 from ._dispatch.registry import Kernel, Operator
 
 key_handlers.update({
     OBSERVED: observers.observed,
     THREAD_STATE: grad_mode.with_local_state,
+    BATCHED: _batching.on_batched,
     DUAL: forward.on_duals,
     PIPELINE: pipeline.wait_for_inputs,
     INFERENCE: grad_mode.on_inference_tensors,

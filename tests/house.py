@@ -45,6 +45,7 @@ HOUSE = (
     Room("_composite _indexing _conversion _utils", "operators written in other operators; `x[...]`; `to` and its "
          "like; how tensors are copied and pickled",
          "a composite: `_composite/<family>.py`"),
+    Room("_batching", "how operators run on all elements of a batch inside `vmap`", "a family's rule"),
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
          "a new key, a new device"),
     Room("_api _functions functional library linalg fft signal special masked random _lowrank _predicates _settings "

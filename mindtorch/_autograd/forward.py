@@ -20,7 +20,7 @@ from collections.abc import Callable
 from typing import Any
 
 from .._about import about
-from .._dispatch.aten import _to_copy, as_strided, clone, copy_, expand, new_empty_strided, real, zeros_like
+from .._dispatch.aten import _to_copy, as_strided, clone, copy_, expand, new_empty_strided, real, reshape, zeros_like
 from .._dispatch.dispatcher import TENSOR_TYPES, flattened, has_derivative, resolve, tensors_of
 from .._dispatch.keys import AUTOGRAD, BACKENDS, CPU, DUAL
 from .._dispatch.local import local
@@ -230,6 +230,8 @@ def _tangents_of_views(op: Operator, level: Level, args: tuple[Any, ...]) -> lis
         level.attach(self, laid_out)
     if op.packet == "as_strided" and len(args) > 3 and args[3] is not None:
         args = (*args[:3], args[3] - self._offset + laid_out._offset)
+    if op.packet == "_reshape_alias":  # whose strides are the tensor's
+        return [reshape(laid_out, args[1])]
     view = registry[op.packet[:-1] + op.name[len(op.packet):]] if op.is_inplace else op
     result = view.call(laid_out, *args[1:])
     return [result] if result.__class__ in TENSOR_TYPES else list(result)

@@ -36,12 +36,13 @@ def set_mode(key: int, on: bool) -> None:
 
 
 def set_local(name: str, value: Any) -> None:
-    """Set this thread's ``pipeline``, ``inference`` or ``autocast``, and have every call look at the thread while it
-    has one of them.
+    """Set this thread's ``pipeline``, ``inference``, ``autocast`` or ``frames``, and have every call look at the thread
+    while it has one of them.
     """
-    state = {"pipeline": local.pipeline, "inference": local.inference, "autocast": local.autocast, name: value}
+    state = {"pipeline": local.pipeline, "inference": local.inference, "autocast": local.autocast,
+             "frames": local.frames, name: value}
     with _lock:
-        if state["pipeline"] is None and not state["inference"] and state["autocast"] is None:
+        if not any(state.values()) and state["pipeline"] is None:
             _unusual.discard(threading.get_ident())
         else:
             _unusual.add(threading.get_ident())
@@ -163,9 +164,22 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         if local.pipeline is not None or local.inference or local.autocast is not None:
             return key_handlers[THREAD_STATE](op, keys)(*args)
+        if local.frames and op.family == "random" and op.is_inplace:
+            refuse_random(local.frames[-1])
         return (table.get(keys) or resolve(op, keys))(*args)
 
     return call
+
+
+def refuse_random(frame: Any) -> None:
+    """Refuse random numbers where they would be the same for all elements of a batch and should not be."""
+    if frame.randomness == "error":
+        raise RuntimeError("vmap: called random operation while in randomness error mode. Please either use the 'same' "
+                           "or 'different' randomness flags on vmap or perform the randomness operation out of vmap")
+    if frame.randomness == "different":
+        raise RuntimeError("vmap: Cannot ask for different inplace randomness on an unbatched tensor. This will appear "
+                           "like same randomness. If this is necessary for your usage, please file an issue with "
+                           "functorch.")
 
 
 def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:

@@ -23,6 +23,7 @@ class LocalState(threading.local):
     task: Any = None  #: the backward pass that runs
     dual_levels: tuple[Any, ...] = ()  #: those of forward mode that were entered
     dual_below: float = inf  #: the tangents of which levels are looked at: of those with a smaller number
+    frames: tuple[Any, ...] = ()  #: the calls of ``vmap`` that run
     depth: int = 0  #: of dispatched calls, counted only while there is an observer
 
 

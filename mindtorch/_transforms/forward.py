@@ -7,6 +7,7 @@ from typing import Any
 from .._autograd.engine import grad as gradients_of
 from .._autograd.forward import Level, check_tangent, set_tangent, tangent_of
 from .._autograd.grad_mode import enable_grad
+from .._batching import lowered_all, raised_all
 from .._creation import zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
@@ -50,23 +51,25 @@ def jvp_with_argnums(func: Callable[..., Any], primals: Any, tangents: Any, argn
         for value in given:
             if not isinstance(value, Tensor):
                 raise RuntimeError(f"{API}: Expected {name} to only contain Tensors, got {type(value)}")
-    level = Level()
+    level, frames = Level(), local.frames
     try:
         duals = []
         for value, direction in zip(values, directions, strict=True):
             check_tangent(value, direction)
-            duals.append(value.view_as(value))
-            set_tangent(duals[-1], level, direction)
+            whole = lowered_all(value, frames)
+            dual = whole.view_as(whole)
+            set_tangent(dual, level, lowered_all(direction, frames))
+            duals.append(raised_all(dual, frames))
         raw, aux = without_aux(func(*replaced(primals, tree_unflatten(duals, spec), argnums)), has_aux, API)
         outputs, outputs_spec = tree_flatten(raw)
         check_tensor_output(outputs, API)
-        found = [tangent_of(output, level) for output in outputs]
+        found = [tangent_of(lowered_all(output, frames), level) for output in outputs]
     finally:
         level.end()
     if strict and any(tangent is None for tangent in found):
         raise RuntimeError("jvp(f, primals, tangents, strict=True): The output of f is independent of the inputs. This "
                            "is not allowed with strict=True.")
-    derivative = tree_unflatten([zeros_like(output) if tangent is None else tangent
+    derivative = tree_unflatten([zeros_like(output) if tangent is None else raised_all(tangent, frames)
                                  for output, tangent in zip(outputs, found, strict=True)], outputs_spec)
     return (raw, derivative, aux) if has_aux else (raw, derivative)
 
@@ -108,4 +111,4 @@ def linearize(func: Callable[..., Any], *primals: Any) -> tuple[Any, Callable[..
         return tree_unflatten([recording.left(zeros_like(y) if d is None else d)
                                for y, d in zip(recording.outputs, found, strict=True)], recording.outputs_spec)
 
-    return tree_unflatten(map(recording.left, recording.outputs), recording.outputs_spec), jvp_fn
+    return tree_unflatten(map(recording.left, recording.results), recording.outputs_spec), jvp_fn

@@ -15,7 +15,8 @@ from typing import Any
 from .._autograd.accumulate import AccumulateGrad, grad_accumulator
 from .._autograd.engine import grad as gradients_of
 from .._autograd.grad_mode import enable_grad
-from .._creation import zeros_like
+from .._batching import batched, lowered_all, raised_all
+from .._creation import ones_like, zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
@@ -33,11 +34,15 @@ class Recording:
     def __init__(self, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],
                  argnums: Argnums | None, has_aux: bool, api: str):
         self._leaves: list[AccumulateGrad] = []
+        self._frames = local.frames
         with _without_hooks(), enable_grad():
             chosen = tree_map(self._enter, selected(args, argnums))
             self.inputs, self.inputs_spec = tree_flatten(chosen)
+            chosen = tree_unflatten([raised_all(value, self._frames) for value in self.inputs], self.inputs_spec)
             self.raw, self._aux = without_aux(func(*replaced(args, chosen, argnums), **kwargs), has_aux, api)
-            self.outputs, self.outputs_spec = tree_flatten(self.raw)
+            self.results, self.outputs_spec = tree_flatten(self.raw)
+            self.outputs = [lowered_all(output, self._frames) if isinstance(output, Tensor) else output
+                            for output in self.results]
 
     def _enter(self, value: Any) -> Any:
         """A tensor to differentiate by, with the tangents of the one given."""
@@ -45,6 +50,7 @@ class Recording:
             raise ValueError(f"Thing passed to transform API must be Tensor, got {type(value)}")
         if value._dtype.category < FLOATING:
             raise RuntimeError("only Tensors of floating point dtype can require gradients")
+        value = lowered_all(value, self._frames)
         if value._keys & AUTOGRAD:
             return value.view_as(value)
         return self.own_leaf(_cut(value))
@@ -64,21 +70,25 @@ class Recording:
         """The gradients of the outputs, weighted by ``vectors``, with respect to the inputs; zeros where nothing
         depends on them.
         """
-        given = [None] * len(self.outputs) if vectors is None else vectors
+        given = ([ones_like(y) for y in self.outputs] if vectors is None else
+                 [lowered_all(v, self._frames) for v in vectors])
         pairs = [(y, v) for y, v in zip(self.outputs, given, strict=True) if y._keys & AUTOGRAD]
-        follows = create_graph and (any(v is not None and v._keys & AUTOGRAD for v in given)
+        follows = create_graph and (any(_innermost(v)._keys & AUTOGRAD for v in given)
                                     or any(self._reaches_outside(y) for y, _ in pairs))
         found: Any = [None] * len(self.inputs)
         if pairs:
-            found = gradients_of([y for y, _ in pairs], self.inputs, None if vectors is None else [v for _, v in pairs],
+            found = gradients_of([y for y, _ in pairs], self.inputs, [v for _, v in pairs],
                                  retain_graph=retain_graph, create_graph=follows, allow_unused=True)
-        return tree_unflatten([self.left(zeros_like(x) if g is None else g)
+        return tree_unflatten([raised_all(self.left(zeros_like(x) if g is None else g), self._frames)
                                for x, g in zip(self.inputs, found, strict=True)], self.inputs_spec)
 
     def left(self, value: Any) -> Any:
         """A tensor as it leaves the transform."""
         if not isinstance(value, Tensor):
             raise RuntimeError(f"Expected tensors, got unsupported type {type(value)}")
+        if value._batched is not None:
+            whole, dim, frame = value._batched
+            return batched(self.left(whole), dim, frame)
         return _cut(value) if value._keys & AUTOGRAD and not self._reaches_outside(value) else value
 
     def aux(self) -> Any:
@@ -100,6 +110,13 @@ class Recording:
                     seen.add(target)
                     nodes.append(target)
         return False
+
+
+def _innermost(tensor: Any) -> Any:
+    """The tensor below all frames."""
+    while tensor._batched is not None:
+        tensor = tensor._batched[0]
+    return tensor
 
 
 def _cut(tensor: Any) -> Any:
@@ -135,7 +152,7 @@ def vjp(func: Callable[..., Any], *primals: Any, has_aux: bool = False) -> Any:
         RuntimeError: for integers, and outputs that are no tensors of floating point or complex dtype.
     """
     recording = recorded_vjp(func, primals, None, has_aux)
-    results = tree_unflatten(map(recording.left, recording.outputs), recording.outputs_spec)
+    results = tree_unflatten(map(recording.left, recording.results), recording.outputs_spec)
 
     def vjp_fn(cotangents: Any, retain_graph: bool = True, create_graph: bool | None = None) -> Any:
         return apply_vjp(recording, cotangents, retain_graph, create_graph)

@@ -1,7 +1,10 @@
 """``torch.func``: functions of functions: derivatives in both modes, batching, modules as functions."""
+from .._transforms.batch import vmap
 from .._transforms.forward import jvp, linearize
+from .._transforms.jacobians import hessian, jacfwd, jacrev
 from .._transforms.reverse import grad, grad_and_value, vjp
 from .modules import functional_call, stack_module_state
 
-__all__ = ["functional_call", "grad", "grad_and_value", "jvp", "linearize", "stack_module_state", "vjp"]
+__all__ = ["functional_call", "grad", "grad_and_value", "hessian", "jacfwd", "jacrev", "jvp", "linearize",
+           "stack_module_state", "vjp", "vmap"]
 __dir__ = __all__.copy

@@ -1,0 +1,147 @@
+"""``vmap``: a function of one element as a function of a batch."""
+from __future__ import annotations
+
+import functools
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .._api import FUNCTIONS
+from .._batching import Frame, batched, filled, is_batched, moved
+from .._dispatch.dispatcher import set_local
+from .._dispatch.local import local
+from .._random import get_rng_state, set_rng_state
+from .._tensor import Tensor
+from .pytree import broadcast_to, tree_flatten, tree_leaves, tree_unflatten
+
+
+@contextmanager
+def _entered(frame: Frame) -> Iterator[Frame]:
+    before = local.frames
+    set_local("frames", (*before, frame))
+    try:
+        yield frame
+    finally:
+        set_local("frames", before)
+
+
+def name_of(func: Callable[..., Any]) -> str:
+    """A function's name, as messages have it."""
+    if hasattr(func, "__name__"):
+        return func.__name__
+    return f"functools.partial({name_of(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
+
+
+def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
+         chunk_size: int | None = None) -> Callable[..., Any]:
+    """A function that applies ``func`` to every element of a batch at once (``torch.vmap``).
+
+    ``in_dims`` and ``out_dims`` say along which dimension of each argument and result the elements lie, None for one
+    that all share; each is an int for all, or nested as the arguments are. ``randomness`` is what random numbers are in
+    ``func``: an 'error', 'different' for each element, or the 'same' for all. ``chunk_size`` elements are computed at a
+    time.
+
+    Raises:
+        ValueError: when called, for arguments or results that ``in_dims`` or ``out_dims`` do not fit; for a
+            ``chunk_size`` of no element.
+        RuntimeError: for another ``randomness``.
+    """
+    if randomness not in ("error", "different", "same"):
+        raise RuntimeError("Only allowed values for randomness are 'error', 'different', or 'same'. Got "
+                           f"{randomness}")
+    if not (chunk_size is None or chunk_size > 0):
+        raise ValueError(f"vmap: chunk_size should be None or greater than 0. (got {chunk_size})")
+
+    @functools.wraps(func)
+    def wrapper(*args: Any, **kwargs: Any) -> Any:
+        for dim in tree_leaves(out_dims):
+            if not isinstance(dim, int) and dim is not None:
+                raise ValueError(f"vmap({name_of(func)}, ..., out_dims={out_dims}): `out_dims` must be an int, None or "
+                                 "a python collection of ints representing where in the outputs the vmapped dimension "
+                                 "should appear.")
+        size, dims, values, spec = _inputs(func, in_dims, args)
+        if chunk_size is None or chunk_size >= size:
+            return _mapped(func, size, dims, values, spec, kwargs, out_dims, randomness)
+        state, parts, out_spec = get_rng_state(), [], None
+        for start in range(0, size, chunk_size):
+            count = min(chunk_size, size - start)
+            if randomness == "same":
+                set_rng_state(state)
+            chunk = [v if d is None else v.narrow(d, start, count) for v, d in zip(values, dims, strict=True)]
+            leaves, out_spec = tree_flatten(_mapped(func, count, dims, chunk, spec, kwargs, out_dims, randomness))
+            parts.append(leaves)
+        assert out_spec is not None
+        where = broadcast_to(out_dims, out_spec) or []
+        return tree_unflatten([FUNCTIONS["cat"](list(column), d) for column, d in
+                               zip(zip(*parts, strict=True), where, strict=True)], out_spec)
+
+    return wrapper
+
+
+def _inputs(func: Callable[..., Any], in_dims: Any, args: tuple[Any, ...]) -> tuple[int, list[Any], list[Any], Any]:
+    """The number of elements, the dimension of each leaf of the arguments, these leaves, and their spec."""
+    where = f"vmap({name_of(func)}, in_dims={in_dims}, ...)(<inputs>): "
+    if not isinstance(in_dims, (int, tuple)):
+        raise ValueError(f"{where}expected `in_dims` to be int or a (potentially nested) tuple matching the structure "
+                         f"of inputs, got: {type(in_dims)}.")
+    if not args:
+        raise ValueError(f"vmap({name_of(func)})(<inputs>): got no inputs. Maybe you forgot to add inputs, or you are "
+                         "trying to vmap over a function with no inputs. The latter is unsupported.")
+    values, spec = tree_flatten(args)
+    dims = broadcast_to(in_dims, spec)
+    if dims is None:
+        raise ValueError(f"{where}in_dims is not compatible with the structure of `inputs`. in_dims has structure "
+                         f"{tree_flatten(in_dims)[1]} but inputs has structure {spec}.")
+    for i, (value, dim) in enumerate(zip(values, dims, strict=True)):
+        if dim is None:
+            continue
+        if not isinstance(dim, int):
+            raise ValueError(f"{where}Got in_dim={dim} for an input but in_dim must be either an integer dimension or "
+                             "None.")
+        if not isinstance(value, Tensor):
+            raise ValueError(f"{where}Got in_dim={dim} for an input but the input is of type {type(value)}. We cannot "
+                             "vmap over non-Tensor arguments, please use None as the respective in_dim")
+        if not -value.ndim <= dim < value.ndim:
+            raise ValueError(f"{where}Got in_dim={dim} for some input, but that input is a Tensor of dimensionality "
+                             f"{value.ndim} so expected in_dim to satisfy -{value.ndim} <= in_dim < {value.ndim}.")
+        dims[i] = dim % value.ndim
+    sizes = [value.shape[dim] for value, dim in zip(values, dims, strict=True) if dim is not None]
+    if not sizes:
+        raise ValueError("vmap: Expected at least one Tensor to vmap over")
+    if len(set(sizes)) > 1:
+        raise ValueError("vmap: Expected all tensors to have the same size in the mapped dimension, got sizes "
+                         f"{sizes} for the mapped dimension")
+    return sizes[0], dims, values, spec
+
+
+def _mapped(func: Callable[..., Any], size: int, dims: list[Any], values: list[Any], spec: Any, kwargs: dict[str, Any],
+            out_dims: Any, randomness: str) -> Any:
+    """One pass over the elements of these arguments."""
+    with _entered(Frame(size, randomness)) as frame:
+        inputs = [v if d is None else batched(v, d, frame) for v, d in zip(values, dims, strict=True)]
+        raw = func(*tree_unflatten(inputs, spec), **kwargs)
+        outputs, out_spec = tree_flatten(raw)
+        single = isinstance(raw, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1
+        where = list(out_dims) if single else broadcast_to(out_dims, out_spec)
+        if where is None:
+            raise ValueError(f"vmap({name_of(func)}, ..., out_dims={out_dims})(<inputs>): out_dims is not compatible "
+                             f"with the structure of `outputs`. out_dims has structure {tree_flatten(out_dims)[1]} but "
+                             f"outputs has structure {out_spec}.")
+        return tree_unflatten([_output(name_of(func), output, dim, frame)
+                               for output, dim in zip(outputs, where, strict=True)], out_spec)
+
+
+def _output(name: str, output: Any, dim: int | None, frame: Frame) -> Any:
+    """A result for all elements, which lie along ``dim``."""
+    if dim is None:
+        if isinstance(output, Tensor) and is_batched(output, frame):
+            raise ValueError(f"vmap({name}, ...): `{name}` can not return a BatchedTensor when out_dim is None")
+        return output
+    if not isinstance(output, Tensor):
+        raise ValueError(f"vmap({name}, ...): `{name}` must only return Tensors, got type {type(output)}. Did you mean "
+                         "to set out_dims= to None for output?")
+    whole = filled(output, frame)
+    if not -whole.ndim <= dim < whole.ndim:
+        raise IndexError(f"Dimension out of range (expected to be in range of [{-whole.ndim}, {whole.ndim - 1}], but "
+                         f"got {dim})")
+    return moved(whole, 0, dim % whole.ndim)
