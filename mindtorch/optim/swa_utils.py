@@ -21,6 +21,7 @@ __all__ = [
     "SWALR", "AveragedModel", "get_ema_avg_fn", "get_ema_multi_avg_fn", "get_swa_avg_fn", "get_swa_multi_avg_fn",
     "update_bn",
 ]
+__dir__ = __all__.copy
 
 
 def _check_decay(decay: float) -> None:

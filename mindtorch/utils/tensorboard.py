@@ -18,7 +18,7 @@ def _array(value: Any) -> Any:
     return value.numpy(force=True) if isinstance(value, Tensor) else value
 
 
-class SummaryWriter(tensorboardX.SummaryWriter):  # type: ignore[misc]
+class SummaryWriter(tensorboardX.SummaryWriter):
     """Writes scalars, histograms, images, texts and more for TensorBoard
     (``torch.utils.tensorboard.SummaryWriter``): tensorboardX's writer, which takes tensors.
     """

@@ -23,8 +23,8 @@ def both(name: str, overload: str, arguments: str) -> list[str]:
     """The rows of the form with results and of the form in place."""
     rest = f", {arguments}" if arguments else ""
     suffix = f".{overload}" if overload else ""
-    return [f"_foreach_{name}{suffix}(Tensor[] self{rest}) -> Tensor[]  # Computes `{name}` for each of the tensors `self`.",
-            f"_foreach_{name}_{suffix}(Tensor(a!)[] self{rest}) -> ()  # Computes `{name}_` for each of the tensors `self`."]
+    return [f"_foreach_{name}{suffix}(Tensor[] self{rest}) -> Tensor[]  # What `{name}` gives for each of the tensors `self`.",
+            f"_foreach_{name}_{suffix}(Tensor(a!)[] self{rest}) -> ()  # What `{name}` gives for each of the tensors `self`, written into them."]
 
 
 def second(name: str, overload: str) -> str:

@@ -70,7 +70,7 @@ def in_chunks(input: Any, linear_weight: Any, target: Any, bias: Any, weight: An
     x, y = (input, target) if input.dim() == 2 else (input.unsqueeze(0), target.unsqueeze(0))
     half = x.dtype in (float16, bfloat16)
     dtype = options.acc_dtype or (float32 if half and options.acc_policy == "auto" else x.dtype)
-    rows = options.rows(*x.shape, linear_weight.shape[0], half)
+    rows = options.rows(x.shape[0], x.shape[1], linear_weight.shape[0], half)
     losses: Any = _Chunked.apply(x, linear_weight, bias, y, weight, reduction == "none", ignore_index, rows, dtype)
     if reduction == "mean":
         counted = y != ignore_index

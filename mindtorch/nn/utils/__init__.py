@@ -18,3 +18,5 @@ else:
 
     def __dir__() -> list[str]:
         return sorted([*_lazy_names(), "remove_spectral_norm", "remove_weight_norm", "spectral_norm", "weight_norm"])
+
+    __all__ = __dir__()
