@@ -9,8 +9,8 @@ function:
     avg_pool1d(Tensor self, int[1] kernel_size, int[1] stride=[], int[1] padding=0, bool ceil_mode=False, bool count_include_pad=True) -> Tensor  # The mean of each window that moves over the last dimension.
     adaptive_avg_pool1d(Tensor self, int[1] output_size) -> Tensor  # The means of `output_size` regions, as even as they can be, of the last dimension.
     adaptive_max_pool1d(Tensor self, int[1] output_size) -> (Tensor, Tensor)  # The greatest elements of `output_size` regions, as even as they can be, of the last dimension, and their places in that.
-    _adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor  # The means of `output_size` regions, as even as they can be, of the last two dimensions, on devices that have no other kernel for one region.
-    _adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor  # The means of `output_size` regions, as even as they can be, of the last three dimensions, on devices that have no other kernel for one region.
+    _adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor  # The means of `output_size` regions, as even as they can be, of the last two dimensions, if they are more than one.
+    _adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor  # The means of `output_size` regions, as even as they can be, of the last three dimensions, if they are more than one.
 operator only:
     adaptive_avg_pool2d(Tensor self, int[2] output_size) -> Tensor  # The means of `output_size` regions, as even as they can be, of the last two dimensions.
     adaptive_avg_pool3d(Tensor self, int[3] output_size) -> Tensor  # The means of `output_size` regions, as even as they can be, of the last three dimensions.

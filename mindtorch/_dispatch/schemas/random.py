@@ -29,7 +29,7 @@ function:
     _standard_gamma(Tensor self, Generator? generator=None) -> Tensor  # Numbers drawn from the gamma distributions of rate 1 whose shape parameters are the elements of `self`.
     _sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor  # Points drawn from the Dirichlet distributions whose concentrations lie along the last dimension of `self`.
     native_dropout(Tensor input, float p, bool? train) -> (Tensor result0, Tensor result1)  # `input` with elements zeroed with probability `p` and the others divided by 1 - `p`, unless `train` is False, and the mask of those kept.
-    native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
+    native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor  # The gradient of `native_dropout`: `grad_output` times `mask` and `scale`.
     dropout(Tensor input, float p, bool train) -> Tensor  # `input` with elements zeroed with probability `p` and the others divided by 1 - `p`, if `train`.
     dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Zeroes elements of `self` with probability `p` and divides the others by 1 - `p`, if `train`.
     feature_dropout(Tensor input, float p, bool train) -> Tensor  # `input` with whole channels zeroed with probability `p` and the others divided by 1 - `p`, if `train`.
@@ -39,6 +39,6 @@ function:
     feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor  # `input` with whole channels set to the negative limit of `selu` with probability `p`, then scaled and shifted to keep mean and variance, if `train`.
     feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Sets whole channels of `self` to the negative limit of `selu` with probability `p`, then scales and shifts it to keep mean and variance, if `train`.
 operator only:
-    native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor
+    native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor  # The gradient of `native_dropout`: `grad_output` times `mask` and `scale`.
     randperm(int n, *, Generator? generator=None, ScalarType? dtype=None) -> Tensor  # The integers from 0 up to, but without, `n` in random order.
 """
