@@ -86,7 +86,6 @@ COMPOSITES.update({
     "normal.Tensor_float_out": _normal_out,
     "normal.float_Tensor_out": _normal_out,
     "bernoulli.out": lambda self, generator, out: resize_output(out, self.shape).bernoulli_(self, generator=generator),
-    "native_dropout_backward": lambda grad_output, mask, scale: grad_output * mask * scale,
     "dropout": dropping(),
     "dropout_": dropping(inplace=True),
     "feature_dropout": dropping(feature=True),

@@ -29,7 +29,6 @@ function:
     _standard_gamma(Tensor self, Generator? generator=None) -> Tensor  # Numbers drawn from the gamma distributions of rate 1 whose shape parameters are the elements of `self`.
     _sample_dirichlet(Tensor self, Generator? generator=None) -> Tensor  # Points drawn from the Dirichlet distributions whose concentrations lie along the last dimension of `self`.
     native_dropout(Tensor input, float p, bool? train) -> (Tensor result0, Tensor result1)  # `input` with elements zeroed with probability `p` and the others divided by 1 - `p`, unless `train` is False, and the mask of those kept.
-    native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor  # The gradient of `native_dropout`: `grad_output` times `mask` and `scale`.
     dropout(Tensor input, float p, bool train) -> Tensor  # `input` with elements zeroed with probability `p` and the others divided by 1 - `p`, if `train`.
     dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Zeroes elements of `self` with probability `p` and divides the others by 1 - `p`, if `train`.
     feature_dropout(Tensor input, float p, bool train) -> Tensor  # `input` with whole channels zeroed with probability `p` and the others divided by 1 - `p`, if `train`.
