@@ -18,8 +18,10 @@ PYTHON = [name for name, function in vars(torch.nn.functional).items()
 
 @pytest.mark.parametrize("name", PYTHON)
 def test_signatures(name):
-    theirs, ours = (inspect.signature(getattr(lib.nn.functional, name)).parameters.values()
+    theirs, ours = (list(inspect.signature(getattr(lib.nn.functional, name)).parameters.values())
                     for lib in (torch, mindtorch))
+    if [p.name for p in theirs] == ["args", "kwargs"]:  # one of two functions, whose names PyTorch hides
+        return
     assert [(p.name, p.kind, p.default) for p in ours] == [(p.name, p.kind, p.default) for p in theirs]
 
 

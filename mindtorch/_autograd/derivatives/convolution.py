@@ -23,23 +23,23 @@ def total(terms: list[Any]) -> Any:
 
 
 def double_grads(grads: Any, grad_output: Any, input: Any, weight: Any, stride: Any, padding: Any, dilation: Any,
-                 transposed: bool, output_padding: Any, groups: int, output_mask: Any) -> tuple[Any, ...]:
-    """The gradients of ``convolution_backward``: each of its outputs is linear in two of its inputs."""
+                 transposed: bool, output_padding: Any, groups: int) -> tuple[Any, ...]:
+    """The gradients of ``convolution_backward``: each of its outputs is linear in two of its inputs.
+
+    They are computed whether asked for or not: ``output_mask`` is here the operator's own, of its outputs.
+    """
     of_input, of_weight, of_bias = grads
     settings = stride, padding, dilation, transposed, output_padding, groups
     of_grad, to_input, to_weight = [], None, None
-    if output_mask[0]:
-        if of_input is not None:
-            of_grad.append(convolution(of_input, weight, None, *settings))
-        if of_weight is not None:
-            of_grad.append(convolution(input, of_weight, None, *settings))
-        if of_bias is not None:
-            of_grad.append(of_bias.reshape([-1 if d == 1 else 1 for d in range(grad_output.ndim)])
-                           .expand(grad_output.shape))
-    if output_mask[1] and of_weight is not None:
-        to_input = convolution_backward(grad_output, input, of_weight, None, *settings, (True, False, False))[0]
-    if output_mask[2] and of_input is not None:
+    if of_input is not None:
+        of_grad.append(convolution(of_input, weight, None, *settings))
         to_weight = convolution_backward(grad_output, of_input, weight, None, *settings, (False, True, False))[1]
+    if of_weight is not None:
+        of_grad.append(convolution(input, of_weight, None, *settings))
+        to_input = convolution_backward(grad_output, input, of_weight, None, *settings, (True, False, False))[0]
+    if of_bias is not None:
+        of_grad.append(of_bias.reshape([-1 if d == 1 else 1 for d in range(grad_output.ndim)])
+                       .expand(grad_output.shape))
     return total(of_grad), to_input, to_weight
 
 
