@@ -90,6 +90,13 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
     "unsafe_split.Tensor": lambda: (matrix(), 1),
     "unsafe_split_with_sizes": lambda: (matrix(), [1, 1]),
     "_conj_physical": lambda: (zs(),),
+    "_native_batch_norm_legit.no_stats": lambda: (grid(2, 2, 3), vector(0.5, 2.0), vector(0.1, 0.2), True, 0.1, 1e-5),
+    **{f"_upsample_{kind}2d_aa": lambda: (grid(1, 1, 4, 4), (2, 3), False) for kind in ("bicubic", "lanczos")},
+    **{f"_upsample_{kind}2d_aa_backward": lambda: (grid(1, 1, 2, 3), (2, 3), (1, 1, 4, 4), False)
+       for kind in ("bicubic", "lanczos")},
+    "_weight_norm_interface": lambda: (matrix(), grid(2, 1), 0),
+    "affine_grid_generator": lambda: (grid(1, 2, 3), (1, 1, 2, 2), False),
+    "affine_grid_generator_backward": lambda: (grid(1, 2, 2, 2), (1, 1, 2, 2), False),
     "_euclidean_dist": lambda: (matrix(), matrix().detach().add(0.3).requires_grad_()),
     "_reshape_alias_copy": lambda: (matrix(), (3, 2), (2, 1)),
     "as_strided_": lambda: (matrix(), (2, 2), (3, 1), 0),
@@ -161,6 +168,11 @@ CALLS: dict[str, Callable[[], tuple[Any, ...]]] = {
 
 # Formulas that nothing reaches: the row, and the inputs that they are for.
 UNREACHED = {
+    ("_ctc_loss", "log_probs"): "has no second derivative, as in PyTorch; see tests/nn/test_sequence_losses.py",
+    ("_standard_gamma", "self"): "the numbers drawn depend on the rate by rejection; see tests/distributions",
+    ("_standard_gamma_grad", "self"): "refuses, as PyTorch's",
+    ("mkldnn_rnn_layer", "input, weight0, weight1, weight2, weight3, hx_, cx_"):
+        "has no second derivative, as in PyTorch; see tests/nn/test_recurrent.py",
     ("atanh_", "self"): "refuses, as PyTorch's",
     ("asinh_", "self"): "refuses, as PyTorch's",
     ("acosh_", "self"): "refuses, as PyTorch's",
