@@ -117,7 +117,7 @@ def batch_norm_backward(grad: Array, self: Array, weight: Any, running_mean: Any
 def group_norm(self: Array, gamma: Any, beta: Any, n: int, c: int, hxw: int, group: int, eps: float, out: Array,
                mean_out: Array, rstd_out: Array) -> None:
     wide = to_opmath(self)
-    x = wide.reshape(n, group, -1)
+    x = wide.reshape(n, group, c // group * hxw)
     mean, _, rstd = moments(x, (2,), eps)
     normal = ((x - mean) * rstd).reshape(n, c, hxw)
     put((out, affine(normal, by_channel(gamma, normal), by_channel(beta, normal))), (mean_out, mean), (rstd_out, rstd))
@@ -127,7 +127,7 @@ def group_norm_backward(grad: Array, self: Array, mean: Array, rstd: Array, gamm
                         group: int, mask: Any, grad_input: Any, grad_gamma: Any, grad_beta: Any) -> None:
     grad, x, mean, rstd = map(to_opmath, (grad, self, mean, rstd))
     grad, rstd = grad.reshape(n, c, hxw), rstd.reshape(n, group, 1)
-    normal = (x.reshape(n, group, -1) - mean.reshape(n, group, 1)) * rstd
+    normal = (x.reshape(n, group, c // group * hxw) - mean.reshape(n, group, 1)) * rstd
     through = affine(grad, by_channel(gamma, grad), None).reshape(normal.shape)
     put((grad_input if mask[0] else None, input_grad(through, normal, rstd, (2,))),
         (grad_gamma if mask[1] else None, (grad * normal.reshape(grad.shape)).sum((0, 2))),
