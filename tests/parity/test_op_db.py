@@ -13,17 +13,9 @@ from tests.parity.exclusions import DIFFERENT
 from tests.support import torch
 
 LEAST = {"float32": 200, "int64": 150}
-EVERY = 24  # of how many entries in another dtype one is compared
 
 
-def listed() -> list[tuple[str, str]]:
-    """The entries to compare, and in which dtypes."""
-    pairs = [(name, dtype) for name, dtypes in agreeing.read().items() for dtype in dtypes]
-    others = [(name, dtype) for name, dtype in pairs if dtype not in LEAST]
-    return [(name, dtype) for name, dtype in pairs if dtype in LEAST] + others[::EVERY]
-
-
-@pytest.mark.parametrize(("name", "dtype"), listed())
+@pytest.mark.parametrize(("name", "dtype"), agreeing.sampled())
 def test_operator_agrees(name: str, dtype: str) -> None:
     result = Entry(database()[name], mindtorch).compare(getattr(torch, dtype))
     told = [f"{check} {sample}: {difference}" for check, sample, difference in result.found]
