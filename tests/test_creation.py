@@ -66,6 +66,37 @@ def test_values_dtype_and_strides_are_pytorchs(make):
     assert_same(make(mindtorch), make(torch))
 
 
+@pytest.mark.parametrize("dtype", ["float64", "float32", "float16", "bfloat16", "int64", "int32", "complex64"])
+@pytest.mark.parametrize(("start", "end", "step"), [
+    (0, 1, 0.01), (-3.7, 12.9, 0.103), (5, -7.25, -0.37), (0.5, 5, 1.5), (-2, 9, 3), (2.5, 1e3, 1.7),
+])
+def test_sequences_are_pytorchs_to_the_last_bit(dtype, start, end, step):
+    """PyTorch rounds once for each element, and counts anew at each vector register and from each end."""
+    ours, theirs = getattr(mindtorch, dtype), getattr(torch, dtype)
+    for steps in (0, 1, 2, 50, 333):
+        assert_same(mindtorch.linspace(start, end, steps, dtype=ours), torch.linspace(start, end, steps, dtype=theirs),
+                    rtol=0, atol=0)
+    if dtype == "complex64":
+        with pytest.raises(NotImplementedError, match="\"arange_cpu\" not implemented for 'ComplexFloat'"):
+            mindtorch.arange(start, end, step, dtype=ours)
+    elif int(step) or dtype != "int64":
+        assert_same(mindtorch.arange(start, end, step, dtype=ours), torch.arange(start, end, step, dtype=theirs),
+                    rtol=1e-15 if dtype == "float64" else 0, atol=0)  # its last bit depends on the compiler
+
+
+@pytest.mark.parametrize("make", [
+    lambda t: t.linspace(0, 1j, 3, dtype=t.float32), lambda t: t.linspace(0, 3, 3, dtype=t.bool),
+    lambda t: t.linspace(0, 300, 3, dtype=t.uint8), lambda t: t.linspace(0, 1, -1), lambda t: t.arange(0, 1, 0),
+    lambda t: t.arange(3, dtype=t.bool), lambda t: t.arange(0, 5, 0.3, dtype=t.int64),
+])
+def test_sequences_that_cannot_be_raise_pytorchs_error(make):
+    with pytest.raises((RuntimeError, ValueError)) as theirs:
+        make(torch)
+    with pytest.raises(theirs.type) as ours:
+        make(mindtorch)
+    assert str(ours.value).splitlines()[0] == str(theirs.value).splitlines()[0]
+
+
 def test_type_names_and_identity_of_conversions():
     t = mindtorch.ones(2)
     assert t.type() == torch.ones(2).type() and t.to(mindtorch.float32) is t and t.cpu() is t and t.float() is t

@@ -9,7 +9,7 @@ from .. import _device
 from .._about import about
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
-from .._dtype import DType, get_default_dtype
+from .._dtype import FLOATING, DType, get_default_dtype
 from .._tensor import Tensor
 from .factories import dtype_for, finish, options_of
 
@@ -55,8 +55,10 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
 @options_of(arange)
 def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Tensor:
     """The values in [start, end] with the end, in floating point; ``arange`` is preferred (``torch.range``)."""
-    count = int((end - start) / step) + 1
     options.setdefault("dtype", get_default_dtype())
+    if options["dtype"].category < FLOATING:
+        start, end, step = int(start), int(end), int(step)
+    count = int((end - start) / step) + 1
     return arange(start, start + count * step - step / 2, step, **options)
 
 

@@ -6,41 +6,69 @@ from typing import Any
 
 import numpy as np
 
-from ...._dtype import COMPLEX, FLOATING, DType, get_default_dtype
+from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype
+from ...._random.numerics import affine
+from ...meta.ops.creation import length
 from . import CPU_KERNELS
+
+_REGISTER = 32  # bytes that ATen's kernel of arange fills at once
 
 
 def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> np.ndarray:
-    if dtype is not None and dtype.category < FLOATING:
-        return np.arange(int(start), int(end), int(step), dtype=np.int64)
+    """Integers are exact. Of floating point numbers ATen fills two registers at a time, and counts in each of them from its
+    first element, rounded to the dtype; the rest at the end is counted from ``start``.
+    """
     if all(isinstance(v, int) for v in (start, end, step)):
         return np.arange(start, end, step, dtype=np.int64)
-    return start + np.arange(math.ceil((end - start) / step), dtype=np.float64) * step
+    dtype = dtype or get_default_dtype()
+    count = length(start, end, step, dtype)
+    if dtype.category < FLOATING:
+        return int(start) + int(step) * np.arange(count)
+    steps = np.arange(count, dtype=np.float32 if dtype.itemsize == 2 else np.float64)
+    values = affine(steps, step, start)
+    lanes = _REGISTER // dtype.itemsize
+    vectors = values[:steps.size - steps.size % (2 * lanes)].reshape(-1, lanes)
+    vectors[...] = vectors[:, :1].astype(dtype.np).astype(steps.dtype) + np.arange(lanes) * steps.dtype.type(step)
+    return values
+
+
+def spaced(start: Any, end: Any, step: Any, steps: int) -> np.ndarray:
+    """Count from both ends towards the middle, as ATen does, so that the last element is exactly ``end``; a single one
+    is ``start``. Each element is rounded once; in half precision, after each operation.
+    """
+    index, halfway = np.arange(steps), max(steps // 2, steps == 1)
+    pieces = [(index[:halfway].astype(step.dtype), start), (index[halfway:] - (steps - 1), end)]
+    if step.dtype.itemsize == 2:
+        return np.concatenate([origin + step * index.astype(step.dtype) for index, origin in pieces])
+    return np.concatenate([affine(index.astype(step.dtype), step, origin) for index, origin in pieces])
 
 
 def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> np.ndarray:
-    """Count from both ends towards the middle, as ATen does, so that the last element is exactly ``end``."""
-    if dtype is not None and dtype.category < FLOATING:
-        dtype, start, end = dtype, math.trunc(start), math.trunc(end)
-        work: Any = np.float32 if dtype.itemsize < 8 else np.float64
-    elif (dtype is not None and dtype.category == COMPLEX) or isinstance(start, complex) or isinstance(end, complex):
-        work = np.complex128
-    else:
-        work = np.float64 if (dtype or get_default_dtype()).itemsize > 4 else np.float32
-    if steps == 1:
-        return np.array([start], work)
-    step = work(work(end) - work(start)) / work(steps - 1)
-    index = np.arange(steps)
-    low = work(start) + step * index.astype(work)
-    high = work(end) - step * (steps - 1 - index).astype(work)
-    return np.where(index < steps // 2, low, high)
+    dtype = dtype or dtype_of_number(0.0 + start + end)
+    if dtype.is_complex:
+        result = np.empty(steps, dtype.np)
+        for part in ("real", "imag"):
+            setattr(result, part, linspace(getattr(start, part), getattr(end, part), steps, dtype.to_real()))
+        return result
+    first, last = ends(start, end, dtype)
+    step = last - first if dtype.category == FLOATING else np.float64(last) - np.float64(first)
+    return spaced(first, last, step / step.dtype.type(max(steps - 1, 1)), steps)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None) -> np.ndarray:
-    if dtype is not None and dtype.category < FLOATING:
-        dtype, start, end = None, math.trunc(start), math.trunc(end)
-    exponents = linspace(start, end, steps, dtype)
-    return np.power(np.asarray(base, exponents.dtype), exponents)
+    dtype = dtype or dtype_of_number(0.0 + start + end)
+    if dtype.is_complex:
+        return np.power(np.asarray(base, dtype.np), linspace(start, end, steps, dtype))
+    first, last = ends(start, end, dtype) if steps != 1 else (start, end)
+    return np.power(float(base), spaced(first, last, np.float64(last - first) / max(steps - 1, 1), steps))
+
+
+def ends(start: Any, end: Any, dtype: DType) -> tuple[Any, Any]:
+    """The ends as the dtype has them; what is negative wraps around in an unsigned one."""
+    if dtype.category < FLOATING:
+        start, end = math.trunc(start), math.trunc(end)
+    first, last = np.array([start, end]).astype(dtype.np)
+    return first, last
 
 
 def eye(n: int, m: int, dtype: DType | None = None) -> np.ndarray:

@@ -4,34 +4,44 @@ from __future__ import annotations
 import math
 from typing import Any
 
-from ...._dtype import FLOATING, DType, dtype_of_number, get_default_dtype, int64
-from ...._errors import check
+from ...._dtype import BOOL, FLOATING, INTEGER, DType, dtype_of_number, get_default_dtype, int64
+from ...._errors import C_NAMES, NAMES, check, check_number, check_takes
 from ...._layout import Spec
 from . import META_KERNELS
 
 
 def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> Spec:
-    """``ceil((end - start) / step)`` elements; int64 if all three are integers."""
+    """int64 if all three numbers are integers."""
     if dtype is None:
         dtype = get_default_dtype() if any(isinstance(v, float) for v in (start, end, step)) else int64
-    check(dtype.name != "bool", '"arange_cpu" not implemented for \'Bool\'', NotImplementedError)
-    if dtype.category < FLOATING and not isinstance(step, int):
+    check_takes(dtype.category in (INTEGER, FLOATING), "arange_cpu", dtype)
+    if dtype is int64 and not isinstance(step, int):
         check(int(step) != 0, "step must be nonzero", ValueError, kind="range")
     check(step != 0, "step must be nonzero", kind="range")
     check(math.isfinite(start) and math.isfinite(end), lambda: f"unsupported range: {start} -> {end}")
     check((end - start) * step >= 0, "upper bound and lower bound inconsistent with step sign", kind="range")
-    if dtype.category < FLOATING:
+    return Spec((length(start, end, step, dtype),), dtype)
+
+
+def length(start: Any, end: Any, step: Any, dtype: DType) -> int:
+    """``ceil((end - start) / step)``; of int64 it is the whole parts that count."""
+    if dtype is int64:
         start, end, step = int(start), int(end), int(step)
     if all(isinstance(v, int) for v in (start, end, step)):
-        return Spec((-((start - end) // step),), dtype)
-    return Spec((math.ceil((end - start) / step),), dtype)
+        return -((start - end) // step)
+    return math.ceil((end - start) / step)
 
 
 def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> Spec:
-    check(steps >= 0, lambda: f"number of steps must be non-negative, but got {steps}")
-    if dtype is None:
-        is_complex = any(dtype_of_number(v).is_complex for v in (start, end))
-        dtype = get_default_dtype().to_complex() if is_complex else get_default_dtype()
+    check(steps >= 0, "number of steps must be non-negative")
+    inferred = dtype_of_number(0.0 + start + end)
+    dtype = dtype or inferred
+    check(dtype.is_complex or not inferred.is_complex,
+          lambda: f"torch.linspace(): inferred dtype {C_NAMES[inferred.name]} can't be safely cast to passed dtype "
+                  f"{NAMES[dtype.name]}")
+    check_takes(dtype.category != BOOL, "linspace_cpu", dtype)
+    for number in (start, end) if steps > 1 else ():
+        check_number(dtype, number)
     return Spec((steps,), dtype)
 
 
