@@ -67,6 +67,6 @@ function, method, out, wrapped numbers, exact dtype, no overlap:
 function:
     where(Tensor condition) -> Tensor[]
 function, method, in-place:
-    masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor  # `self` with `value` in place of its elements where `mask` is true.
-    masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor
+    masked_fill.Tensor(Tensor self, Tensor mask, Tensor value) -> Tensor  # `self` with `value` in place of its elements where `mask` is true.
+    masked_fill.Scalar(Tensor self, Tensor mask, Scalar value) -> Tensor
 """

@@ -7,6 +7,8 @@ from typing import Any
 
 import numpy as np
 
+from ...._dtype import from_numpy_dtype
+from ...._errors import check_number
 from . import CPU_KERNELS
 
 
@@ -39,12 +41,19 @@ def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, ne
     return out
 
 
+def filling(x: np.ndarray, value: Any) -> np.ndarray:
+    """The value in the dtype that it is to fill; that of a tensor is only known, and checked, here."""
+    if isinstance(value, np.ndarray):
+        check_number(from_numpy_dtype(x.dtype), value.item())
+    return np.asarray(value).astype(x.dtype)
+
+
 def masked_fill_(x: Any, mask: Any, value: Any) -> None:
-    np.copyto(x, np.asarray(value).astype(x.dtype), where=mask)
+    np.copyto(x, filling(x, value), where=mask)
 
 
 def masked_fill(x: Any, mask: Any, value: Any) -> Any:
-    return np.where(mask, np.asarray(value).astype(x.dtype), x)
+    return np.where(mask, filling(x, value), x)
 
 
 #: One row for tensors, one for a number on the left.

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
-from ...._errors import check, check_broadcast, check_fits, check_number, check_takes
+from ...._errors import C_NAMES, check, check_broadcast, check_fits, check_number, check_takes
 from ...._layout import Spec, broadcast_shapes
 from ...common.inplace_and_out import repeats, with_overlap
 from ...common.pointwise import Pointwise
@@ -55,7 +55,7 @@ def masked_fill(self: Any, mask: Any, value: Any) -> Spec:
         check(not value.ndim, lambda: "masked_fill_ only supports a 0-dimensional value tensor, but got tensor with "
               f"{value.ndim} dimension(s).")
         check(self._dtype.is_complex or not value._dtype.is_complex,
-              lambda: f"value cannot be converted to type {self.dtype} without overflow")
+              lambda: f"value cannot be converted to type {C_NAMES[self._dtype.name]} without overflow")
     else:
         check_number(self._dtype, value)
     return Spec(broadcast_shapes(self.shape, mask.shape), self._dtype)
