@@ -289,7 +289,8 @@ class Comparison:
             return
         yield from alias_differences(tensors_in(got.value), tensors_in([ours.tensors, ours.input]),
                                      tensors_in(expected.value), tensors_in([theirs.tensors, theirs.input]))
-        yield from differences(ours.tensors, theirs.tensors, values=self.values, device=self.device, where="input")
+        yield from differences(ours.tensors, theirs.tensors, rtol=self.rtol, atol=self.atol, values=self.values,
+                               device=self.device, where="input")
         versions = [[t._version for t in tensors_in([call.tensors, call.input])] for call in (ours, theirs)]
         if versions[0] != versions[1]:
             yield Difference("version", *versions, "inputs")

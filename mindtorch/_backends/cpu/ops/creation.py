@@ -15,8 +15,8 @@ _REGISTER = 32  # bytes that ATen's kernel of arange fills at once
 
 
 def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> np.ndarray:
-    """Integers are exact. Of floating point numbers ATen fills two registers at a time, and counts in each of them from its
-    first element, rounded to the dtype; the rest at the end is counted from ``start``.
+    """Integers are exact. Of floating point numbers ATen fills two registers at a time, and counts in each of them
+    from its first element, rounded to the dtype; the rest at the end is counted from ``start``.
     """
     if all(isinstance(v, int) for v in (start, end, step)):
         return np.arange(start, end, step, dtype=np.int64)

@@ -10,6 +10,7 @@ import numpy as np
 
 from ...._about import about
 from . import CPU_KERNELS
+from .reduction import to_opmath
 
 Array = np.ndarray
 Key = tuple[Any, ...]
@@ -103,10 +104,13 @@ def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> 
                  f"index {{}} is out of bounds for dimension 0 with size {len(rows)}", dim=dim)
     values = front(source, dim)
     values = values if alpha == 1 else values * np.asarray(alpha).astype(x.dtype)
+    total, values = to_opmath(rows), to_opmath(values)
     if values.ndim == 2 and values.size >= MANY:
-        rows += added_up(values, at, len(rows))
+        total += added_up(values, at, len(rows))
     else:
-        np.add.at(rows, at, values)
+        np.add.at(total, at, values)
+    if total is not rows:
+        rows[...] = total
 
 
 def index_copy_(x: Array, dim: int, at: Array, source: Array) -> None:
@@ -191,7 +195,10 @@ def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None,
     if reduce is None:
         x[key] = values
     else:
-        reduce_at(x, key, values, reduce, include_self)
+        total = to_opmath(x)
+        reduce_at(total, key, values, reduce, include_self)
+        if total is not x:
+            x[...] = total
 
 
 def scatter_add_(x: Array, dim: int, at: Array, src: Array) -> None:

@@ -79,9 +79,7 @@ def gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, gr
 
 def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, running_var: Any, training: bool,
                       momentum: float, eps: float) -> tuple[Array, Array, Array]:
-    """In training the running moments are moved towards the batch's, of which the variance is the unbiased one, step by
-    step in their own precision.
-    """
+    """In training the running moments are moved towards the batch's, of which the variance is the unbiased one."""
     groups = by_channel(x.shape)
     if not training:
         middle, spread = seen(running_mean, groups.moments), seen(running_var, groups.moments)
@@ -90,11 +88,10 @@ def native_batch_norm(x: Array, weight: Any, bias: Any, running_mean: Any, runni
         nothing = np.empty(0, x.dtype)
         return affine(out, weight, bias, groups), nothing, nothing
     centred, middle, spread = moments(seen(x, groups.shape), groups)
-    for running, batch, count in ((running_mean, middle, 1), (running_var, spread * groups.elements, groups.elements - 1)):
+    unbiased = spread * np.asarray(groups.elements, spread.dtype) / np.asarray(groups.elements - 1, spread.dtype)
+    for running, batch in ((running_mean, middle), (running_var, unbiased)):
         if running is not None:
-            batch = batch.reshape(running.shape).astype(running.dtype) / np.asarray(count, running.dtype)
-            new, old = np.asarray([momentum, 1 - momentum]).astype(running.dtype)
-            running[...] = old * running + new * batch
+            running[...] = (1 - momentum) * to_opmath(running) + momentum * batch.reshape(running.shape)
     rstd = reciprocal(spread, eps)
     if x.dtype.itemsize == 2:  # what is saved is rounded, and PyTorch normalises by that
         saved = next((given.dtype for given in (weight, bias, running_mean, running_var) if given is not None), x.dtype)

@@ -43,8 +43,7 @@ def soft_margin(self: Any, target: Any, reduction: int = MEAN) -> Spec:
     check(target._dtype is not bool_, "Negation, the `-` operator, on a bool tensor is not supported. If you are "
           "trying to invert a mask, use the `~` or `logical_not()` operator instead.", kind="minus of bools")
     shape, dtype, stride = Pointwise("float", 2)(self, target)
-    if shape != target.shape:
-        check_broadcast(shape, self.shape)
+    check_broadcast(shape, self.shape)
     check_cast(dtype, self._dtype)
     return Spec(shape, self._dtype, stride)
 
