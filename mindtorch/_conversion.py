@@ -12,7 +12,7 @@ from ._backends.common.convert import to_device
 from ._creation.legacy import LEGACY_TENSORS, TypedTensor
 from ._dispatch.aten import clone
 from ._dispatch.schemas import registry
-from ._dtype import DTYPE_ALIASES, DType, bfloat16, bool_, float32, int8, int64, uint8
+from ._dtype import DTYPE_ALIASES, PYTHON_DTYPES, DType, as_dtype, bfloat16, bool_, float32, int8, int64, uint8
 from ._tensor import Tensor, tensor_method
 from ._tensor_str import _str
 
@@ -39,21 +39,20 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
         other = rest.pop(0)
         device, dtype = other._device, other._dtype
     else:
-        if rest and not isinstance(rest[0], (DType, bool)):
+        if rest and not isinstance(rest[0], (DType, bool)) and rest[0] not in PYTHON_DTYPES:
             first = rest.pop(0)
             if first is not None and (isinstance(first, bool) or not isinstance(first, (str, int, _device.device))):
                 raise TypeError("to() received an invalid combination of arguments - got "
                                 f"({', '.join(type(a).__name__ for a in args)}), but expected a device, a dtype or a "
                                 "tensor")
             device = first
-        if rest and (isinstance(rest[0], DType) or rest[0] is None):
+        if rest and (isinstance(rest[0], DType) or rest[0] is None or rest[0] in PYTHON_DTYPES):
             dtype = rest.pop(0)
     for name, value in zip(("non_blocking", "copy"), rest, strict=False):
         if not isinstance(value, bool):
             raise TypeError(f"to(): argument '{name}' must be bool, not {type(value).__name__}")
         flags[name] = value
-    if dtype is not None and not isinstance(dtype, DType):
-        raise TypeError(f"to(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    dtype = as_dtype("to", dtype)
     where = None if device is None else _device.resolve_device(device)
     return where, dtype, flags["non_blocking"], flags["copy"], memory_format
 
@@ -161,9 +160,9 @@ def pin_memory(self: Tensor, device: Any = "npu") -> Tensor:
 
 
 @tensor_method("new")
-def _new(self: Any, *sizes: Any) -> Any:
+def _new(self: Any, *sizes: Any, size: Any = None, device: Any = None) -> Any:
     """A tensor of this one's class and dtype, from sizes or from values (``torch.Tensor.new``)."""
-    return type(self)(*sizes, dtype=self._dtype)
+    return type(self)(*(sizes if size is None else size), dtype=self._dtype, device=device or self._device)
 
 
 @tensor_method("contiguous")

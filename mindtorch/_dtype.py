@@ -143,6 +143,23 @@ def promote_types(a: DType, b: DType) -> DType:
     return a if a._rank >= b._rank else b
 
 
+#: The types of Python that may be given as a dtype.
+PYTHON_DTYPES: dict[Any, DType] = {bool: bool_, int: int64, float: float64, complex: complex128}
+
+
+def as_dtype(function: str, dtype: Any) -> Any:
+    """What was given to a function as ``dtype``: None, a dtype, or a type of Python's numbers, as a dtype.
+
+    Raises:
+        TypeError: if it is none of these.
+    """
+    if dtype is None or dtype.__class__ is DType:
+        return dtype
+    if isinstance(dtype, type) and dtype in PYTHON_DTYPES:
+        return PYTHON_DTYPES[dtype]
+    raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+
+
 def dtype_of_number(value: Any) -> DType:
     """The dtype that a Python number has as an operand (default dtypes for float and complex)."""
     kind = type(value)

@@ -22,6 +22,8 @@ NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int
 C_NAMES = {"bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
            "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
            "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
+#: C++'s own names of the types of elements (``caffe2::TypeMeta::name``).
+CPP_NAMES = {**C_NAMES, "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int64": "long int"}
 
 
 _LEGACY = {"Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"}

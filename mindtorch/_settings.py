@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ._determinism import Determinism
 from ._dtype import DTYPES, set_default_dtype
 
 _PRECISIONS = ("highest", "high", "medium")
@@ -22,8 +23,6 @@ class _State:
     threads = 0  #: 0: as many as there are processors
     interop_threads = 0
     precision = "highest"
-    deterministic = 0  #: a number of ``_DEBUG_MODES``
-    fill_uninitialized = True
     warn_always = False
 
 
@@ -96,22 +95,22 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     if not isinstance(mode, bool):
         raise TypeError("_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
                         f"{type(mode).__name__}")
-    _State.deterministic = (1 if warn_only else 2) if mode else 0
+    Determinism.level = (1 if warn_only else 2) if mode else 0
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether deterministic operators were asked for (``torch.are_deterministic_algorithms_enabled``)."""
-    return _State.deterministic > 0
+    return Determinism.level > 0
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether others should only warn (``torch.is_deterministic_algorithms_warn_only_enabled``)."""
-    return _State.deterministic == 1
+    return Determinism.level == 1
 
 
 def get_deterministic_debug_mode() -> int:
     """0 for ``default``, 1 for ``warn``, 2 for ``error`` (``torch.get_deterministic_debug_mode``)."""
-    return _State.deterministic
+    return Determinism.level
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -130,7 +129,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         debug_mode = _DEBUG_MODES.index(debug_mode)
     if not 0 <= debug_mode <= 2:
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
-    _State.deterministic = debug_mode
+    Determinism.level = debug_mode
 
 
 # -- numbers and warnings --------------------------------------------------------------------------------------------

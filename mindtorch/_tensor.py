@@ -456,6 +456,9 @@ class Tensor(Methods, metaclass=_TensorType):
     def data(self, value: Tensor) -> None:
         if value._device.type != self._device.type and self._grad_fn is not None:
             raise RuntimeError("cannot assign data on another device to a tensor with history")
+        if self._keys & AUTOGRAD and value._dtype.category < FLOATING:
+            raise about(RuntimeError("data set to a tensor that requires gradients must be floating point or complex "
+                                     "dtype"), "requires_grad of integers", self=value)
         storage = value.untyped_storage()
         self._dtype, self._device, self._array = value._dtype, value._device, value._array
         kept = self._keys & (DERIVED | INFERENCE | UNINITIALIZED)
@@ -645,11 +648,11 @@ class Tensor(Methods, metaclass=_TensorType):
         """The elements as an array over the same memory, or by ``force`` as a copy (``torch.Tensor.numpy``).
 
         Raises:
-            RuntimeError: if the tensor requires grad and ``force`` is not set.
+            RuntimeError: if the tensor requires grad, derivatives are recorded and ``force`` is not set.
             TypeError: if the tensor is not on the CPU and ``force`` is not set.
         """
         if not force:
-            if self._keys & AUTOGRAD:
+            if self._keys & AUTOGRAD and local.grad_enabled:
                 raise about(RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
                                          "tensor.detach().numpy() instead."), "numpy of a graph", self=self)
             if self._device.type != "cpu":
@@ -673,14 +676,21 @@ class Tensor(Methods, metaclass=_TensorType):
             raise about(RuntimeError(f"Boolean value of Tensor with {values} is ambiguous"), "truth of many", self=self)
         return bool(array.item())
 
+    def _number(self) -> Any:
+        """The only element, for Python's own conversions. Raises ValueError if there is not one."""
+        if self.numel() != 1:
+            raise about(ValueError("only one element tensors can be converted to Python scalars"), "number of many",
+                        self=self)
+        return self.item()
+
     def __int__(self) -> int:
-        return int(self.item())
+        return int(_real(self._number(), "int64_t"))
 
     def __float__(self) -> float:
-        return float(self.item())
+        return float(_real(self._number(), "double"))
 
     def __complex__(self) -> complex:
-        return complex(self.item())
+        return complex(self._number())
 
     def __index__(self) -> int:
         if self._dtype.category >= FLOATING or self.numel() != 1:
@@ -698,6 +708,10 @@ class Tensor(Methods, metaclass=_TensorType):
             raise about(TypeError("iteration over a 0-d tensor"), "no dimensions", self=self)
         return iter(self.unbind(0))
 
+    def __reversed__(self) -> Tensor:
+        """This tensor with its first dimension flipped (``torch.Tensor.__reversed__``)."""
+        return self.flip(0) if self.ndim else self
+
     def __contains__(self, element: Any) -> bool:
         if isinstance(element, (Tensor, bool, int, float, complex)):
             return bool((self == element).any())
@@ -706,6 +720,15 @@ class Tensor(Methods, metaclass=_TensorType):
 
 TENSOR_TYPES.add(Tensor)
 binding.Tensor = Tensor
+
+
+def _real(number: Any, kind: str) -> Any:
+    """A number, without its imaginary part if that is zero. Raises RuntimeError if it is not."""
+    if isinstance(number, complex):
+        if number.imag:
+            raise RuntimeError(f"value cannot be converted to type {kind} without overflow")
+        return number.real
+    return number
 
 
 def tensor_method(name: str) -> Callable[[Method], Method]:

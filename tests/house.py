@@ -25,7 +25,8 @@ class Room(NamedTuple):
 
 
 HOUSE = (
-    Room("_version _left_out _lazy _about _backend _dtype _size _formats _errors _linalg_error _device _layout _groups",
+    Room("_version _left_out _lazy _about _backend _dtype _determinism _size _formats _errors _linalg_error _device "
+         "_layout _groups",
          "what tensors are described by: dtypes, devices, sizes, strides; errors and the facts that they carry; "
          "`Backend`, what a kind of device provides", "a dtype, a rule of strides, a check that many operators make"),
     Room("_storage", "the memory under tensors", "a kind of storage"),
@@ -42,8 +43,8 @@ HOUSE = (
     Room("_backends.npu _backends.ascend", "Ascend NPUs through CANN: `signatures` are those in C, `ops` the kernels, "
          "`simulator` the device", "a row in `signatures/`, a row in `ops/`"),
     Room("_creation", "tensors from sizes, numbers, sequences, arrays, random numbers", "a factory"),
-    Room("_composite _indexing _conversion _utils", "operators written in other operators; `x[...]`; `to` and its "
-         "like; how tensors are copied and pickled",
+    Room("_composite _indexing _conversion _apply _utils", "operators written in other operators; `x[...]`; `to` and "
+         "its like; how tensors are copied and pickled",
          "a composite: `_composite/<family>.py`"),
     Room("_batching", "how operators run on all elements of a batch inside `vmap`", "a family's rule"),
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",

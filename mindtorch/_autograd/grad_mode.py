@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import functools
 import inspect
+import warnings
 from collections.abc import Callable
 from contextlib import AbstractContextManager
 from typing import Any
@@ -44,7 +45,9 @@ class _Mode(AbstractContextManager[Any]):
 
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         if inspect.isclass(function):
-            raise TypeError(f"cannot decorate the class {function.__name__}: decorate its methods")
+            warnings.warn("Decorating classes is deprecated and will be disabled in future versions. You should only "
+                          "decorate functions or methods. To preserve the current behavior of class decoration, you "
+                          "can directly decorate the `__init__` method and nothing else.", FutureWarning, stacklevel=2)
         if inspect.isgeneratorfunction(function):
 
             @functools.wraps(function)
@@ -60,7 +63,8 @@ class _Mode(AbstractContextManager[Any]):
                     try:
                         sent = yield item
                     except GeneratorExit:
-                        generator.close()
+                        with self.clone():
+                            generator.close()
                         raise
                     except BaseException as thrown:
                         error = thrown
@@ -123,6 +127,28 @@ class set_grad_enabled(_SetGrad):
     def __call__(self, function: Callable[..., Any]) -> Callable[..., Any]:
         local.grad_enabled = self.before  # as a decorator it acts in the calls only
         return super().__call__(function)
+
+
+class set_multithreading_enabled(_Mode):
+    """Note whether backward may use several threads, at once, or for a ``with`` block; ours uses the one that calls it
+    (``torch.autograd.set_multithreading_enabled``).
+    """
+
+    enabled = True  #: for all threads
+
+    def __init__(self, mode: bool):
+        kind = type(self)
+        self.mode, self.before, kind.enabled = mode, kind.enabled, mode
+
+    def __enter__(self) -> None:
+        pass
+
+    def __exit__(self, *exc: object) -> None:
+        type(self).enabled = self.before
+
+    def clone(self) -> _Mode:
+        """Return another context manager of the same mode (``torch.autograd.set_multithreading_enabled.clone``)."""
+        return type(self)(self.mode)
 
 
 class inference_mode(_Mode):

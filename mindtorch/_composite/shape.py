@@ -6,6 +6,7 @@ from itertools import pairwise
 from typing import Any
 
 from .._about import about
+from .._determinism import filled
 from .._dispatch.aten import (
     _unsafe_view, atleast_2d, cat, clone, constant_pad_nd, copy_, diagonal as diagonal_view, expand,
     flatten_using_ints as flatten, hstack, narrow, repeat as repeat_dims, repeat_interleave_Tensor, stack, unsqueeze,
@@ -254,6 +255,23 @@ def trace(self: Any) -> Any:
     return self.diagonal().sum()
 
 
+def fill_diagonal_(self: Any, fill_value: Any, wrap: bool = False) -> Any:
+    """``Tensor.fill_diagonal_``: a number on the main diagonal; with ``wrap`` that of a high matrix begins again.
+
+    Raises:
+        RuntimeError: for less than two dimensions, or more of different sizes.
+    """
+    check(self.dim() >= 2, "dimensions must larger than 1")
+    height, width = self.shape[:2]
+    check(self.dim() == 2 or len(set(self.shape)) == 1, "all dimensions of input must be of equal length")
+    size, step = min(self.shape), sum(self._strides())
+    self.as_strided((size,), (step,)).fill_(fill_value)
+    if wrap and self.dim() == 2 and height > width + 1:
+        again = -(-self.numel() // (width + 1)) - size
+        self.as_strided((again,), (step,), self._offset + (width + 1) * self._strides()[0]).fill_(fill_value)
+    return self
+
+
 # -- memory ------------------------------------------------------------------------------------------------------------
 
 def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
@@ -273,9 +291,12 @@ def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
         storage = self.untyped_storage()
         stride = contiguous_strides(size) if order is None else ordered_strides(size, order)
         needed = storage_size(size, stride, self._offset) * self._dtype.itemsize
-        if needed > storage.nbytes():
+        before = storage.nbytes()
+        if needed > before:
             storage.resize_(needed)
         self._set_layout(None, size, stride, self._offset)
+        if needed > before:
+            filled(self, before // self._dtype.itemsize)
         self._bump()
     return self
 
@@ -289,7 +310,7 @@ def resize_as_(self: Any, the_template: Any, memory_format: Any = None) -> Any:
 
 
 COMPOSITES.add(column_stack, _chunk_cat, block_diag, cartesian_prod, combinations, roll, rot90, repeat, tile, diag,
-               diag_embed, trace, resize_, resize_as_)
+               diag_embed, trace, fill_diagonal_, resize_, resize_as_)
 COMPOSITES.update({
     **dict.fromkeys(("concat", "concatenate"), cat),
     "hstack": stack_along("hstack", 1, 1),

@@ -13,7 +13,7 @@ from .._about import about
 from .._backends.common.convert import to_device
 from .._dispatch.aten import _to_copy
 from .._dtype import (
-    BOOL, COMPLEX, FLOATING, INTEGER, DType, bool_, from_numpy_dtype, get_default_dtype, int64, promote_types,
+    BOOL, COMPLEX, FLOATING, INTEGER, DType, as_dtype, bool_, from_numpy_dtype, get_default_dtype, int64, promote_types,
 )
 from .._tensor import Tensor, from_array, tensor_method
 from .factories import full
@@ -152,10 +152,7 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
         ValueError: if sequences are ragged or nested without end, or NaN is to become an integer.
         RuntimeError: if a number does not fit the dtype, or a value is no number.
     """
-    if dtype is not None and not isinstance(dtype, DType):
-        dtype = {bool: bool_, int: int64, float: get_default_dtype()}.get(dtype)
-        if dtype is None:
-            raise TypeError("tensor(): argument 'dtype' must be torch.dtype")
+    dtype = as_dtype("tensor", dtype)
     where = _device.resolve_device(device)
     if isinstance(data, Tensor):
         out = _to_copy(data.detach(), dtype, where if device is not None else data._device, False, "contiguous_format")

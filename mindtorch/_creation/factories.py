@@ -15,7 +15,7 @@ from .._dispatch.aten import (
 )
 from .._dispatch.dispatcher import call_on
 from .._dispatch.schemas import registry
-from .._dtype import DType, dtype_of_number, get_default_dtype
+from .._dtype import DType, as_dtype, dtype_of_number, get_default_dtype
 from .._formats import strided
 from .._layout import contiguous_strides
 from .._tensor import Method, Tensor
@@ -39,7 +39,8 @@ def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[i
     if len(size) == 1 and isinstance(size[0], (tuple, list)):
         size = tuple(size[0])
     for n in size:
-        if n.__class__ is not int and not (isinstance(n, (int, np.integer, Tensor)) and not isinstance(n, bool)):
+        if n.__class__ is not int and (isinstance(n, bool) or not (isinstance(n, (int, np.integer, Tensor)) or (
+                isinstance(n, np.ndarray) and not n.ndim and n.dtype.kind in "iu"))):
             raise TypeError(f"{function}(): argument 'size' must be tuple of ints, but found element of type "
                             f"{type(n).__name__}")
     return tuple([int(n) for n in size])
@@ -56,12 +57,14 @@ def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any 
     return out.requires_grad_() if requires_grad else out
 
 
-def dtype_for(dtype: DType | None, out: Tensor | None) -> DType | None:
+def dtype_for(function: str, dtype: DType | None, out: Tensor | None) -> DType | None:
     """The dtype that a factory computes in, given ``dtype=`` and ``out=``.
 
     Raises:
         RuntimeError: if the two differ.
+        TypeError: if ``dtype`` is no dtype.
     """
+    dtype = as_dtype(function, dtype)
     if out is None:
         return dtype
     if dtype is not None and dtype is not out._dtype:
@@ -80,7 +83,7 @@ def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType
     """
     where = _device.resolve_device(device)
     shape = sizes_of("empty", sizes, size)
-    result = call_on(_call_empty, where.type, shape, dtype_for(dtype, out) or get_default_dtype(), where)
+    result = call_on(_call_empty, where.type, shape, dtype_for("empty", dtype, out) or get_default_dtype(), where)
     if memory_format is not None:
         strides = strides_for(result, memory_format)
         if strides is not None:
@@ -95,7 +98,8 @@ def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout:
     if len(size) != len(stride):
         raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
                            f"({len(stride)})")
-    result = call_on(_empty_strided, where.type, tuple(size), tuple(stride), dtype or get_default_dtype(), None, where)
+    dtype = as_dtype("empty_strided", dtype) or get_default_dtype()
+    result = call_on(_empty_strided, where.type, tuple(size), tuple(stride), dtype, None, where)
     return finish(result, None, requires_grad, layout)
 
 
@@ -121,21 +125,21 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
     """A tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    dtype = dtype_for(dtype, out) or dtype_of_number(fill_value)
+    dtype = dtype_for("full", dtype, out) or dtype_of_number(fill_value)
     return finish(_full(sizes_of("full", (size,)), fill_value, dtype, device), out, requires_grad, layout)
 
 
 def zeros(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of zeros, of the default dtype unless given (``torch.zeros``)."""
-    result = _full(sizes_of("zeros", sizes, size), 0, dtype_for(dtype, out) or get_default_dtype(), device)
+    result = _full(sizes_of("zeros", sizes, size), 0, dtype_for("zeros", dtype, out) or get_default_dtype(), device)
     return finish(result, out, requires_grad, layout)
 
 
 def ones(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of ones, of the default dtype unless given (``torch.ones``)."""
-    result = _full(sizes_of("ones", sizes, size), 1, dtype_for(dtype, out) or get_default_dtype(), device)
+    result = _full(sizes_of("ones", sizes, size), 1, dtype_for("ones", dtype, out) or get_default_dtype(), device)
     return finish(result, out, requires_grad, layout)
 
 
@@ -151,7 +155,8 @@ def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None,
     where = input._device if device is None else _device.resolve_device(device)
     shape = tuple(input.shape)
     strides = strides_for(input, memory_format) or contiguous_strides(shape)
-    out = call_on(_empty_strided, where.type, shape, strides, dtype or input._dtype, None, where)
+    dtype = as_dtype("empty_like", dtype) or input._dtype
+    out = call_on(_empty_strided, where.type, shape, strides, dtype, None, where)
     return finish(out, None, requires_grad, layout)
 
 

@@ -11,7 +11,7 @@ import numpy as np
 from .. import _device
 from .._about import about
 from .._backends.common.convert import to_device
-from .._dtype import DType, bfloat16, from_numpy_dtype, get_default_dtype
+from .._dtype import DType, as_dtype, bfloat16, from_numpy_dtype, get_default_dtype
 from .._layout import contiguous_strides
 from .._storage import UntypedStorage
 from .._tensor import Tensor, from_array, tensor_method
@@ -68,6 +68,7 @@ def _from_array(array: np.ndarray) -> Tensor:
 
 def as_tensor(data: Any, dtype: DType | None = None, device: Any = None) -> Tensor:
     """A tensor over the same data where that is possible, else a copy (``torch.as_tensor``)."""
+    dtype = as_dtype("as_tensor", dtype)
     if isinstance(data, np.ndarray):
         out = from_numpy(data)
     elif isinstance(data, Tensor):
@@ -85,6 +86,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
     Raises:
         ValueError: if ``copy=False`` and a copy is needed.
     """
+    dtype = as_dtype("asarray", dtype)
     if isinstance(obj, Tensor):
         source = obj if requires_grad else obj.detach() if obj.requires_grad else obj
     elif isinstance(obj, np.ndarray):

@@ -45,7 +45,7 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
         raise TypeError("arange() received an invalid combination of arguments: expected numbers (end), (start, end) "
                         f"or (start, end, step), got {tuple(bounds)}")
     args = (_number(0 if start is None else start), _number(end), _number(1 if step is None else step))
-    dtype = dtype_for(dtype, out)
+    dtype = dtype_for("arange", dtype, out)
     where = _device.resolve_device(device)
     with _device.selected(where):
         made = call_on(registry["arange"], where.type, *args, dtype)
@@ -70,7 +70,7 @@ def _spaced(name: str, *args: Any, out: Tensor | None, dtype: DType | None, devi
     if name != "eye" and (isinstance(numbers[2], float) or not isinstance(numbers[2], int)):
         raise TypeError(f"{name}(): argument 'steps' (position 3) must be int, not {type(numbers[2]).__name__}")
     with _device.selected(where):
-        made = call_on(registry[name], where.type, *numbers, dtype_for(dtype, out))
+        made = call_on(registry[name], where.type, *numbers, dtype_for(name, dtype, out))
     return finish(made, out, requires_grad)
 
 

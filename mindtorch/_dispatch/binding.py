@@ -5,6 +5,7 @@ remembered, so that a call like ``x.sum(1)`` is bound once per combination of ty
 """
 from __future__ import annotations
 
+import warnings
 from collections.abc import Callable
 from inspect import Signature
 from typing import Any
@@ -13,10 +14,10 @@ import numpy as np
 
 from .._about import about
 from .._device import device
-from .._dtype import DType, bool_, get_default_dtype, int64
+from .._dtype import PYTHON_DTYPES, DType, dtype_of_number
 from .._size import Size
 from . import return_types as return_types
-from .dispatcher import TENSOR_TYPES, registry
+from .dispatcher import TENSOR_TYPES, call_on, registry
 from .keys import BATCHED, DERIVED
 from .registry import Operator
 from .schema import REQUIRED, Parameter
@@ -45,8 +46,8 @@ def is_tensor(value: Any) -> bool:
 def convert(parameter: Parameter, value: Any, numbers: bool) -> Any:
     """A value as the parameter's type. Raises Mismatch if it is not of that type."""
     if value is None:
-        if parameter.optional or parameter.default is None:
-            return None
+        if parameter.optional or parameter.default in (None, ()):
+            return parameter.default if parameter.default == () else None
         raise Mismatch
     if parameter.is_list:
         return _convert_list(parameter, value)
@@ -73,7 +74,8 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
         if kind is int:
             return value
         if kind is not bool and (isinstance(value, (int, np.integer)) or (kind in TENSOR_TYPES and not value.ndim
-                                 and value._dtype.category <= 1 and value._dtype.name != "bool")):
+                                 and value._dtype.category <= 1 and value._dtype.name != "bool")
+                                 or (kind is np.ndarray and not value.ndim and value.dtype.kind in "iu")):
             return int(value)
     elif base == "float":
         if kind is float or (kind is int) or (isinstance(value, (float, np.number, int)) and kind is not bool):
@@ -86,8 +88,8 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
     elif base == "ScalarType":
         if kind is DType:
             return value
-        if value in _PYTHON_DTYPES:
-            return _PYTHON_DTYPES[value]()
+        if kind is type and value in PYTHON_DTYPES:
+            return PYTHON_DTYPES[value]
     elif base == "Device":
         if isinstance(value, (device, str, int)) and kind is not bool:
             return device(value)
@@ -96,8 +98,6 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
     raise Mismatch
 
 
-_PYTHON_DTYPES: dict[Any, Callable[[], DType]] = {bool: lambda: bool_, int: lambda: int64, float: get_default_dtype,
-                                                  complex: lambda: get_default_dtype().to_complex()}
 #: The values that are taken as they are, by the name of ATen's type.
 _TAKEN: dict[str, Callable[[Any], bool]] = {
     "str": lambda value: isinstance(value, str),
@@ -192,6 +192,9 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
             return op, bind(op, args, kwargs, method)
         except Mismatch as reason:
             reasons.append((str(reason), reason.kind, reason.facts))
+    other = _older_form(name, args, kwargs, method)
+    if other is not None:
+        return resolve_overload(name, *other, method=False, out=out)
     if len(overloads) == 1:
         message, kind, facts = reasons[0]
         raise about(TypeError(message), kind, **facts)
@@ -200,6 +203,40 @@ def resolve_overload(name: str, args: tuple[Any, ...], kwargs: dict[str, Any], m
     raise about(TypeError(f"{name}() received an invalid combination of arguments - got ({got}), but expected one of:"
                           + "".join(f"\n * {choice}" for choice in choices) + "\n"),
                 "arguments", function=name, given=got, choices=choices)
+
+
+#: In which order PyTorch once took these operators' arguments.
+DEPRECATED = {"add": ("self alpha other",), "sub": ("self alpha other",), "addcdiv": ("self value tensor1 tensor2",),
+              "addcmul": ("self value tensor1 tensor2",),
+              **{name: (f"beta self alpha {factors}", f"beta self {factors}") for name, factors in (
+                  ("addmm", "mat1 mat2"), ("addmv", "mat vec"), ("addr", "vec1 vec2"), ("addbmm", "batch1 batch2"),
+                  ("baddbmm", "batch1 batch2"))}}
+#: The functions that take numbers in the place of all tensors.
+OF_NUMBERS = {"add", "sub", "mul", "multiply", "div", "divide", "true_divide", "floor_divide"}
+
+
+def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
+                method: bool) -> tuple[tuple[Any, ...], dict[str, Any]] | None:
+    """Arguments that no overload takes as those of one: in a deprecated order, of which a warning tells, or a number in
+    the place of the first tensor; None if they are neither.
+    """
+    for form in DEPRECATED.get(name.removesuffix("_"), ()):
+        names = form.split()
+        if method:
+            names = ["self", *(n for n in names if n != "self")]
+        if len(args) == len(names) and not kwargs and all(
+                arg.__class__ in (NUMBERS if n in ("alpha", "beta", "value") else TENSOR_TYPES)
+                for n, arg in zip(names, args, strict=True)):
+            op = registry.packets[name][0]
+            was = [f"{'Number' if n in ('alpha', 'beta', 'value') else 'Tensor'} {'input' if n == 'self' else n}"
+                   for n in names[method:]]
+            warnings.warn(f"This overload of {name} is deprecated:\n\t{name}({', '.join(was)})\nConsider using one of "
+                          f"the following signatures instead:\n\t{name}({', '.join(map(str, op.schema.parameters))})",
+                          stacklevel=4)
+            return (), dict(zip(names, args, strict=True))
+    if name in OF_NUMBERS and args and args[0].__class__ in NUMBERS and not method:
+        return (call_on(registry["full"], "cpu", (), args[0], dtype_of_number(args[0])), *args[1:]), kwargs
+    return None
 
 
 def out_form(op: Operator) -> Operator:

@@ -13,7 +13,7 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph,
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, DType, can_cast
-from ..._errors import NAMES as NAMES, check_broadcast
+from ..._errors import CPP_NAMES, NAMES as NAMES, check_broadcast
 from ..._layout import Ints, overlaps_itself, storage_size
 from ..._tensor import Tensor
 from .fast_paths import fast_path
@@ -248,7 +248,8 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     if "exact dtype" not in op.flags:
         check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError)
     elif out._dtype is not result._dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {result.dtype}, but got {out.dtype} instead")
+        raise RuntimeError(f"Expected out tensor to have dtype {CPP_NAMES[result._dtype.name]}, but got "
+                           f"{CPP_NAMES[out._dtype.name]} instead")
     else:
         check_writable(out)
     if out.shape != result.shape or ("empty out resized" in op.flags and not out.numel()):

@@ -55,6 +55,7 @@ function:
     pixel_unshuffle(Tensor self, int downscale_factor) -> Tensor  # `self` with its squares of `downscale_factor` by `downscale_factor` pixels laid out as channels.
     channel_shuffle(Tensor self, int groups) -> Tensor  # `self` with its channels, in `groups` groups, taken from each group in turn.
 method:
+    fill_diagonal_(Tensor(a!) self, Scalar fill_value, bool wrap=False) -> Tensor(a!)  # Writes `fill_value` on the main diagonal of `self`, which begins again at the bottom of a high matrix if `wrap`.
     repeat(Tensor self, int[] repeats) -> Tensor  # `self` copied as often along each dimension as `repeats` says.
     resize_(Tensor(a!) self, int[] size, *, MemoryFormat? memory_format=None) -> Tensor(a!)  # Gives `self` the shape `size`, on the same storage, which grows if it is too small.
     set_(Tensor(a!) self) -> Tensor(a!)  # Makes `self` a tensor on the storage of `source`, with its shape and strides or those given.

@@ -6,7 +6,7 @@ from math import prod
 from typing import Any
 
 from ...._dtype import DType
-from ...._errors import check
+from ...._errors import CPP_NAMES, NAMES, check
 from ...._layout import Ints, contiguous_strides, storage_size
 from ...._storage import UntypedStorage
 from ...._tensor import Tensor
@@ -34,6 +34,9 @@ def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Int
     """This layout in a storage. Raises RuntimeError if it is none, or leaves the storage, or that is on another device.
     """
     storage = source.untyped()
+    check(source is storage or source.dtype is self._dtype,
+          lambda: f"Expected a Storage of type {CPP_NAMES[self._dtype.name]} or an UntypedStorage, but got type "
+                  f"{NAMES[source.dtype.name]} for argument 1 'storage'")
     check(storage.device.type == self._device.type,
           lambda: f"Attempted to set the storage of a tensor on device \"{self._device}\" to a storage on different "
                   f"device \"{storage.device}\".  This is no longer allowed; the devices must match.")
@@ -46,14 +49,14 @@ def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Int
 
 def set_storage(self: Tensor, source: Any) -> Tensor:
     """All of a storage, as a vector."""
-    storage = source.untyped()
-    return set_storage_offset(self, storage, 0, (storage.nbytes() // self._dtype.itemsize,))
+    return set_storage_offset(self, source, 0, (source.untyped().nbytes() // self._dtype.itemsize,))
 
 
 def set_tensor_offset(self: Tensor, source: Tensor, storage_offset: int, size: Ints, stride: Ints = ()) -> Tensor:
     """This layout in another tensor's storage."""
     check(source._dtype is self._dtype,
-          lambda: f"Could not set tensor of type {source._dtype.name} to a tensor of type {self._dtype.name}")
+          lambda: f"Could not set tensor of type {CPP_NAMES[source._dtype.name]} to a tensor of type "
+                  f"{CPP_NAMES[self._dtype.name]}")
     return set_storage_offset(self, source.untyped_storage(), storage_offset, size, stride)
 
 

@@ -1,0 +1,214 @@
+"""Corners of PyTorch's behaviour: small programs that show the same in both libraries, or raise the same error with the
+same first line, and warn of the same.
+"""
+from __future__ import annotations
+
+import re
+import types
+import warnings
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch
+from tests.support import torch
+
+Program = Callable[[Any], Any]
+
+
+def outcome(program: Program, lib: types.ModuleType) -> list[str]:
+    """The repr of what a program returns, or the first line of its error; and those of its warnings."""
+    with warnings.catch_warnings(record=True) as told:
+        warnings.simplefilter("always")
+        try:
+            text = repr(program(lib))
+        except Exception as error:  # which exception it is, is what is compared
+            text = f"{type(error).__name__}: {str(error).splitlines()[0]}"
+    lines = [f"{w.category.__name__}: {str(w.message).partition(' (Triggered')[0].splitlines()[0]}" for w in told]
+    return [re.sub(r"0x[0-9a-f]+", "0x", line).replace("mindtorch", "torch") for line in [text, *lines]]
+
+
+def corners(*programs: Program) -> pytest.MarkDecorator:
+    """Run a test with each of these programs."""
+    return pytest.mark.parametrize("program", programs, ids=[str(i) for i in range(len(programs))])
+
+
+def check(program: Program) -> None:
+    """Both libraries do the same."""
+    torch.set_warn_always(True)
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+def deterministic(program: Program) -> Program:
+    """A program while deterministic operators are asked for."""
+
+    def run(t: Any) -> Any:
+        t.use_deterministic_algorithms(True)
+        try:
+            return program(t)
+        finally:
+            t.use_deterministic_algorithms(False)
+
+    return run
+
+
+@corners(
+    lambda t: float(t.tensor(1 + 2j)),
+    lambda t: (float(t.tensor(1 + 0j)), int(t.tensor(2 + 0j)), complex(t.tensor(2))),
+    lambda t: int(t.tensor(1 + 2j)),
+    lambda t: int(t.ones(2)),
+    lambda t: float(t.tensor([])),
+    lambda t: t.ones(2).item(),
+    lambda t: (reversed(t.tensor([[1, 2], [3, 4]])), reversed(t.tensor(1))),
+)
+def test_conversions_of_python(program: Program) -> None:
+    check(program)
+
+
+def numpy_without_recording(t: Any) -> Any:
+    with t.no_grad():
+        return t.ones(2, requires_grad=True).numpy()
+
+
+def assign_integers_as_data(t: Any) -> None:
+    t.ones(2, requires_grad=True).data = t.tensor([1, 2])
+
+
+@corners(
+    numpy_without_recording,
+    assign_integers_as_data,
+    lambda t: t.ones(2).set_(t.ones(2, dtype=t.double)),
+    lambda t: t.ones(2).set_(t.ones(2, dtype=t.double).untyped_storage()),
+    lambda t: t.ones(2).set_(t.storage.TypedStorage([1.0], dtype=t.double, _internal=True)),
+)
+def test_memory_that_a_tensor_is_set_to(program: Program) -> None:
+    check(program)
+
+
+@corners(
+    lambda t: t.tensor([1, 2]).apply_(lambda a: a + 1.5),
+    lambda t: t.ones(2, 2).t().map_(t.tensor([3.0, 4.0]), lambda a, b: a - b),
+    lambda t: t.zeros(2).map2_(t.ones(1), t.ones(2), lambda a, b, c: a + b + c),
+    lambda t: t.ones(2).map_(t.ones(3), lambda a, b: a),
+    lambda t: t.ones(2).map_(t.ones(2, dtype=t.double), lambda a, b: a),
+    lambda t: t.ones(2, requires_grad=True).apply_(lambda a: a),
+    lambda t: t.ones(2).map_(t.ones(2, requires_grad=True), lambda a, b: a),
+    lambda t: t.ones(2, device="meta").apply_(lambda a: a),
+)
+def test_functions_called_with_each_element(program: Program) -> None:
+    check(program)
+
+
+@corners(
+    lambda t: t.zeros(7, 3).fill_diagonal_(5, wrap=True),
+    lambda t: t.zeros(3, 7).fill_diagonal_(5, True),
+    lambda t: t.zeros(3, 7).t().fill_diagonal_(5, True),
+    lambda t: t.zeros(2, 2, 2).fill_diagonal_(1),
+    lambda t: t.zeros(2, 3, 4).fill_diagonal_(1),
+    lambda t: t.zeros(4).fill_diagonal_(1),
+    lambda t: t.zeros(3, 3, requires_grad=True).clone().fill_diagonal_(1),
+)
+def test_diagonals_filled_in_place(program: Program) -> None:
+    check(program)
+
+
+@corners(*[deterministic(program) for program in (
+    lambda t: t.empty(2),
+    lambda t: (t.empty(2)._version, t.empty(2, dtype=t.int8), t.empty(2, dtype=t.bool), t.empty(1, dtype=t.cdouble)),
+    lambda t: (t.empty_strided((2,), (2,)), t.empty_like(t.ones(2)), t.ones(2).new_empty(2)),
+    lambda t: t.empty_permuted((2, 3), (1, 0)),
+    lambda t: t.ones(3).resize_(2, 2, 2),
+    lambda t: t.ones(6)[2:4].resize_(2, 4),
+    lambda t: t.ones(6)[::2].resize_(5),
+    lambda t: t.zeros(0).resize_as_(t.ones(3)),
+    lambda t: t.add(t.ones(2), 1, out=t.empty(0)),
+    lambda t: t.utils.deterministic.fill_uninitialized_memory,
+)])
+def test_new_memory_is_filled_where_determinism_is_asked_for(program: Program) -> None:
+    check(program)
+
+
+def test_new_memory_need_not_be_filled() -> None:
+    try:
+        mindtorch.use_deterministic_algorithms(True)
+        mindtorch.utils.deterministic.fill_uninitialized_memory = False
+        assert not mindtorch.zeros(3).resize_(0).resize_(3).isnan().any()
+        with pytest.raises(TypeError, match="must be bool, not int"):
+            mindtorch.utils.deterministic.fill_uninitialized_memory = 1
+    finally:
+        mindtorch.utils.deterministic.fill_uninitialized_memory = True
+        mindtorch.use_deterministic_algorithms(False)
+
+
+def mode_on_a_class(t: Any) -> Any:
+    @t.no_grad()
+    class Recorder:
+        def __init__(self) -> None:
+            self.recording = t.is_grad_enabled()
+
+    return Recorder().recording
+
+
+def mode_while_a_generator_closes(t: Any) -> Any:
+    seen = []
+
+    @t.no_grad()
+    def generate() -> Any:
+        try:
+            yield 1
+        finally:
+            seen.append(t.is_grad_enabled())
+
+    generator = generate()
+    next(generator)
+    generator.close()
+    return seen
+
+
+def several_threads(t: Any) -> None:
+    with t.autograd.set_multithreading_enabled(False):
+        pass
+
+
+@corners(mode_on_a_class, mode_while_a_generator_closes, several_threads)
+def test_grad_modes(program: Program) -> None:
+    check(program)
+
+
+@corners(
+    lambda t: t.randn(2, dtype=float).dtype,
+    lambda t: (t.zeros(1, dtype=complex), t.tensor([1], dtype=int), t.full((1,), 1, dtype=bool)),
+    lambda t: (t.ones(1).to(float), t.ones(1).to("cpu", int), t.ones(1).sum(dtype=float), t.arange(3, dtype=float)),
+    lambda t: (t.as_tensor([1], dtype=float), t.asarray([1], dtype=float), t.ones(1).new_zeros(1, dtype=float)),
+    lambda t: t.zeros(1, dtype=str),
+    lambda t: t.zeros(1, dtype=np.float64),
+    lambda t: (t.ones((np.array(2), 1)), t.ones(4).view(np.array(4))),
+    lambda t: t.zeros(1).new(size=(2,)).shape,
+    lambda t: (t.arange(3).roll(1, dims=None), t.fft.fftshift(t.arange(3), None)),
+    lambda t: t.ones(2, 2).rot90(1, None),
+)
+def test_dtypes_and_sizes_given_as_other_types(program: Program) -> None:
+    check(program)
+
+
+@corners(
+    lambda t: (t.add(True, True), t.add(1, 2.5), t.mul(2, 3), t.true_divide(3.0, 2.0), t.floor_divide(5, 2)),
+    lambda t: t.sub(True, False),
+    lambda t: t.ones(2).add(2, t.ones(2)),
+    lambda t: t.ones(2).add_(2, t.ones(2)),
+    lambda t: t.addmm(1, t.ones(2, 2), 3, t.ones(2, 2), t.ones(2, 2)),
+    lambda t: t.addmv(2, t.ones(2), t.ones(2, 2), t.ones(2)),
+    lambda t: t.addcdiv(t.ones(2), 2, t.ones(2), t.ones(2)),
+)
+def test_numbers_and_orders_that_operators_once_took(program: Program) -> None:
+    ours, theirs = outcome(program, mindtorch), outcome(program, torch)
+    assert ours[0] == theirs[0]
+    assert ours[1:] == theirs[1:] or not theirs[1:]  # PyTorch tells of each operator once
+
+
+def test_a_deprecated_order_of_arguments_is_told() -> None:
+    with pytest.warns(UserWarning, match=r"(?s)overload of addcmul is deprecated:.*Number value.*signatures instead"):
+        made = mindtorch.addcmul(mindtorch.ones(2), 2, mindtorch.ones(2), mindtorch.ones(2))
+    assert made.tolist() == [3.0, 3.0]
