@@ -161,13 +161,20 @@ def as_dtype(function: str, dtype: Any) -> Any:
 
 
 def dtype_of_number(value: Any) -> DType:
-    """The dtype that a Python number has as an operand (default dtypes for float and complex)."""
+    """The dtype that a Python number has as an operand (default dtypes for float and complex).
+
+    Raises:
+        OverflowError: for an int that neither int64 nor uint64 holds.
+        TypeError: if it is no number.
+    """
     kind = type(value)
     if kind is bool or kind is np.bool_:
         return bool_
     if kind is float:
         return _default
     if kind is int or isinstance(value, (int, np.integer)):
+        if not -1 << 63 <= value < 1 << 64:
+            raise OverflowError("int too big to convert" if value > 0 else "can't convert negative int to unsigned")
         return int64
     if isinstance(value, (float, np.floating)):
         return _default

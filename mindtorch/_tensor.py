@@ -661,7 +661,7 @@ class Tensor(Methods, metaclass=_TensorType):
                             "meta data" if self.is_meta else "numpy of a device", self=self)
         array = self._host("numpy")
         self.untyped_storage()._resizable = False
-        return array
+        return array.view()  # a caller may reshape, resize or protect it, which must not reach the tensor's own
 
     def __array__(self, dtype: Any = None, copy: bool | None = None) -> np.ndarray:
         array = self.numpy()

@@ -111,3 +111,10 @@ def test_clamp_with_numbers(a: torch.Tensor, low: Any, high: Any) -> None:
 def test_powers(a: torch.Tensor, exponent: Any) -> None:
     base = a.masked_fill(a == 0, 1)  # 0j ** 0 is nan in PyTorch, 1 in C and here
     same(torch.pow, mindtorch.pow, base, exponent)
+
+
+@pytest.mark.parametrize("number", [2**64, -2**63 - 1, 2**63, 2**64 - 1, 2**100])
+@pytest.mark.parametrize("name", ["add", "mul", "sub", "lt"])
+def test_integers_that_no_dtype_holds_are_refused_and_others_wrap(name: str, number: int) -> None:
+    function, x = getattr(operator, name), torch.tensor([1, 2])
+    same(function, function, x, number)

@@ -391,3 +391,10 @@ def test_what_depends_on_data_has_no_shape_on_meta() -> None:
     for call in (x.nonzero, x.unique, x.unique_consecutive, x.long().bincount, lambda: x.equal(x)):
         with pytest.raises(NotImplementedError):
             call()
+
+
+@pytest.mark.parametrize("dims", [[], (), [0], (0, 1)], ids=str)
+@pytest.mark.parametrize("name", ["any", "all", "sum", "std", "amax"])
+def test_a_second_call_with_the_same_dimensions_gives_the_same(name: str, dims: Any) -> None:
+    for _ in range(3):
+        both(lambda lib, x: getattr(lib, name)(x, dims), torch.tensor([[1.0, 0.0], [2.0, 3.0]]))

@@ -51,6 +51,30 @@ def test_a_storage_that_numpy_sees_cannot_be_resized():
     assert t[0].item() == 3
 
 
+def test_a_storage_does_not_shrink_below_what_a_tensor_sees_and_stays_as_it_was():
+    for device in ("cpu", "npu"):
+        t = torch.arange(6.0, device=device)
+        last = t.view(2, 3)[1]
+        with pytest.raises(RuntimeError, match="storage offset 0 needs 24 bytes"):
+            t.untyped_storage().resize_(8)
+        assert t.untyped_storage().nbytes() == 24 and last.add_(1).tolist() == [4, 5, 6] == t[3:].tolist()
+
+
+@pytest.mark.parametrize("share", [lambda array: (torch.from_numpy(array), array), lambda array: (
+    t := torch.tensor(array), t.numpy())], ids=["from_numpy", "numpy"])
+def test_what_is_done_to_an_array_object_does_not_reach_the_tensor_that_shares_its_memory(share):
+    t, array = share(np.arange(6.0))
+    tail = t[4:]
+    array.shape = (2, 3)
+    array.setflags(write=False)
+    with pytest.raises(ValueError, match="resize"):
+        array.resize(100)
+    assert t.shape == (6,) and t.add_(1).tolist() == [1, 2, 3, 4, 5, 6] and tail.tolist() == [5, 6]
+    with pytest.raises(ValueError, match="does not own its data"):
+        t.numpy().resize(100, refcheck=False)
+    assert array[1].tolist() == [4, 5, 6]
+
+
 def test_storages_copy_fill_and_compare_sizes():
     a, b = torch.zeros(2), torch.ones(2)
     a.untyped_storage().copy_(b.untyped_storage())

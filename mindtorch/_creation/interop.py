@@ -44,7 +44,7 @@ def _from_array(array: np.ndarray) -> Tensor:
     dtype = from_numpy_dtype(array.dtype)
     size = dtype.itemsize
     strides = tuple(step // size for step in array.strides)
-    plain = array if array.__class__ is np.ndarray else np.asarray(array)
+    plain = array.view(np.ndarray)  # the owner may give its own another shape
     if array.flags.c_contiguous and (strides == contiguous_strides(array.shape) or not array.size):
         out = from_array(plain, dtype)
         out.untyped_storage()._resizable = False

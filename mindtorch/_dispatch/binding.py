@@ -264,6 +264,8 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
         if kind in _INT_LISTS:
             if parameters[position].base != "int":
                 return None
+            if kind is list:
+                times, as_given = -1, False
         elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
             return None
         elif given is not bound:
@@ -278,7 +280,8 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     def fill(given: tuple[Any, ...]) -> Any:
         values = template.copy()
         for position, i, times in fills:
-            values[position] = (given[i],) * times if times else given[i]
+            value = given[i]
+            values[position] = value if not times else tuple(value) if times < 0 else (value,) * times
         return values
 
     return fill

@@ -10,13 +10,15 @@ from __future__ import annotations
 import threading
 import weakref
 from collections.abc import Callable
+from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _device
 from .._about import about, note
+from .._backend import by_key
 from .dispatcher import TENSOR_TYPES, key_handlers, keys_of, registry, resolve, set_local, tensors_of
-from .keys import AUTOGRAD, BACKENDS, META, NONCONTIGUOUS, PIPELINE
+from .keys import AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, META, NONCONTIGUOUS, PIPELINE
 from .local import local
 from .registry import Kernel, Operator
 from .sites import call_site
@@ -24,11 +26,12 @@ from .sites import call_site
 
 @dataclass(eq=False)
 class Entry:
-    """One recorded call: what runs, on what, into which storages, and the user's line that recorded it."""
+    """One recorded call: what runs, on what, where, into which storages, and the user's line that recorded it."""
 
     op: Operator
     args: tuple[Any, ...]
     backend: int
+    device: _device.device
     storages: list[Any]
     site: tuple[str, int, str]
     pipeline: Pipeline
@@ -118,8 +121,9 @@ class Pipeline:
         finally:
             local.pipeline = self
         named = next((a for a in args if a.__class__ is _device.device), None)
-        device = named or next((t._device for t in tensors_of(args)), _device.CPU)
-        entry = Entry(op, args, backend, [], call_site(), self)
+        device = (named or next((t._device for t in tensors_of(args)), None)
+                  or _device.resolve_device(by_key[backend].name))
+        entry = Entry(op, args, backend, device, [], call_site(), self)
         if op.is_inplace or op.is_out:
             result = args[0] if op.is_inplace else args[-1]
             for tensor in tensors_of((result,)):
@@ -133,7 +137,7 @@ class Pipeline:
             for tensor in tensors_of((result,)):
                 storage = tensor.untyped_storage()
                 storage.device = tensor._device = device
-                tensor._keys = backend | PIPELINE | tensor._keys & NONCONTIGUOUS
+                tensor._keys = BACKEND_OF_DEVICE[device.type] | PIPELINE | tensor._keys & NONCONTIGUOUS
                 tensor._pending = entry
                 entry.storages.append(storage)
                 entry.shapes.append(tuple(tensor.shape))
@@ -195,7 +199,8 @@ class Pipeline:
         try:
             kernel = op.kernel(entry.backend)
             assert kernel is not None
-            result = kernel.fn(*args)
+            with nullcontext() if inputs else by_key[entry.backend].selected(entry.device):
+                result = kernel.fn(*args)
         except Exception as error:
             note(error, op, args)
             raise

@@ -15,6 +15,7 @@ from .. import _device
 from .._about import about
 from .._backend import DeviceMemory, backends
 from .._dtype import DType
+from .._layout import storage_size
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -26,9 +27,14 @@ def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
     try:
         return np.empty(shape, dtype)
     except (MemoryError, ValueError):
-        size = prod(shape) * dtype.itemsize
-        raise about(RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."),
-                    "out of memory", asked=size, host=True) from None
+        raise out_of_host_memory(shape, dtype) from None
+
+
+def out_of_host_memory(shape: tuple[int, ...], dtype: np.dtype) -> RuntimeError:
+    """PyTorch's error where the host has no memory for an array."""
+    size = prod(shape) * dtype.itemsize
+    return about(RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."),
+                 "out of memory", asked=size, host=True)
 
 
 _BYTE = np.dtype(np.uint8)
@@ -234,10 +240,17 @@ class UntypedStorage(StorageBase):
         """Change the size in bytes, and keep the bytes that fit (``torch.UntypedStorage.resize_``).
 
         Raises:
-            RuntimeError: if the memory belongs to another library (a NumPy array).
+            RuntimeError: if the memory belongs to another library (a NumPy array), or a tensor sees bytes that would go
+                (PyTorch lets it read whatever comes to lie there).
         """
         if not self._resizable:
             raise RuntimeError("Trying to resize storage that is not resizable")
+        for tensor in self.aliases() if size < self._nbytes else ():
+            needed = storage_size(tensor.shape, tensor._strides(), tensor._offset) * tensor._dtype.itemsize
+            if needed > size:
+                raise RuntimeError(f"cannot resize the storage to {size} bytes: a tensor with sizes "
+                                   f"{list(tensor.shape)}, strides {list(tensor._strides())} and storage offset "
+                                   f"{tensor._offset} needs {needed} bytes of it")
         if self._bytes is None:
             if self._memory is not None:
                 self._memory = self._memory.grown(size)

@@ -163,3 +163,40 @@ def test_random_numbers_are_drawn_in_the_recorded_order():
     with torch.pipeline():
         first, second = torch.rand(3), torch.randn(3)
     assert [first.tolist(), second.tolist()] == eager
+
+
+def _mask(device):
+    x = torch.arange(4.0, device=device)
+    x[x > 1] = 7
+    return x, x[x < 5]
+
+
+def _items(device):
+    x = torch.zeros(4, device=device)
+    x[0], x[1] = 5, 6
+    x[2:] = torch.ones(2, device=device)
+    x[3] += 2
+    return x.mul_(2).view(2, 2).t().contiguous()
+
+
+PROGRAMS = {
+    "factories": lambda device: (
+        torch.linspace(0, 1, 3, device=device) + torch.arange(3, device=device), torch.eye(3, device=device).sum(0),
+        torch.full((3,), 2.0, device=device) * torch.tensor([1.0, 2, 3], device=device),
+        torch.empty_strided((2, 2), (1, 2), device=device).fill_(1.0) + 1),
+    "copies to a device and back": lambda device: (torch.ones(3).to(device) + 1).cpu() * 2,
+    "a mask": _mask,
+    "items": _items,
+    "numbers of the host": lambda device: torch.ones(3, device=device) + torch.tensor(1.0),
+}
+
+
+@pytest.mark.parametrize("device", ["cpu", "npu", "npu:1"])
+@pytest.mark.parametrize("name", PROGRAMS)
+@pytest.mark.filterwarnings("ignore:.*no NPU kernel")
+def test_programs_give_in_a_pipeline_what_they_give_without_one(name, device):
+    wanted = PROGRAMS[name](device)
+    with torch.pipeline():
+        results = PROGRAMS[name](device)
+    for result, right in zip(results, wanted, strict=True):
+        assert result.device == right.device and result.dtype is right.dtype and result.tolist() == right.tolist()

@@ -20,7 +20,7 @@ from ..._tensor import Tensor, new
 
 Row = Callable[..., Any]
 #: What NumPy raises for what it cannot do, or for warnings where a user has them raised.
-REFUSALS = (ValueError, TypeError, IndexError, OverflowError, Warning, FloatingPointError)
+REFUSALS = (ValueError, TypeError, IndexError, OverflowError, MemoryError, Warning, FloatingPointError)
 ndarray = np.ndarray
 
 

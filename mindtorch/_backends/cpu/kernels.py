@@ -5,7 +5,7 @@ The general kernel asks the meta kernel first, so that every check and every str
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Iterable
 from typing import Any
 
 import numpy as np
@@ -16,6 +16,7 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
 from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
 from ..._layout import Spec, contiguous_strides
+from ..._storage import out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.fast_paths import REFUSALS, fast_path, fresh, ndarray
 from ..common.inplace_and_out import writing_kernel
@@ -57,11 +58,17 @@ def array_of(value: Any) -> Any:
 def on_arrays(row: Rows) -> Callable[..., Any]:
     """A row that takes tensors."""
 
-    def call(*args: Any) -> Any:
-        with np.errstate(all="ignore"):
-            return row(*map(array_of, args))
+    return lambda *args: computed(row, map(array_of, args))
 
-    return call
+
+def computed(row: Rows, arrays: Iterable[Any]) -> Any:
+    """What a row makes of arrays. Raises PyTorch's RuntimeError if there is not enough memory for it."""
+    try:
+        with np.errstate(all="ignore"):
+            return row(*arrays)
+    except MemoryError as error:
+        shape, dtype = error.args if len(error.args) == 2 else ((), np.dtype(np.uint8))  # NumPy says of what
+        raise out_of_host_memory(shape, dtype) from None
 
 
 def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any]) -> Callable[..., Any]:
@@ -70,8 +77,7 @@ def general_kernel(op: Operator, row: Rows, meta: Callable[..., Any]) -> Callabl
     def kernel(*args: Any) -> Any:
         specs = meta(*args)
         arrays = [array_of(arg) for arg in args]
-        with np.errstate(all="ignore"):
-            results = row(*arrays)
+        results = computed(row, arrays)
         if isinstance(specs, Spec):
             return fit(op, results, specs, arrays)
         return pack(op, [None if spec is None else fit(op, result, spec, arrays)  # an output that is not asked for
@@ -151,7 +157,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
             arrays = [array_of(arg) if i in unpromoted else operand_array(arg, dtype, wide, opmath_scalars)
                       for i, arg in enumerate(args[:count])]
             if not is_ufunc or rest:
-                return fit(op, row(*arrays, *rest), spec, arrays)
+                return fit(op, computed(row, (*arrays, *rest)), spec, arrays)
             out = empty_tensor(spec)
             ufunc(*arrays, out=out._array, casting="unsafe")
         return out
@@ -180,6 +186,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
     function = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(function, np.ufunc)  # whose results need no look; it takes no further arguments
     with_rest = refuse if is_ufunc else function
+    compares = meta.kind == "bool"  # where NumPy takes numbers that the dtype does not hold
     if not meta.fast:
         return None
 
@@ -205,7 +212,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
         if other.__class__ is Tensor or other.__class__ in TENSOR_TYPES:
             right = other._array if other._dtype is dtype else None
         elif ((other.__class__ is float and dtype.category >= FLOATING)
-              or (other.__class__ is int and dtype is not bool_)):
+              or (other.__class__ is int and dtype is not bool_ and (not compares or -1 << 63 <= other < 1 << 63))):
             right = other
         else:
             right = None

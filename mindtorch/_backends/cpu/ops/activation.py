@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import pi, sqrt
+from math import isfinite, pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -160,7 +160,9 @@ def within(grad: Any, x: Any, low: Any, high: Any) -> Any:
 
 
 def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
-    return np.maximum(x, 0) + np.minimum(x, 0) * slope
+    if not isfinite(slope):
+        return np.where(np.greater(x, 0), x, x * slope)
+    return np.maximum(0, x) + np.minimum(0, x) * slope  # np.where is slow where signs are mixed
 
 
 def leaky(grad: Any, x: Any, slope: Any) -> Any:
@@ -190,7 +192,7 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
 
 CPU_KERNELS.add(elu_backward, leaky_relu, log_sigmoid_backward, rrelu_with_noise)
 CPU_KERNELS.update({
-    "relu": lambda x: np.maximum(x, ZEROS[x.dtype]),
+    "relu": lambda x: np.maximum(ZEROS[x.dtype], x),  # of equal numbers the second is taken: -0 stays
     "hardtanh": lambda x, low=-1, high=1: np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high)),
     "hardtanh_backward": within,
     "elu": in_blocks(elu),

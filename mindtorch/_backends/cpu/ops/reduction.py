@@ -17,6 +17,8 @@ from . import CPU_KERNELS
 
 #: Longer runs are added up in blocks, where NumPy would add one number after the other.
 BLOCK = 512
+#: Variances of float32 that are smaller, or infinite, may be those of squares that float32 cannot hold.
+TINY = 1e-30
 Reduce = Callable[[np.ndarray, Ints, bool], Any]
 add: Any = np.add.reduce
 multiply: Any = np.multiply.reduce
@@ -113,6 +115,9 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Callable[..
         if freedom <= 0 and np.size(spread):
             warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
                           "the reduction factor (input numel divided by output numel).", stacklevel=6)
+        if x.dtype.kind != "c" and spread.dtype == np.float32 and not np.all((spread > TINY) & (spread < np.inf)):
+            wide = variance(x.astype(np.float64), axis, max(freedom, 0), keepdim)[0]
+            return finish(wide).astype(np.float32), middle  # PyTorch always computes so
         return finish(spread), middle
 
     return row

@@ -1,7 +1,6 @@
 """CPU kernels of joining, reversing and triangles."""
 from __future__ import annotations
 
-from collections.abc import Callable
 from functools import reduce
 from typing import Any
 
@@ -30,8 +29,21 @@ def stack(arrays: list[Array], dim: int = 0) -> Array:
     return np.stack(of_one_dtype(arrays), dim)
 
 
-def triangle_indices(of: Callable[..., Any]) -> Callable[..., Array]:
-    return lambda row, col, offset=0, dtype=None: np.stack(of(row, offset, col))
+def tril_indices(row: int, col: int, offset: int = 0, dtype: Any = None) -> Array:
+    rows = np.arange(row)
+    return _indices(rows, np.zeros_like(rows), np.clip(rows + offset + 1, 0, col))
+
+
+def triu_indices(row: int, col: int, offset: int = 0, dtype: Any = None) -> Array:
+    rows = np.arange(min(row, max(0, col - offset)))  # those further down have none
+    start = np.clip(rows + offset, 0, col)
+    return _indices(rows, start, col - start)
+
+
+def _indices(rows: Array, start: Array, counts: Array) -> Array:
+    """The indices of ``counts`` elements in each row, from a column on."""
+    shift = np.repeat(start - np.cumsum(counts) + counts, counts)
+    return np.stack([np.repeat(rows, counts), shift + np.arange(len(shift))])
 
 
 def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
@@ -44,14 +56,12 @@ def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
     return np.repeat(np.arange(len(repeats)), repeats)
 
 
-CPU_KERNELS.add(cat, stack)
+CPU_KERNELS.add(cat, stack, tril_indices, triu_indices)
 CPU_KERNELS.update({
     "flip": lambda x, dims: np.flip(x, dims) if dims else x,
     "tril": lambda x, diagonal=0: np.tril(x, diagonal),
     "triu": lambda x, diagonal=0: np.triu(x, diagonal),
     "tril_": lambda x, diagonal=0: np.copyto(x, np.tril(x, diagonal)),
     "triu_": lambda x, diagonal=0: np.copyto(x, np.triu(x, diagonal)),
-    "tril_indices": triangle_indices(np.tril_indices),
-    "triu_indices": triangle_indices(np.triu_indices),
     "repeat_interleave.Tensor": repeat_interleave,
 })

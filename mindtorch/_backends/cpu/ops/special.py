@@ -3,7 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from functools import cache
-from math import factorial, log, pi
+from math import log, pi
 from typing import Any
 
 import numpy as np
@@ -32,8 +32,22 @@ airy, gammaln, psi, zeta = map(scipy_function, ("airy", "gammaln", "psi", "zeta"
 
 def logit(x: Any, eps: float | None = None) -> Any:
     if eps is not None:
-        x = np.minimum(np.maximum(x, eps), 1 - eps)
+        low = np.asarray(eps).astype(x.dtype)
+        x = np.minimum(np.maximum(x, low), 1 - low)
     return np.log(x / (1 - x))
+
+
+def lgamma(x: Any) -> Any:
+    """SciPy's is infinite where numbers are not normal, and the logarithm of the reciprocal is exact."""
+    size = np.abs(x)
+    return np.where(size < np.finfo(np.float64).tiny, -np.log(size), np.where(x == -np.inf, np.inf, gammaln(x)))
+
+
+def airy_ai(x: Any) -> Any:
+    """Far from zero, where SciPy gives up, the first term of the asymptotic series; nan at infinity, as in PyTorch."""
+    far = np.minimum(x, -1)
+    wave = np.sin(2 / 3 * -far * np.sqrt(-far) + pi / 4) / np.sqrt(pi * np.sqrt(-far))
+    return np.where(np.abs(x) < 1e4, airy(x)[0], np.where(np.isposinf(x), np.nan, np.where(x > 0, 0, wave)))
 
 
 def digamma(x: Any) -> Any:
@@ -57,11 +71,13 @@ def trigamma(x: Any) -> Any:
 def polygamma(n: int, x: Any) -> Any:
     if n < 2:
         return trigamma(x) if n else digamma(x)
-    return (1 if n % 2 else -1) * factorial(n) * zeta(np.asarray(n + 1, x.dtype), x)
+    order = np.asarray(n + 1, x.dtype)
+    return (1 if n % 2 else -1) * np.exp(gammaln(order)) * zeta(order, x)
 
 
 def mvlgamma(x: Any, p: int) -> Any:
-    return sum(gammaln(x - i / 2) for i in range(p)) + p * (p - 1) / 4 * log(pi)
+    terms = gammaln(x[..., None] - np.arange(p, dtype=x.dtype) / 2)
+    return terms.sum(-1) + x.dtype.type(p * (p - 1) / 4 * log(pi))
 
 
 def times_log(log: Callable[[Any], Any]) -> Callable[[Any, Any], Any]:
@@ -79,17 +95,30 @@ def spherical_bessel_j0(x: Any) -> Any:
 
 
 def recurrence(first: Callable[[Any], Any], step: Callable[[int, Any, Any, Any], Any],
-               argument: Callable[[Any], Any] = lambda x: x) -> Callable[[Any, Any], Any]:
-    """Polynomials p(0) = 1, p(1) = ``first(x)``, p(k + 1) = ``step(k, x, p(k), p(k - 1))``; 0 for a negative degree."""
+               argument: Callable[[Any], Any] = lambda x: x, closed: Callable[[Any, Any], Any] | None = None,
+               closed_from: int = 0, within: float = np.inf) -> Callable[[Any, Any], Any]:
+    """Polynomials p(0) = 1, p(1) = ``first(x)``, p(k + 1) = ``step(k, x, p(k), p(k - 1))``; 0 for a negative degree.
+
+    For degrees from ``closed_from`` on, and arguments no further than ``within`` from 0, ``closed(x, n)`` takes the
+    place of that many steps.
+    """
 
     def row(x: Any, n: Any) -> Any:
         x, n = np.broadcast_arrays(argument(np.asarray(x)), np.trunc(n))
         before, now = np.ones_like(x), first(x)
         out = np.where(n == 0, before, np.where(n == 1, now, 0))
-        for k in range(1, int(n.max(initial=0))):
+        if closed is not None:
+            far = (n >= closed_from) & (np.abs(x) <= within)
+            out, n = np.where(far, closed(np.where(far, x, 0), np.where(far, n, 0)), out), np.where(far, 0, n)
+        degrees, last, k = set(np.unique(n).tolist()), n.max(initial=0), 1
+        while k < last:
             before, now = now, step(k, x, now, before)
-            out = np.where(n == k + 1, now, out)
-        return out
+            k += 1
+            if k in degrees:
+                out = np.where(n == k, now, out)
+            if not k % 64:
+                last = n.max(initial=0, where=~np.isnan(now))  # nan stays nan
+        return np.where(n > k, np.nan, out)
 
     return row
 
@@ -98,31 +127,66 @@ def _double(k: int, x: Any, now: Any, before: Any) -> Any:
     return 2 * x * now - before
 
 
-CHEBYSHEV = {"t": lambda x: x, "u": lambda x: 2 * x, "v": lambda x: 2 * x - 1, "w": lambda x: 2 * x + 1}
+def _signs(n: Any) -> Any:
+    return 1 - 2 * (n % 2)
+
+
+def _quotient(upper: Any, shift: float, lower: Any, part: float, ends: Callable[[Any], Any]) -> Callable[..., Any]:
+    """``upper((n + shift) t) / lower(part t)`` for the angle t of which x is the cosine; ``ends(n)`` at -1 and 1."""
+
+    def closed(x: Any, n: Any) -> Any:
+        t, (left, right) = np.arccos(x), ends(n)
+        return np.where(x == 1, right, np.where(x == -1, left, upper((n + shift) * t) / lower(part * t)))
+
+    return closed
+
+
+#: The second polynomial of each kind, its closed form, and the degree from which on PyTorch uses that.
+CHEBYSHEV: dict[str, tuple[Callable[[Any], Any], Callable[[Any, Any], Any], int]] = {
+    "t": (lambda x: x, _quotient(np.cos, 0, np.ones_like, 1, lambda n: (_signs(n), 1)), 7),
+    "u": (lambda x: 2 * x, _quotient(np.sin, 1, np.sin, 1, lambda n: (_signs(n) * (n + 1), n + 1)), 9),
+    "v": (lambda x: 2 * x - 1, _quotient(np.cos, 0.5, np.cos, 0.5, lambda n: (_signs(n) * (2 * n + 1), 1)), 9),
+    "w": (lambda x: 2 * x + 1, _quotient(np.sin, 0.5, np.sin, 0.5, lambda n: (_signs(n), 2 * n + 1)), 9),
+}
+
+
+def _in_c(name: str) -> Callable[[Any, Any], Any]:
+    """A polynomial of SciPy's, which takes the same steps in C."""
+    function = scipy_function(name)
+
+    def closed(x: Any, n: Any) -> Any:
+        values = function(n.astype(np.int64), x)
+        return np.where(np.isfinite(values), values, np.nan)
+
+    return closed
+
+
 POLYNOMIAL_ROWS: dict[str, Callable[..., Any]] = {
-    **{f"chebyshev_polynomial_{kind}": recurrence(first, _double) for kind, first in CHEBYSHEV.items()},
-    **{f"shifted_chebyshev_polynomial_{kind}": recurrence(first, _double, lambda x: 2 * x - 1)
-       for kind, first in CHEBYSHEV.items()},
+    **{f"chebyshev_polynomial_{kind}": recurrence(first, _double, lambda x: x, closed, start, 1)
+       for kind, (first, closed, start) in CHEBYSHEV.items()},
+    **{f"shifted_chebyshev_polynomial_{kind}": recurrence(first, _double, lambda x: 2 * x - 1, closed, start, 1)
+       for kind, (first, closed, start) in CHEBYSHEV.items()},
     "hermite_polynomial_h": recurrence(lambda x: 2 * x, lambda k, x, now, before: 2 * x * now - 2 * k * before),
     "hermite_polynomial_he": recurrence(lambda x: x, lambda k, x, now, before: x * now - k * before),
     "laguerre_polynomial_l": recurrence(
-        lambda x: 1 - x, lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1)),
+        lambda x: 1 - x, lambda k, x, now, before: ((2 * k + 1 - x) * now - k * before) / (k + 1),
+        closed=_in_c("eval_laguerre"), closed_from=1000),
     "legendre_polynomial_p": recurrence(
-        lambda x: x, lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1)),
+        lambda x: x, lambda k, x, now, before: ((2 * k + 1) * x * now - k * before) / (k + 1),
+        closed=_in_c("eval_legendre"), closed_from=1000),
 }
 
-CPU_KERNELS.add(logit, digamma, polygamma, mvlgamma)
+CPU_KERNELS.add(logit, lgamma, digamma, polygamma, mvlgamma)
 CPU_KERNELS.update({
     **{name: scipy_function(name) for name in ("erf", "erfc", "erfinv", "i0")},
     **{f"special_{name}": scipy_function(name)
        for name in ("entr", "erfcx", "ndtri", "log_ndtr", "i0e", "i1", "i1e")},
-    "lgamma": lambda x: np.where(x == -np.inf, np.inf, gammaln(x)),
     "igamma": scipy_function("gammainc"),
     "igammac": scipy_function("gammaincc"),
     **{f"xlogy.{overload}": times_log(np.log) for overload in ("Tensor", "Scalar_Other", "Scalar_Self")},
     **{f"special_xlog1py{overload}": times_log(np.log1p) for overload in ("", ".other_scalar", ".self_scalar")},
     **{f"special_zeta{overload}": zeta for overload in ("", ".other_scalar", ".self_scalar")},
-    "special_airy_ai": lambda x: airy(x)[0],
+    "special_airy_ai": airy_ai,
     **{f"special_bessel_{name}": scipy_function(name) for name in ("j0", "j1", "y0", "y1")},
     **{f"special_modified_bessel_{name}": scipy_function(name) for name in ("i0", "i1", "k0", "k1")},
     **{f"special_scaled_modified_bessel_{name}": scipy_function(f"{name}e") for name in ("k0", "k1")},

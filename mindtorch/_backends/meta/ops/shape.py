@@ -86,7 +86,9 @@ def triangle(name: str) -> Callable[..., Spec]:
 
 def triangle_size(row: int, col: int, offset: int) -> int:
     """How many elements of a matrix lie on the diagonal ``offset`` or below it."""
-    return sum(min(max(i + 1 + offset, 0), col) for i in range(row))
+    first = min(row, max(0, -offset))  # the rows before it have none, and from ``full`` on they have all
+    full = min(row, max(first, col - 1 - offset))
+    return (full - first) * (first + 1 + full + 2 * offset) // 2 + (row - full) * col
 
 
 def triangle_indices(name: str, count: Callable[[int, int, int], int]) -> Callable[..., Spec]:

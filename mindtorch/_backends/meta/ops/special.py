@@ -12,8 +12,8 @@ from ...common.pointwise import Pointwise
 from . import META_KERNELS
 
 
-def function(kernel: str, count: int = 1, takes: str = "bool|integral|floating") -> Pointwise:
-    return Pointwise("float", count, takes, kernel)
+def function(kernel: str, count: int = 1, takes: str = "bool|integral|floating", opmath: bool = True) -> Pointwise:
+    return Pointwise("float", count, takes, kernel, opmath=opmath)
 
 
 def check_polygamma(promoted: DType, n: int, self: Any) -> None:
@@ -42,7 +42,7 @@ META_KERNELS.update({
     "_dirichlet_grad": same_floating("_dirichlet_grad_cpu"),
     **{name: function(f"{name}_vml_cpu", takes="bool|real") for name in ("erf", "erfc", "erfinv", "lgamma", "i0")},
     **{f"special_{name}": function(f"{name}_cpu", takes="bool|real") for name in ("entr", "i0e", "i1", "i1e")},
-    "logit": function("logit_cpu", takes="bool|real"),
+    "logit": function("logit_cpu", takes="bool|real", opmath=False),
     "digamma": function("digamma", takes="bool|real"),
     "polygamma": Pointwise("float", 2, "bool|real", "polygamma", unpromoted=(0,), check=check_polygamma, fast=False),
     "mvlgamma": Pointwise("float", 1, "bool|real", "mvlgamma_cpu", check=check_mvlgamma, fast=False),

@@ -1,0 +1,64 @@
+"""Far out, and where a dtype ends, functions give PyTorch's numbers: infinite, tiny, of a huge degree or size."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mindtorch
+from tests.support import Outcome, assert_same, error_differences, port, torch
+
+Call = Callable[..., Any]
+INF, NAN = float("inf"), float("nan")
+SIGNS = [0.5, 0.0, -0.0, -1.0, INF, -INF, NAN]
+FAR = [-1e5, -1e6, -3.0, 1e3, 1e30, INF, -INF, NAN]
+SPREADS = [[1e20, -1e20], [1e-30, -1e-30], [1e-25, 0.0], [2.0, 2.0], [INF, 1.0], [NAN, 1.0], [1e30, 1e30]]
+X = [-1.5, -1.0, -0.7, 0.0, 0.3, 0.9, 1.0, 1.001, 2.5]
+SIZES = [(3, 5, -2), (5, 3, 1), (4, 0), (2, 2, 9), (9, 2)]
+POLYNOMIALS = [*(f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"),
+               "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
+CASES: dict[str, tuple[Call, Any, str]] = {
+    "relu": (lambda lib, x: 1 / lib.relu(x), SIGNS, "float32"),
+    **{f"leaky_relu {slope}": (lambda lib, x, slope=slope: lib.nn.functional.leaky_relu(x, slope), SIGNS, "float32")
+       for slope in (0.1, 2.0, INF, -INF)},
+    **{f"std {values}": (lambda lib, x: (*lib.std_mean(x), x.var()), values, "float32")
+       for values in SPREADS if INF not in values},
+    "std of columns": (lambda lib, x: x.std(0), [[1e20, 1.0], [-1e20, 2.0]], "float32"),
+    **{f"logit {eps} {dtype}": (lambda lib, x, eps=eps: lib.logit(x, eps), [0.2, 0.001, 0.9, 0.0, 1.0, 0.0005], dtype)
+       for eps in (None, 1e-3) for dtype in ("float16", "bfloat16", "float32")},
+    "lgamma": (lambda lib, x: lib.lgamma(x), [5e-309, 5e-324, 1e-308, -5e-309, -0.0, 0.0, INF, -INF], "float64"),
+    "airy_ai": (lambda lib, x: lib.special.airy_ai(x), FAR, "float64"),
+    **{f"polygamma {n}": (lambda lib, x, n=n: lib.polygamma(n, x), [0.5, 2.0, -1.5], "float64")
+       for n in (30, 171, 1000)},
+    **{f"{name} {n}": (lambda lib, x, name=name, n=n: getattr(lib.special, name)(x, n), X, "float64")
+       for name in POLYNOMIALS for n in (-1, 1, 7, 30, 400)},
+    **{f"{name} 100001": (lambda lib, x, name=name: getattr(lib.special, name)(x, 100001), [-1.0, 0.0, 0.5, 1.0, 3.0],
+                          "float64") for name in POLYNOMIALS if "laguerre" not in name},
+    **{f"{name}_indices": (lambda lib, _, name=name: [getattr(lib, f"{name}_indices")(*size) for size in SIZES], [0.0],
+                           "float32") for name in ("tril", "triu")},
+}
+#: What asks for more memory than there can be.
+HUGE: dict[str, Call] = {
+    "tril_indices": lambda lib: lib.tril_indices(2**40, 2),
+    "triu_indices": lambda lib: lib.triu_indices(2**40, 2**40),
+    "mvlgamma": lambda lib: lib.mvlgamma(lib.tensor([2e14]), 2**46),
+    "outer": lambda lib: lib.zeros(2**20).outer(lib.zeros(2**28)),
+    "add": lambda lib: lib.zeros(2**20)[:, None] + lib.zeros(2**28),
+    "repeat": lambda lib: lib.ones(1).repeat(2**48),
+    "arange": lambda lib: lib.arange(2**50),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_extreme_arguments_give_pytorchs_numbers(name: str) -> None:
+    call, values, dtype = CASES[name]
+    x = torch.tensor(values, dtype=getattr(torch, dtype))
+    assert_same(call(mindtorch, port(x, mindtorch)), call(torch, x), **({"rtol": 1e-9} if dtype == "float64" else {}))
+
+
+@pytest.mark.parametrize("name", HUGE)
+def test_what_no_memory_can_hold_is_refused_at_once(name: str) -> None:
+    with pytest.raises(RuntimeError, match="can't allocate memory: you tried to allocate"):
+        HUGE[name](mindtorch)
+    assert not list(error_differences(Outcome.of(HUGE[name], mindtorch), Outcome.of(HUGE[name], torch)))
