@@ -10,10 +10,12 @@ import numpy as np
 from .. import _device
 from .._backends.common.convert import strides_for
 from .._backends.common.inplace_and_out import NAMES
+from .._backends.common.uninitialized import refusal
 from .._dispatch.aten import (
     fill__Scalar as _fill, ones_like as _ones_like, resize_ as _resize_, zeros_like as _zeros_like,
 )
 from .._dispatch.dispatcher import call_on
+from .._dispatch.keys import UNINITIALIZED
 from .._dispatch.schemas import registry
 from .._dtype import DType, as_dtype, dtype_of_number, get_default_dtype
 from .._formats import strided
@@ -152,6 +154,8 @@ def fresh(out: Tensor) -> Tensor:
 def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
     """An uninitialised tensor like another one, its strides kept if dense (``torch.empty_like``)."""
+    if input._keys & UNINITIALIZED:
+        raise refusal("empty_like")
     where = input._device if device is None else _device.resolve_device(device)
     shape = tuple(input.shape)
     strides = strides_for(input, memory_format) or contiguous_strides(shape)

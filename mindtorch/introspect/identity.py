@@ -5,8 +5,15 @@ import itertools
 import weakref
 from typing import Any
 
+from .._dispatch.keys import UNINITIALIZED
+
 _numbers: dict[int, int] = {}  # by the id of a storage, or of a tensor whose storage was not asked for yet
 _next = itertools.count().__next__
+
+
+def shape_of(tensor: Any) -> tuple[int, ...]:
+    """A tensor's shape; (0,) for the parameter of a lazy module that has none yet, and would raise an error."""
+    return (0,) if tensor._keys & UNINITIALIZED else tuple(tensor.shape)
 
 
 def known_storage(tensor: Any) -> Any:

@@ -1,11 +1,13 @@
 """What is known of a module and those below it, as plain data: nothing is run but ``extra_repr``."""
 from __future__ import annotations
 
+import math
 from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .identity import known_storage
+from .._dispatch.keys import UNINITIALIZED
+from .identity import known_storage, shape_of
 from .repeats import repeats
 
 EXTRA = 120  #: characters at most of what a module says of itself
@@ -15,7 +17,8 @@ HOOKS = ("_forward_hooks", "_forward_pre_hooks", "_backward_hooks", "_backward_p
 @dataclass(frozen=True)
 class MemberFacts:
     """A parameter or, if not ``is_parameter``, a buffer. ``tied`` is the path of the same tensor at the place where
-    it comes first, ``shares`` that of another tensor on the same memory; '' if there is none.
+    it comes first, ``shares`` that of another tensor on the same memory; '' if there is none. What a lazy module has
+    before its first call is not ``materialized``: its shape, which is (0,) here, is not known yet.
     """
 
     name: str
@@ -30,6 +33,7 @@ class MemberFacts:
     persistent: bool
     tied: str
     shares: str
+    materialized: bool
 
 
 @dataclass(frozen=True)
@@ -106,12 +110,15 @@ class _Reader:
                 first = self.tensors.setdefault(id(tensor), here)
                 storage = known_storage(tensor)
                 owner = here if storage is None else self.storages.setdefault(id(storage), here)
+                shape = shape_of(tensor)
+                elements = math.prod(shape)
                 yield MemberFacts(
-                    name=name, is_parameter=is_parameter, dtype=tensor._dtype.name, shape=tuple(tensor.shape),
-                    device=str(tensor._device), elements=tensor.numel(), bytes=tensor.numel() * tensor._dtype.itemsize,
+                    name=name, is_parameter=is_parameter, dtype=tensor._dtype.name, shape=shape,
+                    device=str(tensor._device), elements=elements, bytes=elements * tensor._dtype.itemsize,
                     requires_grad=tensor.requires_grad, has_grad=tensor._grad is not None,
                     persistent=is_parameter or name not in module._non_persistent_buffers_set,
-                    tied="" if first == here else first, shares="" if owner in (here, first) else owner)
+                    tied="" if first == here else first, shares="" if owner in (here, first) else owner,
+                    materialized=not tensor._keys & UNINITIALIZED)
 
 
 def alike(module: ModuleFacts) -> Hashable:

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .identity import known_storage, storage_number
+from .identity import known_storage, shape_of, storage_number
 from .tensor import address_of
 
 SEGMENTS = 96  #: pieces at most that a storage is described in
@@ -75,7 +75,7 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
         segment_bytes=segment_bytes, shared_memory=storage is not None and storage.is_shared(),
         sharers=tuple(
             Sharer(
-                name=names.get(id(other), ""), dtype=other._dtype.name, shape=tuple(other.shape),
+                name=names.get(id(other), ""), dtype=other._dtype.name, shape=shape_of(other),
                 stride=other._strides(), offset=other._offset, is_base=id(other) in bases,
                 requires_grad=other.requires_grad, identity=id(other), coverage=coverage(other, nbytes, segment_bytes))
             for other in listed), others=len(seen_by) - len(listed))

@@ -9,10 +9,10 @@ from typing import Any
 import numpy as np
 
 from .._autograd.accumulate import AccumulateGrad
-from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE
+from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE, UNINITIALIZED
 from .._dtype import COMPLEX, FLOATING, DType
 from .._formats import channels_last, channels_last_3d
-from .identity import known_storage, storage_number
+from .identity import known_storage, shape_of, storage_number
 from .names import named_tensors
 from .off_host import Pending, Source, sources
 
@@ -56,7 +56,8 @@ class TensorFacts:
     ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it
     has none in the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs,
     ``HISTORY`` at most; ``hooks`` counts those that see the tensor's gradient; ``refused`` is what a device said
-    that does not let its memory be read, such as a lost one.
+    that does not let its memory be read, such as a lost one. The parameter of a lazy module that was not called yet is
+    not ``materialized``: its shape, which is (0,) here, is not known yet.
     """
 
     name: str
@@ -83,6 +84,7 @@ class TensorFacts:
     has_grad: bool
     hooks: int
     inference: bool
+    materialized: bool
     kind: str
     pending: Pending | None
     statistics: Statistics | None
@@ -96,7 +98,7 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
     looked at, and there are no statistics.
     """
     names = names or {}
-    shape, stride = tuple(tensor.shape), tensor._strides()
+    shape, stride = shape_of(tensor), tensor._strides()
     storage = known_storage(tensor)
     sampled, refused = _sample_or_reason(tensor) if values else (None, "")
     history = _history(tensor, names)
@@ -111,8 +113,9 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
         is_view=tensor._base is not None, base="" if tensor._base is None else names.get(id(tensor._base), ""),
         version=None if tensor._keys & INFERENCE else tensor._version, requires_grad=tensor.requires_grad,
         is_leaf=not history, history=history, has_grad=tensor._grad is not None, hooks=_hooks(tensor),
-        inference=bool(tensor._keys & INFERENCE), kind=type(tensor).__name__, pending=pending_of(tensor),
-        statistics=None if sampled is None else statistics(sampled, tensor._dtype, elements), refused=refused)
+        inference=bool(tensor._keys & INFERENCE), materialized=not tensor._keys & UNINITIALIZED,
+        kind=type(tensor).__name__, pending=pending_of(tensor), refused=refused,
+        statistics=None if sampled is None else statistics(sampled, tensor._dtype, elements))
 
 
 def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:

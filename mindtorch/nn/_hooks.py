@@ -25,17 +25,12 @@ class HookHandle(RemovableHandle):
     """What registering a module's hook returns; removing the hook forgets its options, too."""
 
     def __init__(self, hooks: Hooks, hook: Hook, prepend: bool = False, *options: tuple[bool, Flags]):
-        super().__init__(hooks, hook)
+        flags = [flag for on, flag in options if on]
+        super().__init__(hooks, hook, extra_dict=flags)
         if prepend:
             hooks.move_to_end(self.id, last=False)
-        self._flags = [flag for on, flag in options if on]
-        for flag in self._flags:
+        for flag in flags:
             flag[self.id] = True
-
-    def remove(self) -> None:
-        super().remove()
-        for flag in self._flags:
-            flag.pop(self.id, None)
 
 
 # -- hooks of all modules ------------------------------------------------------------------------------------

@@ -31,6 +31,14 @@ def typename(value: Any) -> str:
     return kind.__qualname__ if kind.__module__ == "builtins" else f"{kind.__module__}.{kind.__qualname__}"
 
 
+def _hook_tables() -> dict[str, OrderedDict[int, Any]]:
+    """Empty tables of a module's hooks and of their options, by name."""
+    return {name: OrderedDict() for name in (
+        "_backward_pre_hooks", "_backward_hooks", "_forward_hooks", "_forward_hooks_with_kwargs",
+        "_forward_hooks_always_called", "_forward_pre_hooks", "_forward_pre_hooks_with_kwargs", "_state_dict_hooks",
+        "_state_dict_pre_hooks", "_load_state_dict_pre_hooks", "_load_state_dict_post_hooks")}
+
+
 class Module(HookedCall, State):
     """The base of all neural network modules; mirrors ``torch.nn.Module``.
 
@@ -52,13 +60,8 @@ class Module(HookedCall, State):
                 raise TypeError(f"{type(self).__name__}.__init__() takes 1 positional argument but "
                                 f"{len(args) + 1} were given")
         self.__dict__.update(
-            training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(),
-            _backward_pre_hooks=OrderedDict(), _backward_hooks=OrderedDict(), _is_full_backward_hook=None,
-            _forward_hooks=OrderedDict(), _forward_hooks_with_kwargs=OrderedDict(),
-            _forward_hooks_always_called=OrderedDict(), _forward_pre_hooks=OrderedDict(),
-            _forward_pre_hooks_with_kwargs=OrderedDict(), _state_dict_hooks=OrderedDict(),
-            _state_dict_pre_hooks=OrderedDict(), _load_state_dict_pre_hooks=OrderedDict(),
-            _load_state_dict_post_hooks=OrderedDict(), _modules={},
+            training=True, _parameters={}, _buffers={}, _non_persistent_buffers_set=set(), _is_full_backward_hook=None,
+            _modules={}, **_hook_tables(),
         )
         if self.call_super_init:
             super().__init__(*args, **kwargs)
@@ -221,6 +224,7 @@ class Module(HookedCall, State):
         return self.__dict__.copy()
 
     def __setstate__(self, state: dict[str, Any]) -> None:
+        self.__dict__.update(_hook_tables())  # those that an older module does not have
         self.__dict__.update(state)
 
     # -- by path ---------------------------------------------------------------------------------------------

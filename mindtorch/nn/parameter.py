@@ -151,16 +151,28 @@ def is_lazy(param: Any) -> bool:
     return isinstance(param, UninitializedTensorMixin)
 
 
+def check_initialized(param: Any, hook: str, kind: str) -> None:
+    """Raise PyTorch's ValueError if a parameter that is to be normalised has no shape yet."""
+    if is_lazy(param):
+        raise ValueError(f"The module passed to `{hook}` can't have uninitialized parameters. Make sure to run the "
+                         f"dummy forward before applying {kind} normalization")
+
+
+def _without_shape(cls: type[Tensor], requires_grad: bool, device: Any, dtype: Any) -> Any:
+    made: Any = as_subclass(empty(0, device=device, dtype=dtype), cls)
+    made.requires_grad_(requires_grad)
+    made._stride = (1,)  # they would be worked out from the shape
+    made._keys |= UNINITIALIZED
+    return made
+
+
 class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: ignore[metaclass, misc]
     """A parameter whose shape is not known yet (``torch.nn.UninitializedParameter``)."""
 
     cls_to_become = Parameter
 
     def __new__(cls, requires_grad: bool = True, device: Any = None, dtype: Any = None) -> Any:
-        made: Any = as_subclass(empty(0, device=device, dtype=dtype), cls)
-        made.requires_grad_(requires_grad)
-        made._keys |= UNINITIALIZED
-        return made
+        return _without_shape(cls, requires_grad, device, dtype)
 
 
 class UninitializedBuffer(UninitializedTensorMixin, Tensor, metaclass=_ParameterType):  # type: ignore
@@ -170,8 +182,6 @@ class UninitializedBuffer(UninitializedTensorMixin, Tensor, metaclass=_Parameter
 
     def __new__(cls, requires_grad: bool = False, device: Any = None, dtype: Any = None,
                 persistent: bool = True) -> Any:
-        made: Any = as_subclass(empty(0, device=device, dtype=dtype), cls)
-        made.requires_grad_(requires_grad)
-        made._keys |= UNINITIALIZED
+        made = _without_shape(cls, requires_grad, device, dtype)
         made.persistent, made._is_buffer = persistent, True
         return made

@@ -11,7 +11,7 @@ from .grid import value_grids
 from .html import Markup, join, page, tag
 from .palette import (
     chip, count_text, device_badge, invalid_mark, layout_text, mono, name_text, number_text, pending_mark, place_text,
-    size_text, soft, storage_chip, storage_letter, tensor_name, tuple_text, type_text,
+    size_text, soft, storage_chip, storage_letter, tensor_name, tuple_text, type_of,
 )
 from .storage import strips
 
@@ -35,14 +35,14 @@ def tensor_line(facts: TensorFacts) -> str:
     state = " ⚠ not readable" if facts.refused else ""
     if facts.pending is not None:
         state = " ⚠ invalid" if facts.pending.error else " (pending)"
-    head = f"{facts.name} {type_text(facts.dtype, facts.shape)} on {facts.device}{state}".lstrip()
+    head = f"{facts.name} {type_of(facts)} on {facts.device}{state}".lstrip()
     return " · ".join([head, *(said for said, _ in _said(facts))])
 
 
 def _head(facts: TensorFacts) -> Markup:
     layout = f"stride {layout_text(facts.stride, facts.offset)}"
     return tag("div", tensor_name(facts.name) if facts.name else None,
-               soft(facts.kind) if facts.kind != "Tensor" else None, mono(type_text(facts.dtype, facts.shape)),
+               soft(facts.kind) if facts.kind != "Tensor" else None, mono(type_of(facts)),
                tag("span", layout, class_="mt-mono mt-soft"), device_badge(facts.device), storage_chip(facts.storage),
                *_remarks(facts), class_="mt-head")
 
@@ -132,7 +132,8 @@ def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:
     contiguous = ", contiguous" if facts.contiguous else ", not contiguous"
     writes = f"{facts.version}, the number of writes in place so far"
     rows = [
-        ("shape", mono(tuple_text(facts.shape))), ("stride", join([mono(tuple_text(facts.stride)), contiguous])),
+        ("shape", mono(tuple_text(facts.shape)) if facts.materialized else "not known yet"),
+        ("stride", join([mono(tuple_text(facts.stride)), contiguous])),
         ("offset", mono(facts.offset)), ("position in storage", mono(_position(facts))),
         ("storage", f"{storage_letter(facts.storage)}: {size_text(facts.storage_bytes)}, seen by {seen}"),
         ("address", mono(f"{facts.address:#x}") if facts.address else "none"),

@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from ..introspect import MemberFacts, ModuleFacts
 from ..introspect.repeats import span
 from .html import Markup, join, page, tag
-from .palette import chip, count_text, device_badge, size_text, tensor_name, type_text
+from .palette import chip, count_text, device_badge, size_text, tensor_name, type_of
 
 MAX_ROWS, SIDE_BY_SIDE = 310, 220  #: at most that are drawn; of the highest level, whose lines are longer
 OPEN = 24  #: rows at most that are unfolded at first
@@ -146,7 +146,7 @@ def _member(facts: MemberFacts) -> Row:
     if facts.is_parameter:
         grad = "has grad" if facts.has_grad else "no grad yet" if facts.requires_grad else "frozen"
     counted = facts.elements if facts.is_parameter and not facts.tied else 0
-    return Row(facts.name, type_text(facts.dtype, facts.shape), "", counted, facts.device, grad, tuple(remarks),
+    return Row(facts.name, type_of(facts), "", counted, facts.device, grad, tuple(remarks),
                is_tensor=True)
 
 

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 from pathlib import PurePath
+from typing import Any
 
 from .html import Markup, tag
 
@@ -95,6 +96,11 @@ def shape_text(shape: Sequence[int]) -> str:
 def type_text(dtype: str, shape: Sequence[int]) -> str:
     """A tensor's type: ``float32[2, 3]``."""
     return f"{dtype}{shape_text(shape)}"
+
+
+def type_of(facts: Any) -> str:
+    """The type of a tensor that a lazy module may not have given a shape yet."""
+    return type_text(facts.dtype, facts.shape) if facts.materialized else f"{facts.dtype}, shape not known yet"
 
 
 def tuple_text(values: Sequence[int]) -> str:

@@ -10,7 +10,7 @@ from ..introspect import DispatchEvent, TensorFacts, TensorMeta
 from .html import SPANNED, Markup, in_text, join, page, row, table, tag
 from .palette import (
     DEVICES, chip, count_text, device_badge, invalid_mark, layout_text, mono, name_text, pending_mark, place_text,
-    short, size_text, soft, storage_chip, type_text,
+    short, size_text, soft, storage_chip, type_of,
 )
 
 MAX_ROWS = 300  #: at most that are drawn
@@ -32,7 +32,7 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
         mark = None if facts.pending is None else pending_mark() if facts.pending.error is None else invalid_mark()
         base = name_text(facts.base) if facts.is_view else ""
         body.append(row(SPANNED if facts.storage == before else memory, _clipped("b", facts.name),
-                        mono(type_text(facts.dtype, facts.shape)), join([device_badge(facts.device), mark], " "),
+                        mono(type_of(facts)), join([device_badge(facts.device), mark], " "),
                         _clipped("span", base), _autograd(facts), "–" if facts.version is None else facts.version,
                         mono(layout_text(facts.stride, facts.offset))))
         before = facts.storage

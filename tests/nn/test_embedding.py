@@ -62,6 +62,16 @@ def test_bags_with_weights():
     same(program)
 
 
+def test_scaled_down_rows_have_their_derivative_in_forward_mode():
+    def program(t):
+        with t.autograd.forward_ad.dual_level():
+            weight = t.autograd.forward_ad.make_dual(t.full((4, 3), 2.), t.ones(4, 3))
+            rows = t.nn.functional.embedding(t.tensor([[0, 1], [2, 2]]), weight, max_norm=1.)
+            return list(t.autograd.forward_ad.unpack_dual(rows))
+
+    same(program)
+
+
 @pytest.mark.parametrize("dtype", ["float32", "float64"])
 def test_many_gradients_are_added_up(dtype):
     def program(t):
@@ -111,6 +121,9 @@ REFUSED = {
     "bag that begins late": lambda t: t.nn.EmbeddingBag(3, 2)(t.tensor([1, 2]), t.tensor([1])),
     "bag beyond the end": lambda t: t.nn.EmbeddingBag(3, 2)(t.tensor([1, 2]), t.tensor([0, 3])),
     "bag out of range": lambda t: t.nn.EmbeddingBag(3, 2)(t.tensor([1, 3]), t.tensor([0])),
+    "padded bag out of range": lambda t: t.nn.EmbeddingBag(3, 2, padding_idx=0)(t.tensor([1, 3]), t.tensor([0])),
+    "doubles out of range": lambda t: t.nn.EmbeddingBag(3, 2, dtype=t.float64)(t.tensor([1, -1]), t.tensor([0])),
+    "maximum out of range": lambda t: t.nn.EmbeddingBag(3, 2, mode="max")(t.tensor([1, 3]), t.tensor([0])),
     "bag of floats": lambda t: t.nn.EmbeddingBag(3, 2)(t.tensor([1.]), t.tensor([0])),
     "bag of a mode": lambda t: t.nn.EmbeddingBag(3, 2, mode="x")(t.tensor([1]), t.tensor([0])),
     "weighted mean": lambda t: t.nn.EmbeddingBag(3, 2)(t.tensor([1]), t.tensor([0]), t.ones(1)),

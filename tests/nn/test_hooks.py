@@ -1,6 +1,7 @@
 """A module's hooks: forward, backward, and those of all modules."""
 from __future__ import annotations
 
+import pickle
 import warnings
 
 import pytest
@@ -228,3 +229,27 @@ def test_hooks_of_all_modules():
         return seen, len(seen) == count
 
     same(program)
+
+
+def test_a_module_is_pickled_with_the_handles_of_its_hooks():
+    def program(t):
+        module = t.nn.Linear(2, 2)
+        module.handle = module.register_forward_hook(t.nn.functional.relu, with_kwargs=True, always_call=True)
+        copied = pickle.loads(pickle.dumps(module))
+        tables = copied._forward_hooks, copied._forward_hooks_with_kwargs, copied._forward_hooks_always_called
+        before = [len(table) for table in tables]
+        copied.handle.remove()
+        return before, [len(table) for table in tables], len(module._forward_hooks)
+
+    assert same(program) == ([1, 1, 1], [0, 0, 0], 1)
+
+
+def test_a_module_that_was_pickled_before_a_kind_of_hook_existed_has_none_of_it():
+    def program(t):
+        module = t.nn.Linear(2, 2)
+        del module._state_dict_pre_hooks, module._load_state_dict_post_hooks
+        old = pickle.loads(pickle.dumps(module))
+        old.load_state_dict(old.state_dict())
+        return len(old._state_dict_pre_hooks), len(old._load_state_dict_post_hooks)
+
+    assert same(program) == (0, 0)

@@ -189,3 +189,17 @@ def test_a_module_shows_its_repr_and_its_tree(shell):
     assert ">net.0</span>" in shell.display_formatter.format(net[0])[0]["text/html"]
     shell.run_line_magic("unload_ext", "mindtorch")
     assert "text/html" not in shell.display_formatter.format(net)[0]
+
+
+def test_a_lazy_module_says_that_its_shapes_are_not_known_yet():
+    module = nn.LazyLinear(4)
+    weight = introspect.module_facts(module).members[0]
+    assert (weight.materialized, weight.elements, weight.bytes) == (False, 0, 0)
+    assert "weight float32, shape not known yet" in viz.module_text(introspect.module_facts(module))
+    assert "shape not known yet" in Checker(viz.module_page(introspect.module_facts(module))).text
+    assert "shape not known yet" in Checker(viz.tensor_card(module.weight)).text
+    assert "shape not known yet" in viz.tensors_text(introspect.tensors_facts({"module": module}))
+    module(torch.ones(2, 3))
+    weight = introspect.module_facts(module).members[0]
+    assert (weight.materialized, weight.shape, weight.elements) == (True, (4, 3), 12)
+    assert "not known" not in viz.module_text(introspect.module_facts(module))

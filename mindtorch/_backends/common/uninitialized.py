@@ -9,7 +9,16 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, resolve
 from ..._dispatch.keys import UNINITIALIZED
 from ..._dispatch.registry import Operator
 
-ALLOWED = {"_to_copy", "copy_", "detach", "to.device", "to.dtype", "empty_like"}
+ALLOWED = {"_to_copy", "copy_", "detach", "to.device", "to.dtype"}
+
+
+def refusal(name: str) -> Exception:
+    """The error of an operator that needs a shape."""
+    return about(ValueError(
+        f"Attempted to use an uninitialized parameter in aten::{name}. This error happens when you are using a "
+        "`LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using "
+        "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch functions"),
+        "uninitialized parameter")
 
 
 def on_uninitialized(op: Operator, keys: int) -> Callable[..., Any]:
@@ -20,10 +29,6 @@ def on_uninitialized(op: Operator, keys: int) -> Callable[..., Any]:
             # ``data`` is a plain tensor without elements
             plain = [arg.data if arg.__class__ in TENSOR_TYPES and arg._keys & UNINITIALIZED else arg for arg in args]
             return (op.table.get(keys) or resolve(op, keys))(*plain)
-        raise about(ValueError(
-            f"Attempted to use an uninitialized parameter in aten::{op.name}. This error happens when you are using a "
-            "`LazyModule` or explicitly manipulating `torch.nn.parameter.UninitializedParameter` objects. When using "
-            "LazyModules Call `forward` with a dummy batch to initialize the parameters before calling torch "
-            "functions"), "uninitialized parameter")
+        raise refusal(op.name)
 
     return call

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import warnings
 
-from ..._autograd.grad_mode import no_grad
 from ..._creation import arange
 from ..._dtype import int64
 from ..._functions import (
@@ -36,8 +35,7 @@ def embedding(input: Tensor, weight: Tensor, padding_idx: int | None = None, max
         padding_idx %= count
     if max_norm is not None:
         input = input.contiguous()
-        with no_grad():
-            _embedding_renorm_(weight, input, max_norm, norm_type)
+        _embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     return _embedding(weight, input, padding_idx, scale_grad_by_freq, sparse)
 
 
@@ -83,8 +81,7 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     if mode == "max" and sparse:
         raise ValueError("max mode does not support sparse weights")
     if max_norm is not None:
-        with no_grad():
-            _embedding_renorm_(weight, input, max_norm, norm_type)
+        _embedding_renorm_(weight.detach(), input, max_norm, norm_type)
     if per_sample_weights is not None and mode != "sum":
         raise NotImplementedError("embedding_bag: per_sample_weights was not None. per_sample_weights is only "
                                   f"supported for mode='sum' (got mode='{mode}'). Please open a feature request on "

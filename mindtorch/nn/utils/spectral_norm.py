@@ -8,7 +8,7 @@ from ..._functions import dot, mv
 from ..._tensor import Tensor
 from .. import functional as F
 from ..module import Module
-from ..parameter import Parameter
+from ..parameter import Parameter, check_initialized
 
 __all__ = ["SpectralNorm", "remove_spectral_norm", "spectral_norm"]
 __dir__ = __all__.copy
@@ -72,7 +72,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
 
     Raises:
         RuntimeError: if this was done to the weight already.
-        ValueError: if the weight is None, or if ``n_power_iterations`` is not positive.
+        ValueError: if the weight is None or has no shape yet, or if ``n_power_iterations`` is not positive.
     """
     if _hooks(module._forward_pre_hooks, name):
         raise RuntimeError(f"Cannot register two spectral_norm hooks on the same parameter {name}")
@@ -80,6 +80,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
     weight = module._parameters[name]
     if weight is None:
         raise ValueError(f"`SpectralNorm` cannot be applied as parameter `{name}` is None")
+    check_initialized(weight, "SpectralNorm", "spectral")
     with no_grad():
         vectors = [F.normalize(weight.new_empty(size).normal_(0, 1), dim=0, eps=eps)
                    for size in hook.reshape_weight_to_matrix(weight).size()]

@@ -7,7 +7,7 @@ from typing import Any
 from ..._functions import _weight_norm, norm_except_dim
 from ..._tensor import Tensor
 from ..module import Module
-from ..parameter import Parameter
+from ..parameter import Parameter, check_initialized
 
 __all__ = ["WeightNorm", "remove_weight_norm", "weight_norm"]
 __dir__ = __all__.copy
@@ -39,12 +39,14 @@ def weight_norm(module: Module, name: str = "weight", dim: int | None = 0) -> Mo
 
     Raises:
         RuntimeError: if this was done to the weight already.
+        ValueError: if the weight has no shape yet.
     """
     warnings.warn("`torch.nn.utils.weight_norm` is deprecated in favor of "
                   "`torch.nn.utils.parametrizations.weight_norm`.", FutureWarning, stacklevel=2)
     if _hooks(module, name):
         raise RuntimeError(f"Cannot register two weight_norm hooks on the same parameter {name}")
     hook, weight = WeightNorm(name, dim), getattr(module, name)
+    check_initialized(weight, "WeightNorm", "weight")
     del module._parameters[name]
     module.register_parameter(name + "_g", Parameter(norm_except_dim(weight, 2, hook.dim).data))
     module.register_parameter(name + "_v", Parameter(weight.data))

@@ -70,8 +70,10 @@ def embedding_bag(weight: Array, indices: Array, offsets: Array, scale_grad_by_f
     outside = (indices < 0) | (indices >= count)
     if outside.any():
         at = int(np.argmax(outside))
-        raise about(RuntimeError(f"Index {at} of input takes value {indices[at]} which is not in the valid range [0, "
-                                 f"{count})"), "index", index=int(indices[at]), dim=0, size=count)
+        message = f"embedding_bag: Expected idx >= 0 && idx < num_embeddings but found idx to be {indices[at]}"
+        if mode != MAX and padding_idx < 0 and weight.dtype != np.float64:  # where PyTorch runs FBGEMM's kernel
+            message = f"Index {at} of input takes value {indices[at]} which is not in the valid range [0, {count})"
+        raise about(RuntimeError(message), "index", index=int(indices[at]), dim=0, size=count)
     kept = (indices != padding_idx) & (bag >= 0)
     chosen, within = indices[kept], bag[kept]
     values = to_opmath(weight[chosen])
