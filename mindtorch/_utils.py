@@ -1,10 +1,14 @@
-"""How tensors and storages are copied and pickled: ``torch._utils``, under whose names PyTorch's files know these."""
+"""How tensors and storages are copied and pickled: ``torch._utils``, under whose names PyTorch's files know these; and
+exceptions that go from process to process.
+"""
 from __future__ import annotations
 
 import copy
 import copyreg
 import reprlib
+import sys
 import threading
+import traceback
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable
@@ -282,3 +286,36 @@ def _typed_reduce(self: TypedStorage, protocol: Any) -> Any:
 
 UntypedStorage.__reduce_ex__ = _storage_reduce  # type: ignore[method-assign, assignment]
 TypedStorage.__reduce_ex__ = _typed_reduce  # type: ignore[method-assign, assignment]
+
+
+# -- exceptions of other processes ---------------------------------------------------------------------------------
+
+
+class KeyErrorMessage(str):
+    """The text of a KeyError, which shows its argument's ``repr``."""
+
+    def __repr__(self) -> str:
+        return str(self)
+
+
+class ExceptionWrapper:
+    """An exception, as text and type, that goes from where it was raised to where it is raised again."""
+
+    def __init__(self, exc_info: Any = None, where: str = "in background"):
+        kind, error, trace = exc_info or sys.exc_info()
+        self.exc_type: Any = kind
+        self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
+        self.where = where
+
+    def reraise(self) -> None:
+        """Raise an exception of the type, or a RuntimeError where that takes more than a message."""
+        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
+        if self.exc_type is KeyError:
+            message = KeyErrorMessage(message)
+        elif getattr(self.exc_type, "message", None):
+            raise self.exc_type(message=message)
+        try:
+            error = self.exc_type(message)
+        except Exception:
+            raise RuntimeError(message) from None
+        raise error

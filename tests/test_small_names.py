@@ -122,12 +122,24 @@ def outcome(program: Any, lib: Any) -> tuple[Any, ...]:
     lambda t: t.__version__.startswith("2.13.0+"),
     lambda t: (t.__version__ >= "2.1", t.__version__ > (2, 13), t.__version__ < "3", t.__version__ >= "2.13.0rc1"),
     lambda t: (t.__version__ == "2.13.0", t.__version__ != "2.13.0", "2.13" in t.__version__, t.__version__ >= "2.9"),
+    lambda t: (t.compiler.is_compiling(), t.compiler.is_dynamo_compiling(), t.compiler.is_exporting()),
     lambda t: t.cuda.amp.GradScaler().is_enabled(),
     lambda t: t.cuda.amp.autocast()._enabled,
 ])
 def test_a_name_does_what_it_does_in_pytorch(program, monkeypatch) -> None:
     monkeypatch.setenv("MINDTORCH_NPU", "auto")
     assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+def test_what_is_marked_for_a_compiler_runs_as_it_is() -> None:
+    compiler = mindtorch.compiler
+    for mark in (compiler.disable, compiler.disable(recursive=False), compiler.allow_in_graph,
+                 compiler.assume_constant_result, compiler.substitute_in_graph(abs), mindtorch._dynamo.disable):
+        assert mark(len) is len
+    with compiler.set_stance("force_eager"):
+        assert compiler.set_stance("eager_on_recompile")(len)([1]) == 1
+    assert compiler.list_backends() == [] and compiler.reset() is None
+    mindtorch._dynamo.config.suppress_errors = True
 
 
 def test_settings_are_kept() -> None:

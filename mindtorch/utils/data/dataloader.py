@@ -15,11 +15,12 @@ from typing import Any, Generic, TypeVar
 
 from ... import accelerator
 from ..._random import Generator
+from ..._utils import ExceptionWrapper
 from ._utils import MP_STATUS_CHECK_INTERVAL, transport
 from ._utils.collate import default_collate as default_collate, default_convert as default_convert
 from ._utils.fetch import fetcher
 from ._utils.pin_memory import pin_memory
-from ._utils.worker import RESUME, STOP, EndOfData, ExceptionWrapper, Work, get_worker_info as get_worker_info, work
+from ._utils.worker import RESUME, STOP, EndOfData, Work, get_worker_info as get_worker_info, work
 from .dataset import IterableDataset
 from .sampler import BatchSampler, RandomSampler, Sampler, SequentialSampler, draw_seed
 

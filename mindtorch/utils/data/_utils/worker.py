@@ -5,9 +5,7 @@ import os
 import queue
 import random
 import signal
-import sys
 import threading
-import traceback
 from collections.abc import Callable
 from dataclasses import dataclass
 from multiprocessing.connection import Connection
@@ -16,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...._random import manual_seed
+from ...._utils import ExceptionWrapper
 from ..dataset import IterableDataset
 from . import MP_STATUS_CHECK_INTERVAL, transport
 from .fetch import Fetch, fetcher
@@ -45,36 +44,6 @@ def get_worker_info() -> WorkerInfo | None:
 @dataclass(frozen=True)
 class EndOfData:
     """A worker's answer when its iterable dataset ends."""
-
-
-class KeyErrorMessage(str):
-    """The text of a KeyError, which shows its argument's ``repr``."""
-
-    def __repr__(self) -> str:
-        return str(self)
-
-
-class ExceptionWrapper:
-    """An exception, as text and type, that goes from where it was raised to where it is raised again."""
-
-    def __init__(self, exc_info: Any = None, where: str = "in background"):
-        kind, error, trace = exc_info or sys.exc_info()
-        self.exc_type: Any = kind
-        self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
-        self.where = where
-
-    def reraise(self) -> None:
-        """Raise an exception of the type, or a RuntimeError where that takes more than a message."""
-        message = f"Caught {self.exc_type.__name__} {self.where}.\nOriginal {self.exc_msg}"
-        if self.exc_type is KeyError:
-            message = KeyErrorMessage(message)
-        elif getattr(self.exc_type, "message", None):
-            raise self.exc_type(message=message)
-        try:
-            error = self.exc_type(message)
-        except Exception:
-            raise RuntimeError(message) from None
-        raise error
 
 
 @dataclass(frozen=True)
