@@ -14,7 +14,9 @@ from ._left_out import IMPORTED, reason
 
 
 class _Loader(importlib.abc.Loader):
-    """Puts mindtorch's module where PyTorch's was asked for."""
+    """Puts mindtorch's module where PyTorch's was asked for, and what is loaded below it, too: importing that once more
+    would make it an attribute of its package, where ``torch.autograd.gradcheck`` is a function.
+    """
 
     def __init__(self, ours: str):
         self.ours = ours
@@ -24,6 +26,9 @@ class _Loader(importlib.abc.Loader):
 
     def exec_module(self, module: ModuleType) -> None:
         sys.modules[module.__name__] = importlib.import_module(self.ours)
+        for name, loaded in list(sys.modules.items()):
+            if name.startswith(self.ours + "."):
+                sys.modules.setdefault("torch" + name[len("mindtorch"):], loaded)
 
 
 class _Finder(importlib.abc.MetaPathFinder):

@@ -35,6 +35,15 @@ def test_one_line_says_what_is_missing(statement, error, said) -> None:
     assert run.returncode and last.startswith(error) and said in last
 
 
+def test_a_module_does_not_take_the_place_of_the_function_of_its_name() -> None:
+    program = ("import mindtorch; mindtorch.install_as_torch()\nimport torch\n"
+               "from torch.autograd.gradcheck import GradcheckError\n"
+               "from torch.nn.utils.weight_norm import WeightNorm\n"
+               "assert callable(torch.autograd.gradcheck) and callable(torch.nn.utils.weight_norm)\n"
+               "assert WeightNorm is mindtorch.nn.utils.weight_norm.__globals__['WeightNorm']")
+    subprocess.run([sys.executable, "-c", program], check=True)
+
+
 def test_what_is_asked_before_use_can_be_asked() -> None:
     assert not hasattr(torch, "compile") and not torch.distributed.is_available()
     assert not torch.distributed.is_initialized()

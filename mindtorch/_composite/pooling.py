@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
+from .._backends.meta.ops.pooling import check_filled
 from .._dispatch.aten import (
     _adaptive_avg_pool2d, _adaptive_avg_pool3d, adaptive_max_pool2d, avg_pool2d, max_pool2d_with_indices,
     max_pool3d_with_indices,
@@ -70,6 +71,7 @@ def adaptive_avg_pool1d(self: Any, output_size: Ints) -> Any:
 
 def adaptive_max_pool1d(self: Any, output_size: Ints) -> tuple[Any, Any]:
     check_adaptive("adaptive_max_pool1d", self, output_size)
+    check_filled("adaptive_max_pool1d", "input", tuple(self.shape))
     values, indices = adaptive_max_pool2d(self.unsqueeze(-2), (1, *output_size))
     return values.squeeze(-2), indices.squeeze(-2)
 

@@ -17,6 +17,7 @@ from .._creation.random import randn, randn_like
 from .._dtype import FLOATING, promote_types
 from .._random import Generator
 from .._tensor import Tensor
+from .forward_ad import dual_level, make_dual, unpack_dual
 
 __all__ = ["GradcheckError", "gradcheck", "gradgradcheck"]
 __dir__ = __all__.copy
@@ -36,25 +37,26 @@ def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1
               check_batched_forward_grad: bool = False, check_forward_ad: bool = False, check_backward_ad: bool = True,
               fast_mode: bool = False, masked: bool | None = None) -> bool:
     """Whether the gradients of ``func(*inputs)`` with respect to those inputs that require grad are the limits of
-    ``(func(x + eps) - func(x - eps)) / (2 * eps)``, within ``atol`` and ``rtol`` (``torch.autograd.gradcheck``).
+    ``(func(x + eps) - func(x - eps)) / (2 * eps)``, within ``atol`` and ``rtol`` (``torch.autograd.gradcheck``): those
+    of backward mode, and with ``check_forward_ad`` those of forward mode.
 
     Inputs should be float64 or complex128. ``masked`` concerns sparse tensors and has no effect.
 
     Raises:
         GradcheckError: if they are not, unless ``raise_exception`` is unset.
         ValueError: if no input requires grad.
-        RuntimeError: for an input whose elements share memory, and for forward mode and batched gradients.
+        RuntimeError: for an input whose elements share memory, and for batched gradients.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    for name, wanted in (("check_forward_ad", check_forward_ad), ("check_batched_grad", check_batched_grad),
+    for name, wanted in (("check_batched_grad", check_batched_grad),
                          ("check_batched_forward_grad", check_batched_forward_grad)):
         if wanted:
-            raise RuntimeError(f"gradcheck: {name}=True is not supported: there is no forward mode and no vmap")
+            raise RuntimeError(f"gradcheck: {name}=True is not supported")
     check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
-        check.run()
-        if check_undefined_grad:
+        check.run(check_backward_ad, check_forward_ad)
+        if check_undefined_grad and check_backward_ad:
             check.undefined_gradients()
     except GradcheckError:
         if raise_exception:
@@ -119,12 +121,13 @@ class _Check:
             if _requires_grad(x):
                 _check_input(i, x)
 
-    def run(self) -> None:
-        """Compare the Jacobian of each output with respect to each input.
+    def run(self, backward: bool, forward: bool) -> None:
+        """Compare the Jacobian of each output with respect to each input, as these modes compute it.
 
         Raises:
             GradcheckError: at the first that is wrong.
         """
+        self.modes = backward, forward
         values = _as_tuple(self.func(*self.inputs))
         self.positions = [k for k, value in enumerate(values) if _requires_grad(value)]
         self.outputs = [values[k] for k in self.positions]
@@ -133,6 +136,10 @@ class _Check:
                               if isinstance(value, Tensor) and value.dtype.category >= FLOATING]
         directions = [self.basis(x, normalized=True) for x in self.checked]
         differences = [self.differences(x, basis) for x, basis in zip(self.checked, directions, strict=True)]
+        if forward:
+            self.compare_forward(directions, differences)
+        if not backward:
+            return
         if not self.outputs:
             if any((d != 0).any() for rows in differences for steps in rows for d in steps):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -165,13 +172,33 @@ class _Check:
                     self.fail(f"{where}Jacobian mismatch for output {o} with respect to input {i},\n"
                               f"numerical:{numerical}\nanalytical:{analytical}\n")
 
+    def compare_forward(self, directions: list[Any], differences: list[list[list[Any]]]) -> None:
+        """Compare the derivatives of forward mode along the directions in each input with the slopes."""
+        for i, (x, basis, rows) in enumerate(zip(self.checked, directions, differences, strict=True)):
+            for unit, steps in zip((1, 1j), rows, strict=False):
+                tangents = [self.tangents(x, direction * unit) for direction in basis]
+                for o, (numerical, column) in enumerate(zip(steps, zip(*tangents, strict=True), strict=True)):
+                    analytical = stack(column)
+                    if not analytical.allclose(numerical.to(analytical.dtype), self.rtol, self.atol):
+                        self.fail(f"Jacobian computed with forward mode mismatch for output {o} with respect to input "
+                                  f"{i},\nnumerical:{numerical}\nanalytical:{analytical}\n")
+
+    def tangents(self, x: Any, direction: Any) -> list[Any]:
+        """The derivatives of all outputs along a direction in one input, in forward mode."""
+        with dual_level():
+            values = _as_tuple(self.func(*(
+                make_dual(value.detach().requires_grad_(), direction.to(x.dtype)) if value is x else value
+                for value in self.inputs)))
+            pairs = [unpack_dual(values[k]) for k in self.positions]
+        return [(zeros_like(primal) if tangent is None else tangent).detach().flatten() for primal, tangent in pairs]
+
     def fail(self, message: str) -> None:
         """Raise the error; in fast mode with what slow mode has to say."""
         if self.fast:
             slow = _Check(self.func, self.inputs, self.eps, self.atol, self.rtol, self.nondet_tol, False, False)
             message += "\nThese are random combinations of the Jacobians' elements (fast mode). "
             try:
-                slow.run()
+                slow.run(*self.modes)
                 message += "The elements themselves (slow mode) do not differ by more than the tolerances."
             except GradcheckError as error:
                 message += f"In slow mode:\n{error}"

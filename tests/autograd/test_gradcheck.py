@@ -195,7 +195,21 @@ def test_a_missing_gradient_must_not_become_one() -> None:
         gradcheck(MissingGradients.apply, tensor(mindtorch))
 
 
-@pytest.mark.parametrize("option", ["check_batched_grad", "check_forward_ad", "check_batched_forward_grad"])
+@pytest.mark.parametrize("values", [REAL, COMPLEX])
+@pytest.mark.parametrize("fast", [False, True])
+def test_forward_mode_is_checked(values: Any, fast: bool) -> None:
+    options = {"check_forward_ad": True, "fast_mode": fast}
+    assert gradcheck(lambda x: (x.exp() * x, x.conj().cumsum(0)), tensor(mindtorch, values), **options)
+    assert gradgradcheck(lambda x: x.exp() * x, tensor(mindtorch, values), check_fwd_over_rev=True, fast_mode=fast)
+    outcomes = [Outcome.of(lambda t: t.autograd.gradcheck(
+        lambda x: x * x.data, tensor(t, values), check_backward_ad=False, **options), lib)
+        for lib in (mindtorch, torch)]
+    assert outcomes[0].kind() == outcomes[1].kind() == "GradcheckError"
+    if values is REAL and not fast:
+        assert first_line(outcomes[0].error) == first_line(outcomes[1].error)
+
+
+@pytest.mark.parametrize("option", ["check_batched_grad", "check_batched_forward_grad"])
 def test_what_there_is_not_is_refused(option: str) -> None:
     with pytest.raises(RuntimeError, match=f"{option}=True is not supported"):
         gradcheck(lambda x: x * 2, tensor(mindtorch), **{option: True})

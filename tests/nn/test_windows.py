@@ -9,7 +9,7 @@ import pytest
 from numpy.testing import assert_allclose
 
 import mindtorch
-from tests.nn.both import same
+from tests.nn.both import close, same
 from tests.support import array, assert_same, port, torch
 
 RNG = np.random.default_rng(0)
@@ -124,6 +124,38 @@ def test_on_the_npu():
         assert_allclose(array(mine.grad.cpu()), array(other.grad), rtol=1e-4, atol=1e-5)
 
 
+EMPTY = {
+    "no samples": lambda t: (t.nn.Conv2d(4, 4, 3, 2, 1, groups=4), t.zeros(0, 4, 4, 4)),
+    "no samples, transposed": lambda t: (t.nn.ConvTranspose2d(4, 4, 3, 2, 1, groups=4), t.zeros(0, 4, 4, 4)),
+    "no channels": lambda t: (t.nn.Conv2d(0, 5, 3, 2), t.zeros(2, 0, 4, 4)),
+    "no filters": lambda t: (t.nn.Conv1d(1, 0, 1), t.zeros(2, 1, 4)),
+}
+
+
+@pytest.mark.filterwarnings("ignore:Initializing zero-element tensors")
+@pytest.mark.parametrize("case", EMPTY)
+def test_convolution_of_nothing(case):
+    def program(t):
+        module, x = EMPTY[case](t)
+        out = module(x.requires_grad_())
+        out.backward(t.ones_like(out))
+        return out, x.grad, [parameter.grad for parameter in module.parameters()]
+
+    same(program)
+
+
+@pytest.mark.parametrize("dims", [1, 2, 3])
+def test_gradients_as_functions(dims):
+    def program(t):
+        x, settings = t.linspace(-1, 1, 2 * 4 * 5 ** dims).view(2, 4, *[5] * dims), (2, 1, 1, 2)
+        weight = t.linspace(0, 1, 6 * 2 * 3 ** dims).view(6, 2, *[3] * dims)
+        grad = getattr(t.nn.functional, f"conv{dims}d")(x, weight, None, *settings)
+        return (getattr(t.nn.grad, f"conv{dims}d_input")(x.shape, weight, grad, *settings),
+                getattr(t.nn.functional.grad, f"conv{dims}d_weight")(x, weight.shape, grad, *settings))
+
+    close(program)
+
+
 # -- pooling -----------------------------------------------------------------------------------------------------------
 
 @pytest.mark.parametrize("fill", [None, float("nan"), float("-inf")])
@@ -155,6 +187,40 @@ POOLS = {
 @pytest.mark.parametrize("name", POOLS)
 def test_pooling(name):
     agree(POOLS[name], numbers(2, 3, 8, 6))
+
+
+@pytest.mark.parametrize("indices", [False, True])
+def test_the_channels_of_a_single_volume_stay_last(indices):
+    x = torch.arange(3 * 4 * 4 * 4.).view(1, 3, 4, 4, 4).contiguous(memory_format=torch.channels_last_3d)[0]
+    assert_same(mindtorch.nn.functional.max_pool3d(port(x, mindtorch), 2, return_indices=indices),
+                torch.nn.functional.max_pool3d(x, 2, return_indices=indices))
+
+
+REFUSED_POOLS = {
+    f"{kind} {what}, {dims}d": (lambda t, kind=kind, dims=dims, make=make:
+                                make(t, getattr(t.nn.functional, f"adaptive_{kind}_pool{dims}d"), dims))
+    for kind in ("avg", "max") for dims in (1, 2, 3) for what, make in {
+        "without channels": lambda t, pool, dims: pool(t.ones(1, 0, *[5] * dims), 2),
+        "without places": lambda t, pool, dims: pool(t.ones(1, 2, *[0] * dims), 2),
+        "into nothing": lambda t, pool, dims: pool(t.ones(1, 2, *[5] * dims, requires_grad=True), 0).sum().backward(),
+    }.items()
+} | {
+    "fractional, one number of two": lambda t: t.nn.functional.fractional_max_pool2d(t.ones(1, 2, 5, 5), (1,), 3),
+    "fractional, two numbers of three": lambda t: t.nn.functional.fractional_max_pool3d(t.ones(2, 5, 5, 5), 1, (3, 3)),
+    "fractional, too large": lambda t: t.nn.functional.fractional_max_pool2d(t.ones(1, 2, 5, 5), 3, 4),
+    "unpooling to two numbers of three": lambda t: t.nn.functional.max_unpool3d(
+        t.ones(1, 3, 1, 1, 1), t.zeros(1, 3, 1, 1, 1, dtype=t.int64), [1, 1]),
+}
+
+
+@pytest.mark.parametrize("case", REFUSED_POOLS)
+def test_pooling_that_is_refused(case):
+    same(REFUSED_POOLS[case])
+
+
+@pytest.mark.parametrize("size", [(0, 1), (0, 0)])
+def test_fractional_pooling_into_nothing(size):
+    same(lambda t: t.nn.FractionalMaxPool2d(2, size)(t.ones(2, 3, 5, 5)))
 
 
 def test_fractional_pooling_draws_what_pytorch_draws():

@@ -1,4 +1,5 @@
 """``torch.nn.functional``: the functions that modules are made of."""
+from .. import grad as grad
 from . import (
     activation as _activation, attention as _attention, convolution as _convolution, dropout as _dropout,
     embedding as _embedding, linear as _linear, loss as _loss, normalization as _normalization, pooling as _pooling,

@@ -109,7 +109,7 @@ def _unpooled_size(input: Tensor, kernel: tuple[int, ...], stride: tuple[int, ..
     """The size that pooling with these settings started from: the one given, if that is possible."""
     dims = len(kernel)
     sizes = [(n - 1) * s + k - 2 * p
-             for n, k, s, p in zip(input.shape[-dims:], kernel, stride, padding, strict=True)]
+             for n, k, s, p in zip(input.shape[-dims:], kernel, stride, padding, strict=False)]
     if output_size is not None:
         given = list(output_size)[2:] if len(output_size) == dims + 2 else list(output_size)
         if len(given) != dims:

@@ -46,18 +46,21 @@ class Correlation:
 
     def gathered(self, large: Array) -> Array:
         """The windows of some samples, with room for all, as a matrix for each group."""
-        return np.ascontiguousarray(self.columns.of(large)).reshape(len(large), self.groups, self.length, -1)
+        return np.ascontiguousarray(self.columns.of(large)).reshape(len(large), self.groups, self.length,
+                                                                            self.columns.count)
 
     def spread(self, small: Array) -> Array:
         """The places of all samples, as the windows lie in columns: a matrix for each group."""
-        return self.columns.rows(small).reshape(len(small), self.groups, -1, self.columns.count)
+        return self.columns.rows(small).reshape(len(small), self.groups, self.filters[0] // self.groups,
+                                                self.columns.count)
 
     def forward(self, large: Array, weight: Array, bias: Array | None) -> Array:
         """``small``: what the window makes of ``large``."""
         large, matrices = padded(large, self.padding, self.room), self.matrices(weight)
         result = np.empty((len(large), self.filters[0], *self.out), large.dtype)
         for block in self.blocks(len(large), large.itemsize):
-            made = np.matmul(matrices, self.gathered(large[block])).reshape(-1, self.filters[0], self.columns.count)
+            made = np.matmul(matrices, self.gathered(large[block]))
+            made = made.reshape(len(made), self.filters[0], self.columns.count)
             if bias is not None:
                 made += bias[:, None]
             result[block] = self.columns.places(made)
@@ -99,10 +102,12 @@ def convolution(input: Array, weight: Array, bias: Array | None, stride: Ints, p
                 transposed: bool, output_padding: Ints, groups: int) -> Array:
     input, weight, bias = map(to_opmath, (input, weight, bias))
     maps = maps_of(input.shape, weight, stride, padding, dilation, transposed, output_padding, groups)
+    if not input.shape[1]:  # ATen makes no channels of none
+        return np.empty((len(input), 0, *(maps.size if transposed else maps.out)), input.dtype)
     if not transposed:
         return maps.forward(input, weight, bias)
     result = maps.adjoint(input, weight)
-    return result if bias is None else result + bias.reshape(-1, *[1] * (result.ndim - 2))
+    return result if bias is None else result + bias.reshape(len(bias), *[1] * (result.ndim - 2))
 
 
 def convolution_backward(grad_output: Array, input: Array, weight: Array, bias_sizes: Any, stride: Ints, padding: Ints,
@@ -111,13 +116,16 @@ def convolution_backward(grad_output: Array, input: Array, weight: Array, bias_s
     """The gradients of input, weight and bias, or those of them that ``output_mask`` says."""
     grad, input, weight = map(to_opmath, (grad_output, input, weight))
     maps = maps_of(input.shape, weight, stride, padding, dilation, transposed, output_padding, groups)
+    if not input.shape[1]:
+        return [np.zeros(sizes, grad.dtype) if wanted else None
+                for sizes, wanted in zip((input.shape, weight.shape, bias_sizes), output_mask, strict=True)]
     results: list[Array | None] = [None, None, None]
     if output_mask[0]:
         results[0] = maps.forward(grad, weight.conj(), None) if transposed else maps.adjoint(grad, weight.conj())
     if output_mask[1]:
         results[1] = maps.weigh(grad, input.conj()) if transposed else maps.weigh(input.conj(), grad)
     if output_mask[2]:
-        results[2] = grad.reshape(*grad.shape[:2], -1).sum(2).sum(0)
+        results[2] = grad.reshape(*grad.shape[:2], prod(grad.shape[2:])).sum(2).sum(0)
     return results
 
 

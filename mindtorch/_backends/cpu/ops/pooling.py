@@ -88,8 +88,8 @@ def adaptive_max_pool(dims: int) -> Callable[..., Any]:
 
 def fractional_starts(size: int, kernel: int, out: int, samples: Array) -> Array:
     """Where the windows begin along a dimension, for each of the samples: (samples, out)."""
-    if out == 1:
-        return np.full((len(samples), 1), size - kernel)
+    if out < 2:
+        return np.full((len(samples), out), size - kernel)
     dtype = samples.dtype.type
     step = dtype(size - kernel) / dtype(out - 1)
     number = np.arange(out - 1, dtype=dtype)
@@ -100,23 +100,23 @@ def fractional_starts(size: int, kernel: int, out: int, samples: Array) -> Array
 def fractional_max_pool(dims: int) -> Callable[..., Any]:
     def row(self: Array, kernel_size: Ints, output_size: Ints, random_samples: Array) -> tuple[Array, Array]:
         x, samples, size = to_opmath(self), to_opmath(random_samples), self.shape[-dims:]
-        kernel, out = (tuple(v) * dims if len(v) == 1 else tuple(v) for v in (kernel_size, output_size))
         batch = self.shape[0] if self.ndim == dims + 2 else 1
         channels = self.shape[-dims - 1]
         samples = samples[:batch, :channels].reshape(batch * channels, dims)
         steps = [prod(size[d + 1:]) for d in range(dims)]
         order = (1, 0) if dims == 2 else (0, 1, 2)  # of the samples: ATen's, which differs
         starts = [fractional_starts(n, k, o, samples[:, order[d]])
-                  for d, (n, k, o) in enumerate(zip(size, kernel, out, strict=True))]
+                  for d, (n, k, o) in enumerate(zip(size, kernel_size, output_size, strict=True))]
         corners: Any = 0
         for d, start in enumerate(starts):
-            line = [len(start), *[out[e] if e == d else 1 for e in range(dims)]]
+            line = [len(start), *[start.shape[1] if e == d else 1 for e in range(dims)]]
             corners = corners + start.reshape(line) * steps[d]
-        numbers = [corners + sum(a * s for a, s in zip(at, steps, strict=True)) for at in product(*map(range, kernel))]
+        offsets = product(*map(range, kernel_size))
+        numbers = [corners + sum(a * s for a, s in zip(at, steps, strict=True)) for at in offsets]
         flat = x.reshape(batch * channels, prod(size))
         plane = np.arange(len(flat)).reshape(-1, *[1] * dims)
         best, at = greatest([flat[plane, number] for number in numbers], numbers)
-        shape = (*self.shape[:-dims], *out)
+        shape = (*self.shape[:-dims], *output_size)
         return best.reshape(shape), at.reshape(shape)
 
     return row

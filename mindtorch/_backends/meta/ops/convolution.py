@@ -121,7 +121,7 @@ def convolution_backward(grad_output: Any, input: Any, weight: Any, bias_sizes: 
                   f"convolution one of {list(out.shape or ())}")
     dtype = grad_output._dtype
     specs = [Spec(tuple(t.shape), dtype, in_channels_last(tuple(t.shape), input, weight)) for t in (input, weight)]
-    specs.append(Spec((grad_output.shape[1],), dtype))
+    specs.append(Spec(tuple(bias_sizes or (grad_output.shape[1],)), dtype))
     return tuple(spec if wanted else None for spec, wanted in zip(specs, output_mask, strict=True))
 
 

@@ -6,16 +6,33 @@ from typing import Any
 
 from ...._dtype import FLOATING, INTEGER, int64
 from ...._errors import NAMES, check, check_real, check_takes
-from ...._layout import Ints, Spec, suggested_order, suggested_strides
+from ...._layout import CHANNELS_LAST, Ints, Spec, is_contiguous, ordered_strides, suggested_order, suggested_strides
 from . import META_KERNELS
 
 WORDS = {1: "one", 2: "two", 3: "three"}
+SIZES = {2: "two elements (height, width)", 3: "three elements (depth, height, width)"}
 
 
 def like_format(self: Any, shape: Ints, dtype: Any = None) -> Spec:
     """An output in the memory format that the input suggests."""
     order = suggested_order(tuple(self.shape), self._strides())
     return Spec(shape, dtype or self._dtype, suggested_strides(shape, order))
+
+
+def like_sample(self: Any, shape: Ints, dtype: Any = None) -> Spec:
+    """An output (C, D, H, W), whose channels lie last in memory where those of the input do."""
+    order = CHANNELS_LAST[5][1:]
+    last = is_contiguous([self.shape[d - 1] for d in order], [self._strides()[d - 1] for d in order])
+    made = ordered_strides((1, *shape), CHANNELS_LAST[5])[1:] if last and not self.is_contiguous() else None
+    return Spec(shape, dtype or self._dtype, made)
+
+
+def check_filled(name: str, what: str, shape: Ints, first: int = 1) -> None:
+    """Raise a RuntimeError if a dimension, from ``first`` on, is empty."""
+    for d in range(first, len(shape)):
+        if not shape[d]:
+            raise RuntimeError(f"{name}(): Expected {what} to have non-zero size for non-batch dimensions, but {what} "
+                               f"has sizes {list(shape)} with dimension {d} being empty")
 
 
 def check_list(name: str, what: str, values: Ints, dims: int, also: str = "") -> None:
@@ -82,7 +99,8 @@ def max_pool(dims: int) -> Callable[..., Any]:
         settings = window(name, dims, kernel_size, stride, padding, dilation)
         shape = pooled(name, dims, self, ceil_mode, settings)
         check_takes(self._dtype.category in (INTEGER, FLOATING), name, self._dtype)
-        return like_format(self, shape), like_format(self, shape, int64)
+        like = like_sample if self.ndim == 4 and dims == 3 else like_format
+        return like(self, shape), like(self, shape, int64)
 
     return meta
 
@@ -110,6 +128,16 @@ def like_input(grad_output: Any, self: Any, *rest: Any) -> Spec:
     return like_format(self, tuple(self.shape))
 
 
+def like_regions(name: str) -> Callable[..., Spec]:
+    """A gradient of adaptive pooling, which has to come from at least one region."""
+
+    def meta(grad_output: Any, self: Any, *rest: Any) -> Spec:
+        check_filled(f"{name}_backward", "grad_output", tuple(grad_output.shape))
+        return like_input(grad_output, self)
+
+    return meta
+
+
 # -- regions that depend on the input's size ---------------------------------------------------------------------------
 
 def check_regions(name: str, dims: int, self: Any, output_size: Ints) -> Ints:
@@ -118,10 +146,7 @@ def check_regions(name: str, dims: int, self: Any, output_size: Ints) -> Ints:
     shape = tuple(self.shape)
     check(len(shape) in (dims + 1, dims + 2),
           lambda: f"{name}(): Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(shape)}")
-    for d in range(len(shape) - dims, len(shape)):
-        if not shape[d]:
-            raise RuntimeError(f"{name}(): Expected input to have non-zero size for non-batch dimensions, but input "
-                               f"has sizes {list(shape)} with dimension {d} being empty")
+    check_filled(name, "input", shape, len(shape) - dims if name == "adaptive_avg_pool2d" else 1)
     check(min(output_size) >= 0,
           lambda: f"{name}: elements of output_size must be greater than or equal to 0 but received "
                   f"{{{', '.join(map(str, output_size))}}}")
@@ -156,20 +181,20 @@ def fractional_max_pool(dims: int) -> Callable[..., tuple[Spec, Spec]]:
     name = f"fractional_max_pool{dims}d"
 
     def meta(self: Any, kernel_size: Ints, output_size: Ints, random_samples: Any) -> tuple[Spec, Spec]:
-        check(len(kernel_size) in (1, dims),
-              lambda: f"{name}: kernel_size must either be a single int or tuple of Ints")
-        check(len(output_size) in (1, dims),
-              lambda: f"{name}: output_size must either be a single int or tuple of Ints")
+        for what, values in (("kernel_size", kernel_size), ("output_size", output_size)):
+            if len(values) != dims:
+                raise RuntimeError(f"{name}: {what} must either be a single Int or tuple of "
+                                   f"{'three Ints' if dims == 3 else 'Ints'}")
         shape = tuple(self.shape)
         check(len(shape) in (dims + 1, dims + 2),
               lambda: f"{name}: Expected {dims + 1}D or {dims + 2}D tensor, but got: {list(shape)}")
         check(all(shape[-dims - 1:]),
               lambda: f"{name}: Expected input to have non-zero size for non-batch dimensions, but got: {list(shape)}")
-        kernel, out = (tuple(v) * dims if len(v) == 1 else tuple(v) for v in (kernel_size, output_size))
-        for n, k, o in zip(shape[-dims:], kernel, out, strict=True):
-            check(k > 0 and o > 0, lambda: f"{name}: kernel and output sizes must be greater than zero")
+        along = ("time", "height", "width")[-dims:]
+        for n, k, o, what in zip(shape[-dims:], kernel_size, output_size, along, strict=True):
+            check(k > 0 and o >= 0, lambda: f"{name}: kernel sizes must be positive, output sizes not negative")
             if o + k - 1 > n:
-                raise RuntimeError(f"{name}(): pool size {k} too large relative to input size {n}")
+                raise RuntimeError(f"{name}(): pool {what} {k} too large relative to input {what} {n}")
         batch = shape[0] if len(shape) == dims + 2 else 1
         check(self._dtype is random_samples._dtype,
               "Expect _random_samples to have the same dtype as input")
@@ -178,7 +203,7 @@ def fractional_max_pool(dims: int) -> Callable[..., tuple[Spec, Spec]]:
               lambda: f"Expect _random_samples to have the shape [{batch}, {shape[-dims - 1]}, {dims}], but got "
                       f"{list(random_samples.shape)}")
         check_real(f"{name}_out_frame", self)
-        made = (*shape[:-dims], *out)
+        made = (*shape[:-dims], *output_size)
         return Spec(made, self._dtype), Spec(made, int64)
 
     return meta
@@ -191,8 +216,7 @@ def max_unpool(dims: int) -> Callable[..., Spec]:
         check(indices._dtype is int64,
               lambda: f"elements in indices should be type int64 but got: {NAMES[indices._dtype.name]}")
         check(len(output_size) == dims,
-              lambda: f"There should be exactly {WORDS[dims]} elements in output_size, but got {len(output_size)} "
-                      "elements.")
+              lambda: f"There should be exactly {SIZES[dims]} in output_size, but got {len(output_size)} elements.")
         shape = tuple(self.shape)
         check(len(shape) in (dims + 1, dims + 2),
               lambda: f"Input to {name} should be a {dims + 1}d or {dims + 2}d Tensor, but got a tensor with "
@@ -220,6 +244,7 @@ for _n in (2, 3):
         f"_adaptive_avg_pool{_n}d": adaptive_avg_pool(_n), f"adaptive_max_pool{_n}d": adaptive_max_pool(_n),
         f"fractional_max_pool{_n}d": fractional_max_pool(_n), f"max_unpool{_n}d": max_unpool(_n),
         **{f"{name}_backward": like_input for name in (
-            f"max_pool{_n}d_with_indices", f"avg_pool{_n}d", f"_adaptive_avg_pool{_n}d", f"adaptive_max_pool{_n}d",
-            f"fractional_max_pool{_n}d")},
+            f"max_pool{_n}d_with_indices", f"avg_pool{_n}d", f"fractional_max_pool{_n}d")},
+        f"_adaptive_avg_pool{_n}d_backward": like_regions(f"adaptive_avg_pool{_n}d"),
+        f"adaptive_max_pool{_n}d_backward": like_regions(f"adaptive_max_pool{_n}d"),
     })
