@@ -179,3 +179,12 @@ def test_lazy_ones_become_plain_ones(case, options):
         return before, module, type(module).__name__, out, module.state_dict(), module.num_features
 
     same(program)
+
+
+@pytest.mark.parametrize("size", [1, 2, 3, 5])
+def test_normalisation_across_channels(size):
+    close(lambda t: t.nn.CrossMapLRN2d(size, 0.1, 0.75, 2)(t.arange(48.).view(2, 6, 2, 2)))
+    x = mindtorch.arange(24, dtype=mindtorch.float64).view(1, 6, 2, 2).requires_grad_()
+    assert mindtorch.autograd.gradcheck(mindtorch.nn.CrossMapLRN2d(size, 0.1), x, fast_mode=True)
+    same(lambda t: t.nn.CrossMapLRN2d(size)(t.ones(2, 3)))
+    same(lambda t: t.nn.CrossMapLRN2d(size))

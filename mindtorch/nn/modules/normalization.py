@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from ..._creation import empty
+from ..._functions import cat
 from ..._tensor import Tensor
 from .. import functional as F, init
 from ..module import Module
@@ -43,6 +44,31 @@ class LocalResponseNorm(Module):
 
     def forward(self, input: Tensor) -> Tensor:
         return F.local_response_norm(input, self.size, self.alpha, self.beta, self.k)
+
+    def extra_repr(self) -> str:
+        return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
+
+
+class CrossMapLRN2d(Module):
+    """Divides elements of (N, C, H, W) by a power of the mean square over the ``size`` nearest channels, less one if
+    that is even, of which as in PyTorch the first channel is always one (``torch.nn.CrossMapLRN2d``, from Caffe). The
+    gradient is that of these values, which PyTorch's is not.
+
+    Raises:
+        ValueError: for another number of dimensions.
+    """
+
+    def __init__(self, size: int, alpha: float = 1e-4, beta: float = 0.75, k: float = 1) -> None:
+        super().__init__()
+        self.size, self.alpha, self.beta, self.k = size, alpha, beta, k
+
+    def forward(self, input: Tensor) -> Tensor:
+        if input.dim() != 4:
+            raise ValueError(f"CrossMapLRN2d: Expected input to be 4D, got {input.dim()}D instead.")
+        reach, squares = (self.size - 1) // 2, input.square()
+        total = F.pad(squares, (0, 0, 0, 0, reach, reach)).unfold(1, 2 * reach + 1, 1).sum(-1)
+        total = cat([total[:, :reach + 1], total[:, reach + 1:] + squares[:, :1]], 1)
+        return input * (total * (self.alpha / self.size) + self.k) ** -self.beta
 
     def extra_repr(self) -> str:
         return f"{self.size}, alpha={self.alpha}, beta={self.beta}, k={self.k}"
