@@ -1,6 +1,6 @@
 """``torch.optim.lr_scheduler``: how the learning rate changes from step to step of the training."""
 from .annealing import CosineAnnealingLR, CosineAnnealingWarmRestarts
-from .base import LRScheduler
+from .base import EPOCH_DEPRECATION_WARNING as EPOCH_DEPRECATION_WARNING, LRScheduler
 from .combined import ChainedScheduler, SequentialLR
 from .cycles import CyclicLR, OneCycleLR
 from .factors import ConstantLR, ExponentialLR, LambdaLR, LinearLR, MultiplicativeLR, MultiStepLR, PolynomialLR, StepLR

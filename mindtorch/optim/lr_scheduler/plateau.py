@@ -6,7 +6,7 @@ from math import inf
 from typing import Any, SupportsFloat
 
 from ..optimizer import Optimizer
-from .base import EPOCH_WARNING, LRScheduler, check_optimizer, set_value, values_of
+from .base import EPOCH_DEPRECATION_WARNING, LRScheduler, check_optimizer, set_value, values_of
 
 
 class ReduceLROnPlateau(LRScheduler):
@@ -51,7 +51,7 @@ class ReduceLROnPlateau(LRScheduler):
         if epoch is None:
             epoch = self.last_epoch + 1
         else:
-            warnings.warn(EPOCH_WARNING, UserWarning, stacklevel=2)
+            warnings.warn(EPOCH_DEPRECATION_WARNING, UserWarning, stacklevel=2)
         self.last_epoch = epoch
         if self._is_better(measure, self.best):
             self.best, self.num_bad_epochs = measure, 0
