@@ -2,6 +2,7 @@
 """
 from __future__ import annotations
 
+import gc
 from collections.abc import Iterator
 from itertools import pairwise
 
@@ -149,3 +150,31 @@ def test_storages_grow_keep_their_bytes_and_are_copied() -> None:
     with pytest.raises(NotImplementedError, match="npu"):
         a.storage.data
     assert storage.cpu().device.type == "cpu"
+
+
+def _held():
+    gc.collect()
+    torch.npu.synchronize()
+    return torch.npu.memory_stats()["reserved_bytes.all.current"], sum(simulator.live_handles().values())
+
+
+@pytest.mark.parametrize("fault", [None, "create_event", "record_event"])
+def test_streams_that_are_dropped_leave_no_memory_and_do_not_disturb_others(fault):
+    before = None
+    for turn in range(6):
+        side, main = torch.npu.Stream(), torch.npu.default_stream()
+        with torch.npu.stream(side):
+            made_there = torch.ones(1000, device="npu") * 2
+        made_here = torch.ones(1000, device="npu")
+        made_there.record_stream(main)
+        made_here.record_stream(side)
+        torch.npu.synchronize()
+        del side, made_there, made_here
+        if fault is not None:
+            simulator.faults.fail_next(fault)
+        assert (torch.ones(3, device="npu") + 1).tolist() == [2, 2, 2]  # that takes the memory in
+        simulator.faults.clear()
+        torch.npu.Stream()
+        before = _held() if turn == 1 else before
+    torch.npu.Stream()
+    assert _held() == before and torch.npu.memory_allocated() == 0

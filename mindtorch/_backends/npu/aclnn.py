@@ -13,9 +13,10 @@ from typing import Any
 
 from ..._dispatch.dispatcher import flattened
 from ..._dtype import DTYPES, DType
+from ..._interrupts import uninterrupted
 from ..._tensor import Tensor
 from . import activities, provider, runtime
-from .allocator import allocator_of
+from .allocator import Owner, allocator_of
 from .bindings import C_TYPES, PHASE_TWO, Parameter, binding, names
 from .constants import ACL_FORMAT_ND, DATA_TYPES
 from .runtime import Queue, check
@@ -88,7 +89,7 @@ def layout(shape: tuple[int, ...], stride: tuple[int, ...], room: int) -> tuple[
 
 def keep(handles: Handles, kind: str, handle: int | None) -> int:
     """Remember a new handle, so that it is destroyed once. Raises RuntimeError if it was not made."""
-    if not handle:
+    if not handle or any(handle == known for _, known in handles):
         raise RuntimeError(f"aclCreate{kind} failed: {runtime.recent_message() or 'no message'}")
     handles.append((functions[f"aclDestroy{kind}"], handle))
     return handle
@@ -203,21 +204,22 @@ def launch(name: str, values: Any, queue: Queue) -> None:
     AclError if a phase refuses, OutOfMemoryError if there is no memory for the workspace.
     """
     call = function(name)
-    handles: Handles = []
-    try:
-        args = [convert(value, handles) for convert, value in zip(call.converters, values, strict=True)]
-        size, executor = ctypes.c_uint64(), ctypes.c_void_p()
-        code = call.plan(*args, ctypes.addressof(size), ctypes.addressof(executor))
-        if code:
-            check(code, f"{name}GetWorkspaceSize", queue.runtime.name)
-        with activities.timed("run", name, queue):
-            _enqueue(call, size.value, executor.value, queue)
-    finally:
-        destroy(handles)
-    number = queue.note(name)
-    for tensor in flattened([values[position] for position in call.writes]):
-        if tensor is not None:
-            tensor._storage._memory.written(queue, number)
+    with uninterrupted():
+        handles: Handles = []
+        try:
+            args = [convert(value, handles) for convert, value in zip(call.converters, values, strict=True)]
+            size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+            code = call.plan(*args, ctypes.addressof(size), ctypes.addressof(executor))
+            if code:
+                check(code, f"{name}GetWorkspaceSize", queue.runtime.name)
+            with activities.timed("run", name, queue):
+                _enqueue(call, size.value, executor.value, queue)
+        finally:
+            destroy(handles)
+        number = queue.note(name)
+        for tensor in flattened([values[position] for position in call.writes]):
+            if tensor is not None:
+                tensor._storage._memory.written(queue, number)
     if queue.runtime.blocking:
         queue.synchronize()
 
@@ -227,16 +229,13 @@ def _enqueue(call: Function, size: int, executor: int | None, queue: Queue) -> N
     if not size:
         check(call.run(None, 0, executor, queue.handle), call.name, queue.runtime.name)
         return
-    allocator = allocator_of(queue.runtime)
+    owner = Owner()
     try:
-        workspace = allocator.allocate(size, queue)
+        workspace = allocator_of(queue.runtime).allocate(size, queue, owner)
     except BaseException:
         functions["aclDestroyAclOpExecutor"](executor)
         raise
-    try:
-        check(call.run(workspace.ptr, size, executor, queue.handle), call.name, queue.runtime.name)
-    finally:
-        allocator.release(workspace)
+    check(call.run(workspace.ptr, size, executor, queue.handle), call.name, queue.runtime.name)
 
 
 def is_available() -> bool:

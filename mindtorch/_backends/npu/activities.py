@@ -61,7 +61,11 @@ def event_in(queue: Queue) -> int:
     runtime = queue.runtime
     event, code = runtime.rt.create_event()
     runtime.check(code, "aclrtCreateEvent")
-    runtime.check(runtime.rt.record_event(event, queue.handle), "aclrtRecordEvent")
+    try:
+        runtime.check(runtime.rt.record_event(event, queue.handle), "aclrtRecordEvent")
+    except BaseException:
+        runtime.rt.destroy_event(event)
+        raise
     return event
 
 

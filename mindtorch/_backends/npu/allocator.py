@@ -8,11 +8,16 @@ whole free segments go back to CANN, and only after a synchronisation (``empty_c
 from __future__ import annotations
 
 import threading
+import weakref
 from collections import deque
+from collections.abc import Iterator
+from contextlib import contextmanager
 from dataclasses import dataclass
+from typing import Any
 
 from ..._about import about
 from ..._errors import OutOfMemoryError
+from ..._interrupts import uninterrupted
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_HBM_MEM, ACL_MEM_MALLOC_HUGE_FIRST
 from .runtime import Queue, _Runtime
@@ -37,55 +42,100 @@ class Block:
     after: Block | None = None
     requested: int = 0
     free: bool = True
+    owner: Lease | None = None
     users: set[Queue] | None = None  #: other streams that use it, from ``record_stream``
     writer: tuple[Queue, int] | None = None  #: the operator that wrote it last, by its number in its stream
+    events: list[int] | None = None  #: while it waits for other streams: those recorded in them
+
+
+class Owner:
+    """Something for whose life a block is asked for."""
+
+    __slots__ = ("__weakref__",)
+
+
+class Lease(weakref.ref[Any]):
+    """Which block belongs to an owner. When that goes, the lease is put on the list of what was given back, by a
+    function in C: at any moment, in any thread, and no interrupt comes between.
+    """
+
+    __slots__ = ("block",)
+    block: Block
+
+
+def chain(block: Block | None) -> Iterator[Block]:
+    """A block and those after it in its segment."""
+    while block is not None:
+        yield block
+        block = block.after
 
 
 class Allocator:
-    """The memory of one device. Blocks may be given back from any thread, even by the garbage collector."""
+    """The memory of one device. A block is given back when its owner goes, in any thread and at any moment.
+
+    The truth is in the segments, the chain of blocks of each, and in the owners. What is derived from them, pools,
+    sizes and counts, is made anew if a change was cut short by an exception.
+    """
 
     def __init__(self, device: _Runtime):
         self.device = device
         self.lock = threading.RLock()
-        self._returned: deque[Block] = deque()
+        self._returned: deque[Lease] = deque()
+        self._is_torn = False  #: whether a change was begun and not ended
         self._pools: dict[tuple[Queue, bool], list[Block]] = {}
-        #: freed blocks, and events of the other streams that used them
-        self._waiting: list[tuple[Block, list[int]]] = []
-        self._segments: dict[int, Block] = {}  #: the first block of each
+        #: freed blocks, whose ``users`` are the streams in which no event was recorded yet
+        self._waiting: list[Block] = []
+        self._segments: dict[int, tuple[Block, int]] = {}  #: the first block of each, and its size
         self.live: dict[int, Block] = {}
         self._now: dict[str, int] = {}
         self._peak: dict[str, int] = {}
         self._total: dict[str, int] = {}
         device.at_finalize.append(self.release_all)
+        device.at_destroy.append(self.retire)
 
     # -- what callers do ---------------------------------------------------------------------------------------------
 
-    def allocate(self, nbytes: int, queue: Queue) -> Block:
-        """A block for work on a stream. Raises PyTorch's OutOfMemoryError if there is none even after everything cached
-        was given back.
+    @contextmanager
+    def changing(self) -> Iterator[None]:
+        """A block that alone changes the allocator, after what was given back was taken in."""
+        with uninterrupted():
+            inner = self.lock._is_owned()  # type: ignore[attr-defined]  # a finalizer's, in the middle of a change
+            with self.lock:
+                if self._is_torn and not inner:
+                    self._mend()
+                self._is_torn = True
+                self._take_back()
+                yield
+                self._is_torn = inner
+
+    def allocate(self, nbytes: int, queue: Queue, owner: Any) -> Block:
+        """A block for work on a stream, for as long as its owner lives. Raises PyTorch's OutOfMemoryError if there is
+        none even after everything cached was given back.
         """
         size = -(-max(nbytes, 1) // ROUND) * ROUND
-        with self.lock:
-            self._take_back()
+        block = self._allocate(size, nbytes, queue, owner)
+        if block is None:
+            self.empty_cache()
+            block = self._allocate(size, nbytes, queue, owner, last=True)
+        if block is None:
+            raise self._out_of_memory(nbytes)
+        return block
+
+    def _allocate(self, size: int, nbytes: int, queue: Queue, owner: Any, last: bool = False) -> Block | None:
+        with self.changing():
             block = self._cached(size, queue) or self._new_segment(size, queue)
             if block is None:
-                self._count("num_alloc_retries", 1)
-                self.empty_cache()
-                block = self._cached(size, queue) or self._new_segment(size, queue)
-            if block is None:
-                self._count("num_ooms", 1)
-                raise self._out_of_memory(nbytes)
+                self._count("num_ooms" if last else "num_alloc_retries", 1)
+                return None
             self._split(block, size)
             block.free, block.requested = False, nbytes
+            lease = block.owner = Lease(owner, self._returned.append)
+            lease.block = block
             self.live[block.ptr] = block
             self._count("allocation", 1)
             self._count("allocated_bytes", block.size)
             self._count("requested_bytes", nbytes)
             return block
-
-    def release(self, block: Block) -> None:
-        """Give a block back, from any thread and at any moment: it is taken in at the next allocation."""
-        self._returned.append(block)
 
     def record_stream(self, block: Block, queue: Queue) -> None:
         """Say that a stream uses a block that was allocated on another one (``Tensor.record_stream``)."""
@@ -100,18 +150,25 @@ class Allocator:
         try:
             self.device.synchronize_device()
         finally:
-            with self.lock:
-                self._take_back()
-                self._settle_events(wait=True)
-                for first in [b for b in self._segments.values() if b.free and b.after is None]:
+            self.device.drop_abandoned()
+            with self.changing():
+                self._settle_events(waited=True)
+                for first, _ in [(b, n) for b, n in self._segments.values() if b.free and b.after is None]:
                     self._pools[first.queue, first.small].remove(first)
                     self._return_segment(first)
 
+    def retire(self, queue: Queue) -> None:
+        """Give back the segments of a stream that was destroyed, those that are in use when that ends."""
+        with self.changing():
+            for small in (False, True):
+                for block in self._pools.pop((queue, small), ()):
+                    self._keep(block)
+
     def release_all(self) -> None:
         """Give every segment back, used or not: the device goes."""
-        with self.lock:
-            self._settle_events(wait=True)
-            for first in list(self._segments.values()):
+        with self.changing():
+            self._settle_events(waited=True)
+            for first, _ in list(self._segments.values()):
                 self._return_segment(first)
             self._pools.clear()
             self.live.clear()
@@ -122,10 +179,9 @@ class Allocator:
         Bytes: ``allocated_bytes`` are those of blocks in use, ``requested_bytes`` what was asked for,
         ``reserved_bytes`` those of segments, ``active_bytes`` those in use or still needed by another stream.
         """
-        with self.lock:
-            self._take_back()
+        with self.changing():
             self._settle_events()
-            waiting = sum(block.size for block, _ in self._waiting)
+            waiting = sum(block.size for block in self._waiting)
             stats: dict[str, int] = {}
             for name in ("allocation", "segment", "allocated_bytes", "requested_bytes", "reserved_bytes"):
                 now, total = self._now.get(name, 0), self._total.get(name, 0)
@@ -138,21 +194,13 @@ class Allocator:
 
     def reset_peaks(self) -> None:
         """Have peaks start from what is now (``torch.npu.reset_peak_memory_stats``)."""
-        with self.lock:
-            self._take_back()
+        with self.changing():
             self._peak = dict(self._now)
 
     def segments(self) -> list[list[Block]]:
         """The blocks of each segment, in the order of their addresses: the allocator's whole memory."""
-        with self.lock:
-            self._take_back()
-            found: list[list[Block]] = []
-            for first in sorted(self._segments.values(), key=lambda b: b.ptr):
-                blocks = [first]
-                while (after := blocks[-1].after) is not None:
-                    blocks.append(after)
-                found.append(blocks)
-            return found
+        with self.changing():
+            return [[*chain(self._segments[start][0])] for start in sorted(self._segments)]
 
     def block_at(self, address: int) -> Block | None:
         """The block in use that holds an address."""
@@ -190,7 +238,8 @@ class Allocator:
             ptr, code = runtime.acl.rt.malloc(length, ACL_MEM_MALLOC_HUGE_FIRST)
         if code:
             return None
-        block = self._segments[ptr] = Block(ptr, length, queue, ptr, small)
+        block = Block(ptr, length, queue, ptr, small)
+        self._segments[ptr] = block, length
         self._count("segment", 1)
         self._count("reserved_bytes", length)
         return block
@@ -212,25 +261,51 @@ class Allocator:
     def _take_back(self) -> None:
         """Take in what was given back."""
         while self._returned:
-            block = self._returned.popleft()
+            block = self._returned.popleft().block
             if self.live.pop(block.ptr, None) is None:
-                continue  # of a device that was finalized meanwhile
+                continue  # of a device that was finalized meanwhile, or found when the allocator was mended
             self._count("allocation", -1)
             self._count("allocated_bytes", -block.size)
             self._count("requested_bytes", -block.requested)
+            block.owner = None
             if block.users:
-                self.device.activate()
-                self._waiting.append((block, [activities.event_in(queue) for queue in block.users]))
-                block.users = None
+                block.events = []
+                self._waiting.append(block)
                 continue
             queue = block.queue
             if queue.enqueued > queue.finished:
                 queue.note_free(block.ptr, block.size)
             self._merge(block)
 
+    def _mend(self) -> None:
+        """Make what is derived anew after a change that was cut short: what no owner, stream or pool has is free."""
+        for block in [block for block in self.live.values() if block.owner is not None and block.owner() is None]:
+            self._returned.append(block.owner)  # type: ignore[arg-type]
+        kept = {id(block) for block in (*self.live.values(), *self._waiting)}
+        self._pools.clear()
+        for first, length in list(self._segments.values()):
+            free: list[Block] = []
+            before = None
+            for block in list(chain(first)):
+                block.size = (block.after.ptr if block.after is not None else first.ptr + length) - block.ptr
+                block.free, block.before = id(block) not in kept, before
+                if block.free and before is not None and before.free:
+                    before.size, before.after = before.size + block.size, block.after
+                    continue
+                before = block
+                free += [block] if block.free else []
+            for block in free:
+                block.owner = block.writer = block.users = block.events = None
+                self._keep(block)
+        live = list(self.live.values())
+        self._now |= {"allocation": len(live), "allocated_bytes": sum(block.size for block in live),
+                      "requested_bytes": sum(block.requested for block in live), "segment": len(self._segments),
+                      "reserved_bytes": sum(length for _, length in self._segments.values())}
+        self._is_torn = False
+
     def _merge(self, block: Block) -> None:
         """Put a block into its pool, as one with its free neighbours."""
-        block.free, block.writer = True, None
+        block.free, block.writer, block.users, block.events = True, None, None, None
         if (before := block.before) is not None and before.free:
             self._pool(before).remove(before)
             before.size, before.after = before.size + block.size, block.after
@@ -242,14 +317,19 @@ class Allocator:
             block.size, block.after = block.size + after.size, after.after
             if after.after is not None:
                 after.after.before = block
-        self._pool(block).append(block)
+        self._keep(block)
+
+    def _keep(self, block: Block) -> None:
+        """Put a free block into its pool; a whole segment that no stream will ask for goes back to CANN."""
+        if block.queue.is_destroyed and block.before is None and block.after is None:
+            self._return_segment(block)
+            if not self._pool(block):
+                del self._pools[block.queue, block.small]
+        else:
+            self._pool(block).append(block)
 
     def _return_segment(self, first: Block) -> None:
-        del self._segments[first.segment]
-        block: Block | None = first
-        length = 0
-        while block is not None:
-            length, block = length + block.size, block.after
+        _, length = self._segments.pop(first.segment)
         self.device.activate()
         runtime.check(runtime.acl.rt.free(first.segment), "aclrtFree", self.device.name)
         self._count("segment", -1)
@@ -257,27 +337,30 @@ class Allocator:
 
     # -- other streams -----------------------------------------------------------------------------------------------
 
-    def _settle_events(self, wait: bool = False) -> None:
-        """Put freed blocks that other streams have done with into their pools."""
+    def _settle_events(self, waited: bool = False) -> None:
+        """Put freed blocks that other streams have done with into their pools; ``waited``: so have all streams."""
         if not self._waiting:
             return
         self.device.activate()
-        rt, still = runtime.acl.rt, []
-        for block, events in self._waiting:
-            left = []
-            for event in events:
-                if wait:
-                    rt.synchronize_event(event)
-                elif rt.query_event_status(event)[0] != ACL_EVENT_RECORDED_STATUS_COMPLETE:
-                    left.append(event)
-                    continue
-                rt.destroy_event(event)
-            if left:
-                still.append((block, left))
-            else:
+        rt = runtime.acl.rt
+        for block in list(self._waiting):
+            users, events = block.users, block.events
+            assert users is not None and events is not None
+            for queue in list(users):
+                if not waited and not queue.is_destroyed:
+                    try:
+                        events.append(activities.event_in(queue))
+                    except runtime.AclError:  # next time it may work; the caller wants something else
+                        continue
+                users.discard(queue)
+            for event in list(events):
+                if waited or rt.query_event_status(event)[0] == ACL_EVENT_RECORDED_STATUS_COMPLETE:
+                    events.remove(event)
+                    rt.destroy_event(event)
+            if not events and not users:
+                self._waiting.remove(block)
                 activities.note("free", f"{block.size} bytes at {block.ptr:#x}", block.queue)
                 self._merge(block)
-        self._waiting = still
 
     # -- counting ----------------------------------------------------------------------------------------------------
 

@@ -32,21 +32,24 @@ class Memory:
     ``writer`` is the stream and number of the operator that wrote it last.
     """
 
-    __slots__ = ("address", "block", "device", "nbytes", "writer")
+    __slots__ = ("__weakref__", "block", "device", "nbytes", "writer")
 
     def __init__(self, nbytes: int, device: Device):
         self.device, self.nbytes = get_runtime(device.index or 0), nbytes
         self.block: Block | None = None
         self.writer: tuple[Queue, int] | None = None
-        self.address = 0
         if nbytes:
-            self.block = allocator_of(self.device).allocate(nbytes, current_queue(self.device.device_id))
-            self.address = self.block.ptr
+            self.block = allocator_of(self.device).allocate(nbytes, current_queue(self.device.device_id), self)
 
-    def __del__(self) -> None:
-        block = getattr(self, "block", None)
-        if block is not None:
-            allocator_of(self.device).release(block)
+    @property
+    def address(self) -> int:
+        """Where it lies, 0 if it has no bytes. Raises RuntimeError if the device was given back meanwhile."""
+        if self.block is None:
+            return 0
+        if not self.device.initialized:
+            raise RuntimeError("the memory of this tensor went with its device: "
+                               f"{self.device.name} was reset after the tensor was made")
+        return self.block.ptr
 
     def written(self, queue: Queue, number: int) -> None:
         """Note who writes. A stream other than that of the allocation keeps the block from being reused too early only

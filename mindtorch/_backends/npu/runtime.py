@@ -15,6 +15,7 @@ from typing import Any
 
 from ..._about import about
 from ..._device import device as Device
+from ..._interrupts import uninterrupted
 from . import activities, provider
 from .constants import (
     ACL_ERROR_REPEAT_INITIALIZE, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT, ACL_ERROR_RT_INVALID_DEVICEID,
@@ -74,6 +75,7 @@ class Queue:
     def __init__(self, runtime: _Runtime, handle: int, number: int):
         self.runtime, self.handle, self.number = runtime, handle, number
         self.enqueued = self.finished = 0
+        self.is_destroyed = False
         self.log: deque[tuple[int, str]] = deque(maxlen=4096)
         self.deferred: deque[Callable[[], Any]] = deque()
         self.freed: dict[int, tuple[int, int]] = {}  #: cached memory that pending work may still use: number, bytes
@@ -125,11 +127,12 @@ class Queue:
         """Wait for the stream, then free what was deferred, in order. Raises AclError if something in the stream
         failed; what was deferred is freed all the same.
         """
-        last, releases = self.enqueued, len(self.deferred)
-        self.runtime.activate()
-        with activities.host("sync", "synchronize", self):
-            code = acl.rt.synchronize_stream(self.handle)
-        self.reached(last, releases, code, "aclrtSynchronizeStream")
+        with uninterrupted():  # or else an error might be taken from the device and reported to nobody
+            last, releases = self.enqueued, len(self.deferred)
+            self.runtime.activate()
+            with activities.host("sync", "synchronize", self):
+                code = acl.rt.synchronize_stream(self.handle)
+            self.reached(last, releases, code, "aclrtSynchronizeStream")
 
     def reached(self, last: int, releases: int, code: int, call: str) -> None:
         """Take in what a call said that waited for number ``last``: settle, and remember which operators failed. Raises
@@ -198,6 +201,7 @@ class _Runtime:
         self.abandoned: deque[Queue] = deque()  #: streams that nothing refers to any more
         self.blocking = False  #: ``ACL_LAUNCH_BLOCKING=1``: wait after every operator
         self.at_finalize: list[Callable[[], None]] = []
+        self.at_destroy: list[Callable[[Queue], None]] = []  #: what is told of a stream that goes
         self._peers: set[int] = set()
         self._lock = threading.RLock()
         self._numbers = count().__next__
@@ -253,14 +257,14 @@ class _Runtime:
     def new_queue(self, priority: int = 0) -> Queue:
         """A new stream (``aclrtCreateStream``)."""
         self.activate()
-        self._drop_abandoned()
+        self.drop_abandoned()
         handle, code = acl.rt.create_stream_with_config(priority, 0) if priority else acl.rt.create_stream()
         check(code, "aclrtCreateStream", self.name)
         queue = Queue(self, handle, self._numbers())
         self.queues.append(queue)
         return queue
 
-    def _drop_abandoned(self) -> None:
+    def drop_abandoned(self) -> None:
         """Destroy the streams that nothing refers to, if what was in them has run (``aclrtDestroyStream``)."""
         for _ in range(len(self.abandoned)):
             queue = self.abandoned.popleft()
@@ -269,6 +273,9 @@ class _Runtime:
             elif queue in self.queues:
                 self.queues.remove(queue)
                 queue.settle(queue.enqueued, len(queue.deferred))
+                queue.is_destroyed = True
+                for retire in self.at_destroy:
+                    retire(queue)
                 check(acl.rt.destroy_stream(queue.handle), "aclrtDestroyStream", self.name)
 
     def activate(self) -> None:

@@ -7,6 +7,7 @@ from types import TracebackType
 from typing import Any
 
 from ..._device import device as Device, resolve_device
+from ..._interrupts import uninterrupted
 from . import activities, runtime
 from .constants import ACL_EVENT_RECORDED_STATUS_COMPLETE, ACL_EVENT_SYNC, ACL_EVENT_TIME_LINE
 from .runtime import Queue, check, current_queue, get_runtime, thread
@@ -219,9 +220,10 @@ class Event:
             return
         queue = self._queue
         queue.runtime.activate()
-        with activities.host("sync", "synchronize event", queue):
-            code = runtime.acl.rt.synchronize_event(self._handle)
-        queue.reached(self._number, 0, code, "aclrtSynchronizeEvent")
+        with uninterrupted():
+            with activities.host("sync", "synchronize event", queue):
+                code = runtime.acl.rt.synchronize_event(self._handle)
+            queue.reached(self._number, 0, code, "aclrtSynchronizeEvent")
 
     def elapsed_time(self, end_event: Event) -> float:
         """The time between this event and a later one in milliseconds (``torch.cuda.Event.elapsed_time``).

@@ -10,6 +10,7 @@ from functools import wraps
 from types import FunctionType, ModuleType
 from typing import Any
 
+from ...._interrupts import uninterrupted
 from ..constants import ACL_ERROR_INTERNAL_ERROR
 from . import errors, faults, watch
 from .errors import Fault
@@ -35,14 +36,18 @@ def _returning_codes(name: str, function: FunctionType) -> Callable[..., Any]:
 
 def guarded(name: str, function: Callable[..., Any], done: Callable[[Any], Any], failed: Callable[[int], Any],
             from_c: bool = False) -> Callable[..., Any]:
-    """A function that returns ``done(result)``, or ``failed(code)``. What C calls never raises anything."""
+    """A function that returns ``done(result)``, or ``failed(code)``. What C calls never raises anything.
+
+    An interrupt waits until the function is through, as it does in C; those that wait themselves look for it.
+    """
 
     @wraps(function)
     def call(*arguments: Any) -> Any:
         try:
-            if faults.armed and (fault := faults.strike(name, "call")):
-                raise fault
-            return done(function(*arguments))
+            with uninterrupted():
+                if faults.armed and (fault := faults.strike(name, "call")):
+                    raise fault
+                return done(function(*arguments))
         except Fault as fault:
             code, message = fault.code, fault.message
             watch.mistake(name, fault)

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import threading
 from collections.abc import Callable
+from math import inf
 from queue import SimpleQueue
-from time import perf_counter_ns
+from time import monotonic, perf_counter_ns
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ...._interrupts import give_way, in_main_thread
 from ..constants import (
     ACL_ERROR_RT_AICORE_EXCEPTION, ACL_ERROR_RT_INVALID_HANDLE, ACL_ERROR_RT_LOST_HEARTBEAT,
     ACL_ERROR_RT_STREAM_SYNC_TIMEOUT,
@@ -18,6 +20,9 @@ from .errors import Fault
 
 if TYPE_CHECKING:
     from .devices import Context
+
+
+PATIENCE = 0.05  #: seconds after which a wait of the main thread looks for interrupts
 
 
 class Latch:
@@ -36,13 +41,14 @@ class Latch:
             self._lock.release()
 
     def wait(self, seconds: float = -1) -> bool:
-        """Whether it was opened within this time; -1: however long it takes."""
-        if self.is_open:
-            return True
-        if not self._lock.acquire(timeout=seconds):
-            return False
-        self._lock.release()
-        return True
+        """Whether it was opened within this time; -1: however long it takes. An interrupt may end it."""
+        end = inf if seconds < 0 else monotonic() + seconds
+        while not self.is_open and (left := end - monotonic()) > 0:
+            left = min(left, PATIENCE) if in_main_thread() else left
+            if self._lock.acquire(timeout=-1 if left == inf else left):
+                self._lock.release()
+            give_way()
+        return self.is_open
 
 
 class Task:
@@ -122,17 +128,22 @@ class Reset(Task):
 
 
 class Mark(Task):
-    """Where a host thread waits. It takes the stream's failure along: from here on the stream works again."""
+    """Where a host thread waits. It takes the stream's failure along, unless nobody waits any longer: from here on the
+    stream works again.
+    """
 
-    __slots__ = ("fault", "latch")
+    __slots__ = ("fault", "is_left", "latch")
     always = True
 
     def __init__(self) -> None:
         self.latch: Latch = Latch()
         self.fault: Fault | None = None
+        self.is_left = False
 
     def run(self, stream: Stream) -> None:
-        self.fault = stream.take_fault()
+        with stream.lock:
+            if not self.is_left:
+                self.fault, stream.fault = stream.fault, None
 
 
 class Event:
@@ -165,7 +176,7 @@ class Stream:
         self._queue: SimpleQueue[Task | None] = SimpleQueue()
         self._thread: threading.Thread | None = None
         self._closed = False
-        self._lock = threading.Lock()
+        self.lock = threading.Lock()
         self._gate: Latch | None = None
         self._paused_by = 0  #: the thread that goes on only after a block of its own, in which nothing starts
         self._hurry = Latch()
@@ -177,7 +188,7 @@ class Stream:
 
     def submit(self, task: Task) -> None:
         """Queue a task. Raises Fault if the stream was destroyed meanwhile."""
-        with self._lock:
+        with self.lock:
             if self._closed:
                 raise Fault(ACL_ERROR_RT_INVALID_HANDLE, f"{self} was destroyed")
             if self._thread is None:
@@ -196,20 +207,26 @@ class Stream:
         if it takes longer than ``seconds``, or would never end.
         """
         mark = None
-        with self._lock:
+        with self.lock:
             if self.completed < self.submitted and not self._closed and threading.current_thread() is not self._thread:
                 self.check_pause(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT)
                 mark = Mark()
                 self._queue.put(mark)
         if mark is None:
             return self.take_fault()
-        if not mark.latch.wait(seconds):
-            raise Fault(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, f"{self} was not done after {seconds} s")
+        try:
+            if not mark.latch.wait(seconds):
+                raise Fault(ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, f"{self} was not done after {seconds} s")
+        except BaseException:
+            with self.lock:  # whoever waits next is told what had gone wrong
+                mark.is_left = True
+                self.fault = self.fault or mark.fault
+            raise
         return mark.fault
 
     def take_fault(self, only: Fault | None = None) -> Fault | None:
         """How the stream has failed, which is forgotten by that; ``only``: if it is this."""
-        with self._lock:
+        with self.lock:
             fault = self.fault
             if only is not None and fault is not only:
                 return None
@@ -226,20 +243,20 @@ class Stream:
 
     def hold(self, paused_by: int = 0) -> None:
         """Start no further task until ``release``; ``paused_by`` is the thread that alone will call that."""
-        with self._lock:
+        with self.lock:
             if self._gate is None and not self.is_stopped:
                 self._gate, self._paused_by = Latch(), paused_by
 
     def release(self) -> None:
         """Go on after ``hold``."""
-        with self._lock:
+        with self.lock:
             gate, self._gate = self._gate, None
         if gate is not None:
             gate.open()
 
     def abort(self) -> None:
         """Skip what is queued, and end slow motion and holding."""
-        with self._lock:
+        with self.lock:
             self._skip_until = self.submitted
             hurry, self._hurry = self._hurry, Latch()
         hurry.open()
@@ -247,7 +264,7 @@ class Stream:
 
     def stop(self) -> None:
         """Let the rest run without slow motion; nothing holds it any longer."""
-        with self._lock:
+        with self.lock:
             if not self.is_stopped:
                 self.is_stopped = True
                 self._hurry.open()
@@ -255,7 +272,7 @@ class Stream:
 
     def close(self, wait: bool = True) -> None:
         """End the worker after what is queued, and wait for that. No task can be submitted after it."""
-        with self._lock:
+        with self.lock:
             if self._thread is not None and not self._closed:
                 self._queue.put(None)
             self._closed = True
