@@ -18,13 +18,18 @@ from typing import Any
 
 from tests.parity import agreeing
 from tests.parity.compare import Entry, Result, database
+from tests.parity.exclusions import EXCLUDED
 from tests.support import torch
 
+DTYPES = ("float32", "int64", "float64", "float16", "bfloat16", "complex64", "bool")
 VARIANTS = ("method", "in-place", "operator", "out=")
 
 
 def main(arguments: list[str] | None = None) -> int:
     options = parse(arguments)
+    if options.table:
+        print(table())
+        return 0
     torch.set_num_threads(1)
     lib = importlib.import_module(options.lib)
     dtypes = [getattr(torch, name) for name in options.dtype]
@@ -50,6 +55,7 @@ def parse(arguments: list[str] | None) -> argparse.Namespace:
     parser.add_argument("--differing", action="store_true", help="print only the entries that differ")
     parser.add_argument("--no-missing", action="store_true", help="do not print the entries that are missing")
     parser.add_argument("-v", "--verbose", action="store_true", help="print every difference, and soft ones")
+    parser.add_argument("--table", action="store_true", help="print how many entries the committed list has by dtype")
     parser.add_argument("--update", action="store_true", help="rewrite the committed list from this run")
     parser.add_argument("--lib", default="mindtorch", help="the library under test (default: mindtorch)")
     options = parser.parse_args(arguments)
@@ -130,6 +136,22 @@ def details(results: list[Result]) -> Iterator[str]:
             count = Counter((check, str(difference)) for check, _, difference in found)
             for (check, difference), times in count.items():
                 yield f"    {result.dtype} {note}{check} x{times}: {difference}\n"
+
+
+def in_scope(dtype: str) -> list[str]:
+    """The entries that PyTorch supports in a dtype, but for those that nothing can be compared of."""
+    return [name for name, op in database().items()
+            if getattr(torch, dtype) in op.supported_dtypes("cpu") and name not in EXCLUDED]
+
+
+def table() -> str:
+    """By dtype: the entries that PyTorch supports, those in scope, and those of the committed list."""
+    lines = ["dtype      PyTorch supports  in scope  agree  of those in scope"]
+    for dtype in DTYPES:
+        supported = sum(getattr(torch, dtype) in op.supported_dtypes("cpu") for op in database().values())
+        scope, listed = len(in_scope(dtype)), len(agreeing.names(dtype))
+        lines.append(f"{dtype:<10} {supported:>16}  {scope:>8}  {listed:>5}  {listed / scope:>16.1%}")
+    return "\n".join(lines)
 
 
 def summarise(results: list[Result], dtypes: list[str]) -> None:

@@ -5,8 +5,8 @@ import math
 from typing import Any
 
 from ..._dispatch.aten import (
-    cat, elu_backward, leaky_relu_backward, rrelu_with_noise_backward as rrelu_backward, sigmoid, sigmoid_backward,
-    silu_backward, softplus, threshold_backward, where_self as where, zeros_like,
+    cat, elu_backward, leaky_relu_backward, mish_backward, rrelu_with_noise_backward as rrelu_backward, sigmoid,
+    sigmoid_backward, silu_backward, softplus, threshold_backward, where_self as where, zeros_like,
 )
 from ..._dispatch.local import local
 from ..._dispatch.schemas import registry
@@ -47,6 +47,8 @@ def silu_grad(grad: Any, self: Any) -> Any:
 
 
 def mish_grad(grad: Any, self: Any) -> Any:
+    if not local.grad_enabled:
+        return mish_backward(grad, self)
     tanh = softplus(self).tanh()
     return grad * (tanh + self * sigmoid(self) * (1 - tanh * tanh))
 

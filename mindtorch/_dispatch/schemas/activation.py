@@ -12,6 +12,7 @@ operator only:
     elu_backward(Tensor grad_output, Scalar alpha, Scalar scale, Scalar input_scale, bool is_result, Tensor self_or_result) -> Tensor
     gelu_backward(Tensor grad_output, Tensor self, *, str approximate='none') -> Tensor
     silu_backward(Tensor grad_output, Tensor self) -> Tensor
+    mish_backward(Tensor grad_output, Tensor self) -> Tensor
     hardsigmoid_backward(Tensor grad_output, Tensor self) -> Tensor
     hardswish_backward(Tensor grad_output, Tensor self) -> Tensor
     leaky_relu_backward(Tensor grad_output, Tensor self, Scalar negative_slope, bool self_is_result) -> Tensor

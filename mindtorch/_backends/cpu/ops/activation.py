@@ -128,6 +128,11 @@ def mish(x: Any) -> Any:
     return x * np.tanh(softplus(x))
 
 
+def mish_backward(grad: Any, x: Any) -> Any:
+    tanh = np.tanh(softplus(x))
+    return grad * (tanh + x * sigmoid(x) * (1 - tanh * tanh))
+
+
 def log_sigmoid_forward(x: Any) -> Any:
     buffer = np.exp(-np.abs(x))
     return np.minimum(x, 0) - np.log1p(buffer), buffer
@@ -202,6 +207,7 @@ CPU_KERNELS.update({
     "silu": in_blocks(silu),
     "silu_backward": in_blocks(silu_backward, 2),
     "mish": in_blocks(mish),
+    "mish_backward": in_blocks(mish_backward, 2),
     "hardsigmoid": lambda x: np.minimum(np.maximum(x + 3, 0), 6) / 6,
     "hardsigmoid_backward": lambda grad, x: within(grad / 6, x, -3, 3),
     "hardswish": lambda x: x * np.minimum(np.maximum(x + 3, 0), 6) / 6,

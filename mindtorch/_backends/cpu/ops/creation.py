@@ -28,7 +28,7 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> n
     values = affine(steps, step, start)
     lanes = _REGISTER // dtype.itemsize
     vectors = values[:steps.size - steps.size % (2 * lanes)].reshape(-1, lanes)
-    vectors[...] = vectors[:, :1].astype(dtype.np).astype(steps.dtype) + np.arange(lanes) * steps.dtype.type(step)
+    vectors[...] = vectors[:, :1].astype(dtype.np).astype(steps.dtype) + np.arange(lanes, dtype=steps.dtype) * step
     return values
 
 

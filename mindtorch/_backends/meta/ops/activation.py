@@ -107,6 +107,7 @@ META_KERNELS.update({
     "silu": activation("silu", "reduced|floating|complex"),
     "silu_backward": backward("silu", "reduced|floating|complex"),
     "mish": activation("mish"),
+    "mish_backward": backward("mish"),
     "hardsigmoid": activation("hardsigmoid"),
     "hardsigmoid_backward": Pointwise("default", 2, "reduced|floating", "hardsigmoid_backward"),
     "hardswish": activation("hardswish"),

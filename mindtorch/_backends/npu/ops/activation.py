@@ -8,7 +8,8 @@ from .row import Aclnn
 ACLNN_CALLS.update({
     **named("""
         relu Relu                        selu Selu                         celu Celu
-        silu Silu                        silu_backward SiluBackward        mish Mish
+        silu Silu                        silu_backward SiluBackward
+        mish Mish                        mish_backward MishBackward
         hardsigmoid Hardsigmoid          hardsigmoid_backward HardsigmoidBackward
         hardswish Hardswish              hardswish_backward HardswishBackward
         hardtanh Hardtanh                hardtanh_backward HardtanhBackward

@@ -22,11 +22,6 @@ def selu_backward(grad: Any, result: Any) -> Any:
     return CPU["elu_backward"](grad, SELU_ALPHA, SELU_SCALE, 1, True, result)
 
 
-def mish_backward(grad: Any, x: Any) -> Any:
-    tanh, sigmoid = np.tanh(CPU["softplus"](x)), CPU["sigmoid"](x)
-    return grad * (tanh + x * sigmoid * (1 - tanh * tanh))
-
-
 def log_sigmoid_forward(self: Array, out: Array, buffer: Array) -> None:
     """A buffer without elements is not written."""
     wide = to_opmath(self)
@@ -67,8 +62,9 @@ KERNELS: dict[str, Kernel] = {
         Relu relu                             Elu elu                               EluBackward elu_backward
         Celu celu                             Gelu gelu                             GeluBackward gelu_backward
         GeluBackwardV2 gelu_backward          Silu silu                             SiluBackward silu_backward
-        Mish mish                             Hardtanh hardtanh                     HardtanhBackward hardtanh_backward
-        Hardsigmoid hardsigmoid               HardsigmoidBackward hardsigmoid_backward
+        Mish mish                             MishBackward mish_backward            Hardtanh hardtanh
+        HardtanhBackward hardtanh_backward    Hardsigmoid hardsigmoid
+        HardsigmoidBackward hardsigmoid_backward
         Hardswish hardswish                   HardswishBackward hardswish_backward  LeakyRelu leaky_relu
         LeakyReluBackward leaky_relu_backward                                       Softplus softplus
         SoftplusBackward softplus_backward    Softshrink softshrink
@@ -79,7 +75,6 @@ KERNELS: dict[str, Kernel] = {
     "aclnnSelu": pointwise(selu),
     "aclnnSeluBackward": pointwise(selu_backward),
     "aclnnGeluV2": pointwise(lambda x, approximate: CPU["gelu"](x, APPROXIMATE[approximate])),
-    "aclnnMishBackward": pointwise(mish_backward),
     "aclnnLogSigmoidForward": log_sigmoid_forward,
     "aclnnLogSigmoidBackward": log_sigmoid_backward,
     "aclnnPrelu": pointwise(lambda x, weight: CPU["_prelu_kernel"](x, channels(weight, x))),
