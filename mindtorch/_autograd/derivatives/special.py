@@ -11,6 +11,7 @@ from ..._dispatch.aten import (
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.schemas.special import POLYNOMIALS
 from ..._dtype import finfo
+from ..._errors import check_takes
 from ..derivative import derivative, not_differentiable
 from .pointwise import not_implemented
 
@@ -43,20 +44,21 @@ def log_times(function: Any, zero: Any) -> Any:
     return formula
 
 
-def away_from_zero(self: Any) -> tuple[Any, Any]:
-    """Where elements are not tiny, and elements that may be divided by."""
+def away_from_zero(kernel: str, self: Any) -> tuple[Any, Any]:
+    """Where elements are not tiny, and elements that may be divided by; not in half precision."""
+    check_takes(self._dtype.itemsize > 2, kernel, self._dtype)
     eps = finfo(self._dtype).eps
     large = self.abs() > eps
     return large, where(large, self, eps)
 
 
 def i1_backward(grad: Any, self: Any, result: Any) -> Any:
-    large, safe = away_from_zero(self)
+    large, safe = away_from_zero("i1_backward", self)
     return grad * where(large, safe.i0() - result / safe, 0.5)
 
 
 def i1e_backward(grad: Any, self: Any, result: Any) -> Any:
-    large, safe = away_from_zero(self)
+    large, safe = away_from_zero("i1e_backward", self)
     return grad * where(large, i0e(safe) - result * (safe.sgn() + safe.reciprocal()), 0.5)
 
 

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import isfinite, pi, sqrt
+from math import pi, sqrt
 from typing import Any
 
 import numpy as np
@@ -165,9 +165,7 @@ def within(grad: Any, x: Any, low: Any, high: Any) -> Any:
 
 
 def leaky_relu(x: Any, slope: Any = 0.01) -> Any:
-    if not isfinite(slope):
-        return np.where(np.greater(x, 0), x, x * slope)
-    return np.maximum(0, x) + np.minimum(0, x) * slope  # np.where is slow where signs are mixed
+    return np.maximum(x, x * slope) if 0 < slope <= 1 else leaky(x, x, slope)
 
 
 def leaky(grad: Any, x: Any, slope: Any) -> Any:
@@ -197,8 +195,8 @@ def rrelu_backward(grad: Any, x: Any, noise: Any, lower: Any, upper: Any, traini
 
 CPU_KERNELS.add(elu_backward, leaky_relu, log_sigmoid_backward, rrelu_with_noise)
 CPU_KERNELS.update({
-    "relu": lambda x: np.maximum(ZEROS[x.dtype], x),  # of equal numbers the second is taken: -0 stays
-    "hardtanh": lambda x, low=-1, high=1: np.minimum(np.maximum(x, x.dtype.type(low)), x.dtype.type(high)),
+    "relu": lambda x: np.maximum(ZEROS[x.dtype], x),  # of two zeros NumPy takes the second, which keeps -0.
+    "hardtanh": lambda x, low=-1, high=1: np.minimum(x.dtype.type(high), np.maximum(x.dtype.type(low), x)),
     "hardtanh_backward": within,
     "elu": in_blocks(elu),
     "celu": lambda x, alpha=1.0: elu(x, alpha, 1, 1 / alpha),

@@ -22,9 +22,10 @@ def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
 
 
 def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
+    """The bounds come first, as of two zeros NumPy takes the second: that of the input, as ATen."""
     if low is not None:
-        x = np.maximum(x, low)
-    return x if high is None else np.minimum(x, high)
+        x = np.maximum(low, x)
+    return x if high is None else np.minimum(high, x)
 
 
 def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
@@ -79,10 +80,8 @@ CPU_KERNELS.update({
     **BITS,
     "bitwise_not": np.invert,
     "clamp.Tensor": clamp,
-    "clamp_min": np.maximum,
-    "clamp_min.Tensor": np.maximum,
-    "clamp_max": np.minimum,
-    "clamp_max.Tensor": np.minimum,
+    **{f"clamp_{end}{overload}": row for end, row in (("min", clamp), ("max", lambda x, high: clamp(x, None, high)))
+       for overload in ("", ".Tensor")},
     "heaviside": lambda x, values: np.where(np.equal(x, 0), values, np.greater(x, 0).astype(x.dtype)),
     "where.self": lambda condition, x, y: np.where(condition, x, y),
     "masked_fill.Scalar": masked_fill,

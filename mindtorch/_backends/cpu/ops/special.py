@@ -31,6 +31,7 @@ airy, gammaln, psi, zeta = map(scipy_function, ("airy", "gammaln", "psi", "zeta"
 
 
 def logit(x: Any, eps: float | None = None) -> Any:
+    """Half precision is rounded after each step, as ATen does, and so is ``1 - eps``."""
     if eps is not None:
         low = np.asarray(eps).astype(x.dtype)
         x = np.minimum(np.maximum(x, low), 1 - low)

@@ -86,7 +86,7 @@ META_KERNELS.update({
     **SHIFTS,
     "bitwise_not": Pointwise("default", 1, "bool|integral", "bitwise_not_cpu"),
     "clamp": CLAMP,
-    "clamp.Tensor": Pointwise("default", 3, "bool|real", check=check_tensor_bounds),
+    "clamp.Tensor": Pointwise("default", 3, "bool|real", check=check_tensor_bounds, fast=False),
     "clamp_min": CLAMP_ONE,
     "clamp_min.Tensor": CLAMP_BY_ONE,
     "clamp_max": CLAMP_ONE,
