@@ -81,7 +81,8 @@ def atan2_backward(grad: Any, self: Any, other: Any) -> Any:
 
 def sinc_backward(grad: Any, self: Any) -> Any:
     scaled = self * math.pi
-    return where(self == 0, 0, grad * conj((scaled * scaled.cos() - scaled.sin()) / (self * scaled)))
+    square = self * scaled
+    return where(square == 0, 0, grad * conj((scaled * scaled.cos() - scaled.sin()) / square))
 
 
 def angle_backward(grad: Any, self: Any) -> Any:

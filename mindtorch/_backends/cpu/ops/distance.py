@@ -43,14 +43,14 @@ def cdist(x1: np.ndarray, x2: np.ndarray, p: float, compute_mode: int | None = N
 
 
 def norm_grad(away: np.ndarray, p: float, norm: np.ndarray) -> Any:
-    """The gradient of the p-norm of differences; 0 where that is 0."""
+    """The gradient of the p-norm of differences; 0 where that or the difference is 0."""
     if p == 0:
         return np.zeros_like(away)
     if p == 1:
         return np.sign(away)
     if p == inf:
         return np.sign(away) * (np.abs(away) == norm)
-    scale = np.where(norm == 0, 0, away if p == 2 else np.sign(away) * np.abs(away) ** (p - 1))
+    scale = np.where((norm == 0) | (away == 0), 0, away if p == 2 else np.sign(away) * np.abs(away) ** (p - 1))
     return np.where(norm == 0, 0, scale / norm ** (p - 1))
 
 

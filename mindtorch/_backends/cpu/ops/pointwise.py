@@ -124,7 +124,19 @@ def logaddexp(x: Any, y: Any) -> Any:
     if x.dtype.kind != "c":
         return np.logaddexp(x, y)
     larger, smaller = np.where(x.real >= y.real, x, y), np.where(x.real >= y.real, y, x)
-    return larger + np.log1p(np.exp(smaller - larger))
+    endless = np.isinf(larger.real) & (larger.real == smaller.real)
+    at_infinity = np.where(larger.real < 0, smaller, np.log(np.exp(smaller) + np.exp(larger)))
+    return np.where(endless, at_infinity, larger + log1p(np.exp(smaller - larger)))
+
+
+def log1p(x: Any) -> Any:
+    """NumPy's, but for small complex numbers, whose absolute value plus 1 would round their real part away."""
+    if x.dtype.kind != "c":
+        return np.log1p(x)
+    square = x.real * (2 + x.real) + x.imag * x.imag  # of the absolute value of 1 + x, less 1
+    result = np.asarray(np.log(1 + x))
+    result.real = np.where(np.abs(x) < 0.5, np.log1p(square) / 2, result.real)
+    return result
 
 
 def round_to(x: Any, decimals: int) -> Any:
@@ -160,7 +172,7 @@ def complex_(real: Any, imag: Any) -> Any:
 
 
 CPU_KERNELS.add(sign, sgn, sinc, logaddexp, angle, np.sqrt, np.exp, np.exp2, np.expm1, np.log, np.log2,
-                np.log10, np.log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.deg2rad, np.rad2deg,
+                np.log10, log1p, np.sin, np.cos, np.tan, np.sinh, np.cosh, np.tanh, np.deg2rad, np.rad2deg,
                 np.logaddexp2, np.nextafter, np.gcd, np.lcm)
 CPU_KERNELS.update({
     **{f"a{name[3:]}": getattr(np, name)

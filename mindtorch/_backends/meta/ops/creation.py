@@ -39,9 +39,10 @@ def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> Sp
     check(dtype.is_complex or not inferred.is_complex,
           lambda: f"torch.linspace(): inferred dtype {C_NAMES[inferred.name]} can't be safely cast to passed dtype "
                   f"{NAMES[dtype.name]}")
-    check_takes(dtype.category != BOOL, "linspace_cpu", dtype)
-    for number in (start, end) if steps > 1 else ():
-        check_number(dtype, number)
+    if steps > 1:  # else there is nothing to space
+        check_takes(dtype.category != BOOL, "linspace_cpu", dtype)
+        check_number(dtype, start)
+        check_number(dtype, end)
     return Spec((steps,), dtype)
 
 

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from functools import partial
 from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
@@ -99,7 +100,7 @@ def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value:
           "tensor2)).to(input.dtype) for integer inputs; addcdiv is (input + value * tensor1 / tensor2).")
 
 
-def check_parts(promoted: DType, first: Any, second: Any) -> None:
+def check_parts(kernel: str, promoted: DType, first: Any, second: Any) -> None:
     """What ``complex`` and ``polar`` ask of their operands."""
     names = [NAMES[t._dtype.name] for t in (first, second)]
     for tensor in (first, second):
@@ -107,7 +108,7 @@ def check_parts(promoted: DType, first: Any, second: Any) -> None:
               lambda: f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
     check(first._dtype is second._dtype,
           lambda: f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
-    check_takes(promoted in (float32, float64), "complex_cpu", promoted)  # it would be complex32
+    check_takes(promoted in (float32, float64), kernel, promoted)  # it would be complex32
 
 
 def frexp(self: Any) -> tuple[Spec, Spec]:
@@ -183,6 +184,6 @@ META_KERNELS.update({
     "_conj": Pointwise("default", 1),
     "_conj_physical": Pointwise("default", 1),
     "angle": Pointwise("float_real", 1),
-    "polar": Pointwise("float_to_complex", 2, check=check_parts),
-    "complex": Pointwise("float_to_complex", 2, check=check_parts),
+    **{name: Pointwise("float_to_complex", 2, check=partial(check_parts, f"{name}_cpu"))
+       for name in ("polar", "complex")},
 })

@@ -1,0 +1,89 @@
+"""What operators give at the edges of their domains and dtypes: signed zeros, infinities, subnormal numbers."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import numpy as np
+import pytest
+
+import mindtorch
+from tests.support import array, assert_same, port, torch
+
+NAN, INF = float("nan"), float("inf")
+ZEROS = [-0.0, 0.0, -1.0, 7.0, NAN]
+SIGNED = torch.tensor(ZEROS)
+COMPLEX = torch.tensor([1e-19 + 1e-18j, 1e-5 + 1e-3j, -1, 0, 1e30 + 1e30j, complex(INF, 1), -0.5 + 1e-9j, -2])
+SMALL = torch.tensor([0.0, 0.1, 0.5, 0.999, 1.0])
+
+VALUES: dict[str, tuple[Callable[..., Any], torch.Tensor]] = {
+    "relu keeps -0.": (lambda lib, x: lib.relu(x), SIGNED),
+    "relu of half precision": (lambda lib, x: lib.relu(x), SIGNED.half()),
+    "relu6": (lambda lib, x: lib.nn.functional.relu6(x), SIGNED),
+    "clamp": (lambda lib, x: x.clamp(0, 1), SIGNED),
+    "clamp_min": (lambda lib, x: x.clamp_min(0), SIGNED),
+    "clamp_max": (lambda lib, x: x.clamp_max(-0.0), SIGNED),
+    "leaky_relu, endless slope": (lambda lib, x: lib.nn.functional.leaky_relu(x, INF), SIGNED),
+    "leaky_relu, flat": (lambda lib, x: lib.nn.functional.leaky_relu(x, 0.0), torch.tensor([INF, 1.0, -1.0])),
+    "std beyond the variance": (lambda lib, x: x.std(), torch.tensor([1e20, -1e20])),
+    "std_mean beyond the variance": (lambda lib, x: lib.std_mean(x, 1), torch.tensor([[1e20, -1e20], [1, 2]])),
+    "std of infinities": (lambda lib, x: x.std(), torch.tensor([INF, 1.0])),
+    "lgamma, subnormal": (lambda lib, x: lib.lgamma(x), torch.tensor([5e-39, -5e-39, 0.0, -0.0, -INF, 1e-45])),
+    "lgamma, double": (lambda lib, x: lib.lgamma(x), torch.tensor([5e-309, -5e-309, 1e-200], dtype=torch.float64)),
+    "airy_ai": (lambda lib, x: lib.special.airy_ai(x), torch.tensor([1e30, 1200.0, 1e3, 50.0, 1.0])),
+    "logit, float16": (lambda lib, x: lib.logit(x, 1e-3), SMALL.half()),
+    "logit, bfloat16": (lambda lib, x: lib.logit(x, 1e-3), SMALL.bfloat16()),
+    "log1p, complex": (lambda lib, x: lib.log1p(x), COMPLEX),
+    "log1p, complex double": (lambda lib, x: lib.log1p(x), COMPLEX.to(torch.complex128)),
+    "logaddexp, both infinite": (lambda lib, x: lib.logaddexp(x, x), torch.tensor([complex(INF, 0), complex(-INF, 2)])),
+    "logaddexp, one infinite": (lambda lib, x: lib.logaddexp(x, x.flip(0)), torch.tensor([complex(INF, 1), 3 + 2j])),
+    "gradient of cdist": (lambda lib, x: slope(lib, lambda x: lib.cdist(x, lib.zeros(1, 2), p=0.5), x),
+                          torch.tensor([[0.0, 1.0]])),
+    "gradient of pdist": (lambda lib, x: slope(lib, lambda x: lib.pdist(x, p=0.5), x),
+                          torch.tensor([[0.0, 0.0], [0.0, 1.0]])),
+    "gradient of sinc": (lambda lib, x: slope(lib, lib.sinc, x), torch.tensor([1e-30, 0.0, -1e-20, 1e-9])),
+    "masked_fill by a tensor": (lambda lib, x: x.masked_fill(x > 0, lib.tensor(2.5)), torch.tensor([1, 0])),
+    "scatter_add of half precision": (lambda lib, x: lib.zeros(1, dtype=x.dtype).scatter_add(0, x.long() * 0, x),
+                                      torch.full((4097,), 0.1).half()),
+    "soft_margin_loss of half precision": (lambda lib, x: lib.nn.functional.soft_margin_loss(x, -x.sign()),
+                                           torch.tensor([12.0]).half()),
+}
+
+
+def slope(lib: Any, function: Callable[[Any], Any], x: Any) -> Any:
+    x = x.clone().requires_grad_()
+    return lib.autograd.grad(function(x).sum(), x)[0]
+
+
+@pytest.mark.parametrize("name", VALUES)
+def test_values_and_the_signs_of_zeros_are_pytorchs(name: str) -> None:
+    compute, x = VALUES[name]
+    ours, theirs = compute(mindtorch, port(x, mindtorch)), compute(torch, x)
+    assert_same(ours, theirs)
+    if isinstance(theirs, torch.Tensor) and not theirs.is_complex():
+        mine, other = array(ours), array(theirs)
+        assert (np.signbit(mine) == np.signbit(other))[~np.isnan(other)].all(), (mine, other)
+
+
+ERRORS: dict[str, Callable[[Any], Any]] = {
+    "clamp of bools": lambda lib: lib.tensor([True]).clamp(lib.tensor([True]), lib.tensor([True])),
+    "polar": lambda lib: lib.polar(lib.ones(2, dtype=lib.float16), lib.ones(2, dtype=lib.float16)),
+    "soft_margin_loss, wider target": lambda lib: lib.nn.functional.soft_margin_loss(lib.ones(2), lib.ones(3, 2)),
+    "masked_fill, too large": lambda lib: lib.ones(2, dtype=lib.int8).masked_fill(lib.tensor([True, False]),
+                                                                                  lib.tensor(300)),
+    "gradient of i1": lambda lib: slope(lib, lib.special.i1, lib.ones(2, dtype=lib.bfloat16)),
+}
+
+
+@pytest.mark.parametrize("name", ERRORS)
+def test_errors_are_pytorchs(name: str) -> None:
+    with pytest.raises(Exception) as theirs:
+        ERRORS[name](torch)
+    with pytest.raises(theirs.type) as ours:
+        ERRORS[name](mindtorch)
+    assert str(ours.value).splitlines()[0] == str(theirs.value).splitlines()[0]
+
+
+def test_the_number_of_a_meta_tensor_fills_meta_tensors() -> None:
+    x = mindtorch.ones(3, dtype=mindtorch.bool, device="meta")
+    assert x.masked_fill(x, mindtorch.tensor(True, device="meta")).shape == (3,)
