@@ -1,15 +1,10 @@
 """What a program sets for the whole process: threads, determinism, precision, warnings."""
 from __future__ import annotations
 
-import ctypes
-import os
 import warnings
-from functools import cache
-from pathlib import Path
 from typing import Any
 
-import numpy as np
-
+from ._backends.common.blocks import processors, threads
 from ._determinism import Determinism
 from ._dtype import DTYPES, set_default_dtype
 
@@ -20,7 +15,6 @@ _DEBUG_MODES = ("default", "warn", "error")
 class _State:
     """The settings, which all threads share."""
 
-    threads = 0  #: 0: as many as there are processors
     interop_threads = 0
     precision = "highest"
     warn_always = False
@@ -29,41 +23,23 @@ class _State:
 # -- threads ---------------------------------------------------------------------------------------------------------
 
 
-@cache
-def _blas() -> Any:
-    """The BLAS library of NumPy's wheel, which multiplies matrices on several threads; None where it is another."""
-    folder = Path(np.__file__).parent.parent / "numpy.libs"
-    found = sorted(folder.glob("libscipy_openblas*"))
-    library = ctypes.CDLL(str(found[0])) if found else None
-    return library if hasattr(library, "scipy_openblas_set_num_threads64_") else None
-
-
-def _processors() -> int:
-    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
-
-
 def get_num_threads() -> int:
     """How many threads operators use on the CPU (``torch.get_num_threads``)."""
-    if _State.threads:
-        return _State.threads
-    return _blas().scipy_openblas_get_num_threads64_() if _blas() else _processors()
+    return threads().count
 
 
 def set_num_threads(num: int) -> None:
-    """Set how many threads operators use on the CPU: those are NumPy's, in matrix multiplication
-    (``torch.set_num_threads``).
+    """Set how many threads operators use on the CPU, for large arrays and matrix products (``torch.set_num_threads``).
 
     Raises:
         RuntimeError: if ``num`` is no positive int.
     """
-    _State.threads = _positive("set_num_threads", num)
-    if _blas():
-        _blas().scipy_openblas_set_num_threads64_(num)
+    threads().set_count(_positive("set_num_threads", num))
 
 
 def get_num_interop_threads() -> int:
     """How many threads would run operators beside each other (``torch.get_num_interop_threads``)."""
-    return _State.interop_threads or _processors()
+    return _State.interop_threads or processors()
 
 
 def set_num_interop_threads(num: int) -> None:

@@ -6,7 +6,6 @@ import os
 import tempfile
 import weakref
 from collections.abc import Callable, Iterator
-from math import prod
 from typing import TYPE_CHECKING, Any
 
 import numpy as np
@@ -20,22 +19,6 @@ from .._layout import storage_size
 if TYPE_CHECKING:
     from .._tensor import Tensor
     from .typed import TypedStorage
-
-
-def allocate(shape: tuple[int, ...], dtype: np.dtype) -> np.ndarray:
-    """An uninitialised array. Raises PyTorch's RuntimeError if there is not that much memory."""
-    try:
-        return np.empty(shape, dtype)
-    except (MemoryError, ValueError):
-        raise out_of_host_memory(shape, dtype) from None
-
-
-def out_of_host_memory(shape: tuple[int, ...], dtype: np.dtype) -> RuntimeError:
-    """PyTorch's error where the host has no memory for an array."""
-    size = prod(shape) * dtype.itemsize
-    return about(RuntimeError(f"DefaultCPUAllocator: can't allocate memory: you tried to allocate {size} bytes."),
-                 "out of memory", asked=size, host=True)
-
 
 _BYTE = np.dtype(np.uint8)
 

@@ -16,6 +16,7 @@ from ..._dtype import BOOL, FLOATING, DType, can_cast
 from ..._errors import CPP_NAMES, NAMES as NAMES, check_broadcast
 from ..._layout import Ints, overlaps_itself, storage_size
 from ..._tensor import Tensor
+from .blocks import BLOCK, compute
 from .fast_paths import fast_path
 from .pointwise import Pointwise, PreparedUfunc
 
@@ -109,7 +110,12 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
     fast = None
     if backend == CPU and isinstance(meta, Pointwise) and kernel.fast is not None:
         fast = _inplace_fast_path(kernel.origin, meta, general)
-    return Kernel(general, kernel.origin, fast=fast)
+    return Kernel(general if fast is None else _by_target(fast, general), kernel.origin, fast=fast)
+
+
+def _by_target(fast: Callable[..., Any], general: Callable[..., Any]) -> Callable[..., Any]:
+    """For operands with strides: a fast path that writes into a contiguous tensor takes those, too."""
+    return lambda self, *args: (general if self._keys & NONCONTIGUOUS else fast)(self, *args)
 
 
 def _writer(row: Any) -> Callable[..., None]:
@@ -170,7 +176,10 @@ def _inplace_fast_path(row: Any, meta: Pointwise, general: Callable[..., Any]) -
                 right = None
         if dtype in dtypes and len(args) == others and (right is not None or not args):
             try:
-                ufunc(array, right, out=array) if args else ufunc(array, out=array)
+                if array.size > BLOCK:
+                    compute(ufunc, array, array, *args and (right,))
+                else:
+                    ufunc(array, right, out=array) if args else ufunc(array, out=array)
                 return self
             except (Warning, FloatingPointError):
                 return self  # raised after the work was done

@@ -16,8 +16,9 @@ from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
 from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
 from ..._layout import Spec, contiguous_strides
-from ..._storage import out_of_host_memory
+from ..._storage import allocate, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
+from ..common.blocks import BLOCK, compute
 from ..common.fast_paths import REFUSALS, fast_path, fresh, ndarray
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise, PreparedUfunc
@@ -159,7 +160,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
             if not is_ufunc or rest:
                 return fit(op, computed(row, (*arrays, *rest)), spec, arrays)
             out = empty_tensor(spec)
-            ufunc(*arrays, out=out._array, casting="unsafe")
+            compute(ufunc, out._array, *arrays)
         return out
 
     return kernel
@@ -194,7 +195,13 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
         result = results[self._dtype]
         if result is not None:
             try:
-                array = with_rest(self._array, *rest) if rest else function(self._array)
+                array = self._array
+                if rest:
+                    array = with_rest(array, *rest)
+                elif is_ufunc and array.size > BLOCK:
+                    array = compute(function, allocate(array.shape, result.np), array)
+                else:
+                    array = function(array)
             except REFUSALS:
                 pass
             else:
@@ -218,7 +225,14 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
             right = None
         if result is not None and right is not None:
             try:
-                array = with_rest(self._array, right, *rest) if rest else function(self._array, right)
+                array = self._array
+                if rest:
+                    array = with_rest(array, right, *rest)
+                elif is_ufunc and array.size > BLOCK:
+                    shape = array.shape if right is other else np.broadcast(array, right).shape
+                    array = compute(function, allocate(shape, result.np), array, right)
+                else:
+                    array = function(array, right)
             except REFUSALS:
                 pass
             else:

@@ -5,18 +5,21 @@ weighted sums bring the sums of the weights along, and with a column beside the 
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
+from functools import lru_cache
 from math import prod, sqrt
 from typing import Any, NamedTuple
 
 import numpy as np
 
+from ...._storage import allocate
+from ...common.blocks import each_block
 from . import CPU_KERNELS
 from .reduction import to_opmath
 
 Array = np.ndarray
-#: Scores of a block: 1 MiB of float32; of a block under the diagonal, so many rows.
-BLOCK, ROWS = 1 << 18, 128
+#: Scores of a block: 512 KiB of float32; of a block under the diagonal, so many rows.
+BLOCK, ROWS = 1 << 17, 64
 #: No exponential of a number up to this one overflows in float32, and none of its negative is zero.
 SAFE = 60.0
 
@@ -33,23 +36,38 @@ class Heads(NamedTuple):
     causal: bool
     scale: float
 
-    def blocks(self) -> Iterator[tuple[slice, slice, int]]:
-        """For each block its heads, its rows, and how many columns its rows reach."""
+    def each_block(self, work: Callable[[Heads, slice], None]) -> None:
+        """Call ``work`` for some heads at a time, with which of all they are."""
         n, rows, columns = len(self.query), self.query.shape[1], self.key.shape[1]
         height = min(rows, ROWS) if self.causal else rows
-        heads = max(BLOCK // max(height * columns, 1), 1)
-        for first in range(0, n, heads):
-            for top in range(0, rows, height):
-                bottom = min(top + height, rows)
-                yield slice(first, first + heads), slice(top, bottom), min(bottom, columns) if self.causal else columns
 
-    def masked(self, scores: Array, part: slice, rows: slice, columns: int) -> None:
-        """Add the mask to a block of scores; nothing follows a query that is causal."""
+        def of_heads(part: slice) -> None:
+            mask = None if self.mask is None else self.mask[part]
+            work(self._replace(query=self.query[part], key=self.key[part], value=self.value[part], mask=mask), part)
+
+        each_block(of_heads, n, max(BLOCK // max(height * columns, 1), 1), n * rows * columns)
+
+    def rows(self) -> Iterator[tuple[slice, int]]:
+        """Some rows at a time, and how many columns they reach."""
+        rows, columns = self.query.shape[1], self.key.shape[1]
+        height = min(rows, ROWS) if self.causal else rows
+        for top in range(0, rows, max(height, 1)):
+            bottom = min(top + height, rows)
+            yield slice(top, bottom), min(bottom, columns) if self.causal else columns
+
+    def masked(self, scores: Array, rows: slice, columns: int) -> None:
+        """Add the mask to the scores of some rows; nothing follows a query that is causal."""
         if self.mask is not None:
-            scores += self.mask[part, rows, :columns]
+            scores += self.mask[:, rows, :columns]
         if self.causal and columns > rows.start:
             square = scores[:, :, rows.start:]
-            square += np.triu(np.full(square.shape[1:], -np.inf, scores.dtype), 1)
+            square += above_diagonal(*square.shape[1:], scores.dtype)
+
+
+@lru_cache(16)
+def above_diagonal(rows: int, columns: int, dtype: np.dtype) -> Array:
+    """Minus infinity above the diagonal, else 0. Not to be written to."""
+    return np.triu(np.full((rows, columns), -np.inf, dtype), 1)
 
 
 def by_heads(query: Array, key: Array, value: Array, causal: bool, mask: Any, scale: float | None) -> Heads:
@@ -58,8 +76,8 @@ def by_heads(query: Array, key: Array, value: Array, causal: bool, mask: Any, sc
     each = heads // shared
     n, together = batch * shared, each * rows
     if causal and each > 1:  # the rows of several heads follow each other: they need a mask that says which are which
-        tril = np.triu(np.full((rows, columns), -np.inf, to_opmath(query).dtype), 1)
-        mask, causal = tril if mask is None else to_opmath(mask) + tril, False
+        above = above_diagonal(rows, columns, to_opmath(query).dtype)
+        mask, causal = above if mask is None else to_opmath(mask) + above, False
     if mask is not None:
         mask = to_opmath(mask)
         if each > 1 or (mask.ndim == 4 and prod(mask.shape[:2]) > 1):
@@ -79,42 +97,61 @@ def beside(array: Array, column: Any, factor: float = 1) -> Array:
     return out
 
 
+def above(array: Array, row: Any) -> Array:
+    """Arrays transposed, with one more row: contiguous, since BLAS takes half the time for small matrices then."""
+    out = np.empty((len(array), array.shape[2] + 1, array.shape[1]), array.dtype)
+    out[:, :-1] = array.swapaxes(1, 2)
+    out[:, -1] = row
+    return out
+
+
 def length(array: Array) -> Any:
     """The length of the longest row."""
     return np.sqrt(np.einsum("nij,nij->ni", array, array).max(initial=0))
+
+
+def is_safe(heads: Heads, queries: Array) -> bool:
+    """Whether the lengths of queries and keys rule out that the exponential of a score overflows."""
+    largest, mask = length(queries) * length(heads.key), heads.mask
+    if mask is None:
+        return bool(largest <= SAFE)
+    largest = largest + np.maximum(mask, -SAFE).max(initial=0)  # what is masked out is minus infinity
+    return bool(largest <= SAFE) and not np.any((mask < -SAFE) & (mask > -np.inf))
 
 
 def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_causal: bool = False,
           attn_mask: Any = None, scale: float | None = None) -> tuple[Array, Array]:
     """The attention, and the logarithm of the sum of exponentials for each query.
 
-    The largest score of a row is taken away only where the lengths of queries and keys do not rule out an overflow.
+    The largest score of a row is taken away only where an overflow is not ruled out.
     """
-    heads = by_heads(query, key, value, is_causal, attn_mask, scale)
-    keys, values = heads.key.swapaxes(1, 2), beside(heads.value, 1)
-    queries = heads.query * heads.query.dtype.type(heads.scale)
-    largest = length(queries) * length(heads.key)
-    if heads.mask is not None:
-        largest = largest + np.maximum(heads.mask, -SAFE).max(initial=0)  # what is masked out is minus infinity
-    safe = bool(largest <= SAFE) and (heads.mask is None or not np.any((heads.mask < -SAFE) & (heads.mask > -np.inf)))
-    sums = np.empty((*queries.shape[:2], values.shape[2]), queries.dtype)
-    shift = np.zeros(queries.shape[:2], queries.dtype)
-    for part, rows, columns in heads.blocks():
-        scores = np.matmul(queries[part, rows], keys[part, :, :columns])
-        heads.masked(scores, part, rows, columns)
-        if not safe:
-            top = np.maximum.reduce(scores, 2)
-            top[top == -np.inf] = 0
-            scores -= top[..., None]
-            shift[part, rows] = top
-        np.exp(scores, out=scores)
-        np.matmul(scores, values[part, :columns], out=sums[part, rows])
-    weight = sums[..., -1]
-    empty = weight == 0
-    weight[empty] = 1
-    logsumexp = np.log(weight) + shift
-    logsumexp[empty] = 0
-    out = sums[..., :-1] / weight[..., None]
+    whole = by_heads(query, key, value, is_causal, attn_mask, scale)
+    out = allocate(whole.query.shape, whole.query.dtype)
+    logsumexp = np.empty(out.shape[:2], out.dtype)
+
+    def work(heads: Heads, part: slice) -> None:
+        queries = heads.query * heads.query.dtype.type(heads.scale)
+        keys, values, safe = above(heads.key, 0)[:, :-1], beside(heads.value, 1), is_safe(heads, queries)
+        for rows, columns in heads.rows():
+            scores = np.matmul(queries[:, rows], keys[:, :, :columns])
+            heads.masked(scores, rows, columns)
+            if not safe:
+                top = np.maximum.reduce(scores, 2)
+                top[top == -np.inf] = 0
+                scores -= top[..., None]
+            np.exp(scores, out=scores)
+            sums = np.matmul(scores, values[:, :columns])
+            weight = sums[..., -1]
+            empty = weight == 0
+            weight[empty] = 1
+            np.divide(sums[..., :-1], weight[..., None], out=out[part, rows])
+            logarithm = np.log(weight)
+            if not safe:
+                logarithm += top
+            logarithm[empty] = 0
+            logsumexp[part, rows] = logarithm
+
+    whole.each_block(work)
     return out.reshape(query.shape), logsumexp.reshape(query.shape[:3])
 
 
@@ -123,28 +160,33 @@ def flash_backward(grad: Array, query: Array, key: Array, value: Array, out: Arr
     """The weights are computed anew from the sums that were kept, and of their gradient the part along them is taken
     away, both as a column of a product.
     """
-    heads = by_heads(query, key, value, is_causal, attn_mask, scale)
-    grad = np.ascontiguousarray(to_opmath(grad).reshape(heads.query.shape))  # BLAS takes nothing that is broadcast
-    along = np.einsum("nij,nij->ni", grad, to_opmath(out).reshape(grad.shape))
-    shift = -logsumexp.reshape(along.shape)
-    exact = np.abs(shift).max(initial=0) < SAFE**2  # else the logarithms of the sums got lost in what was added to them
-    queries = beside(heads.query, shift if exact else 0, heads.scale)
-    keys, values = beside(heads.key, 1), beside(heads.value, 1)
-    grads = beside(grad, -along)
-    of_query, of_key, of_value = np.empty_like(grad), np.zeros_like(heads.key), np.zeros_like(heads.value)
-    for part, rows, columns in heads.blocks():
-        weights = np.matmul(queries[part, rows], keys[part, :columns].swapaxes(1, 2))
-        heads.masked(weights, part, rows, columns)
-        if not exact:
-            weights -= np.maximum(np.maximum.reduce(weights, 2, keepdims=True), np.finfo(weights.dtype).min)
-        np.exp(weights, out=weights)
-        if not exact:
-            weights /= np.maximum(np.add.reduce(weights, 2, keepdims=True), 1)
-        of_value[part, :columns] += np.matmul(weights.swapaxes(1, 2), grad[part, rows])
-        weights *= np.matmul(grads[part, rows], values[part, :columns].swapaxes(1, 2))
-        np.matmul(weights, heads.key[part, :columns], out=of_query[part, rows])
-        of_key[part, :columns] += np.matmul(weights.swapaxes(1, 2), queries[part, rows, :-1])
-    of_query *= of_query.dtype.type(heads.scale)
+    whole = by_heads(query, key, value, is_causal, attn_mask, scale)
+    dtype, shape = whole.query.dtype, whole.query.shape
+    grad, out, logsumexp = grad.reshape(shape), out.reshape(shape), logsumexp.reshape(shape[:2])
+    of_query, of_key, of_value = (allocate(x.shape, dtype) for x in (whole.query, whole.key, whole.value))
+
+    def work(heads: Heads, part: slice) -> None:
+        through = np.ascontiguousarray(to_opmath(grad[part]))  # BLAS takes nothing that is broadcast
+        along, shift = np.einsum("nij,nij->ni", through, to_opmath(out[part])), -logsumexp[part]
+        exact = np.abs(shift).max(initial=0) < SAFE**2  # else the logarithms got lost in what was added to them
+        queries = beside(heads.query, shift if exact else 0, heads.scale)
+        keys, values, grads = above(heads.key, 1), above(heads.value, 1), beside(through, -along)
+        of_key[part] = of_value[part] = 0
+        for rows, columns in heads.rows():
+            weights = np.matmul(queries[:, rows], keys[:, :, :columns])
+            heads.masked(weights, rows, columns)
+            if not exact:
+                weights -= np.maximum(np.maximum.reduce(weights, 2, keepdims=True), np.finfo(dtype).min)
+            np.exp(weights, out=weights)
+            if not exact:
+                weights /= np.maximum(np.add.reduce(weights, 2, keepdims=True), 1)
+            of_value[part, :columns] += np.matmul(weights.swapaxes(1, 2), through[:, rows])
+            weights *= np.matmul(grads[:, rows], values[:, :, :columns])
+            np.matmul(weights, heads.key[:, :columns], out=of_query[part, rows])
+            of_key[part, :columns] += np.matmul(weights.swapaxes(1, 2), queries[:, rows, :-1])
+
+    whole.each_block(work)
+    of_query *= dtype.type(whole.scale)
     return of_query.reshape(query.shape), of_key.reshape(key.shape), of_value.reshape(value.shape)
 
 

@@ -1,12 +1,14 @@
 """CPU kernels of normalisation. What is of half precision is computed in float32."""
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from ...._groups import Groups, by_channel, by_group, by_row
+from ...._storage import allocate
+from ...common.blocks import BLOCK, each_block
 from . import CPU_KERNELS
 from .reduction import mean, to_opmath, total
 
@@ -120,17 +122,14 @@ def native_batch_norm_backward(grad: Array, x: Array, weight: Any, running_mean:
 # BLAS does here what NumPy does slowly with rows: means are products of a matrix and a vector, and what broadcasts
 # along rows or columns is a product of two thin matrices.
 
-#: Elements of a block: 256 KiB of float32.
-BLOCK = 1 << 16
 #: Rows of fewer elements are not worth it.
 SHORT = 8
 
 
-def row_blocks(x: Array) -> Iterator[slice]:
+def each_rows(work: Callable[[slice], None], x: Array) -> None:
+    """Call ``work`` with some rows of a matrix at a time."""
     rows, columns = x.shape
-    step = max(BLOCK // max(columns, 1), 1)
-    for top in range(0, rows, step):
-        yield slice(top, top + step)
+    each_block(work, rows, max(2 * BLOCK // max(columns, 1), 1), x.size)
 
 
 def pair(first: Any, second: Any, like: Array, axis: int) -> Array:
@@ -144,11 +143,12 @@ def pair(first: Any, second: Any, like: Array, axis: int) -> Array:
 def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
     """``normalised`` for rows of one kind of number that is computed in as it is."""
     rows, columns = x.shape
-    out, middle, rstd = np.empty(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
+    out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
     part = x.dtype.type(1 / columns)
     parts = np.full(columns, part)
     factors = pair(1 if weight is None else weight, 0 if bias is None else bias, x, 0)
-    for at in row_blocks(x):
+
+    def work(at: slice) -> None:
         block, normal = x[at], out[at]
         middle[at] = mean = block @ parts
         spread = np.vecdot(block, block) * part - mean * mean
@@ -158,7 +158,9 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
         rstd[at] = scale = 1 / np.sqrt(spread + x.dtype.type(eps))
         np.matmul(pair(scale, 0, block, 1), factors, out=normal)
         normal *= block
-        normal += np.matmul(pair(-mean * scale, 1, block, 1), factors)
+        normal += np.matmul(pair(-mean * scale, 1, block, 1), factors, out=allocate(block.shape, x.dtype))
+
+    each_rows(work, x)
     return out, middle, rstd
 
 
@@ -168,17 +170,19 @@ def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any
     part, one = x.dtype.type(1 / columns), np.ones((2, columns), x.dtype)
     factor = np.ones(columns, x.dtype) if weight is None else weight
     factors, parts = pair(factor, 0, x, 0), factor * part
-    of_input, of_weight, of_bias = np.empty_like(x), np.zeros(columns, x.dtype), np.zeros(columns, x.dtype)
-    for at in row_blocks(x):
-        block, through, mean, scale, out = x[at], grad[at], middle[at], rstd[at], of_input[at]
+    of_input = allocate(x.shape, x.dtype)
+    sums: dict[int, Array] = {}  # of each block: the gradients of weight and bias
+
+    def work(at: slice) -> None:
+        block, mean, scale, out = x[at], middle[at], rstd[at], of_input[at]
+        through, product = allocate(block.shape, x.dtype), allocate(block.shape, x.dtype)
+        np.copyto(through, grad[at])  # BLAS does not take what is broadcast, such as the gradient of a sum
         if np.any(np.abs(mean) * scale > 1):  # as in ``normalised_rows``
             block, mean = block - mean[:, None], np.zeros_like(mean)
-        product = through * block
-        if mask[1]:
-            of_weight += scale @ product
-            of_weight -= (mean * scale) @ through
-        if mask[2]:
-            of_bias += np.add.reduce(through, 0)
+        np.multiply(through, block, out=product)
+        if mask[1] or mask[2]:
+            sums[at.start] = found = pair(mean * scale, 1, block, 1).T @ through
+            np.subtract(scale @ product, found[0], out=found[0])
         if mask[0]:
             along = through @ parts
             back = (product @ parts - mean * along) * scale * scale * scale
@@ -187,7 +191,10 @@ def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any
             np.matmul(pair(back, 0, block, 1), one, out=product)
             product *= block
             out -= product
-            out -= np.matmul(pair(along * scale, -mean * back, block, 1), one)
+            out -= np.matmul(pair(along * scale, -mean * back, block, 1), one, out=product)
+
+    each_rows(work, x)
+    of_weight, of_bias = np.sum([sums[start] for start in sorted(sums)], 0) if sums else (None, None)
     return [found if wanted else None for found, wanted in zip((of_input, of_weight, of_bias), mask, strict=True)]
 
 
@@ -213,10 +220,8 @@ def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array,
                                mask: Any) -> list[Any]:
     groups = by_row(x.shape, len(shape))
     if plain_rows(x, weight, grad):
-        # what is broadcast, such as the gradient of a sum, BLAS does not take
-        grads, rows = [np.ascontiguousarray(given.reshape(groups.shape)) for given in (grad, x)]
-        found = row_gradients(grads, rows, middle.reshape(-1), rstd.reshape(-1),
-                              None if weight is None else weight.reshape(-1), mask)
+        found = row_gradients(grad.reshape(groups.shape), x.reshape(groups.shape), middle.reshape(-1),
+                              rstd.reshape(-1), None if weight is None else weight.reshape(-1), mask)
         found[0] = None if found[0] is None else found[0].reshape(x.shape)
     else:
         found = gradients(grad, x, middle, rstd, weight, groups, mask)

@@ -1,0 +1,187 @@
+"""Blocks of arrays on several threads.
+
+NumPy lets go of Python's lock while it computes, so that a kernel that walks over large arrays in blocks can have
+several blocks computed at a time. How the blocks are cut depends on the shapes alone, and so do the results.
+"""
+from __future__ import annotations
+
+import ctypes
+import os
+from collections.abc import Callable
+from contextvars import copy_context
+from functools import cache
+from itertools import compress
+from pathlib import Path
+from queue import SimpleQueue
+from threading import Lock, Thread
+from typing import Any
+
+import numpy as np
+
+#: Elements for which it pays to wake another thread; elements of a block: 256 KiB of float32, which stay in cache.
+LARGE, BLOCK = 1 << 18, 1 << 16
+
+
+# -- how many threads --------------------------------------------------------------------------------------------------
+
+@cache
+def _blas() -> Any:
+    """The BLAS library of NumPy's wheel, which multiplies matrices on several threads; None where it is another."""
+    folder = Path(np.__file__).parent.parent / "numpy.libs"
+    found = sorted(folder.glob("libscipy_openblas*"))
+    library = ctypes.PyDLL(str(found[0])) if found else None  # its calls are too short to let go of Python's lock
+    return library if hasattr(library, "scipy_openblas_set_num_threads64_") else None
+
+
+def _set_blas_threads(count: int) -> None:
+    if _blas():
+        _blas().scipy_openblas_set_num_threads64_(count)
+
+
+def processors() -> int:
+    """How many processors this process may run on."""
+    return len(os.sched_getaffinity(0)) if hasattr(os, "sched_getaffinity") else os.cpu_count() or 1
+
+
+class Threads:
+    """How many threads compute, and those that help the caller's: they start when they are first needed, wait for
+    jobs as long as the process lives, and keep nothing of a job that is done.
+    """
+
+    def __init__(self) -> None:
+        self.count = _blas().scipy_openblas_get_num_threads64_() if _blas() else processors()
+        self.forget()
+
+    def forget(self) -> None:
+        """Begin anew, as after a fork, which leaves the helpers behind."""
+        self.jobs: SimpleQueue[Job] = SimpleQueue()
+        self.helpers = 0
+        self.busy = Lock()  # held by who has the helpers: whoever else wants them does without
+
+    def set_count(self, count: int) -> None:
+        self.count = count
+        _set_blas_threads(count)
+
+    def call(self, job: Job, helpers: int) -> None:
+        """Hand a job to so many helpers."""
+        while self.helpers < helpers:
+            try:
+                Thread(target=self._help, args=(self.jobs,), name=f"blocks {self.helpers}", daemon=True).start()
+            except RuntimeError:  # the system has no thread to give, or Python is about to end
+                break
+            self.helpers += 1
+        for _ in range(min(helpers, self.helpers)):
+            self.jobs.put(job)
+
+    @staticmethod
+    def _help(jobs: SimpleQueue[Job]) -> None:
+        while True:
+            jobs.get().help()
+
+
+@cache
+def threads() -> Threads:
+    made = Threads()
+    if hasattr(os, "register_at_fork"):
+        os.register_at_fork(after_in_child=lambda: (made.forget(), made.set_count(made.count)))
+    return made
+
+
+# -- jobs --------------------------------------------------------------------------------------------------------------
+
+class Job:
+    """Blocks that several threads share. A helper needs a ticket; those that are left when the caller has finished go
+    to nobody, so that no one waits for a helper that is still asleep.
+    """
+
+    def __init__(self, work: Callable[[slice], None], starts: range, helpers: int):
+        self.work, self.starts, self.step = work, iter(starts), starts.step
+        self.tickets = [None] * helpers
+        self.done: SimpleQueue[BaseException | None] = SimpleQueue()
+        self.context = copy_context()  # of which np.errstate is a part
+
+    def drain(self) -> None:
+        """Compute blocks until none is left; after an error, none is."""
+        try:
+            for start in self.starts:
+                self.work(slice(start, start + self.step))
+        except BaseException:
+            for _ in self.starts:
+                pass
+            raise
+
+    def help(self) -> None:
+        try:
+            self.tickets.pop()
+        except IndexError:
+            return
+        error = None
+        try:
+            self.context.copy().run(self.drain)
+        except BaseException as raised:
+            error = raised
+        self.done.put(error)
+
+    def wait(self, helpers: int) -> None:
+        """Wait for the helpers that have begun, and raise what went wrong there."""
+        for _ in range(helpers):
+            try:
+                self.tickets.pop()
+            except IndexError:
+                break
+            helpers -= 1
+        errors = [error for _ in range(helpers) if (error := self.done.get())]
+        if errors:
+            raise errors[0]
+
+
+def each_block(work: Callable[[slice], None], count: int, step: int, size: int = LARGE) -> None:
+    """Call ``work`` with slices of ``step`` of what has ``count`` elements, rows, ..., each once, in any order.
+
+    Where that is for ``size`` elements in all and those are many, it is called on as many threads as
+    ``torch.set_num_threads`` says, and must write to places that no other call touches. Matrix products in it have a
+    thread each. What ``work`` raises is raised, after all threads have stopped.
+    """
+    starts, crew = range(0, count, step), threads()
+    helpers = min(len(starts), crew.count) - 1
+    if helpers <= 0 or size < LARGE or not crew.busy.acquire(False):
+        for start in starts:
+            work(slice(start, start + step))
+        return
+    try:
+        _set_blas_threads(1)
+        job = Job(work, starts, helpers)
+        crew.call(job, helpers)
+        try:
+            job.drain()
+        finally:
+            job.wait(helpers)
+    finally:
+        _set_blas_threads(crew.count)
+        crew.busy.release()
+
+
+# -- ufuncs ------------------------------------------------------------------------------------------------------------
+
+def compute(ufunc: Any, out: np.ndarray, *operands: Any) -> np.ndarray:
+    """Have a ufunc write into an array, which is returned; if that is large, block by block. Operands are numbers, and
+    arrays that broadcast to it; one may be the array itself.
+    """
+    size = out.size
+    if size < LARGE:
+        return ufunc(*operands, out=out, casting="unsafe")
+    shape = out.shape
+    large = [x.__class__ is np.ndarray and x.ndim > 0 for x in operands]
+    if out.flags.c_contiguous and all(x.shape == shape and x.flags.c_contiguous for x in compress(operands, large)):
+        shape, target = (size,), out.reshape(-1)
+    else:
+        target = out
+    pairs = [(x.reshape(shape) if x.shape == out.shape else np.broadcast_to(x, shape), True) if sliced else (x, False)
+             for x, sliced in zip(operands, large, strict=True)]
+
+    def work(at: slice) -> None:
+        ufunc(*[x[at] if sliced else x for x, sliced in pairs], out=target[at], casting="unsafe")
+
+    with np.errstate(all="ignore"):
+        each_block(work, len(target), max(LARGE * len(target) // size, 1), size)
+    return out

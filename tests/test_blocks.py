@@ -1,0 +1,243 @@
+"""Large arrays are computed block by block, on several threads: what that must not change, and what must not be left
+over.
+"""
+import os
+import signal
+import subprocess
+import sys
+import textwrap
+import threading
+import time
+
+import numpy as np
+import pytest
+
+import mindtorch as torch
+from mindtorch._backends.common.blocks import LARGE, compute, each_block
+from mindtorch._storage import memory
+
+
+@pytest.fixture(autouse=True)
+def two_threads():
+    before = torch.get_num_threads()
+    torch.set_num_threads(2)
+    yield
+    torch.set_num_threads(before)
+
+
+def helpers() -> set[threading.Thread]:
+    return {thread for thread in threading.enumerate() if thread.name.startswith("blocks")}
+
+
+def meet() -> threading.Barrier:
+    """What two blocks pass only at the same time."""
+    return threading.Barrier(2, timeout=30)
+
+
+def fill(out: np.ndarray, step: int = 10) -> None:
+    each_block(lambda at: out.__setitem__(at, np.arange(len(out))[at]), len(out), step)
+
+
+def test_every_block_is_computed_once():
+    for count in (0, 1, 9, 10, 11, 95):
+        counts = np.zeros(count, int)
+        each_block(lambda at, counts=counts: np.add(counts[at], 1, out=counts[at]), count, 10)
+        assert (counts == 1).all()
+
+
+def test_blocks_run_on_as_many_threads_as_are_set():
+    barrier, names = meet(), set()
+
+    def work(at: slice) -> None:
+        barrier.wait()
+        names.add(threading.current_thread())
+
+    each_block(work, 2, 1)
+    assert len(names) == 2 and threading.main_thread() in names
+    torch.set_num_threads(1)
+    names.clear()
+    each_block(lambda at: names.add(threading.current_thread()), 20, 1)
+    assert names == {threading.main_thread()}
+
+
+def test_small_work_stays_on_the_thread_that_asks():
+    names = set()
+    each_block(lambda at: names.add(threading.current_thread()), 20, 1, LARGE - 1)
+    assert names == {threading.main_thread()}
+
+
+def test_threads_are_started_once():
+    fill(np.zeros(100))
+    before = helpers()
+    for _ in range(50):
+        fill(np.zeros(100))
+    assert helpers() == before
+
+
+@pytest.mark.parametrize("who", ["caller", "helper"])
+def test_an_error_reaches_the_caller_after_all_threads_have_stopped(who):
+    barrier, running, done = meet(), [], []
+
+    def work(at: slice) -> None:
+        if at.start > 1:
+            done.append(at.start)
+            return
+        running.append(at.start)
+        barrier.wait()
+        is_caller = threading.current_thread() is threading.main_thread()
+        if is_caller == (who == "caller"):
+            raise ValueError(f"in the {who}")
+        time.sleep(0.05)
+        running.remove(at.start)
+
+    with pytest.raises(ValueError, match=f"in the {who}"):
+        each_block(work, 1000, 1)
+    assert len(running) == 1  # the one that raised: the other one was waited for
+    out = np.zeros(100)
+    fill(out)
+    assert (out == np.arange(100)).all()
+
+
+def test_blocks_within_blocks():
+    out = np.zeros((20, 30))
+    each_block(lambda at: [fill(row, 3) for row in out[at]], 20, 2)
+    assert (out == np.arange(30)).all()
+
+
+def test_several_threads_that_compute_at_once():
+    arrays = [np.zeros(500) for _ in range(8)]
+    threads = [threading.Thread(target=fill, args=(array,)) for array in arrays]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert all((array == np.arange(500)).all() for array in arrays)
+
+
+def test_an_interrupt_ends_the_blocks():
+    started = []
+
+    def work(at: slice) -> None:
+        started.append(at.start)
+        if len(started) == 1:
+            os.kill(os.getpid(), signal.SIGINT)
+        time.sleep(0.01)
+
+    with pytest.raises(KeyboardInterrupt):
+        each_block(work, 1000, 1)
+    count = len(started)
+    assert count < 1000
+    time.sleep(0.05)
+    assert len(started) == count
+    out = np.zeros(100)
+    fill(out)
+    assert (out == np.arange(100)).all()
+
+
+@pytest.mark.skipif(not hasattr(os, "fork"), reason="needs fork")
+@pytest.mark.filterwarnings("ignore:This process .* is multi-threaded:DeprecationWarning")
+def test_a_forked_process_has_threads_of_its_own():
+    fill(np.zeros(100))
+    child = os.fork()
+    if not child:
+        barrier, out = meet(), np.zeros(100)
+        try:
+            each_block(lambda at: barrier.wait(), 2, 1)
+            fill(out)
+            os._exit(0 if (out == np.arange(100)).all() and torch.get_num_threads() == 2 else 1)
+        except BaseException:
+            os._exit(2)
+    assert os.waitstatus_to_exitcode(os.waitpid(child, 0)[1]) == 0
+
+
+def test_a_process_ends_while_threads_wait_and_work():
+    program = textwrap.dedent("""
+        import threading, time
+        import mindtorch as torch
+        from mindtorch._backends.common.blocks import each_block
+        torch.set_num_threads(2)
+        barrier = threading.Barrier(2)
+        threading.Thread(target=each_block, args=(lambda at: (barrier.wait(), time.sleep(0.2)), 2, 1)).start()
+        each_block(lambda at: time.sleep(0.01), 4, 1)
+        import atexit
+        atexit.register(lambda: each_block(lambda at: time.sleep(0.01), 4, 1))
+        """)
+    done = subprocess.run([sys.executable, "-c", program], capture_output=True, text=True, timeout=120)
+    assert (done.returncode, done.stderr) == (0, "")
+
+
+def norm(x, y):
+    return torch.nn.functional.layer_norm(x, (1000,), y[0], y[1])
+
+
+def attention(x, y):
+    x, y = x.view(10, 7, 100, 100), y.view(10, 7, 100, 100)
+    return torch.nn.functional.scaled_dot_product_attention(x, y, x + y, is_causal=True)
+
+
+def gradients(function):
+    def backward(x, y):
+        x, y = x.clone().requires_grad_(), y.clone().requires_grad_()
+        return torch.cat(torch.autograd.grad((function(x, y) ** 2).sum(), [x, y]))
+
+    return backward
+
+
+PROGRAMS = {
+    "add": lambda x, y: x + y,
+    "in place": lambda x, y: x.clone().mul_(y),
+    "row": lambda x, y: x * y[0],
+    "transposed": lambda x, y: x.t() + y.t(),
+    "softmax": lambda x, y: x.softmax(1),
+    "gelu": lambda x, y: torch.nn.functional.gelu(x),
+    "norm": norm,
+    "gradients of norm": gradients(norm),
+    "attention": attention,
+    "gradients of attention": gradients(attention),
+}
+
+
+@pytest.mark.parametrize("program", PROGRAMS.values(), ids=PROGRAMS)
+def test_results_do_not_depend_on_the_number_of_threads(program):
+    x, y, results = torch.randn(700, 1000), torch.randn(700, 1000), []
+    for count in (1, 2, 3):
+        torch.set_num_threads(count)
+        results.append(program(x, y))
+    assert results[0].equal(results[1]) and results[0].equal(results[2])
+
+
+def test_ufuncs_take_what_broadcasts():
+    rows, columns = 3, LARGE // 2
+    matrix, row, column = (np.random.default_rng(0).random(shape) for shape in ((rows, columns), columns, (rows, 1)))
+    for other in (matrix, row, column, np.asarray(2.0), 2.0, np.asfortranarray(matrix)):
+        out = np.empty((rows, columns))
+        assert compute(np.subtract, out, matrix, other) is out
+        assert (out == matrix - other).all()
+        assert (compute(np.subtract, out.T, matrix.T, 1) == matrix.T - 1).all()
+    assert (compute(np.add, matrix.copy(), matrix, matrix) == 2 * matrix).all()
+
+
+def test_no_warning_comes_from_a_block():
+    with np.errstate(all="raise"):
+        assert torch.zeros(2 * LARGE).log().eq(-torch.inf).all()
+        assert torch.zeros(2 * LARGE).log_().eq(-torch.inf).all()
+
+
+def test_large_arrays_begin_on_a_cache_line():
+    for shape in ((memory.LARGE,), (3, memory.LARGE), (0,), ()):
+        array = memory.allocate(shape, np.dtype(np.float32))
+        assert array.shape == shape and array.flags.c_contiguous and array.flags.writeable
+        assert array.nbytes < memory.LARGE or array.ctypes.data % memory.LINE == 0
+    with pytest.raises(RuntimeError, match="DefaultCPUAllocator: can't allocate memory"):
+        memory.allocate((1 << 50,), np.dtype(np.float32))
+
+
+def test_memory_stays_flat():
+    resource = pytest.importorskip("resource")
+    x = torch.randn(512, 1024)
+    for _ in range(5):
+        (x + x).softmax(1)
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    for _ in range(50):
+        (x + x).softmax(1)
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 10_000  # KiB
