@@ -16,7 +16,7 @@ from ..._dtype import BOOL, FLOATING, DType, can_cast
 from ..._errors import CPP_NAMES, NAMES as NAMES, check_broadcast
 from ..._layout import Ints, overlaps_itself, storage_size
 from ..._tensor import Tensor
-from .blocks import BLOCK, compute
+from .blocks import LARGE, compute
 from .fast_paths import fast_path
 from .pointwise import Pointwise, PreparedUfunc
 
@@ -176,7 +176,7 @@ def _inplace_fast_path(row: Any, meta: Pointwise, general: Callable[..., Any]) -
                 right = None
         if dtype in dtypes and len(args) == others and (right is not None or not args):
             try:
-                if array.size > BLOCK:
+                if array.size >= LARGE:
                     compute(ufunc, array, array, *args and (right,))
                 else:
                     ufunc(array, right, out=array) if args else ufunc(array, out=array)

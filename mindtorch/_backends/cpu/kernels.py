@@ -18,7 +18,7 @@ from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, DType, bfloat16, bool_, f
 from ..._layout import Spec, contiguous_strides
 from ..._storage import allocate, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
-from ..common.blocks import BLOCK, compute
+from ..common.blocks import LARGE, compute
 from ..common.fast_paths import REFUSALS, fast_path, fresh, ndarray
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise, PreparedUfunc
@@ -160,7 +160,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
             if not is_ufunc or rest:
                 return fit(op, computed(row, (*arrays, *rest)), spec, arrays)
             out = empty_tensor(spec)
-            compute(ufunc, out._array, *arrays)
+            compute(ufunc, out._array, *arrays)  # type: ignore[arg-type]
         return out
 
     return kernel
@@ -198,7 +198,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
                 array = self._array
                 if rest:
                     array = with_rest(array, *rest)
-                elif is_ufunc and array.size > BLOCK:
+                elif is_ufunc and array.size >= LARGE:
                     array = compute(function, allocate(array.shape, result.np), array)
                 else:
                     array = function(array)
@@ -228,7 +228,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
                 array = self._array
                 if rest:
                     array = with_rest(array, right, *rest)
-                elif is_ufunc and array.size > BLOCK:
+                elif is_ufunc and array.size >= LARGE:
                     shape = array.shape if right is other else np.broadcast(array, right).shape
                     array = compute(function, allocate(shape, result.np), array, right)
                 else:

@@ -9,14 +9,16 @@ import numpy as np
 
 from ...._random import sampling
 from ...._random.default import default_generator
+from ...._storage import allocate
 from . import CPU_KERNELS
 from .pointwise import in_blocks, sigmoid
 from .reduction import to_opmath
 from .special import scipy_function
 
 ndtr = scipy_function("ndtr")
-ERFCX_P = (0.030665915, 0.21895396, 0.70992134, 1.2175207, 1.0)
-ERFCX_Q = (0.054352783, 0.38812397, 1.284914, 2.3569802, 2.3459002, 1.0)
+#: The odd polynomial, highest power first, whose tanh is erf(x / sqrt(2)) to 6e-8.
+ARTANH_ERF = (1.7563183767534e-9, -1.3226761537608e-7, 3.9647882826494e-6, -5.5306390342718e-5, -3.2594590420638e-5,
+              3.6333084287575e-2, 0.7978849415133)
 TANH_SCALE, TANH_CUBIC = sqrt(2 / pi), 0.044715  # of gelu's approximation by tanh
 
 
@@ -62,35 +64,31 @@ def elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result:
     return grad * np.where(np.less_equal(x, 0), input_scale * below, scale).astype(grad.dtype, copy=False)
 
 
-def horner(u: Any, coefficients: tuple[float, ...]) -> Any:
-    """A polynomial, highest power first."""
-    out = u * coefficients[0]
-    for coefficient in coefficients[1:-1]:
-        out += coefficient
-        out *= u
-    out += coefficients[-1]
-    return out
-
-
 def normal_cdf(x: Any) -> Any:
-    """The area under the normal density left of x. For float32 it is exp(-z²) P(z) / Q(z), a fit to 2e-7 on [0, 8],
-    which takes a tenth of SciPy's time.
+    """The area under the normal density left of x. For float32 it is computed by a fit, as exact as PyTorch's, which
+    takes a twentieth of SciPy's time.
     """
     if x.dtype != np.float32:
         return ndtr(x)
-    z = np.minimum(np.abs(x) * sqrt(0.5), 15)
-    tail = horner(z, ERFCX_P)
-    tail /= horner(z, ERFCX_Q)
-    z *= z
-    tail *= np.exp(-z)
-    tail *= 0.5
-    return ~np.signbit(x) - np.copysign(tail, x)  # tail left of 0, else 1 - tail, without np.where's branches
+    square, out = allocate(x.shape, x.dtype), allocate(x.shape, x.dtype)
+    np.multiply(x, x, out=square)
+    np.multiply(square, ARTANH_ERF[0], out=out)
+    for coefficient in ARTANH_ERF[1:-1]:
+        out += coefficient
+        out *= square
+    out += ARTANH_ERF[-1]
+    out *= x
+    np.tanh(out, out=out)
+    out *= 0.5
+    out += 0.5
+    return out
 
 
 def gelu(x: Any, approximate: str = "none") -> Any:
     if approximate == "tanh":
         return 0.5 * x * (1 + np.tanh(TANH_SCALE * (x + TANH_CUBIC * x * x * x)))
-    return x * normal_cdf(x)
+    out = normal_cdf(x)
+    return np.multiply(out, x, out=out)
 
 
 def gelu_backward(grad: Any, x: Any, approximate: str = "none") -> Any:
@@ -98,11 +96,13 @@ def gelu_backward(grad: Any, x: Any, approximate: str = "none") -> Any:
         tanh = np.tanh(TANH_SCALE * (x + TANH_CUBIC * x * x * x))
         inner = TANH_SCALE * (1 + 3 * TANH_CUBIC * x * x)
         return grad * (0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner)
-    density = np.exp(x * x * -0.5)
+    out, density = normal_cdf(x), np.multiply(x, x)
+    density *= -0.5
+    np.exp(density, out=density)
     density *= x
     density *= 1 / sqrt(2 * pi)
-    density += normal_cdf(x)
-    return density * grad
+    out += density
+    return np.multiply(out, grad, out=out)
 
 
 def silu(x: Any) -> Any:

@@ -7,12 +7,14 @@ with the roles of input and output exchanged.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Callable
 from math import prod
 from typing import Any
 
 import numpy as np
 
+from ...._storage import allocate
+from ...common.blocks import each_block
 from ...meta.ops.convolution import output_size
 from ..windows import Array, Columns, Ints, middle, padded, room
 from . import CPU_KERNELS
@@ -30,61 +32,85 @@ class Correlation:
         self.size, self.out, self.padding, self.groups = size, out, padding, groups
         self.room = room(size, padding, out, kernel, stride, dilation)
         self.columns = Columns(self.room, out, kernel, stride, dilation)
-        self.filters = filters
+        self.filters, self.dilation = filters, dilation
+        self.single = set(stride) <= {1}  # the window moves by single elements
         self.length = filters[1] * prod(kernel)  # of a column
 
     def matrices(self, weight: Array) -> Array:
         """The filters as a matrix for each group."""
         return weight.reshape(self.groups, self.filters[0] // self.groups, self.length)
 
-    def blocks(self, count: int, itemsize: int) -> Iterator[slice]:
-        """Which samples to take at a time."""
-        column = self.groups * self.length * self.columns.count * itemsize
-        step = max(1, BLOCK // max(column, 1))
-        for start in range(0, count, step):
-            yield slice(start, min(start + step, count))
+    def each_block(self, work: Callable[[slice], None], samples: int, itemsize: int) -> None:
+        """Call ``work`` for some samples at a time."""
+        column = max(self.groups * self.length * self.columns.count, 1)
+        each_block(work, samples, max(1, BLOCK // (column * itemsize)), samples * column)
 
     def gathered(self, large: Array) -> Array:
-        """The windows of some samples, with room for all, as a matrix for each group."""
-        return np.ascontiguousarray(self.columns.of(large)).reshape(len(large), self.groups, self.length,
-                                                                            self.columns.count)
+        """The windows of samples as a matrix for each group."""
+        windows = self.columns.of(padded(large, self.padding, self.room))
+        return np.ascontiguousarray(windows).reshape(len(large), self.groups, self.length, self.columns.count)
 
     def spread(self, small: Array) -> Array:
-        """The places of all samples, as the windows lie in columns: a matrix for each group."""
+        """The places of samples, as the windows lie in columns: a matrix for each group."""
         return self.columns.rows(small).reshape(len(small), self.groups, self.filters[0] // self.groups,
                                                 self.columns.count)
 
     def forward(self, large: Array, weight: Array, bias: Array | None) -> Array:
         """``small``: what the window makes of ``large``."""
-        large, matrices = padded(large, self.padding, self.room), self.matrices(weight)
-        result = np.empty((len(large), self.filters[0], *self.out), large.dtype)
-        for block in self.blocks(len(large), large.itemsize):
-            made = np.matmul(matrices, self.gathered(large[block]))
+        matrices = self.matrices(weight)
+        result = allocate((len(large), self.filters[0], *self.out), large.dtype)
+
+        def work(at: slice) -> None:
+            made = np.matmul(matrices, self.gathered(large[at]))
             made = made.reshape(len(made), self.filters[0], self.columns.count)
             if bias is not None:
                 made += bias[:, None]
-            result[block] = self.columns.places(made)
+            result[at] = self.columns.places(made)
+
+        self.each_block(work, len(large), large.itemsize)
         return result
 
     def adjoint(self, small: Array, weight: Array) -> Array:
         """``large``: what each element of ``small`` gives to those of its window."""
-        wide = np.zeros((len(small), self.filters[1] * self.groups, *self.room), small.dtype)
-        windows, matrices, rows = self.columns.of(wide), self.matrices(weight).swapaxes(1, 2), self.spread(small)
-        for block in self.blocks(len(small), small.itemsize):
-            target = windows[block]
-            made = np.matmul(matrices, rows[block]).reshape(target.shape)
-            for at in np.ndindex(self.filters[2:]):
-                key = (slice(None), slice(None), *at)
-                np.add(target[key], made[key], out=target[key])
-        return middle(wide, self.padding, self.size)
+        if (turned := self.turned()) is not None:
+            kernel = tuple(range(2, weight.ndim))
+            return turned.forward(small, np.ascontiguousarray(np.flip(weight, kernel).swapaxes(0, 1)), None)
+        matrices, channels = self.matrices(weight).swapaxes(1, 2), self.filters[1] * self.groups
+        result = allocate((len(small), channels, *self.size), small.dtype)
+
+        def work(at: slice) -> None:
+            rows = self.spread(small[at])
+            wide = np.zeros((len(rows), channels, *self.room), small.dtype)
+            windows = self.columns.of(wide)
+            made = np.matmul(matrices, rows).reshape(windows.shape)
+            for place in np.ndindex(self.filters[2:]):
+                key = (slice(None), slice(None), *place)
+                np.add(windows[key], made[key], out=windows[key])
+            result[at] = middle(wide, self.padding, self.size)
+
+        self.each_block(work, len(small), small.itemsize)
+        return result
+
+    def turned(self) -> Correlation | None:
+        """The map of the first kind that is the adjoint, of a window that moves by single elements over ``small`` with
+        the filters turned round; None if there is none, or its columns would be many more.
+        """
+        padding = tuple(d * (k - 1) - p for d, k, p in zip(self.dilation, self.filters[2:], self.padding, strict=True))
+        if not self.single or self.groups > 1 or min(padding) < 0 or self.filters[0] > 2 * self.filters[1]:
+            return None
+        filters = (self.filters[1], self.filters[0], *self.filters[2:])
+        return Correlation(self.out, self.size, filters, (1,) * len(padding), padding, self.dilation, 1)
 
     def weigh(self, large: Array, small: Array) -> Array:
         """The gradient of the weight."""
-        large, rows = padded(large, self.padding, self.room), self.spread(small)
-        total = np.zeros((self.groups, self.filters[0] // self.groups, self.length), large.dtype)
-        for block in self.blocks(len(large), large.itemsize):
-            total += np.matmul(rows[block], self.gathered(large[block]).swapaxes(2, 3)).sum(0)
-        return total.reshape(self.filters)
+        sums: dict[int, Array] = {0: np.zeros(self.filters, large.dtype)}
+
+        def work(at: slice) -> None:
+            made = np.matmul(self.spread(small[at]), self.gathered(large[at]).swapaxes(2, 3))
+            sums[at.start] = made.sum(0).reshape(self.filters)
+
+        self.each_block(work, len(large), large.itemsize)
+        return np.sum([sums[start] for start in sorted(sums)], 0)
 
 
 def maps_of(input: Ints, weight: Array, stride: Ints, padding: Ints, dilation: Ints, transposed: bool,

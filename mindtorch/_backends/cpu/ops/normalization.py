@@ -129,7 +129,7 @@ SHORT = 8
 def each_rows(work: Callable[[slice], None], x: Array) -> None:
     """Call ``work`` with some rows of a matrix at a time."""
     rows, columns = x.shape
-    each_block(work, rows, max(2 * BLOCK // max(columns, 1), 1), x.size)
+    each_block(work, rows, max(BLOCK // max(columns, 1), 1), x.size)
 
 
 def pair(first: Any, second: Any, like: Array, axis: int) -> Array:

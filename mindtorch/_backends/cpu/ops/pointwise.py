@@ -10,6 +10,8 @@ from typing import Any
 
 import numpy as np
 
+from ...._storage import allocate
+from ...common.blocks import BLOCK, each_block
 from ...common.pointwise import PreparedUfunc
 from . import CPU_KERNELS
 
@@ -89,10 +91,6 @@ def sinc(x: Any) -> Any:
     return np.where(np.equal(x, 0), 1, np.sin(y) / y)
 
 
-#: Elements of a block: 128 KiB of float32.
-BLOCK = 1 << 15
-
-
 def in_blocks(function: Callable[..., Any], count: int = 1) -> Callable[..., Any]:
     """A row of many steps, through which large arrays (the first ``count`` arguments) go in blocks that fit in cache.
     """
@@ -103,11 +101,13 @@ def in_blocks(function: Callable[..., Any], count: int = 1) -> Callable[..., Any
         shape = arrays[0].shape
         if arrays[0].size <= BLOCK or any(a.shape != shape or not a.flags.c_contiguous for a in arrays):
             return function(*args)
-        out = np.empty(shape, arrays[0].dtype)
+        out = allocate(shape, arrays[0].dtype)
         target, flat = out.reshape(-1), [a.reshape(-1) for a in arrays]
-        for start in range(0, out.size, BLOCK):
-            part = slice(start, start + BLOCK)
+
+        def work(part: slice) -> None:
             target[part] = function(*[a[part] for a in flat], *args[count:])
+
+        each_block(work, out.size, BLOCK, out.size)
         return out
 
     return row

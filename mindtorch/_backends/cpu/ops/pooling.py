@@ -13,6 +13,8 @@ from typing import Any
 
 import numpy as np
 
+from ...._storage import allocate
+from ...common.blocks import BLOCK, each_block
 from ...meta.ops.pooling import places
 from ..taps import region_places, regions
 from ..windows import Array, Ints, middle, padded, positions, room
@@ -54,7 +56,9 @@ def greatest(parts: Sequence[Array], numbers: Sequence[Array]) -> tuple[Array, A
             np.copyto(chosen, k, where=np.isnan(part))
     table = table.reshape(len(parts), -1)
     count = table.shape[1]
-    at = chosen.reshape(-1, count).astype(np.intp) * count + np.arange(count)
+    at = chosen.reshape(-1, count).astype(np.intp)
+    at *= count
+    at += np.arange(count)
     return best, table.reshape(-1).take(at).reshape(best.shape)
 
 
@@ -68,10 +72,18 @@ def max_pool(dims: int) -> Callable[..., Any]:
         x, size = to_opmath(self), self.shape[-dims:]
         out, kernel, stride, padding, dilation = window(size, kernel_size, stride, padding, ceil_mode, dilation)
         wide = room(size, padding, out, kernel, stride, dilation)
-        parts, numbers = (
-            [part for _, part in positions(padded(array, padding, wide, value), out, kernel, stride, dilation)]
-            for array, value in ((x, extreme(False, x.dtype)), (numbered(size), -1)))
-        return greatest(parts, numbers)
+
+        def parts(array: Array, value: Any) -> list[Array]:
+            return [part for _, part in positions(padded(array, padding, wide, value), out, kernel, stride, dilation)]
+
+        planes, numbers = x.reshape(-1, *size), parts(numbered(size), -1)
+        best, at = allocate((len(planes), *out), x.dtype), allocate((len(planes), *out), np.dtype(np.int64))
+
+        def work(some: slice) -> None:
+            best[some], at[some] = greatest(parts(planes[some], extreme(False, x.dtype)), numbers)
+
+        each_block(work, len(planes), max(BLOCK // max(prod(size), 1), 1), x.size)
+        return best.reshape(*self.shape[:-dims], *out), at.reshape(*self.shape[:-dims], *out)
 
     return row
 
