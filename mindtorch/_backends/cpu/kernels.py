@@ -108,15 +108,25 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
         array = array.astype(dtype.np)
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array).reshape(array.shape)
-    elif ((array.base is not None or any(array is given for given in inputs))
-          and (not array.flags.writeable or shares_memory(array, inputs))):
+    elif shares_memory(array, inputs):
         array = array.copy()
     return from_array(array, dtype)
 
 
 def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
-    """Whether an array may lie in the memory of an input."""
-    return any(isinstance(item, ndarray) and np.may_share_memory(array, item) for item in flattened(inputs))
+    """Whether an array may lie in the memory of an input, or in memory that nobody may write to."""
+    base = array.base
+    if not array.flags.writeable:
+        return True
+    if base is not None and base.__class__ is not ndarray:
+        return any(isinstance(item, ndarray) and np.may_share_memory(array, item) for item in flattened(inputs))
+    for item in inputs:  # of two views of one array, both have that as their base
+        if item.__class__ is ndarray:
+            if item is array or (base is not None and (item is base or item.base is base)):
+                return True
+        elif item.__class__ is list and shares_memory(array, item):
+            return True
+    return False
 
 
 def operand_array(operand: Any, dtype: DType, wide: DType, opmath_scalars: bool) -> Any:

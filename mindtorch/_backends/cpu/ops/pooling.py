@@ -14,7 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...._storage import allocate
-from ...common.blocks import BLOCK, each_block
+from ...common.blocks import BLOCK, LARGE, each_block
 from ...meta.ops.pooling import places
 from ..taps import region_places, regions
 from ..windows import Array, Ints, middle, padded, positions, room
@@ -40,8 +40,11 @@ def greatest(parts: Sequence[Array], numbers: Sequence[Array]) -> tuple[Array, A
     """The greatest of the elements at each place, and its number. ``numbers`` are those of the elements of ``parts``,
     in the last dimensions; one of -1 does not take part.
     """
-    values, table = np.stack(parts), np.stack(numbers)
-    best = values[0].copy()
+    table, shape = np.stack(numbers), parts[0].shape
+    values, best = allocate((len(parts), *shape), parts[0].dtype), allocate(shape, parts[0].dtype)
+    for value, part in zip(values, parts, strict=True):
+        value[...] = part
+    best[...] = parts[0]
     if not best.size:
         return best, np.zeros(best.shape, np.int64)
     small = np.uint8 if len(parts) < 256 else np.intp
@@ -59,7 +62,7 @@ def greatest(parts: Sequence[Array], numbers: Sequence[Array]) -> tuple[Array, A
     at = chosen.reshape(-1, count).astype(np.intp)
     at *= count
     at += np.arange(count)
-    return best, table.reshape(-1).take(at).reshape(best.shape)
+    return best, table.reshape(-1).take(at, out=at, mode="clip").reshape(best.shape)
 
 
 def numbered(size: Ints) -> Array:
@@ -76,13 +79,18 @@ def max_pool(dims: int) -> Callable[..., Any]:
         def parts(array: Array, value: Any) -> list[Array]:
             return [part for _, part in positions(padded(array, padding, wide, value), out, kernel, stride, dilation)]
 
-        planes, numbers = x.reshape(-1, *size), parts(numbered(size), -1)
-        best, at = allocate((len(planes), *out), x.dtype), allocate((len(planes), *out), np.dtype(np.int64))
+        planes, numbers = x.reshape(prod(x.shape[:-dims]), *size), parts(numbered(size), -1)
+        found: dict[int, tuple[Array, Array]] = {}  # by where a block begins
 
         def work(some: slice) -> None:
-            best[some], at[some] = greatest(parts(planes[some], extreme(False, x.dtype)), numbers)
+            found[some.start] = greatest(parts(planes[some], extreme(False, x.dtype)), numbers)
 
-        each_block(work, len(planes), max(BLOCK // max(prod(size), 1), 1), x.size)
+        if x.size < LARGE:
+            work(slice(0, None))
+        else:
+            each_block(work, len(planes), max(BLOCK // prod(size), 1), x.size)
+        blocks = [found[start] for start in sorted(found)]
+        best, at = blocks[0] if len(blocks) == 1 else map(np.concatenate, zip(*blocks, strict=True))
         return best.reshape(*self.shape[:-dims], *out), at.reshape(*self.shape[:-dims], *out)
 
     return row
