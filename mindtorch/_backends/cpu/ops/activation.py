@@ -50,9 +50,9 @@ def zeroed(values: Any, mask: Any) -> Any:
     integer = _INTEGERS[values.itemsize]
     kept = mask.view(np.int8)
     kept -= 1  # all bits set where the mask is not
-    out = np.empty(values.shape, values.dtype)
-    np.bitwise_and(values.view(integer), kept.astype(integer), out=out.view(integer))
-    return out
+    out = allocate(values.shape, np.dtype(integer))
+    out[...] = kept
+    return np.bitwise_and(out, values.view(integer), out=out).view(values.dtype)
 
 
 def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:

@@ -1,7 +1,7 @@
 """CPU kernels of attention: block by block, so that the scores of a block stay in the cache (FlashAttention).
 
-What would be a pass over the scores of its own is a column of a product: with a column of ones beside the values, the
-weighted sums bring the sums of the weights along, and with a column beside the queries, every row of scores is shifted.
+What would be a pass over the scores of its own is a product, or a column of one: the sums of the weights are those with
+a column of ones, and with a column beside the queries, every row of scores is shifted.
 """
 from __future__ import annotations
 
@@ -131,7 +131,7 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
 
     def work(heads: Heads, part: slice) -> None:
         queries = heads.query * heads.query.dtype.type(heads.scale)
-        keys, values, safe = above(heads.key, 0)[:, :-1], beside(heads.value, 1), is_safe(heads, queries)
+        keys, safe = above(heads.key, 0)[:, :-1], is_safe(heads, queries)
         for rows, columns in heads.rows():
             scores = np.matmul(queries[:, rows], keys[:, :, :columns])
             heads.masked(scores, rows, columns)
@@ -140,11 +140,10 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
                 top[top == -np.inf] = 0
                 scores -= top[..., None]
             np.exp(scores, out=scores)
-            sums = np.matmul(scores, values[:, :columns])
-            weight = sums[..., -1]
+            weight = np.matmul(scores, np.ones(columns, scores.dtype))
             empty = weight == 0
             weight[empty] = 1
-            np.divide(sums[..., :-1], weight[..., None], out=out[part, rows])
+            np.multiply(np.matmul(scores, heads.value[:, :columns]), (1 / weight)[..., None], out=out[part, rows])
             logarithm = np.log(weight)
             if not safe:
                 logarithm += top
