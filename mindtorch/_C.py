@@ -1,8 +1,188 @@
-"""``torch._C``: the probes of the NPU backend's libraries, and the name of the device that is no part of PyTorch."""
-from ._backends.npu.aclnn import is_available as _npu_aclnn_available, symbols_ok as _npu_aclnn_symbols_ok
+"""``torch._C``: of PyTorch's C++ module, what programs that extend it use; and the probes of the NPU's libraries."""
+from __future__ import annotations
 
-__all__ = ["_get_privateuse1_backend_name", "_npu_aclnn_available", "_npu_aclnn_symbols_ok"]
+from collections.abc import Iterable, Iterator
+from enum import IntEnum
+from typing import Any
+
+from ._backends.npu.aclnn import is_available as _npu_aclnn_available, symbols_ok as _npu_aclnn_symbols_ok
+from ._dispatch import dispatcher
+from ._dispatch.keys import INFERENCE, PYTHON
+from ._dispatch.local import local
+from ._dispatch.overloads import FunctionSchema as FunctionSchema
+from ._dispatch.torch_dispatch import disabled_torch_dispatch as _disabled_torch_dispatch_impl, state
+from ._dispatch.torch_function import (
+    ALL_OFF, DisableTorchFunction as DisableTorchFunction, DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
+    disabled_torch_function as _disabled_torch_function_impl, switched,
+)
+from ._random import Generator as Generator
+from ._tensor import Tensor as TensorBase
+
+__all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "FunctionSchema",
+           "Generator", "TensorBase"]
+#: What PyTorch has here under the same names.
+_ALSO = (_npu_aclnn_available, _npu_aclnn_symbols_ok, _disabled_torch_dispatch_impl, _disabled_torch_function_impl)
 
 
 def _get_privateuse1_backend_name() -> str:
     return "npu"
+
+
+#: PyTorch's dispatch keys that say something here, in its order: what stands later is looked at first.
+_KEYS = ("Undefined", "CPU", "Meta", "PrivateUse1", "BackendSelect", "Python", "ADInplaceOrView", "AutogradOther",
+         "AutogradCPU", "AutogradMeta", "AutogradPrivateUse1", "AutocastCPU", "AutocastPrivateUse1", "FuncTorchBatched",
+         "PythonTLSSnapshot", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd")
+DispatchKey: Any = IntEnum("DispatchKey", {name: i for i, name in enumerate(_KEYS)})  # type: ignore[misc]
+
+
+class DispatchKeySet:
+    """A set of dispatch keys, as PyTorch reports it (``torch._C.DispatchKeySet``)."""
+
+    def __init__(self, keys: Any = ()):
+        self._keys = frozenset(keys if isinstance(keys, Iterable) else (keys,))
+
+    def has(self, key: Any) -> bool:
+        """Whether a key is in the set."""
+        return key in self._keys
+
+    def add(self, key: Any) -> DispatchKeySet:
+        """The set with one key more."""
+        return DispatchKeySet(self._keys | {key})
+
+    def remove(self, key: Any) -> DispatchKeySet:
+        """The set without a key."""
+        return DispatchKeySet(self._keys - {key})
+
+    def highestPriorityTypeId(self) -> Any:
+        """The key that is looked at first."""
+        return max(self._keys, default=DispatchKey(0))
+
+    def __or__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(self._keys | other._keys)
+
+    def __and__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(self._keys & other._keys)
+
+    def __sub__(self, other: DispatchKeySet) -> DispatchKeySet:
+        return DispatchKeySet(self._keys - other._keys)
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(sorted(self._keys))
+
+    def __eq__(self, other: object) -> bool:
+        return isinstance(other, DispatchKeySet) and self._keys == other._keys
+
+    def __hash__(self) -> int:
+        return hash(self._keys)
+
+    def __repr__(self) -> str:
+        return f"DispatchKeySet({', '.join(key.name for key in self)})"
+
+
+_SUFFIX = {"cpu": "CPU", "meta": "Meta", "npu": "PrivateUse1"}
+
+
+def _dispatch_keys(tensor: TensorBase) -> DispatchKeySet:
+    """The dispatch keys that a tensor has in PyTorch, which puts autograd and autocast into every set."""
+    backend, has = _SUFFIX[tensor._device.type], tensor._keys
+    names = [backend] if backend == "Meta" else [backend, f"Autocast{backend}"]
+    if not has & INFERENCE:
+        names += ["ADInplaceOrView", f"Autograd{backend}"]
+    if has & PYTHON:
+        names += ["Python", "PythonTLSSnapshot"]
+    return DispatchKeySet(DispatchKey[name] for name in names)
+
+
+def _dispatch_isTensorSubclassLike(tensor: TensorBase) -> bool:
+    """Whether a ``__torch_dispatch__`` decides what operators do with a tensor."""
+    return bool(tensor._keys & PYTHON) or bool(local.dispatch_modes)
+
+
+def _dispatch_has_kernel(name: str) -> bool:
+    """Whether there is an operator of this name: ``aten::add.Tensor``."""
+    return name.removeprefix("aten::") in dispatcher.registry.operators
+
+
+def _dispatch_tls_is_dispatch_key_excluded(key: Any) -> bool:
+    """Whether calls do not look at a key in this thread."""
+    return local.below_autograd and "Autograd" in DispatchKey(key).name
+
+
+def _is_torch_function_enabled() -> bool:
+    """Whether classes are asked by their ``__torch_function__``."""
+    return not local.function_off
+
+
+def _is_torch_function_all_disabled() -> bool:
+    """Whether nobody is asked."""
+    return local.function_off == ALL_OFF
+
+
+def _is_torch_function_mode_enabled() -> bool:
+    """Whether a ``TorchFunctionMode`` is asked."""
+    return bool(local.function_modes) and local.function_off != ALL_OFF
+
+
+def _len_torch_function_stack() -> int:
+    return len(local.function_modes)
+
+
+def _get_function_stack_at(i: int) -> Any:
+    return local.function_modes[i]
+
+
+def _len_torch_dispatch_stack() -> int:
+    return len(local.dispatch_modes)
+
+
+def _get_dispatch_stack_at(i: int) -> Any:
+    return local.dispatch_modes[i]
+
+
+class _Guard:
+    """A block, or the time until the guard is deleted, in which the thread's state is another."""
+
+    def __init__(self) -> None:
+        self._block = self._state()
+        self._block.__enter__()
+
+    def _state(self) -> Any:
+        raise NotImplementedError
+
+    def __enter__(self) -> _Guard:
+        return self
+
+    def __exit__(self, *exc: Any) -> None:
+        block, self._block = self._block, None
+        if block is not None:
+            block.__exit__(None, None, None)
+
+    __del__ = __exit__
+
+
+class _DisableTorchDispatch(_Guard):
+    """``__torch_dispatch__`` is not asked."""
+
+    def _state(self) -> Any:
+        return switched(dispatch_off=True)
+
+
+class _EnableTorchFunction(_Guard):
+    """``__torch_function__`` is asked though it was switched off."""
+
+    def _state(self) -> Any:
+        return switched(function_off=0)
+
+
+class _RestorePythonTLSSnapshot(_Guard):
+    """Calls record derivatives again though a ``__torch_dispatch__`` runs."""
+
+    def _state(self) -> Any:
+        return state(below_autograd=False)
+
+
+class _AutoDispatchBelowAutograd(_Guard):
+    """Calls record no derivatives."""
+
+    def _state(self) -> Any:
+        return state(below_autograd=True)

@@ -32,6 +32,7 @@ from ._device import (
 from ._dispatch.observers import observe as observe, subscribe as subscribe
 from ._dispatch.pipeline import pipeline as pipeline
 from ._dispatch.schemas import registry as registry
+from ._dispatch.torch_function import overridable_names as _overridable_names
 from ._dtype import (
     DTYPE_ALIASES as _DTYPE_ALIASES, DTYPES as _DTYPES, DType as dtype, can_cast as can_cast, finfo as finfo,
     get_default_dtype as get_default_dtype, iinfo as iinfo, promote_types as promote_types,
@@ -73,13 +74,14 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         autograd as autograd, backends as backends, compiler as compiler, cpu as cpu, cuda as cuda,
         distributed as distributed, distributions as distributions, fft as fft, func as func, hub as hub, jit as jit,
         library as library, linalg as linalg, masked as masked, mps as mps, multiprocessing as multiprocessing,
-        nn as nn, npu as npu, onnx as onnx, optim as optim, profiler as profiler, serialization as serialization,
-        signal as signal, special as special, storage as storage, testing as testing, torch_version as torch_version,
-        utils as utils, version as version, widgets as widgets, xpu as xpu,
+        nn as nn, npu as npu, onnx as onnx, optim as optim, overrides as overrides, profiler as profiler,
+        serialization as serialization, signal as signal, special as special, storage as storage, testing as testing,
+        torch_version as torch_version, utils as utils, version as version, widgets as widgets, xpu as xpu,
     )
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
     )
+    from ._dispatch.overloads import ops as ops
     from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
     from ._lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
     from ._settings import (
@@ -106,7 +108,6 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         set_autocast_enabled as set_autocast_enabled, set_autocast_gpu_dtype as set_autocast_gpu_dtype,
     )
     from .amp.grad_scaler import GradScaler as GradScaler
-    from .library import ops as ops
     from .serialization import load as load, save as save
 
 globals().update(_DTYPES)
@@ -116,6 +117,14 @@ for _name, _function in _FUNCTIONS.items():
 _segment_reduce = _FUNCTIONS["segment_reduce"]  # PyTorch has it under both names
 globals().update(_LEGACY_TENSORS)
 globals().update(_LEGACY_STORAGES, Storage=_LEGACY_STORAGES["FloatStorage"])
+_overridable_names(globals(), [*functional.__all__, "result_type", "empty_like", "full_like", "ones_like", "zeros_like",
+                               "rand_like", "randint_like", "randn_like", "normal", "is_complex", "is_conj",
+                               "is_floating_point", "is_inference", "is_neg", "is_nonzero", "is_same_size", "is_signed",
+                               "numel"])
+_overridable_names(globals(), ["arange", "as_tensor", "asarray", "bartlett_window", "blackman_window", "empty",
+                               "empty_permuted", "empty_strided", "eye", "full", "hamming_window", "hann_window",
+                               "kaiser_window", "linspace", "logspace", "ones", "range", "scalar_tensor", "tensor",
+                               "zeros", "rand", "randint", "randn", "randperm"], creates=True)
 
 
 def _show(packet: str) -> None:

@@ -9,12 +9,13 @@ import numpy as np
 from . import _functions
 from ._backends.common.pointwise import result_type as common_result_type
 from ._creation.interop import from_numpy
-from ._dispatch.aten import abs as abs_, bitwise_not, neg, positive, reciprocal
+from ._dispatch.aten import reciprocal
 from ._dispatch.binding import make_function
-from ._dispatch.dispatcher import TENSOR_TYPES
+from ._dispatch.dispatcher import TENSOR_TYPES, make_entry
 from ._dispatch.registry import inplace_name
 from ._dispatch.schemas import registry
 from ._dispatch.signature import attached_names
+from ._dispatch.torch_function import asked, handle, offered
 from ._dtype import FLOATING, DType
 from ._tensor import Tensor
 
@@ -45,17 +46,28 @@ def _number(value: Any) -> Any:
     return value if isinstance(value, (int, float, complex)) else None
 
 
-def binary(with_tensor: str, with_number: str | None = None) -> Callable[[Any, Any], Any]:
-    """``self op other``, by these operators."""
-    call = registry[with_tensor].call
-    call_number = registry[with_number or with_tensor].call
+def asking(name: str, operator: str) -> Callable[..., Any]:
+    """The entry of an operator whose calls are calls of ``Tensor.name``, which ask ``__torch_function__`` first."""
+    return make_entry(registry[operator], offered(lambda: getattr(Tensor, name)))
+
+
+def beside_other(name: str, self: Any, other: Any) -> Any:
+    """An operator of Python beside what is neither a tensor nor a number, but may have a ``__torch_function__``."""
+    found = asked((self, other), {})
+    return handle(getattr(Tensor, name), found, (self, other), {}) if found else NotImplemented
+
+
+def binary(name: str, with_tensor: str, with_number: str | None = None) -> Callable[[Any, Any], Any]:
+    """``self op other``, by these operators, as the method ``name``."""
+    call = asking(name, with_tensor)
+    call_number = asking(name, with_number or with_tensor)
 
     def method(self: Any, other: Any) -> Any:
         kind = other.__class__
         if kind in TENSOR_TYPES:
             return call(self, other)
         number = other if kind in NUMBERS else _number(other)
-        return NotImplemented if number is None else call_number(self, number)
+        return beside_other(name, self, other) if number is None else call_number(self, number)
 
     return method
 
@@ -82,35 +94,40 @@ def commuted(name: str, method: Callable[[Any, Any], Any]) -> Callable[[Any, Any
     return reflection
 
 
-def reflected(with_tensor: str, with_number: str) -> Callable[[Any, Any], Any]:
+def reflected(name: str, with_tensor: str, with_number: str) -> Callable[[Any, Any], Any]:
     """``other op self``, by these operators, which take ``other`` first."""
-    call, call_number = registry[with_tensor].call, registry[with_number].call
+    offer = offered(lambda: getattr(Tensor, name), swapped=True)
+    call, call_number = make_entry(registry[with_tensor], offer), make_entry(registry[with_number], offer)
 
     def method(self: Any, other: Any) -> Any:
         if other.__class__ in TENSOR_TYPES:
             return call(other, self)
         number = _number(other)
-        return NotImplemented if number is None else call_number(number, self)
+        return beside_other(name, self, other) if number is None else call_number(number, self)
 
     return method
 
 
 def among_tensors(name: str, swapped: bool = False) -> Callable[[Any, Any], Any]:
     """``self op other`` (or ``other op self``) of tensors only."""
+    call = asking(name, name)
 
     def method(self: Any, other: Any) -> Any:
         if other.__class__ not in TENSOR_TYPES:
-            return NotImplemented
-        return registry[name].call(*((other, self) if swapped else (self, other)))
+            return beside_other(f"__r{name}__" if swapped else name, self, other)
+        return call(*((other, self) if swapped else (self, other)))
 
     return method
+
+
+_bitwise_not = asking("__invert__", "bitwise_not")
 
 
 def invert(self: Any) -> Any:
     """``~self``."""
     if self._dtype.category >= FLOATING:
         raise TypeError("~ (operator.invert) is only implemented on integer and Boolean-type tensors")
-    return bitwise_not(self)
+    return _bitwise_not(self)
 
 
 def reflected_division(self: Any, other: Any) -> Any:
@@ -134,19 +151,24 @@ REFLECTED = {"floordiv": ("floor_divide", "floor_divide.Scalar_Tensor"), "pow": 
              "mod": ("remainder.Tensor", "remainder.Scalar_Tensor"),
              "lshift": ("bitwise_left_shift.Tensor", "bitwise_left_shift.Scalar_Tensor"),
              "rshift": ("bitwise_right_shift.Tensor", "bitwise_right_shift.Scalar_Tensor")}
+#: The operators that are other names of methods; the others are methods of their own to ``__torch_function__``.
+METHOD_OF = {"add": "add", "sub": "sub", "mul": "mul", "truediv": "div", "div": "div", "mod": "remainder", "ne": "ne",
+             "lt": "lt", "le": "le", "gt": "gt", "ge": "ge"}
 for _name, _operators in OPERATORS.items():
-    setattr(Tensor, f"__{_name}__", binary(*_operators))
+    setattr(Tensor, f"__{_name}__", binary(METHOD_OF.get(_name, f"__{_name}__"), *_operators))
     if _name not in COMPARISONS:
-        setattr(Tensor, f"__i{_name}__", binary(*map(inplace_name, _operators)))
+        _inplace = f"{METHOD_OF[_name]}_" if _name in METHOD_OF else f"__i{_name}__"
+        setattr(Tensor, f"__i{_name}__", binary(_inplace, *map(inplace_name, _operators)))
     if _name in COMMUTATIVE:
         setattr(Tensor, f"__r{_name}__", commuted(_name, getattr(Tensor, f"__{_name}__")))
 Tensor.__eq__ = equal_to(Tensor.__eq__)  # type: ignore[method-assign]
 for _name, _operators in REFLECTED.items():
-    setattr(Tensor, f"__r{_name}__", reflected(*_operators))
+    setattr(Tensor, f"__r{_name}__", reflected(f"__r{_name}__", *_operators))
 METHODS: dict[str, Callable[..., Any]] = {
-    "rsub": binary("rsub.Tensor", "rsub.Scalar"), "rtruediv": reflected_division, "rdiv": reflected_division,
+    "rsub": binary("__rsub__", "rsub.Tensor", "rsub.Scalar"),
+    "rtruediv": reflected_division, "rdiv": reflected_division,
     "matmul": among_tensors("matmul"), "rmatmul": among_tensors("matmul", swapped=True),
-    "neg": neg, "pos": positive, "abs": abs_, "invert": invert,
+    "neg": asking("neg", "neg"), "pos": asking("positive", "positive"), "abs": asking("abs", "abs"), "invert": invert,
 }
 for _name, _method in METHODS.items():
     setattr(Tensor, f"__{_name}__", _method)

@@ -22,7 +22,8 @@ from ._dispatch.aten import (
     index_Tensor as index_tensor, select_int as select, slice_Tensor as slice_, unsqueeze, view,
 )
 from ._dispatch.dispatcher import TENSOR_TYPES
-from ._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
+from ._dispatch.keys import AUTOGRAD, CPU, FUNCTION, NONCONTIGUOUS
+from ._dispatch.torch_function import asked, handle
 from ._dtype import FLOATING, INTEGER, DType, bool_, int64, uint8
 from ._errors import check_number
 from ._tensor import Tensor, tensor_method
@@ -52,7 +53,7 @@ def getitem(self: Tensor, index: Any) -> Tensor:
             return apply_select(self, 0, index, 0)
         if kind is slice:
             return apply_slice(self, 0, index)
-        if kind in TENSOR_TYPES and index.ndim:
+        if kind in TENSOR_TYPES and index.ndim and not index._keys & FUNCTION:
             return index_tensor(self, [index])
         if not dispatcher.mode and self._keys | NONCONTIGUOUS == PLAIN:
             if kind is tuple:
@@ -83,7 +84,10 @@ def setitem(self: Tensor, index: Any, value: Any) -> None:
             else:
                 self._bump()
                 return
-        set_general(self, index, value)
+        if found := asked((*as_items(index), value), {}):
+            handle(Tensor.__setitem__, found, (self, index, value), {})
+        else:
+            set_general(self, index, value)
     except Exception as error:
         note(error, "setitem", (self, index, value))
         raise
@@ -108,6 +112,8 @@ def is_safe(value: Any, dtype: DType) -> bool:
 
 def get_general(self: Tensor, index: Any) -> Tensor:
     """Reading, in PyTorch's order of cases."""
+    if found := asked(as_items(index), {}):
+        return handle(Tensor.__getitem__, found, (self, index), {})
     if index is None:
         return unsqueeze(self, 0)
     if index is Ellipsis:
@@ -190,6 +196,11 @@ def without_leading_ones(value: Tensor) -> Tensor:
     shape = value.shape
     first = next((d for d, size in enumerate(shape) if size != 1), len(shape))
     return view(value, shape[first:]) if first else value
+
+
+def as_items(index: Any) -> tuple[Any, ...]:
+    """What an index is made of, of which each may have a ``__torch_function__``."""
+    return index if index.__class__ is tuple else (index,)
 
 
 def is_int(index: Any) -> bool:

@@ -20,13 +20,17 @@ from ._autograd.hooks import HookDict, RemovableHandle
 from ._autograd.node import Node
 from ._backend import backends
 from ._device import device as Device
-from ._dispatch import binding
+from ._dispatch import binding, dispatcher
+from ._dispatch.aten import _local_scalar_dense
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import (
-    AUTOGRAD, BACKEND_OF_DEVICE, BATCHED, CPU, DERIVED, INFERENCE, META, NONCONTIGUOUS, PIPELINE, UNINITIALIZED,
+    AUTOGRAD, BACKEND_OF_DEVICE, BATCHED, CPU, DERIVED, FUNCTION, INFERENCE, META, NONCONTIGUOUS, PIPELINE, PYTHON,
+    THREAD_STATE, UNINITIALIZED,
 )
 from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
+from ._dispatch.torch_dispatch import disabled_torch_dispatch, dispatches
+from ._dispatch.torch_function import PLAIN, DisableTorchFunctionSubclass, order_of_bases, overrides
 from ._dtype import FLOATING, DType
 from ._formats import layout, strided
 from ._layout import Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size
@@ -44,19 +48,21 @@ else:
 
 
 class _TensorType(type):
-    """Calling a tensor class is the legacy constructor; ``_api`` installs it. Instances are made without it."""
+    """The type of tensor classes. Instances are made by the legacy constructor, ``Tensor.__new__``, only if users call
+    the class.
+    """
 
-    construct: Callable[..., Any]
-
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return _TensorType.construct(cls, *args, **kwargs)
+    def mro(cls) -> list[type]:
+        """The order of the bases: a subclass with a ``__torch_function__`` has ``Overridable`` in it."""
+        return order_of_bases(cls, type.mro(cls))
 
     @property
     def __signature__(cls) -> inspect.Signature:
         """That of the method by which a subclass makes its instances, or else of the legacy constructor."""
-        methods = [getattr(cls, name) for name in ("__new__", "__init__")
-                   if getattr(cls, name) is not getattr(object, name)]
-        shown = inspect.signature(methods[0] if methods else _TensorType.construct)
+        made = getattr(cls, "__new__")  # noqa: B009 (mypy takes it for an instance's)
+        if made is Tensor.__new__ and getattr(cls, "__init__") is not object.__init__:  # noqa: B009
+            made = getattr(cls, "__init__")  # noqa: B009
+        shown = inspect.signature(made)
         return shown.replace(parameters=[*shown.parameters.values()][1:])
 
     def __instancecheck__(cls, instance: Any) -> bool:
@@ -99,6 +105,23 @@ class Tensor(Methods, metaclass=_TensorType):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         TENSOR_TYPES.add(cls)
+        if not overrides(cls):
+            PLAIN.add(cls)
+
+    # -- subclasses ------------------------------------------------------------------------------------------------
+
+    __torch_dispatch__ = staticmethod(disabled_torch_dispatch)
+
+    @classmethod
+    def __torch_function__(cls, func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+        """Call a function of which an argument is of a subclass, and make its results of that class
+        (``torch.Tensor.__torch_function__``).
+        """
+        if not all(issubclass(cls, kind) for kind in types):
+            return NotImplemented
+        with DisableTorchFunctionSubclass():
+            result = func(*args, **(kwargs or {}))
+        return result if func in UNWRAPPED else wrapped(result, cls)
 
     # -- metadata --------------------------------------------------------------------------------------------------
 
@@ -357,7 +380,11 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _shallow_copy_and_detach(self) -> Tensor:
         """An alias with the same layout that is no view: what ``detach`` returns and what saved outputs are."""
-        out = new(Tensor)
+        if self._keys & PYTHON:  # the class, and what its methods put there, is what the tensor is
+            out = new(type(self))
+            out.__dict__.update({name: value for name, value in self.__dict__.items() if name not in OF_GRAPH})
+        else:
+            out = new(Tensor)
         storage = self._storage or self.untyped_storage()
         if self._version_counter is None:
             self._version_counter = [0, storage]
@@ -389,7 +416,7 @@ class Tensor(Methods, metaclass=_TensorType):
 
     def _saved_alias(self) -> Tensor:
         """The same tensor outside the graph, for a node to keep: without a reference back to it, and cheap."""
-        if self._keys & PIPELINE:
+        if self._keys & (PIPELINE | PYTHON):
             return self._shallow_copy_and_detach()  # which learns of the values when they come
         out = new(Tensor)
         out._array, out._dtype, out._keys = self._array, self._dtype, self._keys & ~DERIVED
@@ -621,6 +648,8 @@ class Tensor(Methods, metaclass=_TensorType):
                                f"over calling .{operation}() on a Tensor, please try to rewrite what you're doing with "
                                "other operations. If error is occurring somewhere inside PyTorch internals, please "
                                "file a bug report.")
+        if self._keys & PYTHON and self._array is None:
+            raise RuntimeError(f".{operation}() is not supported for tensor subclasses.")
         if self._keys & PIPELINE:
             self._wait()
         array = self._array
@@ -632,6 +661,11 @@ class Tensor(Methods, metaclass=_TensorType):
         Raises:
             RuntimeError: if the number of elements is not 1.
         """
+        if self._keys & PYTHON or (dispatcher.mode & THREAD_STATE and local.dispatch_modes):
+            return _local_scalar_dense(self)
+        return self._item()
+
+    def _item(self) -> Any:
         array = self._host("item")
         if array.size != 1:
             raise about(RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar"),
@@ -670,6 +704,8 @@ class Tensor(Methods, metaclass=_TensorType):
         return array.copy() if copy else array
 
     def __bool__(self) -> bool:
+        if self._keys & PYTHON or (dispatcher.mode & THREAD_STATE and local.dispatch_modes):
+            return bool(_local_scalar_dense(self))
         array = self._host("bool")
         if array.size != 1:
             values = "more than one value" if array.size else "no values"
@@ -719,7 +755,31 @@ class Tensor(Methods, metaclass=_TensorType):
 
 
 TENSOR_TYPES.add(Tensor)
+PLAIN.add(Tensor)
 binding.Tensor = Tensor
+#: The attributes that say of a tensor where it stands in the graph, and of its memory whose view it is.
+OF_GRAPH = frozenset({
+    "_grad_fn", "_output_nr", "_grad", "_accumulator", "_base", "_creation_meta", "_own_grad", "_view_func",
+    "_attr_version", "_hooks", "_post_accumulate_hooks", "_retains_grad", "_tangents"})
+#: What returns no tensor of a subclass though it is called with one.
+UNWRAPPED: set[Any] = {Tensor.__dict__["grad"].__get__}
+
+
+def keys_of_class(cls: type) -> int:
+    """The keys that tensors have because of their class."""
+    return (FUNCTION if overrides(cls) and cls is not Tensor else 0) | (PYTHON if dispatches(cls) else 0)
+
+
+def wrapped(value: Any, cls: Any) -> Any:
+    """A tensor, and those in a list or tuple, as a subclass."""
+    if cls is Tensor:
+        return value
+    if isinstance(value, Tensor):
+        return value if isinstance(value, cls) else value.as_subclass(cls)
+    if isinstance(value, (tuple, list)):
+        items = [wrapped(item, cls) for item in value]
+        return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
+    return value
 
 
 def _real(number: Any, kind: str) -> Any:

@@ -14,10 +14,10 @@ from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into
 from ._backends.common import convert, cross_device, inplace_and_out, uninitialized, view
 from ._backends.common.pointwise import Pointwise
 from ._composite import COMPOSITES
-from ._dispatch import observers, pipeline
+from ._dispatch import observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
 from ._dispatch.keys import (
-    AUTOGRAD, BACKENDS, BATCHED, DUAL, INFERENCE, OBSERVED, PIPELINE, THREAD_STATE, UNINITIALIZED,
+    AUTOGRAD, BACKENDS, BATCHED, DUAL, INFERENCE, OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED,
 )
 from ._dispatch.registry import Kernel, Operator
 
@@ -31,8 +31,10 @@ key_handlers.update({
     AUTOGRAD: recording.record_in_graph,
     BACKENDS: cross_device.on_several_devices,
     UNINITIALIZED: uninitialized.on_uninitialized,
+    PYTHON: torch_dispatch.in_python,
 })
 views.start_node = recording.start_node
+torch_dispatch.mark_view = views.mark_view
 forward.is_pointwise = lambda op: isinstance(registry.meta_rows.get(op.name), Pointwise)
 
 

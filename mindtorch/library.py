@@ -13,9 +13,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ._about import about
 from ._autograd.derivative import derivative as derivative, not_differentiable as not_differentiable
-from ._dispatch.binding import out_form, resolve_overload
+from ._dispatch.overloads import ops as ops
 from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
 
@@ -69,50 +68,3 @@ def meta(name: str, function: Callable[..., Any]) -> Operator:
     dtype and strides (``torch.library.register_fake``).
     """
     return impl(name, "meta", function)
-
-
-class _Namespace:
-    """Finds every operator by its name, as in ``torch.ops.aten.add.Tensor``."""
-
-    def __getattr__(self, name: str) -> Any:
-        if name == "aten":
-            return self
-        if name not in registry.packets:
-            raise about(AttributeError(f"'_OpNamespace' 'aten' object has no attribute '{name}'"),
-                        "unknown operator", name=name)
-        return _Packet(name)
-
-
-class _Packet:
-    """All overloads of one name."""
-
-    def __init__(self, name: str):
-        self._name = name
-
-    def overloads(self) -> list[str]:
-        """Return the names of the overloads; the unnamed one is 'default'."""
-        return [op.overload or "default" for op in registry.packets[self._name]]
-
-    def __getattr__(self, overload: str) -> Operator:
-        name = self._name if overload == "default" else f"{self._name}.{overload}"
-        found = registry.operators.get(name)
-        if found is None:
-            raise AttributeError(f"The underlying op of 'aten.{self._name}' has no overload name '{overload}'")
-        return found
-
-    def __call__(self, *args: Any, **kwargs: Any) -> Any:
-        if not kwargs:
-            return registry[self._name].call(*args)
-        out = kwargs.pop("out", None)
-        try:
-            op, canonical = resolve_overload(self._name, args, kwargs, out=out is not None)
-        except TypeError as error:
-            raise RuntimeError("Overloaded torch operator invoked from Python failed to match any schema:\n"
-                               f"{error}") from error
-        return op.call(*canonical) if out is None else out_form(op).call(*canonical, out)
-
-    def __repr__(self) -> str:
-        return f"<OpOverloadPacket(op='aten.{self._name}')>"
-
-
-ops = _Namespace()

@@ -10,7 +10,7 @@ from typing import Any
 
 from .._dispatch.autocast import casting
 from .._dispatch.dispatcher import resolve, set_local, tensors_of
-from .._dispatch.keys import AUTOGRAD, INFERENCE
+from .._dispatch.keys import AUTOGRAD, INFERENCE, PYTHON
 from .._dispatch.local import local
 from .._dispatch.registry import Operator
 
@@ -205,9 +205,13 @@ def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 def with_local_state(op: Operator, keys: int) -> Callable[..., Any]:
-    """What the dispatcher asks when a thread has autocast or a pipeline, or is in inference mode."""
-    if local.autocast is not None and (call := casting(op)) is not None:
+    """What the dispatcher asks when a thread has autocast, a pipeline or dispatch modes, or is in inference mode."""
+    if local.below_autograd:
+        keys &= ~AUTOGRAD
+    elif local.autocast is not None and (call := casting(op)) is not None:
         return call
     if local.pipeline is not None:
         return local.pipeline.recorder(op, keys)
+    if local.dispatch_modes:
+        keys |= PYTHON
     return _in_inference_mode(op, keys) if local.inference else op.table.get(keys) or resolve(op, keys)

@@ -5,22 +5,25 @@ from typing import Any
 
 import numpy as np
 
+from .. import _device
+from .._backends.common.convert import strides_for
+from .._dispatch.aten import alias
+from .._dispatch.keys import AUTOGRAD, BACKEND_OF_DEVICE, FUNCTION, NONCONTIGUOUS, PYTHON
+from .._dispatch.local import local
+from .._dispatch.torch_dispatch import dispatches
 from .._dtype import DTYPES, DType, get_default_dtype
 from .._errors import NAMES
+from .._formats import strided
+from .._layout import contiguous_strides, storage_size
 from .._size import Size
-from .._tensor import Tensor, new, tensor_method
+from .._storage import UntypedStorage
+from .._tensor import Tensor, keys_of_class, new, tensor_method
 from .data import tensor
 from .factories import empty
 
 
-def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device: Any = None, **kwargs: Any) -> Any:
+def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device: Any = None) -> Any:
     """``torch.Tensor(2, 3)`` (uninitialised) and ``torch.Tensor([1, 2])`` (float32, whatever the numbers)."""
-    if (cls is not Tensor and "__init__" in cls.__dict__) or "__new__" in cls.__dict__:
-        out = cls.__new__(cls, *data, **({"dtype": dtype} if dtype else {}), **({"device": device} if device else {}),
-                          **kwargs)
-        if isinstance(out, cls) and cls.__init__ is not object.__init__:
-            cls.__init__(out, *data, **kwargs)
-        return out
     dtype = dtype or get_default_dtype()
     if len(data) == 1 and isinstance(data[0], Tensor):
         made = data[0]._shallow_copy_and_detach() if data[0].dtype is dtype else data[0].to(dtype)
@@ -33,22 +36,57 @@ def legacy_constructor(cls: Any, *data: Any, dtype: DType | None = None, device:
 
 def _make_subclass(cls: Any, data: Tensor, require_grad: bool = False) -> Any:
     """A leaf on a tensor's data, as an instance of a subclass (``torch.Tensor._make_subclass``)."""
-    return as_subclass(data.detach(), cls).requires_grad_(require_grad)
+    return as_subclass(data._shallow_copy_and_detach(), cls).requires_grad_(require_grad)
+
+
+def _make_wrapper_subclass(cls: Any, size: Any, strides: Any = None, storage_offset: int | None = None,
+                           memory_format: Any = None, dtype: DType | None = None, layout: Any = strided,
+                           device: Any = None, pin_memory: bool = False, requires_grad: bool = False,
+                           dispatch_sizes_strides_policy: str | None = None, dispatch_device: bool = False,
+                           dispatch_layout: bool = False, **unknown: Any) -> Any:
+    """A tensor of a subclass that has a shape, strides, a dtype and a device, but no elements: the class's
+    ``__torch_dispatch__`` says what operators do with it (``torch.Tensor._make_wrapper_subclass``).
+
+    Raises:
+        RuntimeError: if the class has no ``__torch_dispatch__``, or it is to require grad and cannot.
+    """
+    if unknown:
+        raise TypeError(f"_make_wrapper_subclass() got an unexpected keyword argument '{next(iter(unknown))}'")
+    if not dispatches(cls):
+        raise RuntimeError(f"{cls.__name__} must define __torch_dispatch__")
+    shape, where = Size(size), _device.resolve_device(device)
+    out: Any = new(cls)
+    out._shape, out._dtype, out._device = shape, dtype or get_default_dtype(), where
+    out._stride, out._offset = None if strides is None else tuple(strides), storage_offset or 0
+    out._keys = BACKEND_OF_DEVICE[where.type] | keys_of_class(cls)
+    if memory_format is not None:
+        out._stride = strides_for(out, memory_format)
+    if out._strides() != contiguous_strides(shape):
+        out._keys |= NONCONTIGUOUS
+    nbytes = (storage_size(shape, out._strides()) + out._offset) * out._dtype.itemsize
+    out._storage = UntypedStorage(nbytes, device=_device.META)  # a size and no memory, wherever it is said to be
+    out._storage.device = where
+    out._storage.add_alias(out)
+    return out.requires_grad_(requires_grad)
 
 
 @tensor_method("as_subclass")
 def as_subclass(self: Tensor, cls: Any) -> Any:
     """This tensor's data as an instance of a subclass (``torch.Tensor.as_subclass``)."""
+    if self._keys & AUTOGRAD and self._grad_fn is None and local.grad_enabled:
+        self = alias(self)  # a leaf stays the leaf
     out = new(cls)
     out.__dict__.update(self.__dict__)
     out._hooks = out._accumulator = None
+    out._keys = self._keys & ~(FUNCTION | PYTHON) | keys_of_class(cls)
     self.untyped_storage().add_alias(out)
     out._storage, out._version_counter = self._storage, self._version_counter
     return out
 
 
+Tensor.__new__ = staticmethod(legacy_constructor)  # type: ignore[method-assign]
 Tensor._make_subclass = staticmethod(_make_subclass)  # type: ignore[attr-defined]
-type(Tensor).construct = staticmethod(legacy_constructor)
+Tensor._make_wrapper_subclass = staticmethod(_make_wrapper_subclass)  # type: ignore[attr-defined]
 
 
 class TypedTensor(type):

@@ -16,12 +16,13 @@ from .._about import about
 from .._device import device
 from .._dtype import PYTHON_DTYPES, DType, dtype_of_number
 from .._size import Size
-from . import return_types as return_types
+from . import dispatcher, return_types as return_types
 from .dispatcher import TENSOR_TYPES, call_on, registry
-from .keys import BATCHED, DERIVED
+from .keys import AUTOGRAD, BATCHED, DUAL, FUNCTION
 from .registry import Operator
 from .schema import REQUIRED, Parameter
 from .signature import annotations_of, document, merged, returned
+from .torch_function import asked, handle, overridable, overriding, remembered
 
 NUMBERS = (bool, int, float, complex)
 ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other",
@@ -66,7 +67,7 @@ def _convert_one(base: str, value: Any, numbers: bool) -> Any:
             return value
         if isinstance(value, (np.number, np.bool_)):
             return value.item()
-        if kind in TENSOR_TYPES and not value.ndim and not value._keys & (DERIVED | BATCHED):
+        if kind in TENSOR_TYPES and not value.ndim and not value._keys & (AUTOGRAD | DUAL | BATCHED):
             return value.item()
         if isinstance(value, NUMBERS):
             return value
@@ -353,21 +354,26 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
                 return call(*given)
             if not has_lists or _holds_ints(given):
                 return call(*shortcut(given))
+        asks = bool(dispatcher.mode & FUNCTION or overriding(given))  # then the types must not be remembered
+        if asks and (whom := asked(args, kwargs)) is not None:
+            return handle(made, whom, args, kwargs)
         out = kwargs.pop("out", None)
         op, canonical = resolve_overload(name, args, kwargs, method, out is not None)
         if out is not None:
             return out_form(op).call(*canonical, out)
-        if given:
+        if given and not asks:
             has_lists = any(a.__class__ in _INT_LISTS for a in given)
             quicker = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None
             if quicker is not None:
+                if not resolved:
+                    remembered.extend((resolved, resolved_unary))
                 resolved[kinds] = (op.call, quicker, has_lists)
                 if len(kinds) == 1 and quicker is _as_given and not has_lists and not kwargs:
                     resolved_unary[kinds[0]] = op.call
         return op.call(*canonical)
 
     place = _self_place(name) if method else 0
-    made: Any = _as_method(function, place) if place else function
+    made: Any = overridable(_as_method(function, place)) if place else function
     made.__name__ = made.packet = name
     made.__qualname__ = f"Tensor.{name}" if method else name
     made.__module__ = __name__.replace("_dispatch.binding", "_tensor" if method else "_functions")  # for pickles

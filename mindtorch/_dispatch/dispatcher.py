@@ -11,17 +11,20 @@ from typing import Any
 
 from .._about import about, note
 from .keys import (
-    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, INFERENCE, NONCONTIGUOUS, OBSERVED, PIPELINE,
-    THREAD_STATE, UNINITIALIZED, DispatchKeySet,
+    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, NONCONTIGUOUS, OBSERVED, PIPELINE,
+    PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
 )
 from .local import local
 from .registry import Operator, OpRegistry
 
 #: Keys that hold for every call: ``THREAD_STATE`` while some thread has a pipeline or is in inference mode,
-#: ``OBSERVED`` while there is an observer. A module global, so that reading it costs next to nothing.
+#: ``OBSERVED`` while there is an observer, ``FUNCTION`` while some thread has a ``TorchFunctionMode``. A module global,
+#: so that reading it costs next to nothing.
 mode = 0
 _lock = threading.RLock()  # reentrant, because a signal handler may change the mode while its thread does
 _unusual: set[int] = set()  #: the threads on whose account ``THREAD_STATE`` is set
+#: What a call looks for in its thread's state while ``THREAD_STATE`` is set.
+LOOKED_AT = ("pipeline", "inference", "autocast", "frames", "dispatch_modes", "below_autograd")
 #: Tensor and its subclasses. Membership of an argument's class is the cheapest sure test.
 TENSOR_TYPES: set[Any] = set()
 #: What each key wraps around the backend's kernel; ``_wiring`` fills it in, so that the dispatcher need not know them.
@@ -36,11 +39,9 @@ def set_mode(key: int, on: bool) -> None:
 
 
 def set_local(name: str, value: Any) -> None:
-    """Set this thread's ``pipeline``, ``inference``, ``autocast`` or ``frames``, and have every call look at the thread
-    while it has one of them.
+    """Set what this thread has of the names in ``LOOKED_AT``, and have every call look at the thread while it has one.
     """
-    state = {"pipeline": local.pipeline, "inference": local.inference, "autocast": local.autocast,
-             "frames": local.frames, name: value}
+    state = {**{key: getattr(local, key) for key in LOOKED_AT}, name: value}
     with _lock:
         if not any(state.values()) and state["pipeline"] is None:
             _unusual.discard(threading.get_ident())
@@ -78,16 +79,17 @@ def keys_of(args: tuple[Any, ...]) -> int:
     return keys
 
 
-def make_entry(op: Operator) -> Callable[..., Any]:
+def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callable[..., Any]:
     """The function that dispatches calls of ``op``, for its number of leading Tensor arguments. An error takes note of
-    the call on its way out; a ``try`` that nothing is raised in costs nothing.
+    the call on its way out; a ``try`` that nothing is raised in costs nothing. ``offer`` makes of what would run a
+    function that asks ``__torch_function__`` first: for calls by users, which come under the name of some function.
     """
     table = op.table
 
     def call_one(self: Any, *args: Any) -> Any:
         keys = self._keys | mode
         try:
-            return (table.get(keys) or resolve(op, keys))(self, *args)
+            return (table.get(keys) or resolve(op, keys, offer))(self, *args)
         except Exception as error:
             note(error, op, (self, *args))
             raise
@@ -97,7 +99,7 @@ def make_entry(op: Operator) -> Callable[..., Any]:
         if other.__class__ in TENSOR_TYPES:
             keys |= other._keys
         try:
-            return (table.get(keys) or resolve(op, keys))(self, other, *args)
+            return (table.get(keys) or resolve(op, keys, offer))(self, other, *args)
         except Exception as error:
             note(error, op, (self, other, *args))
             raise
@@ -107,7 +109,7 @@ def make_entry(op: Operator) -> Callable[..., Any]:
         if third is not None:
             keys |= third._keys
         try:
-            return (table.get(keys) or resolve(op, keys))(self, second, third, *args)
+            return (table.get(keys) or resolve(op, keys, offer))(self, second, third, *args)
         except Exception as error:
             note(error, op, (self, second, third, *args))
             raise
@@ -115,7 +117,7 @@ def make_entry(op: Operator) -> Callable[..., Any]:
     def call_any(*args: Any) -> Any:
         keys = keys_of(args) | mode
         try:
-            return (table.get(keys) or resolve(op, keys))(*args)
+            return (table.get(keys) or resolve(op, keys, offer))(*args)
         except Exception as error:
             note(error, op, args)
             raise
@@ -136,8 +138,14 @@ def make_entry(op: Operator) -> Callable[..., Any]:
 registry = OpRegistry(make_entry)
 
 
-def resolve(op: Operator, keys: int) -> Callable[..., Any]:
-    """The function for a key set, outermost wrapper first, remembered in the operator's table."""
+def resolve(op: Operator, keys: int, offer: Callable[..., Any] | None = None) -> Callable[..., Any]:
+    """The function for a key set, outermost wrapper first, remembered in the operator's table; but what asks
+    ``__torch_function__`` is not, since it differs between the entries of an operator.
+    """
+    if keys & FUNCTION:
+        keys &= ~FUNCTION
+        function = op.table.get(keys) or resolve(op, keys)
+        return function if offer is None else offer(function)
     if keys & UNINITIALIZED:
         function = key_handlers[UNINITIALIZED](op, keys & ~UNINITIALIZED)
     elif keys & OBSERVED:
@@ -162,7 +170,8 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
     table = op.table
 
     def call(*args: Any) -> Any:
-        if local.pipeline is not None or local.inference or local.autocast is not None:
+        if (local.pipeline is not None or local.inference or local.autocast is not None or local.dispatch_modes
+                or local.below_autograd):
             return key_handlers[THREAD_STATE](op, keys)(*args)
         if local.frames and op.family == "random" and op.is_inplace:
             refuse_random(local.frames[-1])
@@ -184,19 +193,26 @@ def refuse_random(frame: Any) -> None:
 
 def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
     backend = keys & BACKENDS or CPU  # a call without tensors, such as ``cat([])``
-    if backend & (backend - 1):
+    if backend & (backend - 1) and not keys & PYTHON:
         return key_handlers[BACKENDS](op, keys)
-    kernel = op.kernel(backend)
+    kernel = op.kernel(backend & -backend)
     if kernel is None:
-        raise missing_kernel(op, keys)
-    if kernel.composite and not has_derivative(op):
-        return kernel.fn
+        if not keys & PYTHON:
+            raise missing_kernel(op, keys)
+    elif kernel.composite and not has_derivative(op):
+        if not keys & PYTHON or not op.is_explicit:
+            return kernel.fn
+        if keys & AUTOGRAD:
+            decomposed, shown = kernel.fn, op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
+            return lambda *args: (decomposed if local.grad_enabled else shown)(*args)
     if keys & AUTOGRAD:
         inner = op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
-        if not kernel.composite:
+        if kernel is None or keys & PYTHON or not kernel.composite:
             return key_handlers[AUTOGRAD](op, 0)(inner)
         recording = key_handlers[AUTOGRAD](op, 0)(outside_graph(inner))
         return lambda *args: (recording if local.grad_enabled else inner)(*args)
+    if kernel is None or keys & PYTHON:
+        return key_handlers[PYTHON](op, keys & ~PYTHON)
     function = kernel.fast if kernel.fast is not None and not keys & NONCONTIGUOUS else kernel.fn
     if not op.is_inplace:
         return function

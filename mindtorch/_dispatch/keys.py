@@ -24,6 +24,8 @@ class DispatchKey(IntFlag):
     Uninitialized = 512  #: some input is a parameter without a shape, of a lazy module
     Dual = 1024  #: some input has a tangent: forward-mode differentiation
     Batched = 2048  #: some input stands for one of a batch inside ``vmap``
+    Python = 4096  #: some input's class has a ``__torch_dispatch__``, or the thread has a ``TorchDispatchMode``
+    TorchFunction = 8192  #: some input's class has a ``__torch_function__``, or some thread a ``TorchFunctionMode``
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
@@ -32,8 +34,9 @@ INFERENCE = int(DispatchKey.Inference)
 UNINITIALIZED = int(DispatchKey.Uninitialized)
 PIPELINE, THREAD_STATE, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.ThreadState), int(DispatchKey.Observed)
 DUAL, BATCHED = int(DispatchKey.Dual), int(DispatchKey.Batched)
+PYTHON, FUNCTION = int(DispatchKey.Python), int(DispatchKey.TorchFunction)
 #: What an alias outside the graph does not take over from its tensor.
-DERIVED = AUTOGRAD | DUAL
+DERIVED = AUTOGRAD | DUAL | FUNCTION
 BACKENDS = CPU | META | NPU
 BACKEND_OF_DEVICE = {"cpu": CPU, "meta": META, "npu": NPU}
 BACKEND_NAMES = {CPU: "CPU", META: "Meta", NPU: "NPU"}
@@ -43,7 +46,7 @@ class DispatchKeySet:
     """A readable set of dispatch keys, in the order in which the dispatcher looks at them."""
 
     ORDER = (DispatchKey.Batched, DispatchKey.Dual, DispatchKey.Pipeline, DispatchKey.Inference, DispatchKey.Autograd,
-             DispatchKey.Meta, DispatchKey.NPU, DispatchKey.CPU)
+             DispatchKey.Python, DispatchKey.Meta, DispatchKey.NPU, DispatchKey.CPU)
 
     def __init__(self, bits: int):
         self.bits = bits

@@ -24,6 +24,11 @@ class LocalState(threading.local):
     dual_levels: tuple[Any, ...] = ()  #: those of forward mode that were entered
     dual_below: float = inf  #: the tangents of which levels are looked at: of those with a smaller number
     frames: tuple[Any, ...] = ()  #: the calls of ``vmap`` that run
+    dispatch_modes: tuple[Any, ...] = ()  #: the ``TorchDispatchMode`` blocks around, the innermost last
+    below_autograd: bool = False  #: whether a ``__torch_dispatch__`` runs, whose calls record no derivatives
+    dispatch_off: bool = False  #: whether ``__torch_dispatch__`` is not asked
+    function_modes: tuple[Any, ...] = ()  #: the ``TorchFunctionMode`` blocks around, the innermost last
+    function_off: int = 0  #: whether of ``__torch_function__`` classes are not asked (1), or modes neither (2)
     depth: int = 0  #: of dispatched calls, counted only while there is an observer
 
 

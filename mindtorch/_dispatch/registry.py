@@ -19,7 +19,7 @@ from .tables import FamilyTable
 #: What a heading may say of the operators below it; ``schemas`` has the meanings.
 WORDS = frozenset({"function", "method", "in-place", "out", "operator only", "wrapped numbers", "exact dtype",
                    "no overlap", "TypeError", "dtype of out", "inplace_view", "contiguous out", "strided out",
-                   "empty out resized"})
+                   "empty out resized", "explicit"})
 
 
 def flags_of(heading: str) -> frozenset[str]:
@@ -137,6 +137,13 @@ class Operator:
     def writes_lists(self) -> bool:
         """Whether this is an in-place operator of lists of tensors, as ``_foreach_add_`` and ``_fused_sgd_``."""
         return self.schema.parameters[0].is_list
+
+    @property
+    def is_explicit(self) -> bool:
+        """Whether this is an operator of its own to ``__torch_dispatch__`` though it is written in others (PyTorch's
+        "CompositeExplicitAutograd").
+        """
+        return "explicit" in self.flags
 
     @property
     def is_out(self) -> bool:

@@ -7,6 +7,7 @@ from typing import Any
 from .. import _utils
 from .._creation import as_subclass, empty
 from .._dispatch.keys import AUTOGRAD, UNINITIALIZED
+from .._dispatch.torch_function import disabled_torch_function
 from .._dtype import FLOATING
 from .._tensor import Tensor
 
@@ -15,10 +16,23 @@ __dir__ = __all__.copy
 
 
 class _ParameterType(type(Tensor)):  # type: ignore[misc]
-    """Calling a parameter class makes a parameter, not a legacy tensor."""
+    """A tensor of another subclass is a parameter if it was made one."""
 
-    def __call__(cls, *args: Any, **kwargs: Any) -> Any:
-        return type.__call__(cls, *args, **kwargs)
+    def __instancecheck__(cls, instance: Any) -> bool:
+        return type.__instancecheck__(cls, instance) or (
+            cls is Parameter and isinstance(instance, Tensor) and getattr(instance, "_is_param", False))
+
+
+def _custom_parameter(data: Any, requires_grad: bool) -> Any:
+    """A tensor of a subclass with PyTorch's mark of parameters, which leaves it in its class."""
+    made = data.detach().requires_grad_(requires_grad)
+    if type(made) is not type(data):
+        raise RuntimeError(f"Creating a Parameter from an instance of type {type(data).__name__} requires that "
+                           f"detach() returns an instance of the same type, but return type {type(made).__name__} was "
+                           "found instead. To use the type as a Parameter, please correct the detach() semantics "
+                           "defined by its __torch_dispatch__() implementation.")
+    made._is_param = True
+    return made
 
 
 class Parameter(Tensor, metaclass=_ParameterType):
@@ -30,10 +44,14 @@ class Parameter(Tensor, metaclass=_ParameterType):
         RuntimeError: if it is to require grad and ``data`` is of neither a floating point nor a complex dtype.
     """
 
+    __torch_function__ = disabled_torch_function  # type: ignore[assignment]
+
     def __new__(cls, data: Any = None, requires_grad: bool = True) -> Any:
         if not isinstance(requires_grad, bool):
             raise TypeError(f"Parameter(): argument 'requires_grad' must be bool, not {type(requires_grad).__name__}")
-        source = empty(0) if data is None else data.detach()
+        if data is not None and type(data) is not Tensor and not isinstance(data, Parameter):
+            return _custom_parameter(data, requires_grad)
+        source = empty(0) if data is None else data._shallow_copy_and_detach()
         if requires_grad and source._dtype.category < FLOATING:
             raise RuntimeError("Only Tensors of floating point and complex dtype can require gradients")
         return as_subclass(source, cls).requires_grad_(requires_grad)
@@ -89,6 +107,7 @@ class Buffer(metaclass=_BufferType):
 class UninitializedTensorMixin:
     """A parameter or buffer without a shape; only moving, converting and loading it is not an error."""
 
+    __torch_function__ = disabled_torch_function
     cls_to_become: Any
     _keys: int
     _dtype: Any
@@ -175,7 +194,7 @@ class UninitializedParameter(UninitializedTensorMixin, Parameter):  # type: igno
         return _without_shape(cls, requires_grad, device, dtype)
 
 
-class UninitializedBuffer(UninitializedTensorMixin, Tensor, metaclass=_ParameterType):  # type: ignore
+class UninitializedBuffer(UninitializedTensorMixin, Tensor):  # type: ignore
     """A buffer whose shape is not known yet (``torch.nn.UninitializedBuffer``)."""
 
     cls_to_become = Tensor

@@ -92,4 +92,5 @@ def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = 
 
 
 #: Kernels of every backend.
-KERNELS: dict[str, Callable[..., Any]] = {"copy_": copy_, "clone": clone, "_to_copy": _to_copy}
+KERNELS: dict[str, Callable[..., Any]] = {"copy_": copy_, "clone": clone, "_to_copy": _to_copy,
+                                          "_local_scalar_dense": lambda self: self._item()}

@@ -7,6 +7,7 @@ operator only:
     full(int[] size, Scalar fill_value, ScalarType? dtype=None, Device? device=None) -> Tensor  # A tensor of shape `size` in which every element is `fill_value`.
     new_empty_strided(Tensor self, int[] size, int[] stride) -> Tensor  # A tensor of shape `size` and strides `stride`, with the dtype and device of `self`, whose elements are whatever its memory holds.
     _to_copy(Tensor self, *, ScalarType? dtype=None, Device? device=None, bool non_blocking=False, MemoryFormat? memory_format=None) -> Tensor  # A copy of `self` converted to `dtype` and moved to `device`.
+    _local_scalar_dense(Tensor self) -> Scalar  # The only element of `self` as a Python number.
 method:
     copy_(Tensor(a!) self, Tensor src, bool non_blocking=False) -> Tensor(a!)  # Copies the elements of `src`, broadcast to its shape and converted to its dtype, into `self`.
 function, method:

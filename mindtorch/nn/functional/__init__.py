@@ -1,4 +1,5 @@
 """``torch.nn.functional``: the functions that modules are made of."""
+from ..._dispatch.torch_function import overridable_names as _overridable_names
 from .. import grad as grad
 from . import (
     activation as _activation, attention as _attention, convolution as _convolution, dropout as _dropout,
@@ -23,3 +24,4 @@ __all__ = [
     *_resampling.__all__,
 ]
 __dir__ = __all__.copy
+_overridable_names(globals(), __all__)

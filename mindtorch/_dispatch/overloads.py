@@ -1,0 +1,404 @@
+"""``torch.ops``: the operators as objects, under ATen's names: ``torch.ops.aten.add.Tensor``.
+
+These are what a ``__torch_dispatch__`` is called with. An overload stands for one ``Operator``; a packet for all
+overloads of a name; a namespace for the operators of one library.
+"""
+from __future__ import annotations
+
+import weakref
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from types import ModuleType
+from typing import Any, NamedTuple
+
+from .. import _formats
+from .._about import about
+from .._backend import by_key
+from .binding import Mismatch, bind, out_form, resolve_overload
+from .dispatcher import has_derivative, keys_of, resolve
+from .keys import AUTOGRAD, BACKENDS, CPU, META, NPU, PYTHON, DispatchKey, DispatchKeySet
+from .local import local
+from .registry import Operator
+from .schema import REQUIRED, Parameter
+from .schemas import registry
+from .torch_function import asked, handle
+
+#: Overloads that ATen names otherwise than the tables: of ``packet`` or ``packet.overload``, the overload's name there.
+ATEN_NAMES = {
+    "empty": "memory_format", "add.Tensor_out": "out", "sub.Tensor_out": "out", "mul.Tensor_out": "out",
+    "div.Tensor_out": "out", "subtract.Tensor_out": "out", "multiply.Tensor_out": "out", "divide.Tensor_out": "out",
+    "div.Tensor_mode_out": "out_mode", "divide.Tensor_mode_out": "out_mode", "true_divide.Tensor_out": "out",
+    "copysign.Tensor_out": "out", "ldexp.Tensor_out": "out", "xlogy.Tensor_out": "OutTensor",
+    "xlogy.Scalar_Other_out": "OutScalar_Other", "xlogy.Scalar_Self_out": "OutScalar_Self",
+    "sum.dim_IntList_out": "IntList_out", "prod.dim_int_out": "int_out", "mean.dim_out": "out", "var.dim_out": "out",
+    "std.dim_out": "out", "all.dim_out": "out", "any.dim_out": "out", "max.other_out": "out", "min.other_out": "out",
+    "max.dim_out": "dim_max", "min.dim_out": "dim_min", "sort.out": "values", "sort.stable_out": "values_stable",
+    "topk.out": "values", "kthvalue.out": "values", "mode.out": "values", "median.dim_out": "dim_values",
+    "nanmedian.dim_out": "dim_values", "norm.ScalarOpt_dim_out": "out", "linalg_inv_ex.out": "inverse",
+    "linalg_cholesky_ex.out": "L", "triangular_solve.out": "X", "geqrf.out": "a", "linalg_svd.out": "U",
+    "linalg_eigh.out": "eigvals", "qr.out": "Q", "svd.out": "U", "linalg_pinv.rcond_tensor_out": "out_rcond_tensor",
+    "linalg_matrix_rank.tol_tensor_out": "out_tol_tensor", "fractional_max_pool2d.out": "output",
+    "fractional_max_pool3d.out": "output", "pow_.Tensor_Scalar": "Scalar", "pow_.Tensor_Tensor": "Tensor",
+    "float_power_.Tensor_Scalar": "Scalar", "float_power_.Tensor_Tensor": "Tensor", "floor_divide_": "Tensor",
+}
+OURS = {f"{name.partition('.')[0]}.{there}": name for name, there in ATEN_NAMES.items()}
+
+
+class AliasInfo(NamedTuple):
+    """Which memory an argument or a result has, by letters, and whether it is written."""
+
+    before_set: frozenset[str]
+    after_set: frozenset[str]
+    is_write: bool
+
+
+class Argument:
+    """A parameter, or a result, of a schema (``torch._C.Argument``)."""
+
+    def __init__(self, name: str, kind: str, parameter: Parameter | None = None, alias: AliasInfo | None = None):
+        self.name, self.type, self._parameter, self.alias_info = name, kind, parameter, alias
+        self.kwarg_only = parameter is not None and parameter.kwarg_only
+        self.is_write = alias is not None and alias.is_write
+        self.is_out = self.is_write and self.kwarg_only
+        self.N = None if parameter is None else parameter.size
+
+    def has_default_value(self) -> bool:
+        """Whether the argument may be left out."""
+        return self._parameter is not None and self._parameter.default is not REQUIRED
+
+    @property
+    def default_value(self) -> Any:
+        return self._parameter.default if self._parameter is not None and self.has_default_value() else None
+
+    def __repr__(self) -> str:
+        return f"Argument(name={self.name!r}, type={self.type})"
+
+
+class FunctionSchema:
+    """An operator's schema, as ``__torch_dispatch__`` asks for it (``torch._C.FunctionSchema``)."""
+
+    def __init__(self, op: Operator, namespace: str, overload: str):
+        self._op, self.overload_name = op, overload
+        self.name = f"{namespace}::{op.packet.rpartition('::')[2]}"
+        kernel = op.kernel(CPU)
+        self._is_view = kernel is not None and kernel.makes_view
+        written = {0} if op.is_inplace else set(op.writes)
+        parameters = list(op.schema.parameters)
+        if op.is_out:
+            parameters += [Parameter("out", "Tensor", kwarg_only=True)]
+            written = {len(parameters) - 1}
+        self.arguments = [Argument(p.name, _type_text(p), p, self._alias(i, p, i in written))
+                          for i, p in enumerate(parameters)]
+        returned = op.text.rpartition("-> ")[2]
+        kinds = [part.split()[0] for part in returned.strip("()").split(", ") if part]
+        shared = next((a.alias_info for a in self.arguments if a.alias_info is not None), None)
+        self.returns = [Argument(name, kind.partition("(")[0], None, shared)
+                        for name, kind in zip(op.schema.returns, kinds, strict=False)]
+
+    def _alias(self, position: int, parameter: Parameter, written: bool) -> AliasInfo | None:
+        if not written and not (self._is_view and parameter.is_tensor and not position):
+            return None
+        return AliasInfo(frozenset("a"), frozenset("a"), written)
+
+    @property
+    def is_mutable(self) -> bool:
+        """Whether some argument is written."""
+        return any(argument.is_write for argument in self.arguments)
+
+    def __str__(self) -> str:
+        def marked(kind: str, alias: AliasInfo | None) -> str:
+            if alias is None or not kind.startswith("Tensor"):
+                return kind
+            return f"Tensor(a{'!' * alias.is_write}){kind[6:]}"
+
+        parts: list[str] = []
+        for argument in self.arguments:
+            if argument.kwarg_only and "*" not in parts:
+                parts.append("*")
+            default = f"={_default_text(argument.default_value)}" if argument.has_default_value() else ""
+            parts.append(f"{marked(argument.type, argument.alias_info)} {argument.name}{default}")
+        returns = [marked(r.type, r.alias_info) + (f" {r.name}" if r.name else "") for r in self.returns]
+        dotted = f".{self.overload_name}" if self.overload_name else ""
+        result = returns[0] if len(returns) == 1 else f"({', '.join(returns)})"
+        return f"{self.name}{dotted}({', '.join(parts)}) -> {result}"
+
+    __repr__ = __str__
+
+
+def _type_text(parameter: Parameter) -> str:
+    brackets = f"[{parameter.size or ''}]" if parameter.is_list else ""
+    return f"{parameter.base}{'?' * parameter.inner_optional}{brackets}{'?' * parameter.optional}"
+
+
+def _default_text(value: Any) -> str:
+    return f"[{', '.join(map(str, value))}]" if isinstance(value, tuple) else str(value)
+
+
+class OpOverload:
+    """One overload of an operator (``torch._ops.OpOverload``); calling it dispatches."""
+
+    def __init__(self, packet: OpOverloadPacket, op: Operator, overload: str):
+        self._overloadpacket, self._operator = packet, op
+        self._overloadname = overload or "default"
+        self.namespace, self._opname = packet._namespace, packet._opname
+        self.__name__ = f"{self._opname}.{self._overloadname}"
+        self.__qualname__ = f"{self.namespace}.{self.__name__}"
+        self.__module__ = packet.__module__
+        self.py_kernels: dict[Any, Callable[..., Any]] = {}
+
+    @cached_property
+    def _schema(self) -> FunctionSchema:
+        return FunctionSchema(self._operator, self.namespace,
+                              "" if self._overloadname == "default" else self._overloadname)
+
+    @property
+    def overloadpacket(self) -> OpOverloadPacket:
+        """All overloads of this name."""
+        return self._overloadpacket
+
+    @property
+    def op(self) -> Callable[..., Any]:
+        return self._operator.call
+
+    @property
+    def tags(self) -> list[Any]:
+        """PyTorch's tags, of which there are none but 'inplace_view'."""
+        return ["inplace_view"] if "inplace_view" in self._operator.flags else []
+
+    @property
+    def is_view(self) -> bool:
+        """Whether the output is a view of the first input."""
+        return self._schema._is_view
+
+    def name(self) -> str:
+        """The name in the dispatcher: ``aten::add.Tensor``."""
+        return self._schema.name + (f".{self._overloadname}" if self._overloadname != "default" else "")
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (found := asked(args, kwargs)) is not None:
+            return handle(self, found, args, kwargs)
+        return self._operator.call(*self._canonical(args, kwargs))
+
+    def _canonical(self, args: tuple[Any, ...], kwargs: dict[str, Any]) -> tuple[Any, ...]:
+        """Arguments in the schema's order, converted. Raises RuntimeError, as PyTorch does, if they do not fit."""
+        op = self._operator
+        out: tuple[Any, ...] = ()
+        if op.is_out:
+            kwargs = dict(kwargs)
+            names = [name for name in ("out", *op.schema.returns) if name in kwargs]
+            given = tuple(kwargs.pop(name) for name in names)
+            out = given if len(given) == 1 else (given,)
+        kwargs = {key: value for key, value in kwargs.items()
+                  if key in op.schema.positions or key not in ("layout", "pin_memory", "device")}
+        try:
+            return (*bind(op, args, kwargs), *out)
+        except Mismatch as reason:
+            raise RuntimeError(f"{self.name()}() {reason}") from None
+
+    def decompose(self, *args: Any, **kwargs: Any) -> Any:
+        """Run the operator by those that it is written in; ``NotImplemented`` if it is written in none
+        (``torch._ops.OpOverload.decompose``).
+        """
+        kernel = self._operator.kernel(CPU)
+        if kernel is None or not kernel.composite or self._operator.is_explicit or has_derivative(self._operator):
+            return NotImplemented
+        return kernel.fn(*self._canonical(args, kwargs))
+
+    def redispatch(self, keyset: DispatchKeySet, *args: Any, **kwargs: Any) -> Any:
+        """Run what the operator does for a set of dispatch keys (``torch._ops.OpOverload.redispatch``)."""
+        canonical = self._canonical(args, kwargs)
+        keys = keyset.bits & (AUTOGRAD | PYTHON | BACKENDS) | keys_of(canonical) & ~(AUTOGRAD | PYTHON | BACKENDS)
+        return (self._operator.table.get(keys) or resolve(self._operator, keys))(*canonical)
+
+    def has_kernel_for_dispatch_key(self, key: Any) -> bool:
+        """Whether the operator has a kernel for one of the keys 'CPU', 'Meta', 'NPU', or is written in others
+        ('CompositeImplicitAutograd').
+        """
+        name = getattr(key, "name", key)
+        kernel = self._operator.kernel(CPU)
+        composite = kernel is not None and kernel.composite
+        if name == "CompositeImplicitAutograd":
+            return composite and not self._operator.is_explicit and not has_derivative(self._operator)
+        if name == "CompositeExplicitAutograd":
+            return composite and not self.has_kernel_for_dispatch_key("CompositeImplicitAutograd")
+        backend = {"CPU": CPU, "Meta": META, "NPU": NPU}.get(name)
+        found = None if backend not in by_key or backend is None else self._operator.kernel(backend)
+        return name in self.py_kernels or (found is not None and not found.composite)
+
+    def py_impl(self, key: Any) -> Callable[[Callable[..., Any]], Callable[..., Any]]:
+        """Decorate what runs for a ``TorchDispatchMode`` class or a subclass of tensors in place of its
+        ``__torch_dispatch__`` (``torch._ops.OpOverload.py_impl``).
+        """
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            self.py_kernels[key] = function
+            return function
+
+        return register
+
+    def __repr__(self) -> str:
+        return f"<OpOverload(op='{self.namespace}.{self._opname}', overload='{self._overloadname}')>"
+
+    def __str__(self) -> str:
+        return self.__qualname__
+
+    def __hash__(self) -> int:
+        return hash(self._operator)
+
+    def __copy__(self) -> OpOverload:
+        return self
+
+    def __deepcopy__(self, memo: Any = None) -> OpOverload:
+        return self
+
+    def __reduce__(self) -> Any:
+        return _overload_named, (self.namespace, self._opname, self._overloadname)
+
+
+def _overload_named(namespace: str, name: str, overload: str) -> Any:
+    return getattr(getattr(getattr(ops, namespace), name), overload)
+
+
+class OpOverloadPacket:
+    """All overloads of one name (``torch._ops.OpOverloadPacket``); calling it chooses the one that the arguments fit.
+    """
+
+    def __init__(self, namespace: str, name: str):
+        self._namespace, self._opname = namespace, name
+        self._name = name if namespace == "aten" else f"{namespace}::{name}"
+        self._qualified_op_name = f"{namespace}::{name}"
+        self.__name__, self.__module__ = name, f"torch._ops.{namespace}"
+        self._dir: list[str] = []
+
+    def overloads(self) -> list[str]:
+        """The names of the overloads; the unnamed one is 'default'."""
+        found = [op for name, op in registry.operators.items() if op.packet == self._name]
+        return [ATEN_NAMES.get(op.name, op.overload) or "default" for op in found]
+
+    def __getattr__(self, overload: str) -> Any:
+        if overload.startswith("__"):
+            raise AttributeError(overload)
+        dotted = self._name if overload == "default" else f"{self._name}.{overload}"
+        op = registry.operators.get(OURS.get(dotted, dotted))
+        if op is None or ATEN_NAMES.get(op.name, overload) != overload:
+            raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
+        return overload_of(op)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self.overloads())
+
+    @property
+    def op(self) -> OpOverloadPacket:
+        return self
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        if (found := asked(args, kwargs)) is not None:
+            return handle(self, found, args, kwargs)
+        out = kwargs.pop("out", None)
+        try:
+            op, canonical = resolve_overload(self._name, args, kwargs, out=out is not None)
+        except TypeError as error:
+            raise RuntimeError("Overloaded torch operator invoked from Python failed to match any schema:\n"
+                               f"{error}") from error
+        return op.call(*canonical) if out is None else out_form(op).call(*canonical, out)
+
+    def __repr__(self) -> str:
+        return f"<OpOverloadPacket(op='{self}')>"
+
+    def __str__(self) -> str:
+        return f"{self._namespace}.{self._opname}"
+
+    def __hash__(self) -> int:
+        return hash(self._name)
+
+    def __eq__(self, other: Any) -> bool:
+        return isinstance(other, OpOverloadPacket) and other._name == self._name
+
+
+_overloads: weakref.WeakKeyDictionary[Operator, OpOverload] = weakref.WeakKeyDictionary()
+_packets: dict[str, OpOverloadPacket] = {}
+
+
+def packet_of(namespace: str, name: str) -> OpOverloadPacket:
+    """The packet of a name, always the same object."""
+    return _packets.setdefault(f"{namespace}::{name}", OpOverloadPacket(namespace, name))
+
+
+def overload_of(op: Operator) -> OpOverload:
+    """The overload that an operator is, always the same object."""
+    found = _overloads.get(op)
+    if found is None:
+        namespace, _, name = op.packet.rpartition("::")
+        found = _overloads[op] = OpOverload(packet_of(namespace or "aten", name), op,
+                                            ATEN_NAMES.get(op.name, op.overload))
+    return found
+
+
+class _OpNamespace(ModuleType):
+    """The operators of one library: ``torch.ops.aten``."""
+
+    def __init__(self, name: str):
+        super().__init__(f"torch.ops.{name}")
+        self.name = name
+
+    def __getattr__(self, name: str) -> Any:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        packet = name if self.name == "aten" else f"{self.name}::{name}"
+        if packet not in registry.packets:
+            raise about(AttributeError(f"'_OpNamespace' '{self.name}' object has no attribute '{name}'"),
+                        "unknown operator", name=name)
+        return packet_of(self.name, name)
+
+    def __dir__(self) -> list[str]:
+        prefix = "" if self.name == "aten" else f"{self.name}::"
+        return sorted(packet[len(prefix):] for packet in registry.packets
+                      if packet.startswith(prefix) and ("::" in packet) == bool(prefix))
+
+
+class _Ops(ModuleType):
+    """Finds every operator by its names, as in ``torch.ops.aten.add.Tensor``."""
+
+    def __getattr__(self, name: str) -> _OpNamespace:
+        if name.startswith("__"):
+            raise AttributeError(name)
+        found = _OpNamespace(name)
+        setattr(self, name, found)
+        return found
+
+
+ops = _Ops("torch.ops")
+
+
+def shown_arguments(op: Operator, args: tuple[Any, ...]) -> tuple[tuple[Any, ...], dict[str, Any]]:
+    """Canonical arguments as a ``__torch_dispatch__`` gets them: keywords by name, and none that is as by default."""
+    given, keywords = [], {}
+    for value, parameter in zip(args, op.schema.parameters, strict=False):
+        if parameter.base == "MemoryFormat" and isinstance(value, str):
+            value = getattr(_formats, value)
+        elif parameter.is_list and isinstance(value, tuple):
+            value = list(value)
+        if not parameter.kwarg_only:
+            given.append(value)
+        elif not _is_default(value, parameter):
+            keywords[parameter.name] = value
+    while given and _is_default(given[-1], op.schema.parameters[len(given) - 1]):
+        given.pop()
+    if op.is_out:
+        out, names = args[-1], op.schema.returns
+        keywords.update({"out": out} if len(names) == 1 else dict(zip(names, out, strict=True)))
+        if len(args) - 1 < len(given):
+            given.pop()
+    return tuple(given), keywords
+
+
+def _is_default(value: Any, parameter: Parameter) -> bool:
+    default = parameter.default
+    if value is default:
+        return True
+    if isinstance(value, list) and isinstance(default, tuple):
+        return value == list(default)
+    return value.__class__ is default.__class__ and value.__class__ in (int, float, bool, str) and value == default
+
+
+__all__ = ["DispatchKey", "FunctionSchema", "OpOverload", "OpOverloadPacket", "local", "ops", "overload_of"]

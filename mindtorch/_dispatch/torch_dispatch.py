@@ -1,0 +1,114 @@
+"""``__torch_dispatch__``: the Python key, which stands below autograd and above the backends.
+
+A call goes to the innermost ``TorchDispatchMode`` of the thread, then to the classes of its arguments that have the
+method. While they run, their own calls record no derivatives: that is done around them.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from typing import Any
+
+from .dispatcher import TENSOR_TYPES, resolve, set_local, tensors_of
+from .keys import PYTHON
+from .local import local
+from .overloads import overload_of, shown_arguments
+from .registry import Operator
+from .torch_function import _insert, refused
+
+#: Says of a tensor that it is a view of another; ``_wiring`` puts it here.
+mark_view: Callable[[Any, Any], None]
+
+
+def disabled_torch_dispatch(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The ``__torch_dispatch__`` of a class that has none (``torch._C._disabled_torch_dispatch_impl``)."""
+    return func(*args, **(kwargs or {}))
+
+
+def dispatches(kind: Any) -> bool:
+    """Whether the tensors of a class are asked."""
+    return getattr(kind, "__torch_dispatch__", disabled_torch_dispatch) is not disabled_torch_dispatch
+
+
+@contextmanager
+def state(**values: Any) -> Iterator[None]:
+    """A block with another state of this thread."""
+    before = {name: getattr(local, name) for name in values}
+    try:
+        for name, value in values.items():
+            set_local(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            set_local(name, value)
+
+
+def in_python(op: Operator, keys: int) -> Callable[..., Any]:
+    """The Python key: ask a mode and the classes of the arguments what to do in place of the operator."""
+
+    def call(*args: Any) -> Any:
+        modes = local.dispatch_modes
+        tensors: list[Any] = []
+        for tensor in tensors_of(args):
+            if tensor._keys & PYTHON and type(tensor) not in map(type, tensors):
+                _insert(tensors, tensor)
+        if local.dispatch_off or not (modes or tensors):
+            return (op.table.get(keys) or resolve(op, keys))(*args)
+        versions = [(t, t._version_counter and t._version_counter[0]) for t in _written(op, args)]
+        result = _ask(op, modes, tensors, args)
+        for tensor, version in versions:
+            if (tensor._version_counter and tensor._version_counter[0]) == version:
+                tensor._bump()
+        if op.is_inplace:
+            return args[0]
+        kernel = op.kernel(keys & 7 & -(keys & 7) or 1)
+        if kernel is not None and kernel.makes_view and op.packet != "detach":
+            _tie_views(result, args)
+        return result
+
+    return call
+
+
+def _written(op: Operator, args: tuple[Any, ...]) -> list[Any]:
+    """The tensors that a call writes into."""
+    return tensors_of(args[:1] if op.is_inplace else args[-1:] if op.is_out else [args[i] for i in op.writes])
+
+
+def _ask(op: Operator, modes: tuple[Any, ...], tensors: list[Any], args: tuple[Any, ...]) -> Any:
+    overload, types = overload_of(op), tuple(map(type, tensors))
+    given, keywords = shown_arguments(op, args)
+    if modes:
+        mode = modes[-1]
+        handler = overload.py_kernels.get(type(mode))
+        with state(dispatch_modes=modes[:-1], below_autograd=True):
+            result = (mode.__torch_dispatch__(overload, types, given, keywords) if handler is None
+                      else handler(mode, *given, **keywords))
+        if result is not NotImplemented:
+            return _checked(op, result)
+    for tensor in tensors:
+        handler = overload.py_kernels.get(type(tensor))
+        with state(below_autograd=True):
+            result = (type(tensor).__torch_dispatch__(overload, types, given, keywords) if handler is None
+                      else handler(*given, **keywords))
+        if result is not NotImplemented:
+            return _checked(op, result)
+    raise refused(f"torch._ops.{overload}", "__torch_dispatch__", modes, types)
+
+
+def _checked(op: Operator, result: Any) -> Any:
+    """What a handler returned. Raises RuntimeError if the schema has a tensor there, and this is none."""
+    if (op.text.endswith("-> Tensor") and result.__class__ not in TENSOR_TYPES and not op.is_inplace
+            and result is not None):
+        raise RuntimeError(f"Unable to cast {result!r} to Tensor")
+    return result
+
+
+def _tie_views(result: Any, args: tuple[Any, ...]) -> None:
+    """Have what a handler returned for a view be one, unless it is already."""
+    source = args[0]
+    for out in tensors_of((result,)):
+        if out._base is None and out is not source and out._grad_fn is None:
+            if source._version_counter is None:
+                source._version_counter = [0, source._storage]
+            out._version_counter = source._version_counter
+            mark_view(out, source)  # noqa: F821 (put here later)

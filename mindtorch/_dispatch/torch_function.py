@@ -1,0 +1,309 @@
+"""``__torch_function__``: who is asked before a function that users call runs.
+
+That is a ``TorchFunctionMode`` of the thread, or an argument whose class has the method: a subclass of tensors, or a
+class that has nothing to do with them. Functions of operators ask where they bind arguments of types that they have not
+met; Python's operators where the dispatcher finds the ``TorchFunction`` key; the other functions, methods and
+attributes by ``overridable`` and by ``Overridable``.
+"""
+from __future__ import annotations
+
+import functools
+import sys
+from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
+from types import FunctionType
+from typing import Any
+
+from .. import _formats
+from .._device import device
+from .._dtype import DType
+from .._size import Size
+from . import dispatcher
+from .dispatcher import TENSOR_TYPES, set_mode
+from .keys import FUNCTION
+from .local import local
+
+SUBCLASSES_OFF, ALL_OFF = 1, 2
+#: Classes that are never asked, so that a set operation tells of most arguments that there is nobody to ask.
+PLAIN: set[type] = {bool, int, float, complex, str, type(None), DType, Size, device, _formats.layout,
+                    _formats.memory_format}
+#: How many ``TorchFunctionMode`` blocks there are, of all threads; the dispatch key is set while there are any.
+_modes = 0
+
+
+def disabled_torch_function(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
+    """The ``__torch_function__`` of a class that is not asked (``torch._C._disabled_torch_function_impl``)."""
+    with DisableTorchFunctionSubclass():
+        return func(*args, **(kwargs or {}))
+
+
+def overrides(kind: Any) -> bool:
+    """Whether the objects of a class are asked."""
+    found = getattr(kind, "__torch_function__", None)
+    return found is not None and found is not disabled_torch_function
+
+
+def overriding(values: Iterable[Any]) -> list[Any]:
+    """The values to ask: one of each class, subclasses before the classes that they derive from."""
+    found: list[Any] = []
+    for value in values:
+        kind = value.__class__
+        if kind in PLAIN:
+            continue
+        if kind is list or kind is tuple:
+            items = [] if PLAIN.issuperset(map(type, value)) else overriding(value)
+        else:
+            items = [value] if overrides(kind) and not isinstance(value, type) else []
+        for item in items:
+            if all(type(item) is not type(other) for other in found):
+                _insert(found, item)
+    return found
+
+
+def _insert(found: list[Any], value: Any) -> None:
+    at = next((i for i, other in enumerate(found) if issubclass(type(value), type(other))), len(found))
+    found.insert(at, value)
+
+
+def asked(args: Iterable[Any], kwargs: dict[str, Any]) -> list[Any] | None:
+    """Whom to ask before a function runs with these arguments: the values to ask, none of them if there is only a mode;
+    None if there is nobody.
+    """
+    if local.function_off == ALL_OFF:
+        return None
+    found = [] if local.function_off else overriding((*args, *kwargs.values()) if kwargs else args)
+    return found if found or local.function_modes else None
+
+
+def handle(function: Any, found: list[Any], args: Any, kwargs: dict[str, Any]) -> Any:
+    """What the first that does not return ``NotImplemented`` makes of a call: the mode, then these values.
+
+    Raises:
+        TypeError: if all of them return it.
+    """
+    types, modes = tuple(map(type, found)), local.function_modes
+    if modes:
+        local.function_modes = modes[:-1]
+        try:
+            result = modes[-1].__torch_function__(function, types, args, kwargs)
+        finally:
+            local.function_modes = modes
+        if result is not NotImplemented:
+            return result
+    for value in found:
+        result = value.__torch_function__(function, types, args, kwargs)
+        if result is not NotImplemented:
+            return result
+    raise refused(f"torch.{getattr(function, '__qualname__', function)}", "__torch_function__", modes, types)
+
+
+def refused(name: str, protocol: str, modes: tuple[Any, ...], types: tuple[type, ...]) -> TypeError:
+    """The error of a call that everybody who was asked has returned ``NotImplemented`` for."""
+    lines = ([f"  - mode object {modes[-1]}"] if modes else []) + [f"  - tensor subclass {kind}" for kind in types]
+    return TypeError(f"Multiple dispatch failed for '{name}'; all {protocol} handlers returned NotImplemented:\n\n"
+                     + "\n".join(lines) + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
+
+
+def overridable(function: Callable[..., Any], creates: bool = False) -> Any:
+    """A function that is written in Python, and asks before it runs: only a mode if it ``creates`` a tensor from what
+    are no tensors.
+    """
+    if getattr(function, "overridable", False):
+        return function
+
+    def ask(args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+        found = asked(args, kwargs)
+        return function(*args, **kwargs) if found is None else handle(call, found, args, kwargs)
+
+    def call(*args: Any, **kwargs: Any) -> Any:
+        if dispatcher.mode & FUNCTION:
+            return ask(args, kwargs)
+        for arg in args:
+            if arg.__class__ not in PLAIN:
+                return ask(args, kwargs)
+        if kwargs and not PLAIN.issuperset(map(type, kwargs.values())):
+            return ask(args, kwargs)
+        return function(*args, **kwargs)
+
+    def create(*args: Any, **kwargs: Any) -> Any:
+        return ask(args, kwargs) if dispatcher.mode & FUNCTION else function(*args, **kwargs)
+
+    call = functools.wraps(function)(create if creates else call)
+    call.overridable = True  # type: ignore[attr-defined]
+    return call
+
+
+def overridable_names(namespace: dict[str, Any], names: Iterable[str], creates: bool = False) -> None:
+    """Have the functions of a namespace that are written in Python ask before they run; also where they are defined."""
+    for name in names:
+        function = namespace[name]
+        if isinstance(function, FunctionType) and not hasattr(function, "packet"):
+            namespace[name] = overridable(function, creates)
+            setattr(sys.modules[function.__module__], name, namespace[name])
+
+
+def offered(function: Callable[[], Any], swapped: bool = False) -> Callable[..., Any]:
+    """What an operator's entry is made with, so that its calls are calls of a function, which is named later, and may
+    take the two arguments in the other order.
+    """
+
+    def offer(inner: Callable[..., Any]) -> Callable[..., Any]:
+        def call(*args: Any) -> Any:
+            found = asked(args, {})
+            return inner(*args) if found is None else handle(function(), found, args[::-1] if swapped else args, {})
+
+        return call
+
+    return offer
+
+
+# -- methods and attributes of tensors ---------------------------------------------------------------------------------
+
+
+class _Method:
+    """A method of tensors that asks first. The class still shows the method itself."""
+
+    def __init__(self, function: Any):
+        self.function = function
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        if instance is None:
+            return self.function
+
+        @functools.wraps(self.function)
+        def call(*args: Any, **kwargs: Any) -> Any:
+            found = asked((instance, *args), kwargs)
+            if found is None:
+                return self.function(instance, *args, **kwargs)
+            return handle(self.function, found, (instance, *args), kwargs)
+
+        return call
+
+
+class _Attribute:
+    """An attribute of tensors that asks first: for ``shape``, whether to call ``Tensor.shape.__get__``."""
+
+    def __init__(self, attribute: Any):
+        self.attribute = attribute
+
+    def _ask(self, access: Callable[..., Any], *args: Any) -> Any:
+        found = asked(args[:1], {})
+        return access(*args) if found is None else handle(access, found, args, {})
+
+    def __get__(self, instance: Any, owner: Any = None) -> Any:
+        return self.attribute if instance is None else self._ask(self.attribute.__get__, instance)
+
+    def __set__(self, instance: Any, value: Any) -> None:
+        self._ask(self.attribute.__set__, instance, value)
+
+    def __delete__(self, instance: Any) -> None:
+        self._ask(self.attribute.__delete__, instance)
+
+
+class Overridable:
+    """What stands before ``Tensor`` in the order of the bases of a subclass that is asked: its methods and attributes
+    ask first, and those of ``Tensor`` cost nothing more. While there is a ``TorchFunctionMode``, ``Tensor`` has them
+    itself.
+    """
+
+
+#: Methods of the language that are asked for; what makes, copies and describes classes is not.
+LANGUAGE = frozenset({
+    "__getitem__", "__setitem__", "__delitem__", "__len__", "__contains__", "__bool__", "__int__", "__float__",
+    "__complex__", "__index__", "__repr__", "__format__", "__array__", "__deepcopy__", "__reduce_ex__",
+    "__setstate__", "__dlpack__", "__dlpack_device__", "__reversed__", "__rdiv__", "__rtruediv__"})
+#: What is not asked for, as PyTorch does not.
+UNASKED = frozenset({"as_subclass", "module_load"})
+_replaced: dict[str, Any] = {}
+
+
+def own(tensor: type) -> dict[str, Any]:
+    """What tensors have of methods and attributes, whether there is a mode or not."""
+    return {**tensor.__dict__, **_replaced}
+
+
+def attributes(tensor: type) -> dict[str, Any]:
+    """The methods and attributes of tensors that are no functions of operators, by name."""
+    return {name: value for name, value in own(tensor).items()
+            if (name[0] != "_" or name in LANGUAGE) and name not in UNASKED
+            and isinstance(value, (FunctionType, property)) and not hasattr(value, "packet")}
+
+
+def complete(tensor: type) -> None:
+    """Give ``Overridable`` what tensors have got since."""
+    for name, value in attributes(tensor).items():
+        if name not in Overridable.__dict__:
+            setattr(Overridable, name, _Method(value) if isinstance(value, FunctionType) else _Attribute(value))
+
+
+def order_of_bases(cls: type, order: list[type]) -> list[type]:
+    """A tensor class's order of bases, with ``Overridable`` before ``Tensor`` if its objects are asked."""
+    found = next((base.__dict__["__torch_function__"] for base in order if "__torch_function__" in base.__dict__), None)
+    tensor = next((base for base in order[1:] if base in TENSOR_TYPES and TENSOR_TYPES.isdisjoint(base.__bases__)),
+                  None)
+    if tensor is None or Overridable in order or found is disabled_torch_function:
+        return order
+    complete(tensor)
+    at = order.index(tensor)
+    return [*order[:at], Overridable, *order[at:]]
+
+
+# -- modes -------------------------------------------------------------------------------------------------------------
+
+
+#: What functions remember of the types of their arguments, for modes to clear: then every call asks.
+remembered: list[dict[Any, Any]] = []
+
+
+def count_mode(tensor: type, change: int) -> None:
+    """Note that a ``TorchFunctionMode`` was entered (1) or left (-1): with the first, everything asks."""
+    global _modes
+    with dispatcher._lock:
+        _modes += change
+        set_mode(FUNCTION, _modes > 0)
+        if change > 0 and _modes == 1:
+            for memory in remembered:
+                memory.clear()
+            complete(tensor)
+            _replaced.update(attributes(tensor))
+            for name in _replaced:
+                setattr(tensor, name, Overridable.__dict__[name])
+        elif not _modes:
+            for name, value in _replaced.items():
+                setattr(tensor, name, value)
+            _replaced.clear()
+
+
+@contextmanager
+def switched(**values: Any) -> Iterator[None]:
+    """A block with another state of this thread."""
+    before = {name: getattr(local, name) for name in values}
+    vars(local).update(values)
+    try:
+        yield
+    finally:
+        vars(local).update(before)
+
+
+class _Off:
+    """A block with ``__torch_function__`` switched off in this thread."""
+
+    state: int
+
+    def __enter__(self) -> None:
+        self.before, local.function_off = local.function_off, max(local.function_off, self.state)
+
+    def __exit__(self, *exc: object) -> None:
+        local.function_off = self.before
+
+
+class DisableTorchFunctionSubclass(_Off):
+    """A block in which classes are not asked, modes are (``torch._C.DisableTorchFunctionSubclass``)."""
+
+    state = SUBCLASSES_OFF
+
+
+class DisableTorchFunction(_Off):
+    """A block in which nobody is asked (``torch._C.DisableTorchFunction``)."""
+
+    state = ALL_OFF

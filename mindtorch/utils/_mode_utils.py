@@ -1,0 +1,20 @@
+"""``torch.utils._mode_utils``: questions about modes."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from .._dispatch.torch_function import switched
+
+
+def all_same_mode(modes: Sequence[Any]) -> bool:
+    """Whether these are the same mode."""
+    return all(mode == modes[0] for mode in modes)
+
+
+@contextmanager
+def no_dispatch() -> Iterator[None]:
+    """A block in which ``__torch_dispatch__`` is not asked."""
+    with switched(dispatch_off=True):
+        yield

@@ -1,0 +1,193 @@
+"""``__torch_function__``: subclasses, duck types and modes are asked as PyTorch asks them."""
+from __future__ import annotations
+
+import importlib
+
+import pytest
+
+import mindtorch
+
+torch = pytest.importorskip("torch", reason="PyTorch says what each of these gives")
+BOTH = pytest.mark.parametrize("t", [mindtorch, torch], ids=["mindtorch", "torch"])
+
+
+def overrides(t):
+    return importlib.import_module(f"{t.__name__}.overrides")
+
+
+def plain(t):
+    class Plain(t.Tensor):
+        pass
+
+    return Plain
+
+
+def logger(t):
+    """A mode that notes the name of every function."""
+
+    class Logger(overrides(t).TorchFunctionMode):
+        def __init__(self):
+            self.seen = []
+
+        def __torch_function__(self, func, types, args=(), kwargs=None):
+            self.seen.append(overrides(t).resolve_name(func))
+            return func(*args, **(kwargs or {}))
+
+    return Logger()
+
+
+def duck(t, answer="quack"):
+    class Duck:
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return answer
+
+    return Duck()
+
+
+EXPRESSIONS = [
+    "x + 1", "1 + x", "y + x", "x - y", "1 - x", "x * y", "x / y", "2 / x", "x // 2", "3 // x", "x % 2", "x ** 2",
+    "2 ** x", "-x", "+x", "abs(x)", "x == y", "x < y", "x @ x.T", "x.relu()", "t.relu(x)", "t.add(x, y, alpha=2)",
+    "x.sum(0)", "t.cat([x, y])", "t.stack([y, x])[0]", "x[0]", "x[:, 1:]", "x[x > 0]", "y[x > 0]", "x.T", "x.t()",
+    "x.view(-1)", "x.clone()", "x.detach()", "x.new_zeros(2)", "t.zeros_like(x)", "x.double()", "x.to(t.int64)",
+    "t.nn.functional.relu(x)", "t.nn.functional.linear(x, y)", "t.nn.functional.softmax(x, 0)",
+    "t.einsum('ij->j', x)", "x.max(0).values", "x.unbind()[0]", "t.split(x, 1)[0]", "t.where(x > 0, x, y)",
+    "x.mean().exp()", "t.nn.functional.mse_loss(x, y)",
+]
+
+
+@pytest.mark.parametrize("expression", EXPRESSIONS)
+def test_results_keep_the_subclass(expression):
+    kinds = []
+    for t in (torch, mindtorch):
+        y = t.tensor([[1.0, 2.0], [3.0, -4.0]])
+        result = eval(expression, {"t": t, "x": y.clone().as_subclass(plain(t)), "y": y})
+        kinds.append(type(result).__name__)
+    assert kinds == ["Plain", "Plain"]
+
+
+CALLS = [
+    "x + y", "1 + x", "x - 1", "1 - x", "x / 2", "2 / x", "2 ** x", "x ** 2", "-x", "abs(x)", "x == y", "x > y",
+    "x @ y", "x & 1 if 0 else 0", "y.add_(1)", "y.__iadd__(1)", "x.relu()", "t.relu(x)", "t.nn.functional.relu(x)",
+    "x[0]", "x[0:1]", "y.__setitem__(0, 1.0)", "x.shape", "x.T", "x.grad", "x.size()", "x.dim()", "len(x)",
+    "x.detach()", "t.zeros(2)", "t.tensor([1.0])", "t.arange(3)", "t.rand(2)", "t.zeros_like(x)", "x.new_zeros(2)",
+    "x.to(t.float64)", "x.double()", "t.einsum('ij,jk->ik', x, y)", "t.split(x, 1)", "x.split(1)", "x.sum().item()",
+    "bool(x.sum())", "float(x.sum())", "t.cat([x, y])", "x.device", "x.dtype", "x.is_leaf", "x.requires_grad",
+    "repr(x)", "y.numpy()", "t.add(x, y, alpha=2)", "t.max(x, 0)", "1 // y", "y % 2", "x.unflatten(0, (1, 2))",
+    "t.is_tensor(x)", "x.data", "x.is_floating_point()", "t.is_floating_point(x)", "t.nn.functional.softmax(x, 0)",
+    "1 in x", "t.linalg.norm(x)", "t.fft.fft(x)", "x.numel()", "y.tolist()", "x.ndim", "y.storage_offset()",
+    "x.grad_fn", "y.clone()", "t.randn_like(x)", "x.real", "x.register_hook(lambda g: g)", "x.requires_grad_()",
+    "t.nn.functional.dropout(x)", "t.as_tensor([1])",
+]
+
+
+@pytest.mark.parametrize("call", CALLS)
+def test_a_mode_sees_the_same_functions(call):
+    seen = []
+    for t in (torch, mindtorch):
+        names = {"t": t, "x": t.ones(2, 2, requires_grad=True), "y": t.ones(2, 2)}
+        with logger(t) as mode:
+            eval(call, names)
+        seen.append(mode.seen)
+    assert seen[1] == seen[0]
+
+
+@BOTH
+def test_a_duck_type_is_asked_by_functions_operators_and_indexing(t):
+    x, other = t.ones(2), duck(t)
+    assert t.add(x, other) == t.relu(other) == x + other == t.cat([x, other]) == t.nn.functional.relu(other) == "quack"
+    assert t.nn.functional.linear(x, other) == x.add(other) == t.sum(other, dim=0) == x @ other == "quack"
+    assert t.nn.functional.cross_entropy(x, other) == t.where(x > 0, other, x) == x.matmul(other) == "quack"
+
+
+@BOTH
+def test_types_are_ordered_with_subclasses_first(t):
+    class Base(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            order.append(cls.__name__)
+            return NotImplemented
+
+    class Sub(Base):
+        pass
+
+    order = []
+    base, sub = t.ones(2).as_subclass(Base), t.ones(2).as_subclass(Sub)
+    with pytest.raises(TypeError, match="Multiple dispatch failed"):
+        t.add(base, sub)
+    assert order == ["Sub", "Base"]
+
+
+@BOTH
+def test_functions_are_found_by_identity(t):
+    handled = {t.add: "add", t.Tensor.add: "method", t.nn.functional.relu: "relu", t.Tensor.__rpow__: "rpow",
+               t.Tensor.shape.__get__: "shape", t.Tensor.size: "size", t.Tensor.__getitem__: "item"}
+
+    class Handles(t.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            return handled[func]
+
+    x = t.ones(2).as_subclass(Handles)
+    assert [t.add(x, 1), x + 1, x.add(1), t.nn.functional.relu(x), 2 ** x, x.shape, x.size(), x[0]] == [
+        "add", "method", "method", "relu", "rpow", "shape", "size", "item"]
+
+
+@BOTH
+def test_disabling(t):
+    x = t.ones(2).as_subclass(plain(t))
+    with t._C.DisableTorchFunctionSubclass():
+        assert type(x + 1) is t.Tensor and type(t.relu(x)) is t.Tensor and not t._C._is_torch_function_enabled()
+        with logger(t) as mode:
+            x.relu()
+        assert mode.seen == ["torch.Tensor.relu"]
+    with t._C.DisableTorchFunction(), logger(t) as mode:
+        assert type(x + 1) is t.Tensor
+    assert not mode.seen and type(x + 1) is not t.Tensor
+
+    class Off(t.Tensor):
+        __torch_function__ = t._C._disabled_torch_function_impl
+
+    assert type(t.ones(2).as_subclass(Off) + 1) is t.Tensor
+
+
+@BOTH
+def test_parameters_are_plain_tensors_to_functions(t):
+    assert type(t.nn.Parameter(t.ones(2)) + 1) is t.Tensor
+    sub = t.nn.Parameter(t.ones(2).as_subclass(plain(t)))
+    assert isinstance(sub, t.nn.Parameter) and type(sub).__name__ == "Plain" and sub.requires_grad
+    module = t.nn.Linear(2, 2)
+    module.weight = t.nn.Parameter(t.ones(2, 2).as_subclass(plain(t)))
+    assert type(module(t.ones(1, 2))).__name__ == "Plain" and len(list(module.parameters())) == 2
+
+
+@BOTH
+def test_wrap_and_handle(t):
+    @overrides(t).wrap_torch_function(lambda x: (x,))
+    def triple(x):
+        return x * 3
+
+    assert triple(duck(t)) == "quack" and triple(t.ones(1)).item() == 3
+    assert overrides(t).has_torch_function((duck(t),)) and not overrides(t).has_torch_function((t.ones(2), 1))
+    assert overrides(t).is_tensor_like(duck(t)) and not overrides(t).is_tensor_like(1)
+
+
+@BOTH
+def test_modes_nest_and_leave_nothing_behind(t):
+    outer, inner = logger(t), logger(t)
+    with outer, inner:
+        t.ones(2).relu()
+    assert outer.seen == inner.seen == ["torch.ones", "torch.Tensor.relu"]
+    t.ones(2).relu().shape
+    assert len(outer.seen) == 2
+
+
+def test_plain_tensors_pay_nothing():
+    """Without a mode, tensors have their own methods, and operators remember the types of their arguments."""
+    x = mindtorch.ones(2)
+    before = mindtorch.Tensor.__dict__["shape"]
+    with overrides(mindtorch).BaseTorchFunctionMode():
+        assert mindtorch.Tensor.__dict__["shape"] is not before and mindtorch.Tensor.shape is before
+        assert x.shape == (2,)
+    assert mindtorch.Tensor.__dict__["shape"] is before
+    assert not mindtorch._dispatch.dispatcher.mode
