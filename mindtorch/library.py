@@ -1,4 +1,5 @@
-"""Operators of one's own: define them, give them kernels and derivatives, from a notebook cell or a module.
+"""Operators of one's own: define them, give them kernels and derivatives, from a notebook cell or a module
+(``torch.library``).
 
     @library.kernel("softclip(Tensor self, float limit=1.0) -> Tensor", "cpu")
     def softclip(self, limit=1.0): ...
@@ -6,24 +7,45 @@
     library.meta("softclip", lambda self, limit=1.0: torch.empty_like(self))
     library.derivative("softclip", self=lambda grad, self, limit: ...)
 
-The operator is then ``torch.softclip``, a method of tensors, and part of every trace. Mirrors ``torch.library``.
+The operator is then ``torch.softclip``, a method of tensors, and part of every trace. In PyTorch's own words, which
+put operators into namespaces of ``torch.ops``:
+
+    @library.custom_op("mine::softclip", mutates_args=())
+    def softclip(x: torch.Tensor, limit: float = 1.0) -> torch.Tensor: ...
+
+    @softclip.register_fake
+    def _(x, limit=1.0): return torch.empty_like(x)
 """
 from __future__ import annotations
 
-from collections.abc import Callable
+import inspect
+import json
+import typing
+from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
+from functools import partial, wraps
 from typing import Any
 
 from ._autograd.derivative import derivative as derivative, not_differentiable as not_differentiable
-from ._dispatch.overloads import ops as ops
+from ._autograd.function import Function
+from ._device import device
+from ._dispatch.dispatcher import TENSOR_TYPES, has_derivative, tensors_of
+from ._dispatch.keys import AUTOGRAD
+from ._dispatch.overloads import OpOverload, ops as ops
 from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
+from ._dispatch.torch_dispatch import state
+from ._dtype import DType
+from ._tensor import Tensor
 
-__all__ = ["define", "derivative", "impl", "kernel", "meta", "not_differentiable", "ops"]
+__all__ = ["CustomOpDef", "Library", "custom_op", "define", "derivative", "impl", "infer_schema", "kernel", "meta",
+           "not_differentiable", "opcheck", "ops", "register_autograd", "register_fake", "register_kernel"]
 __dir__ = __all__.copy
 
 
-def define(schema: str, flags: str = "function, method") -> Operator:
-    """Define an operator from an ATen schema, ``name.overload(Tensor self, ...) -> Tensor`` (``torch.library.define``).
+def define(schema: str, flags: str = "function, method", *, lib: Library | None = None, tags: Any = ()) -> Operator:
+    """Define an operator from an ATen schema, ``name.overload(Tensor self, ...) -> Tensor`` (``torch.library.define``),
+    or as PyTorch has it, from a name with a namespace and the schema: ``define("mine::f", "(Tensor x) -> Tensor")``.
 
     ``flags`` are those of PyTorch's ``variants``, 'function' and 'method', and 'in-place' and 'out' for forms that
     write into ``self`` and into ``out=``. What follows the schema after ``  # `` says what the operator computes.
@@ -32,6 +54,8 @@ def define(schema: str, flags: str = "function, method") -> Operator:
         ValueError: if the schema cannot be parsed, or a flag means nothing.
         RuntimeError: if the operator exists already.
     """
+    if flags.startswith("("):
+        schema, flags = schema + flags, "operator only"
     name = schema.partition("(")[0]
     if name in registry.operators:
         raise RuntimeError(f"define(): aten::{name} exists already; impl() replaces a kernel of it")
@@ -40,14 +64,55 @@ def define(schema: str, flags: str = "function, method") -> Operator:
     return op
 
 
-def impl(name: str, device: str, function: Callable[..., Any]) -> Operator:
-    """Make ``function`` an operator's kernel on 'cpu', 'meta' or 'npu', or 'composite' for all of them
-    (``torch.library.impl``).
+#: PyTorch's dispatch keys of kernels, and device types, by the names that the registry has for them.
+DEVICES = {"CPU": "cpu", "Meta": "meta", "PrivateUse1": "npu", "NPU": "npu", "CompositeImplicitAutograd": "composite",
+           "CompositeExplicitAutograd": "explicit", "": "composite", "default": "explicit", "cuda": "", "CUDA": ""}
+
+
+def impl(name: Any, types: Any, func: Callable[..., Any] | None = None, *, lib: Library | None = None) -> Any:
+    """Make ``func`` an operator's kernel on 'cpu', 'meta' or 'npu', on several, or 'composite' for all of them
+    (``torch.library.impl``); a decorator without ``func``.
 
     Raises:
         AttributeError: if there is no such operator.
     """
-    return registry.register(registry[name].name, device, function)
+    if isinstance(name, Library):  # torch.library.impl(lib, "name", "CPU")
+        return partial(_impl_in, name, types, func or "")
+    if func is None:
+        return lambda function: impl(name, types, function) and function
+    op = registry[name.removeprefix("aten::")]
+    for kind in [types] if isinstance(types, str) else types:
+        _register(op, DEVICES.get(kind, kind), func)
+    return op
+
+
+def _impl_in(lib: Library, name: str, key: Any, function: Callable[..., Any]) -> Callable[..., Any]:
+    lib.impl(name, function, key)
+    return function
+
+
+def _register(op: Operator, device: str, function: Callable[..., Any]) -> None:
+    if device.startswith("Autograd"):
+        op.autograd = function
+        registry.forget_resolved(op)
+    elif device == "explicit":
+        for kind in ("cpu", "meta", "npu"):
+            registry.register(op.name, kind, _below_autograd(function))
+    elif device:
+        registry.register(op.name, device, function if device == "composite" else _below_autograd(function))
+
+
+def _below_autograd(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A kernel, whose calls record no derivatives: that is done around it."""
+
+    @wraps(function)
+    def call(*args: Any) -> Any:
+        if not any(tensor._keys & AUTOGRAD for tensor in tensors_of(args)):
+            return function(*args)
+        with state(below_autograd=True):
+            return function(*args)
+
+    return call
 
 
 def kernel(schema: str, device: str = "cpu") -> Callable[[Callable[..., Any]], Callable[..., Any]]:
@@ -68,3 +133,294 @@ def meta(name: str, function: Callable[..., Any]) -> Operator:
     dtype and strides (``torch.library.register_fake``).
     """
     return impl(name, "meta", function)
+
+
+# -- as PyTorch has it -------------------------------------------------------------------------------------------------
+
+
+class Library:
+    """Operators of a namespace, and kernels, for as long as it lives (``torch.library.Library``): ``kind`` is 'DEF' for
+    a new namespace, 'FRAGMENT' for one that may exist, 'IMPL' for kernels of operators that exist.
+
+    Raises:
+        ValueError: for another kind, or for a name that is reserved.
+    """
+
+    def __init__(self, ns: str, kind: str, dispatch_key: str = ""):
+        if kind not in ("IMPL", "DEF", "FRAGMENT"):
+            raise ValueError(f"Unsupported kind: {kind}")
+        if ns in ("prim",) or (ns == "aten" and kind == "DEF"):
+            raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
+        self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
+        self._defined: list[Operator] = []
+        self._replaced: list[tuple[Operator, dict[int, Any], Any]] = []
+
+    def _named(self, name: str) -> str:
+        name = name.removeprefix(f"{self.ns}::")
+        return name if self.ns == "aten" else f"{self.ns}::{name}"
+
+    def define(self, schema: str, alias_analysis: str = "", *, tags: Any = ()) -> str:
+        """Define an operator by its schema, and return its name (``torch.library.Library.define``)."""
+        if alias_analysis not in ("", "FROM_SCHEMA", "CONSERVATIVE"):
+            raise RuntimeError(f"Invalid alias_analysis type {alias_analysis}")
+        op = define(self._named(schema), "operator only")
+        self._defined.append(op)
+        return op.name.removeprefix(f"{self.ns}::")
+
+    def impl(self, op_name: Any, fn: Callable[..., Any], dispatch_key: str = "", *, with_keyset: bool = False,
+             allow_override: bool = False) -> None:
+        """Make a function an operator's kernel for a dispatch key, by default the library's
+        (``torch.library.Library.impl``).
+
+        Raises:
+            TypeError: if it cannot be called.
+            RuntimeError: if there is no such operator.
+        """
+        if not callable(fn):
+            raise TypeError(f"Input function is required to be a callable but found type {type(fn)}")
+        key = dispatch_key or self.dispatch_key
+        name = op_name if isinstance(op_name, str) else op_name.name().removeprefix("aten::")
+        op = registry.operators.get(self._named(name))
+        if op is None:
+            raise RuntimeError(f"There is no operator {self.ns}::{name} to give a kernel to")
+        self._replaced.append((op, dict(op.kernels), op.autograd))
+        _register(op, DEVICES.get(key, key), fn)
+
+    def _destroy(self) -> None:
+        """Take back what the library defined and registered."""
+        for op, kernels, autograd in reversed(self._replaced):
+            op.kernels, op.autograd = kernels, autograd
+            registry.forget_resolved(op)
+        for op in self._defined:
+            registry.undefine(op)
+        self._replaced, self._defined = [], []
+
+    def __del__(self) -> None:
+        self._destroy()
+
+    def __repr__(self) -> str:
+        return f"Library(kind={self.kind}, ns={self.ns}, dispatch_key={self.dispatch_key})>"
+
+
+@contextmanager
+def _scoped_library(*args: Any, **kwargs: Any) -> Iterator[Library]:
+    """A library that is taken back at the end of the block."""
+    lib = Library(*args, **kwargs)
+    try:
+        yield lib
+    finally:
+        lib._destroy()
+
+
+#: ATen's types of parameters, by Python's annotations.
+_TYPES: dict[Any, str] = {Tensor: "Tensor", int: "SymInt", float: "float", bool: "bool", str: "str",
+                          DType: "ScalarType", device: "Device", complex: "complex"}
+
+
+def _type_of(annotation: Any) -> str:
+    """ATen's type for an annotation. Raises ValueError if there is none."""
+    if annotation in _TYPES:
+        return _TYPES[annotation]
+    origin, inner = typing.get_origin(annotation), typing.get_args(annotation)
+    if type(None) in inner and len(inner) == 2:
+        return _type_of(next(kind for kind in inner if kind is not type(None))) + "?"
+    if set(inner) == {int, float, bool} or set(inner) == {int, float}:
+        return "Scalar"
+    if origin in (list, Sequence, tuple) and inner:
+        return _type_of(inner[0]) + "[]"
+    raise ValueError(f"infer_schema(func): unsupported type {annotation}: supported are Tensor, int, float, bool, str, "
+                     "dtype, device, and Optional and List of these")
+
+
+def infer_schema(prototype_function: Callable[..., Any], /, *, mutates_args: Any, op_name: str | None = None) -> str:
+    """A schema from a function's annotations (``torch.library.infer_schema``): ``(Tensor x, *, float y=1.) -> Tensor``.
+    ``mutates_args`` names the arguments that are written.
+
+    Raises:
+        ValueError: if an annotation is missing, or of a type that schemas do not have.
+    """
+    hints, signature = typing.get_type_hints(prototype_function), inspect.signature(prototype_function)
+    parts, alias = [], iter("abcdefgh")
+    for name, parameter in signature.parameters.items():
+        if name not in hints:
+            raise ValueError(f"infer_schema(func): Parameter {name} must have a type annotation. Got func with "
+                             f"signature {signature})")
+        if parameter.kind is parameter.KEYWORD_ONLY and "*" not in parts:
+            parts.append("*")
+        kind = _type_of(hints[name])
+        if mutates_args == "unknown" or name in mutates_args:
+            kind = kind.replace("Tensor", f"Tensor({next(alias)}!)") if "Tensor" in kind else kind
+        default = parameter.default
+        shown = "" if default is parameter.empty else f"={json.dumps(default) if isinstance(default, str) else default}"
+        parts.append(f"{kind} {name}{shown}")
+    if "return" not in hints:
+        raise ValueError(f"infer_schema(func): No return type annotation was provided. Got func with signature "
+                         f"{signature})")
+    returned = hints["return"]
+    several = typing.get_args(returned) if typing.get_origin(returned) is tuple else ()
+    result = "()" if returned is type(None) else f"({', '.join(map(_type_of, several))})" if several else (
+        _type_of(returned))
+    return f"{op_name or ''}({', '.join(parts)}) -> {result}"
+
+
+class CustomOpDef:
+    """An operator that ``custom_op`` made of a function (``torch.library.CustomOpDef``); calling it dispatches."""
+
+    def __init__(self, namespace: str, name: str, schema: str, function: Callable[..., Any]):
+        self._lib = Library(namespace, "FRAGMENT")
+        self._lib.define(name + schema)
+        self._namespace, self._name, self._qualname, self._init_fn = namespace, name, f"{namespace}::{name}", function
+        self._opoverload = getattr(getattr(ops, namespace), name).default
+
+    def register_kernel(self, device_types: Any, fn: Callable[..., Any] | None = None, /) -> Any:
+        """Make a function the kernel on a device type, on several, or on all for None; a decorator without ``fn``
+        (``torch.library.CustomOpDef.register_kernel``).
+        """
+
+        def register(function: Callable[..., Any]) -> Callable[..., Any]:
+            one = device_types is None or isinstance(device_types, str)
+            kinds = [device_types] if one else device_types
+            for kind in kinds:
+                self._lib.impl(self._name, function, {"cpu": "CPU", "npu": "PrivateUse1", "meta": "Meta",
+                                                      None: "default"}.get(kind, "cuda"))
+            return function
+
+        return register if fn is None else register(fn)
+
+    def register_fake(self, fn: Callable[..., Any], /) -> Callable[..., Any]:
+        """Decorate what returns empty outputs of the right shape, dtype and strides
+        (``torch.library.CustomOpDef.register_fake``).
+        """
+        self._lib.impl(self._name, fn, "Meta")
+        return fn
+
+    def register_autograd(self, backward: Callable[..., Any], /, *,
+                          setup_context: Callable[..., Any] | None = None) -> None:
+        """Give the operator its derivative: ``backward(ctx, *grads)`` returns the inputs' gradients, and
+        ``setup_context(ctx, inputs, output)`` keeps what it needs (``torch.library.CustomOpDef.register_autograd``).
+        """
+        register_autograd(self._qualname, backward, setup_context=setup_context)
+
+    def __call__(self, *args: Any, **kwargs: Any) -> Any:
+        return self._opoverload(*args, **kwargs)
+
+    def __repr__(self) -> str:
+        return f"<CustomOpDef({self._qualname})>"
+
+
+def custom_op(name: str, fn: Callable[..., Any] | None = None, /, *, mutates_args: Any, device_types: Any = None,
+              schema: str | None = None, tags: Any = None) -> Any:
+    """Make an operator of a function, ``namespace::name``, with the schema that its annotations say
+    (``torch.library.custom_op``); a decorator without ``fn``. ``mutates_args`` names the arguments that it writes.
+    """
+
+    def make(function: Callable[..., Any]) -> CustomOpDef:
+        namespace, _, short = name.partition("::")
+        if not short:
+            raise ValueError(f"Expected {name} to be of the form namespace::name")
+        made = CustomOpDef(namespace, short, schema or infer_schema(function, mutates_args=mutates_args), function)
+        made.register_kernel(device_types, function)
+        return made
+
+    return make if fn is None else make(fn)
+
+
+def _operator(op: Any) -> Operator:
+    """The operator that a name, an overload or a ``CustomOpDef`` stands for."""
+    if isinstance(op, CustomOpDef):
+        op = op._opoverload
+    return op._operator if isinstance(op, OpOverload) else registry[op.removeprefix("aten::")]
+
+
+def register_kernel(op: Any, device_types: Any, func: Callable[..., Any] | None = None, /, *,
+                    lib: Library | None = None) -> Any:
+    """Make a function an operator's kernel on device types (``torch.library.register_kernel``)."""
+    if func is None:
+        return lambda function: register_kernel(op, device_types, function)
+    kinds = ["explicit"] if device_types is None else [device_types] if isinstance(device_types, str) else device_types
+    for kind in kinds:
+        _register(_operator(op), DEVICES.get(kind, kind), func)
+    return func
+
+
+def register_fake(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None,
+                  allow_override: bool = False) -> Any:
+    """Make a function an operator's meta kernel (``torch.library.register_fake``)."""
+    return register_kernel(op, "meta", func)
+
+
+def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context: Callable[..., Any] | None = None,
+                      lib: Library | None = None) -> None:
+    """Give an operator its derivative by a backward function, as ``torch.autograd.Function`` has it
+    (``torch.library.register_autograd``).
+    """
+    found = _operator(op)
+
+    def forward(*args: Any) -> Any:
+        with state(below_autograd=True):
+            return found.call(*args)
+
+    def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:
+        if setup_context is not None:
+            setup_context(ctx, inputs, output)
+
+    made = type(f"GeneratedBackwardFor_{found.name.replace('::', '_')}", (Function,), {
+        "forward": staticmethod(forward), "setup_context": staticmethod(keep), "backward": staticmethod(backward)})
+    found.autograd = lambda *args: made.apply(*args)  # type: ignore[attr-defined]
+    registry.forget_resolved(found)
+
+
+def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,
+            test_utils: Any = ("test_schema", "test_autograd_registration", "test_faketensor"),
+            raise_exception: bool = True) -> dict[str, Any]:
+    """Check what was said of an operator by a call: that it writes what its schema says, that its derivative
+    is registered where autograd sees it, and that its meta kernel describes its outputs (``torch.library.opcheck``).
+
+    Returns:
+        For each test 'SUCCESS', or the error, which is raised if ``raise_exception``.
+    """
+    found, results = _operator(op), {}
+    for name in [test_utils] if isinstance(test_utils, str) else test_utils:
+        try:
+            CHECKS[name](found, found.canonical(args, kwargs or {}))
+            results[name] = "SUCCESS"
+        except Exception as error:
+            if raise_exception:
+                raise
+            results[name] = error  # type: ignore[assignment]
+    return results
+
+
+def _check_schema(op: Operator, args: tuple[Any, ...]) -> None:
+    copies = [arg.detach().clone() if arg.__class__ in TENSOR_TYPES else arg for arg in args]
+    before = [arg.clone() if arg.__class__ in TENSOR_TYPES else arg for arg in copies]
+    result = op.call(*copies)
+    for i, (was, now) in enumerate(zip(before, copies, strict=True)):
+        if now.__class__ not in TENSOR_TYPES:
+            continue
+        if i not in op.writes and not bool(((was == now) | (was != was)).all()):
+            raise RuntimeError(f"Argument {op.schema.parameters[i].name} is not defined as mutable but was mutated")
+        for output in tensors_of((result,)):
+            if i not in op.writes and output.untyped_storage() is now.untyped_storage():
+                raise RuntimeError(f"{op.name}: an output aliases the input {op.schema.parameters[i].name}, which the "
+                                   "schema does not say. Custom operators must not return an input or a view of one")
+
+
+def _check_autograd(op: Operator, args: tuple[Any, ...]) -> None:
+    if any(tensor._keys & AUTOGRAD for tensor in tensors_of(args)) and op.autograd is None and (
+            not has_derivative(op)):
+        raise RuntimeError(f"{op.name}: an input requires grad, but no derivative is registered: use "
+                           "torch.library.register_autograd")
+
+
+def _check_meta(op: Operator, args: tuple[Any, ...]) -> None:
+    def described(result: Any) -> list[Any]:
+        return [(tuple(t.shape), t._dtype, t._strides()) for t in tensors_of((result,))]
+
+    real = described(op.call(*[arg.detach() if arg.__class__ in TENSOR_TYPES else arg for arg in args]))
+    fake = described(op.call(*[arg.detach().to("meta") if arg.__class__ in TENSOR_TYPES else arg for arg in args]))
+    if real != fake:
+        raise RuntimeError(f"{op.name}: the meta kernel says {fake}, but the outputs are {real}")
+
+
+CHECKS = {"test_schema": _check_schema, "test_autograd_registration": _check_autograd, "test_faketensor": _check_meta}

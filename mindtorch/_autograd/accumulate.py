@@ -8,8 +8,8 @@ from typing import Any
 
 from .._about import about
 from .._device import CPU
-from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, clone, copy_, new_empty_strided
-from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, clone, copy_, detach, new_empty_strided
+from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dispatch.local import local
 from .._formats import contiguous_format
@@ -101,8 +101,8 @@ def first_grad(variable: Any, gradient: Any, alone: bool) -> Any:
         if gradient._keys & AUTOGRAD:
             gradient._keys &= ~AUTOGRAD
             gradient._grad_fn = None
-        return gradient
-    if not variable._is_dense() or not (local.grad_enabled or variable._keys & NONCONTIGUOUS):
+        return detach(gradient) if is_seen(gradient) else gradient
+    if not variable._is_dense() or not (local.grad_enabled or variable._keys & NONCONTIGUOUS or is_seen(gradient)):
         return clone(gradient, contiguous_format)
     return copy_(new_empty_strided(gradient, tuple(variable.shape), variable._strides()), gradient)
 

@@ -31,7 +31,7 @@ from .._dtype import FLOATING
 from .accumulate import grad_accumulator
 from .anomaly import AnomalyMode, remember_call
 from .node import Node, new, next_sequence_nr
-from .saved import Saved, SavedTensor, freed, modified, save, unwritten
+from .saved import Saved, SavedTensor, freed, modified, save, twin, unwritten
 
 Formula = Callable[..., Any]
 FACTS: dict[str, Callable[[Any], Any]] = {
@@ -484,7 +484,7 @@ class OperatorNode(Node):
             if fact is not None:
                 self.saved[i] = fact(output)  # type: ignore[index]
             elif output is not None and output._dtype.category >= FLOATING:
-                self.saved[i] = save(output._saved_alias(), number, self)  # type: ignore[index]
+                self.saved[i] = save(twin(output), number, self)  # type: ignore[index]
             elif output is not None:
                 self.saved[i] = save(output)  # type: ignore[index]
 

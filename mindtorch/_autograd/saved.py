@@ -6,7 +6,8 @@ from collections.abc import Callable
 from typing import Any, NamedTuple
 
 from .._about import about
-from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.aten import detach
+from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, DUAL, INFERENCE
 from .._dispatch.local import local
 from .._errors import type_string
@@ -18,6 +19,11 @@ FREED = ("Trying to backward through the graph a second time (or directly access
          "been freed). Saved intermediate values of the graph are freed when you call .backward() or autograd.grad(). "
          "Specify retain_graph=True if you need to backward through the graph a second time or if you need to access "
          "saved tensors after calling backward.")
+
+
+def twin(tensor: Any) -> Any:
+    """An output outside the graph, for its node to keep; by ``detach`` where somebody sees the operators."""
+    return detach(tensor) if is_seen(tensor) else tensor._saved_alias()
 
 
 class Saved:
@@ -47,8 +53,11 @@ class Saved:
         cell = tensor._version_counter
         if cell is not None and cell[0] != self.version:
             raise modified(tensor, self.version, node, self.output_nr)
-        if self.output_nr is not None and (attach or local.grad_enabled):
-            return attached(tensor, node, self.output_nr)
+        if self.output_nr is not None:
+            if is_seen(tensor):
+                tensor = detach(tensor)
+            if attach or local.grad_enabled:
+                return attached(tensor, node, self.output_nr)
         return tensor
 
     def pack(self, pack: Callable[[Any], Any], unpack: Callable[[Any], Any], node: Any) -> None:

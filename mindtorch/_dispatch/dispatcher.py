@@ -51,6 +51,11 @@ def set_local(name: str, value: Any) -> None:
         setattr(local, name, value)  # last: if anything before it is interrupted, the state is the one from before
 
 
+def is_seen(tensor: Any) -> bool:
+    """Whether a ``__torch_dispatch__`` sees the operators that are called with a tensor."""
+    return bool(tensor._keys & PYTHON or (mode & THREAD_STATE and local.dispatch_modes))
+
+
 def flattened(values: Iterable[Any]) -> Iterator[Any]:
     """Yield the values, and in the place of a list or a tuple what it holds."""
     for value in values:
@@ -195,6 +200,8 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
     backend = keys & BACKENDS or CPU  # a call without tensors, such as ``cat([])``
     if backend & (backend - 1) and not keys & PYTHON:
         return key_handlers[BACKENDS](op, keys)
+    if keys & AUTOGRAD and op.autograd is not None:
+        return op.autograd
     kernel = op.kernel(backend & -backend)
     if kernel is None:
         if not keys & PYTHON:

@@ -280,6 +280,8 @@ class OpOverloadPacket:
             raise AttributeError(overload)
         dotted = self._name if overload == "default" else f"{self._name}.{overload}"
         op = registry.operators.get(OURS.get(dotted, dotted))
+        if op is None and overload == "Scalar" and (op := registry.operators.get(f"{self._name}.Tensor")) is not None:
+            return overload_of(op, by_number=True)
         if op is None or ATEN_NAMES.get(op.name, overload) != overload:
             raise AttributeError(f"The underlying op of '{self}' has no overload name '{overload}'")
         return overload_of(op)
@@ -315,7 +317,7 @@ class OpOverloadPacket:
         return isinstance(other, OpOverloadPacket) and other._name == self._name
 
 
-_overloads: weakref.WeakKeyDictionary[Operator, OpOverload] = weakref.WeakKeyDictionary()
+_overloads: weakref.WeakKeyDictionary[Operator, dict[str, OpOverload]] = weakref.WeakKeyDictionary()
 _packets: dict[str, OpOverloadPacket] = {}
 
 
@@ -324,14 +326,16 @@ def packet_of(namespace: str, name: str) -> OpOverloadPacket:
     return _packets.setdefault(f"{namespace}::{name}", OpOverloadPacket(namespace, name))
 
 
-def overload_of(op: Operator) -> OpOverload:
-    """The overload that an operator is, always the same object."""
-    found = _overloads.get(op)
-    if found is None:
-        namespace, _, name = op.packet.rpartition("::")
-        found = _overloads[op] = OpOverload(packet_of(namespace or "aten", name), op,
-                                            ATEN_NAMES.get(op.name, op.overload))
-    return found
+def overload_of(op: Operator, by_number: bool = False) -> OpOverload:
+    """The overload that an operator is, always the same object; or the one that takes a number in the second tensor's
+    place, which is the same operator here.
+    """
+    made = _overloads.setdefault(op, {})
+    name = "Scalar" if by_number else ATEN_NAMES.get(op.name, op.overload)
+    if name not in made:
+        namespace, _, packet = op.packet.rpartition("::")
+        made[name] = OpOverload(packet_of(namespace or "aten", packet), op, name)
+    return made[name]
 
 
 class _OpNamespace(ModuleType):

@@ -85,6 +85,7 @@ class Operator:
         self.kernels: dict[int, Kernel] = {}
         self.table: dict[int, Callable[..., Any]] = {}
         self.derivative: Any = None
+        self.autograd: Callable[..., Any] | None = None  #: what a library runs in place of recording the derivative
 
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self.call(*(self.canonical(args, kwargs) if kwargs else args))
@@ -254,6 +255,14 @@ class OpRegistry:
             op.kernels[BACKEND_OF_DEVICE["meta"]] = Kernel(meta, meta, registered=True)
         self.forget_resolved(op)
         return op
+
+    def undefine(self, op: Operator) -> None:
+        """Take an operator away that a library defined."""
+        for form in (op, *op.forms):
+            self.operators.pop(form.name, None)
+            self.packets[form.packet] = [other for other in self.packets.get(form.packet, []) if other is not form]
+            if not self.packets[form.packet]:
+                del self.packets[form.packet]
 
     def register_derivative(self, name: str, derivative: Any) -> None:
         """Give an operator its derivative; it replaces one that it has."""

@@ -5,11 +5,12 @@ method. While they run, their own calls record no derivatives: that is done arou
 """
 from __future__ import annotations
 
+import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .dispatcher import TENSOR_TYPES, resolve, set_local, tensors_of
+from .dispatcher import TENSOR_TYPES, make_entry, resolve, set_local, tensors_of
 from .keys import PYTHON
 from .local import local
 from .overloads import overload_of, shown_arguments
@@ -75,7 +76,8 @@ def _written(op: Operator, args: tuple[Any, ...]) -> list[Any]:
 
 
 def _ask(op: Operator, modes: tuple[Any, ...], tensors: list[Any], args: tuple[Any, ...]) -> Any:
-    overload, types = overload_of(op), tuple(map(type, tensors))
+    by_number = op.name in BY_NUMBER and args[1].__class__ not in TENSOR_TYPES
+    overload, types = overload_of(op, by_number and (BY_NUMBER[op.name] or is_formula())), tuple(map(type, tensors))
     given, keywords = shown_arguments(op, args)
     if modes:
         mode = modes[-1]
@@ -93,6 +95,26 @@ def _ask(op: Operator, modes: tuple[Any, ...], tensors: list[Any], args: tuple[A
         if result is not NotImplemented:
             return _checked(op, result)
     raise refused(f"torch._ops.{overload}", "__torch_dispatch__", modes, types)
+
+
+#: Operators that PyTorch has an overload of for numbers, and whether a call from Python chooses it; formulas always do.
+BY_NUMBER = {f"{name}{form}.Tensor": compares for form in ("", "_") for names, compares in {
+    "add sub mul div": False, "eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor": True}.items()
+    for name in names.split()}
+
+
+#: The code of the functions that dispatch calls.
+ENTRIES = {code for code in make_entry.__code__.co_consts if hasattr(code, "co_code")}
+
+
+def is_formula() -> bool:
+    """Whether the call that is shown stands in what PyTorch has in C++: a derivative, a composite, a kernel."""
+    frame: Any = sys._getframe(3)
+    while frame.f_code not in ENTRIES:  # what autograd does around the call
+        frame = frame.f_back
+    while (part := frame.f_globals.get("__name__", "").split(".")[1:2]) in (["_dispatch"], ["_api"], ["_tensor"]):
+        frame = frame.f_back
+    return part in (["_autograd"], ["_composite"], ["_backends"])
 
 
 def _checked(op: Operator, result: Any) -> Any:

@@ -48,4 +48,4 @@ ROWS = [
     "_foreach_zero_(Tensor(a!)[] self) -> ()  # Fills each of the tensors `self` with zeros.",
     "_foreach_copy_(Tensor(a!)[] self, Tensor[] src, bool non_blocking=False) -> ()  # Copies each of the tensors `src` into the one of `self` at its place.",
 ]
-SCHEMAS = "function:\n" + "\n".join(f"    {row}" for row in ROWS)
+SCHEMAS = "function, explicit:\n" + "\n".join(f"    {row}" for row in ROWS)

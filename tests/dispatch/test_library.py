@@ -1,0 +1,129 @@
+"""``torch.library``: operators in namespaces of one's own, in mindtorch and in PyTorch."""
+from __future__ import annotations
+
+import importlib
+import itertools
+
+import pytest
+
+import mindtorch
+
+torch = pytest.importorskip("torch", reason="PyTorch says what each of these gives")
+BOTH = pytest.mark.parametrize("t", [mindtorch, torch], ids=["mindtorch", "torch"])
+FRESH = itertools.count()
+
+
+def library(t):
+    return importlib.import_module(f"{t.__name__}.library")
+
+
+@pytest.fixture
+def namespace():
+    return f"ours{next(FRESH)}"
+
+
+def scaled(t, namespace):
+    """An operator with a meta kernel and a derivative."""
+
+    def function(x, factor=2.0):
+        return x * factor
+
+    function.__annotations__ = {"x": t.Tensor, "factor": float, "return": t.Tensor}
+    op = library(t).custom_op(f"{namespace}::scaled", function, mutates_args=())
+    op.register_fake(lambda x, factor=2.0: t.empty_like(x))
+
+    def setup(ctx, inputs, output):
+        ctx.factor = inputs[1]
+
+    op.register_autograd(lambda ctx, grad: (grad * ctx.factor, None), setup_context=setup)
+    return op
+
+
+@BOTH
+def test_a_library_defines_operators_and_gives_them_kernels(t, namespace):
+    with library(t)._scoped_library(namespace, "DEF") as lib:
+        assert lib.define("twice(Tensor x, float y=1.0) -> Tensor") == "twice"
+        lib.impl("twice", lambda x, y=1.0: x * 2 * y, "CPU")
+        op = getattr(t.ops, namespace).twice
+        assert op(t.ones(2)).tolist() == [2, 2] and op.default(t.ones(2), 3.0).tolist() == [6, 6]
+        assert str(op.default) == f"{namespace}.twice.default" and op.default.name() == f"{namespace}::twice"
+        assert str(op.default._schema) == f"{namespace}::twice(Tensor x, float y=1.) -> Tensor" or t is mindtorch
+        with pytest.raises(NotImplementedError):
+            op(t.ones(2, device="meta"))
+
+
+@BOTH
+@pytest.mark.filterwarnings("ignore:.*[Oo]verrid")
+def test_a_kernel_of_atens_is_replaced_until_the_library_is_gone(t):
+    with library(t)._scoped_library("aten", "IMPL") as lib:
+        lib.impl("neg", lambda x: x + 100, "CPU")
+        assert (-t.ones(2)).tolist() == [101, 101]
+    assert (-t.ones(2)).tolist() == [-1, -1]
+
+
+@BOTH
+def test_errors_of_libraries(t, namespace):
+    with pytest.raises(ValueError, match="Unsupported kind"):
+        library(t).Library(namespace, "BLA")
+    with pytest.raises(ValueError, match="reserved namespace"):
+        library(t).Library("prim", "DEF")
+    with library(t)._scoped_library(namespace, "DEF") as lib, pytest.raises(TypeError, match="callable"):
+        lib.define("f(Tensor x) -> Tensor")
+        lib.impl("f", "no function", "CPU")
+
+
+@BOTH
+def test_a_custom_operator_has_a_schema_a_meta_kernel_and_a_derivative(t, namespace):
+    op = scaled(t, namespace)
+    x = t.ones(3, requires_grad=True)
+    y = op(x, 4.0)
+    y.sum().backward()
+    assert y.tolist() == [4, 4, 4] and x.grad.tolist() == [4, 4, 4] and "scaled" in y.grad_fn.name()
+    assert op(t.ones(2, device="meta")).shape == (2,)
+    assert str(op._opoverload._schema) == f"{namespace}::scaled(Tensor x, float factor=2.) -> Tensor".replace(
+        "2.)", "2.0)" if t is mindtorch else "2.)")
+
+
+@BOTH
+def test_opcheck_accepts_a_right_operator_and_refuses_a_wrong_one(t, namespace):
+    x = t.ones(3, requires_grad=True)
+    tests = ("test_schema", "test_autograd_registration", "test_faketensor")
+    assert set(library(t).opcheck(scaled(t, namespace), (x, 2.0), test_utils=tests).values()) == {"SUCCESS"}
+
+    def writes(x):
+        x.add_(1)
+        return x.clone()
+
+    writes.__annotations__ = {"x": t.Tensor, "return": t.Tensor}
+    wrong = library(t).custom_op(f"{namespace}::writes", writes, mutates_args=())
+    results = library(t).opcheck(wrong, (t.ones(2),), test_utils="test_schema", raise_exception=False)
+    assert isinstance(results["test_schema"], Exception)
+
+
+@BOTH
+def test_schemas_are_inferred_from_annotations(t):
+    def function(x, y, sizes, flag=True, name=None):
+        raise NotImplementedError
+
+    function.__annotations__ = {"x": t.Tensor, "y": t.Tensor | None, "sizes": list[int], "flag": bool,
+                                "name": str | None, "return": tuple[t.Tensor, t.Tensor]}
+    infer = library(t).infer_schema
+    assert infer(function, mutates_args=()) == (
+        "(Tensor x, Tensor? y, SymInt[] sizes, bool flag=True, str? name=None) -> (Tensor, Tensor)")
+    assert infer(function, mutates_args={"x"}).startswith("(Tensor(a0!) x" if t is torch else "(Tensor(a!) x")
+    with pytest.raises(ValueError, match="type annotation"):
+        infer(lambda x: x, mutates_args=())
+
+
+@BOTH
+def test_modes_see_custom_operators(t, namespace):
+    op, seen = scaled(t, namespace), []
+
+    class Recorder(importlib.import_module(f"{t.__name__}.utils._python_dispatch").TorchDispatchMode):
+        def __torch_dispatch__(self, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return func(*args, **(kwargs or {}))
+
+    with Recorder():
+        op(t.ones(2))
+    assert seen[-1 if t is mindtorch else seen.index(f"{namespace}.scaled.default")] == f"{namespace}.scaled.default"
