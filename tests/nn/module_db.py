@@ -175,7 +175,8 @@ def sample_differences(info: Any, ours: Any, sample: Any, lib: types.ModuleType,
         here = list(error_differences(result, expected, step))
         if not here and expected.error is None:
             # an NPU's kernels add up in another order, and Ascend's exponentials are not the host's
-            tolerance = {"rtol": 1e-4, "atol": 1e-4} if device == "npu" else tolerances(dtype, step)
+            tolerance = ({"rtol": 1e-4, "atol": 1e-4} if device == "npu"
+                         else tolerances(info.module_cls.__name__, dtype, step))
             here = list(differences(result.value, expected.value, strides=device == "cpu" and step == "forward",
                                     device=device, where=step, **tolerance))
         yield from here
@@ -183,10 +184,16 @@ def sample_differences(info: Any, ours: Any, sample: Any, lib: types.ModuleType,
             return
 
 
-def tolerances(dtype: str, step: str) -> dict[str, float]:
+#: Classes whose gradients PyTorch itself computes in float32 with larger errors, held against float64.
+ROUGH = ("CTCLoss",)
+
+
+def tolerances(name: str, dtype: str, step: str) -> dict[str, float]:
     """Sums in another order may differ in the last places; initial values may not."""
     if step in ("description", "state"):
         return {"rtol": 1e-6, "atol": 1e-7}
+    if name in ROUGH and dtype == "float32":
+        return {"rtol": 1e-4, "atol": 1e-4}
     return {"rtol": 1e-4, "atol": 1e-5} if dtype == "float32" else {"rtol": 1e-7, "atol": 1e-7}
 
 

@@ -92,7 +92,7 @@ TOLERANCES: dict[tuple[str, str], tuple[float, float, str]] = {
     ("nn.functional.conv_transpose2d", "bfloat16"): (1.6e-2, 2e-1, "as in float16"),
     ("nn.functional.conv_transpose3d", "bfloat16"): (1.6e-2, 1.0, "as in float16"),
     ("pow", "float32"): (2e-5, 1e-5, "large powers of both signs, summed in another order"),
-    ("nn.functional.ctc_loss", "float32"): (1e-3, 2e-4, "the gradient is a difference of exponentials of large sums"),
+    ("nn.functional.ctc_loss", "float32"): (1e-4, 1e-4, "PyTorch adds up logarithms in float32, here it is float64"),
     ("special.bessel_j0", "float64"): (1e-5, 1e-6, "PyTorch's coefficients have single precision"),
     ("special.bessel_y1", "float64"): (1e-5, 1e-6, "PyTorch's coefficients have single precision"),
     ("special.hermite_polynomial_he", "float32"): (

@@ -48,6 +48,8 @@ def skips(state: np.ndarray, blank: int) -> np.ndarray:
 
 def ctc_loss(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Ints, target_lengths: Ints, blank: int = 0,
              zero_infinity: bool = False) -> tuple[Any, Any]:
+    """In double precision, as the logarithms of many factors add up."""
+    log_probs = log_probs.astype(np.float64)
     times, batch, labels = log_probs.shape
     state = states(targets, target_lengths, blank, labels)
     probs, may_skip = at_states(log_probs, state), skips(state, blank)
@@ -62,12 +64,13 @@ def ctc_loss(log_probs: np.ndarray, targets: np.ndarray, input_lengths: Ints, ta
     likely = np.logaddexp(ends[rows, last + 1], np.where(last > 0, ends[rows, last], -np.inf))
     nothing = np.where(last == 0, 0, -np.inf)  # of an input without time, only the empty sequence can be read
     loss = -np.where(np.array(input_lengths) > 0, likely, nothing)
-    return loss.astype(log_probs.dtype), alpha[:, 1:, 1:]
+    return loss, alpha[:, 1:, 1:]
 
 
 def ctc_loss_backward(grad: np.ndarray, log_probs: np.ndarray, targets: np.ndarray, input_lengths: Ints,
                       target_lengths: Ints, loss: np.ndarray, alpha: np.ndarray, blank: int,
                       zero_infinity: bool = False) -> np.ndarray:
+    log_probs = log_probs.astype(np.float64)
     times, batch, labels = log_probs.shape
     state = states(targets, target_lengths, blank, labels)
     probs = at_states(log_probs, state)
