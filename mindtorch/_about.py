@@ -2,12 +2,13 @@
 
 An error of the library is raised as ``about(error, kind, **facts)``; on its way out, the calls that led there are noted
 on it with ``note``. What explains errors, ``mindtorch.introspect.why``, reads these, and neither messages nor the
-library's frames.
+library's frames. What is nested, a module in a module, a node of the graph, a transform, tells who sees the traceback
+only where the error arose, with ``tell``: in notes below the message (PEP 678).
 """
 from __future__ import annotations
 
 import weakref
-from collections.abc import Mapping
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
@@ -21,6 +22,7 @@ class Call(NamedTuple):
     args: tuple[Any, ...]
     kwargs: dict[str, Any]
     depth: int  #: how many frames lie between the call and the place where the error was raised
+    site: tuple[str, int, str] | None  #: of an operator, file, line and function of the program that called it
 
 
 @dataclass
@@ -32,6 +34,7 @@ class About:
     kind: str = ""
     facts: dict[str, Any] = field(default_factory=dict)
     calls: list[Call] = field(default_factory=list)
+    told: dict[Any, str] = field(default_factory=dict)  #: the error's notes, by what they are about
 
     def __reduce__(self) -> tuple[Any, ...]:
         """An error that is copied or sent to another process leaves behind what it refers to weakly."""
@@ -44,7 +47,8 @@ def about(error: E, kind: str, **facts: Any) -> E:
     return error
 
 
-def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None) -> None:
+def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None,
+         site: tuple[str, int, str] | None = None) -> None:
     """Note a call that an error goes through. It is called where the error passes, in an ``except`` clause, so that a
     call without an error costs nothing.
     """
@@ -52,7 +56,68 @@ def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Map
     depth, trace = -1, error.__traceback__
     while trace is not None:
         depth, trace = depth + 1, trace.tb_next
-    found.calls.append(Call(weakly(function), weakly(args), weakly(kwargs or {}), depth))
+    found.calls.append(Call(weakly(function), weakly(args), weakly(kwargs or {}), depth, site))
+
+
+def tell(error: BaseException, subject: Any, sentence: str) -> None:
+    """Add a sentence to the error's notes, in the place of what they say of this subject, and before it the operators.
+    """
+    _add(error, tell_operators(error), subject, sentence)
+
+
+def tell_operators(error: BaseException) -> About:
+    """Add to the error's notes, for each line of the program that it passed, the innermost operator that the line
+    called. Returns what the error is about.
+    """
+    found = error.__dict__.setdefault("_about", About())
+    for call in found.calls:
+        if call.site and call.site not in found.told:
+            operator = sketch_operator(strongly(call.function), strongly(call.args))
+            _add(error, found, call.site, f"{operator}, called at {place(call.site)}")
+    return found
+
+
+def _add(error: BaseException, found: About, subject: Any, sentence: str) -> None:
+    notes = error.__dict__.setdefault("__notes__", [])
+    if found.told.get(subject) in notes:
+        notes.remove(found.told[subject])
+    found.told[subject] = sentence
+    if sentence not in notes:  # it may be there from another time that the same error was raised
+        notes.append(sentence)
+
+
+def sketch_operator(op: Any, args: tuple[Any, ...]) -> str:
+    """A call of an operator in a few words: ``aten::sum.dim_IntList(self=float32[2, 3], dim=[1])``."""
+    given = {parameter.name: value for parameter, value in zip(op.schema.parameters, args, strict=False)
+             if value is not parameter.default}
+    return f"aten::{op.name}{sketch_call((), given)}"
+
+
+def place(site: tuple[str, int, str]) -> str:
+    """A line of a program in words: ``train.py:12 in forward``."""
+    return f"{site[0]}:{site[1]} in {site[2]}"
+
+
+def sketch(value: Any) -> str:
+    """A value in a few words: of a tensor its dtype, shape and, off the CPU, its device, as ``float32[2, 3]``."""
+    if hasattr(type(value), "_grad_edge"):
+        device = "" if value._device.type == "cpu" else f" on {value._device}"
+        return f"{value._dtype.name}{list(value.shape)}{device}"
+    if isinstance(value, (list, tuple)):
+        items = [*map(sketch, value[:SKETCHED]), *["..."] * (len(value) > SKETCHED)]
+        return f"[{', '.join(items)}]"
+    if isinstance(value, str):
+        return repr(value[:40])
+    says_it = type(value) in _PLAIN or type(value).__name__ in ("DType", "device")
+    return str(value) if says_it and type(value) is not type else type(value).__name__
+
+
+SKETCHED = 4  #: items of a list at most that a sketch has
+
+
+def sketch_call(args: Iterable[Any], kwargs: Mapping[str, Any]) -> str:
+    """The arguments of a call in a few words: ``(float32[2, 3], dim=1)``."""
+    return f"({', '.join([*map(sketch, args), *(f'{name}={sketch(value)}' for name, value in kwargs.items())])})"
 
 
 #: Types of values that hold nothing else.

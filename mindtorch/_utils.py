@@ -18,7 +18,7 @@ from typing import Any
 import numpy as np
 
 from . import _device
-from ._about import about
+from ._about import about, tell_operators
 from ._backend import backends
 from ._backends.common.convert import to_device
 from ._backends.common.view.memory import check_layout
@@ -302,7 +302,9 @@ class ExceptionWrapper:
     """An exception, as text and type, that goes from where it was raised to where it is raised again."""
 
     def __init__(self, exc_info: Any = None, where: str = "in background"):
-        kind, error, trace = exc_info or sys.exc_info()
+        info: Any = exc_info or sys.exc_info()
+        kind, error, trace = info
+        tell_operators(error)
         self.exc_type: Any = kind
         self.exc_msg = "".join(traceback.format_exception(kind, error, trace))
         self.where = where

@@ -25,7 +25,7 @@ class Room(NamedTuple):
 
 
 HOUSE = (
-    Room("_version _left_out _lazy _interrupts _about _backend _dtype _determinism _size _formats _errors "
+    Room("_version _left_out _lazy _interrupts _call_site _about _backend _dtype _determinism _size _formats _errors "
          "_linalg_error _device _layout _groups",
          "what tensors are described by: dtypes, devices, sizes, strides; errors and the facts that they carry; "
          "`Backend`, what a kind of device provides", "a dtype, a rule of strides, a check that many operators make"),

@@ -2,12 +2,14 @@
 from __future__ import annotations
 
 import os
+import re
 import traceback
 import warnings
 from typing import Any
 
 import numpy as np
 
+from .._about import tell
 from .._dispatch.local import local
 
 #: Where the library's own machinery lives: its frames say nothing to the reader of a traceback.
@@ -71,6 +73,16 @@ def remember_call(node: Any) -> None:
     node.metadata["traceback_"] = traceback.format_list(frames)
     if local.task is not None and local.task.node is not None:
         node.metadata["parent_"] = local.task.node
+
+
+def tell_node(error: Exception, node: Any) -> None:
+    """Tell of an error that goes through backward in which node it arose, and in anomaly mode, who called forward."""
+    outputs = ", ".join(f"{dtype.name}{list(shape)}" for shape, dtype, _ in filter(None, node._outputs))
+    found = re.search(r'File "(.+)", line (\d+), in (.+)', node.metadata.get("traceback_", [""])[-1])
+    called = ", called at {}:{} in {}".format(*found.groups()) if found else (
+        "; torch.autograd.set_detect_anomaly(True) names the line that called it")
+    forward = f"the backward of {node.forward_name()} -> {outputs}{called}"
+    tell(error, id(node), f"in {node.name()}, {forward if node._links else f'the gradient of a leaf {outputs}'}")
 
 
 def explain_failure(node: Any) -> None:

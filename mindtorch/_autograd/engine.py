@@ -18,7 +18,7 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .._size import Size
 from .accumulate import ALONE, AccumulateGrad, accumulate, can_accumulate_inplace
-from .anomaly import AnomalyMode, check_nan, explain_failure
+from .anomaly import AnomalyMode, check_nan, explain_failure, tell_node
 from .node import Edge, GradientEdge, Node, new
 from .utils import can_expand, reduce_grad
 
@@ -31,7 +31,7 @@ class Task(Node):
     #: node -> [(number of output, position among the inputs)]
     captures: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
     found: Any = ()  #: the gradients of the inputs
-    node: Node | None = None  #: the one that is running, known in anomaly mode only
+    node: Node | None = None  #: the one that is running, if it has hooks, or is wanted, or in anomaly mode
 
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
         """Run only what is needed for the gradients of these inputs; hand them out if ``capture``."""
@@ -185,9 +185,12 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                         node.release_variables()
                 arrived = buffer = None  # type: ignore[assignment]  # what a node passes on is the next one's alone
                 break
-    except Exception:
-        if AnomalyMode.enabled and node is not task:
-            explain_failure(node)
+    except Exception as error:
+        failed = task.node or node
+        if failed is not task:
+            tell_node(error, failed)
+            if AnomalyMode.enabled:
+                explain_failure(failed)
         raise
     finally:
         local.task, local.grad_enabled = outer, before
@@ -196,13 +199,14 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
 def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool) -> list[Any] | None:
     """Run a node that has hooks, or whose gradients are wanted, or in anomaly mode; None if it need not run."""
     runs = task.needed is None or node in task.needed
+    task.node = node
     if not runs:
         node.run_tensor_hooks(gradients)
     for number, position in task.captures.get(node, ()):
         task.found[position] = gradients[number]
     if not runs:
+        task.node = None
         return None
-    task.node = node
     node.run_tensor_hooks(gradients)
     hooks = node._hooks
     if hooks is not None:
@@ -219,6 +223,7 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
     if not task.keep_graph:
         node.release_variables()
     local.grad_enabled = create_graph  # a hook may have changed it
+    task.node = None
     return results
 
 

@@ -10,6 +10,7 @@ from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
 from .._about import about, note
+from .._call_site import call_site
 from .keys import (
     AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, NONCONTIGUOUS, OBSERVED, PIPELINE,
     PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
@@ -96,7 +97,7 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
         try:
             return (table.get(keys) or resolve(op, keys, offer))(self, *args)
         except Exception as error:
-            note(error, op, (self, *args))
+            note(error, op, (self, *args), site=call_site())
             raise
 
     def call_two(self: Any, other: Any, *args: Any) -> Any:
@@ -106,7 +107,7 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
         try:
             return (table.get(keys) or resolve(op, keys, offer))(self, other, *args)
         except Exception as error:
-            note(error, op, (self, other, *args))
+            note(error, op, (self, other, *args), site=call_site())
             raise
 
     def call_three(self: Any, second: Any, third: Any = None, *args: Any) -> Any:
@@ -116,7 +117,7 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
         try:
             return (table.get(keys) or resolve(op, keys, offer))(self, second, third, *args)
         except Exception as error:
-            note(error, op, (self, second, third, *args))
+            note(error, op, (self, second, third, *args), site=call_site())
             raise
 
     def call_any(*args: Any) -> Any:
@@ -124,7 +125,7 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
         try:
             return (table.get(keys) or resolve(op, keys, offer))(*args)
         except Exception as error:
-            note(error, op, args)
+            note(error, op, args, site=call_site())
             raise
 
     written = op.text[op.text.index("(") + 1:].split(") ->")[0]
@@ -292,7 +293,7 @@ def call_on(op: Operator, device_type: str, *args: Any) -> Any:
     try:
         return (op.table.get(keys) or resolve(op, keys))(*args)
     except Exception as error:
-        note(error, op, args)
+        note(error, op, args, site=call_site())
         raise
 
 

@@ -14,11 +14,12 @@ from time import perf_counter_ns
 from typing import Any
 
 from .._backend import by_key
+from .._call_site import call_site
 from .dispatcher import TENSOR_TYPES, resolve, set_mode
 from .keys import AUTOGRAD, BACKENDS, OBSERVED, THREAD_STATE, DispatchKeySet
 from .local import local
 from .registry import Operator
-from .sites import call_site, kernel_site
+from .sites import kernel_site
 
 _next = itertools.count().__next__
 

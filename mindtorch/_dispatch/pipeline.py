@@ -15,13 +15,13 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from .. import _device
-from .._about import about, note
+from .._about import about, note, place, sketch_operator, tell
 from .._backend import by_key
+from .._call_site import call_site
 from .dispatcher import TENSOR_TYPES, key_handlers, keys_of, registry, resolve, set_local, tensors_of
 from .keys import AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, META, NONCONTIGUOUS, PIPELINE
 from .local import local
 from .registry import Kernel, Operator
-from .sites import call_site
 
 
 @dataclass(eq=False)
@@ -175,11 +175,13 @@ class Pipeline:
                     try:
                         self._run(entry)
                     except Exception as error:
-                        where = f"{entry.site[0]}:{entry.site[1]}"
-                        message = (f"pipeline: aten::{entry.op.name}, recorded at {where} in {entry.site[2]}, failed: "
+                        where = f"recorded at {place(entry.site)}"
+                        message = (f"pipeline: aten::{entry.op.name}, {where}, failed: "
                                    f"{type(error).__name__}: {error}")
+                        failed = about(RuntimeError(message), "pipeline", queue=queue, position=position)
+                        tell(failed, entry.site, f"{sketch_operator(entry.op, entry.args)}, {where}")
                         self._abandon(message, queue[position:])
-                        raise about(RuntimeError(message), "pipeline", queue=queue, position=position) from error
+                        raise failed from error
                     self.flushed += 1
             finally:
                 for reference in self._marked:

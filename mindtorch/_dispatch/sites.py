@@ -1,23 +1,13 @@
-"""Where in the user's code a call comes from, and where in ours a kernel stands."""
+"""Where in the package a kernel stands."""
 from __future__ import annotations
 
 import linecache
 import os
 import re
-import sys
 from functools import cache
 
+from .._call_site import PACKAGE
 from .registry import Kernel
-
-PACKAGE = os.path.dirname(os.path.dirname(os.path.abspath(__file__))) + os.sep
-
-
-def call_site() -> tuple[str, int, str]:
-    """File, line and function of the innermost frame outside this package."""
-    frame = sys._getframe(1)
-    while frame.f_back is not None and frame.f_code.co_filename.startswith(PACKAGE):
-        frame = frame.f_back
-    return frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name
 
 
 def kernel_site(kernel: Kernel, name: str) -> tuple[str, int]:

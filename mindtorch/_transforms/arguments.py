@@ -1,8 +1,11 @@
 """Which arguments of a function are differentiated by, and what functions of functions require of outputs."""
 from __future__ import annotations
 
+import functools
+from collections.abc import Callable
 from typing import Any
 
+from .._about import sketch_call, tell
 from .._tensor import Tensor
 from .pytree import tree_leaves
 
@@ -43,6 +46,22 @@ def replaced(args: tuple[Any, ...], values: Any, argnums: Argnums | None) -> tup
     for i, value in zip(chosen(args, argnums), (values,) if isinstance(argnums, int) else values, strict=True):
         changed[i] = value
     return tuple(changed)
+
+
+def name_of(func: Callable[..., Any]) -> str:
+    """A function's name, as messages have it."""
+    if hasattr(func, "__name__"):
+        return func.__name__
+    return f"functools.partial({name_of(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
+
+
+def called(api: str, func: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any]) -> Any:
+    """What a function returns that a transform calls; an error tells of that."""
+    try:
+        return func(*args, **kwargs)
+    except Exception as error:
+        tell(error, object(), f"in {api.partition('(')[0]} of {name_of(func)}, called with {sketch_call(args, kwargs)}")
+        raise
 
 
 def without_aux(result: Any, has_aux: bool, api: str) -> tuple[Any, Any]:

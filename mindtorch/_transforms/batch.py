@@ -12,6 +12,7 @@ from .._dispatch.dispatcher import set_local
 from .._dispatch.local import local
 from .._random import get_rng_state, set_rng_state
 from .._tensor import Tensor
+from .arguments import called, name_of
 from .pytree import broadcast_to, tree_flatten, tree_leaves, tree_unflatten
 
 
@@ -23,13 +24,6 @@ def _entered(frame: Frame) -> Iterator[Frame]:
         yield frame
     finally:
         set_local("frames", before)
-
-
-def name_of(func: Callable[..., Any]) -> str:
-    """A function's name, as messages have it."""
-    if hasattr(func, "__name__"):
-        return func.__name__
-    return f"functools.partial({name_of(func.func)}, ...)" if isinstance(func, functools.partial) else repr(func)
 
 
 def vmap(func: Callable[..., Any], in_dims: Any = 0, out_dims: Any = 0, randomness: str = "error", *,
@@ -119,7 +113,7 @@ def _mapped(func: Callable[..., Any], size: int, dims: list[Any], values: list[A
     """One pass over the elements of these arguments."""
     with _entered(Frame(size, randomness)) as frame:
         inputs = [v if d is None else batched(v, d, frame) for v, d in zip(values, dims, strict=True)]
-        raw = func(*tree_unflatten(inputs, spec), **kwargs)
+        raw = called("vmap", func, tree_unflatten(inputs, spec), kwargs)
         outputs, out_spec = tree_flatten(raw)
         single = isinstance(raw, Tensor) and isinstance(out_dims, tuple) and len(out_dims) == 1
         where = list(out_dims) if single else broadcast_to(out_dims, out_spec)

@@ -12,7 +12,7 @@ from .._creation import zeros_like
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._tensor import Tensor
-from .arguments import Argnums, check_tensor_output, replaced, selected, without_aux
+from .arguments import Argnums, called, check_tensor_output, replaced, selected, without_aux
 from .pytree import tree_flatten, tree_leaves, tree_unflatten
 from .reverse import recorded_vjp
 
@@ -60,7 +60,8 @@ def jvp_with_argnums(func: Callable[..., Any], primals: Any, tangents: Any, argn
             dual = whole.view_as(whole)
             set_tangent(dual, level, lowered_all(direction, frames))
             duals.append(raised_all(dual, frames))
-        raw, aux = without_aux(func(*replaced(primals, tree_unflatten(duals, spec), argnums)), has_aux, API)
+        raw = called(API, func, replaced(primals, tree_unflatten(duals, spec), argnums), {})
+        raw, aux = without_aux(raw, has_aux, API)
         outputs, outputs_spec = tree_flatten(raw)
         check_tensor_output(outputs, API)
         found = [tangent_of(lowered_all(output, frames), level) for output in outputs]

@@ -21,7 +21,7 @@ from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
 from .._tensor import Tensor
-from .arguments import Argnums, check_tensor_output, replaced, selected, without_aux
+from .arguments import Argnums, called, check_tensor_output, replaced, selected, without_aux
 from .pytree import tree_flatten, tree_map, tree_unflatten
 
 HOOKS = ("torch.func.{grad, vjp, jacrev, hessian} don't yet support saved tensor hooks. Please open an issue with your "
@@ -39,7 +39,7 @@ class Recording:
             chosen = tree_map(self._enter, selected(args, argnums))
             self.inputs, self.inputs_spec = tree_flatten(chosen)
             chosen = tree_unflatten([raised_all(value, self._frames) for value in self.inputs], self.inputs_spec)
-            self.raw, self._aux = without_aux(func(*replaced(args, chosen, argnums), **kwargs), has_aux, api)
+            self.raw, self._aux = without_aux(called(api, func, replaced(args, chosen, argnums), kwargs), has_aux, api)
             self.results, self.outputs_spec = tree_flatten(self.raw)
             self.outputs = [lowered_all(output, self._frames) if isinstance(output, Tensor) else output
                             for output in self.results]

@@ -14,9 +14,9 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
+from .._call_site import PACKAGE
 from .._dispatch.local import local
 from .._dispatch.observers import DispatchEvent, subscribe
-from .._dispatch.sites import PACKAGE
 from .names import module_name
 
 

@@ -1,4 +1,4 @@
-"""A module's hooks: registering them, and the call that runs them."""
+"""A module's hooks: registering them, and the call that runs them; and what an error in a call says of modules."""
 from __future__ import annotations
 
 import warnings
@@ -7,6 +7,7 @@ from collections.abc import Callable
 from functools import partial
 from typing import Any
 
+from .._about import note, sketch_call, strongly, tell
 from .._autograd.hooks import RemovableHandle
 from .._autograd.node import Node, next_sequence_nr
 from .._autograd.views import IN_FUNCTION
@@ -31,6 +32,24 @@ class HookHandle(RemovableHandle):
             hooks.move_to_end(self.id, last=False)
         for flag in flags:
             flag[self.id] = True
+
+
+def note_module(error: Exception, outer: Any, args: tuple[Any, ...], kwargs: dict[str, Any]) -> None:
+    """Note on an error that it goes through a call of a module, and tell in which of the modules below that one it
+    arose: its path, and its arguments.
+    """
+    note(error, outer, args, kwargs)
+    paths, modules = {id(outer): ""}, [outer]
+    for module in modules:
+        for name, child in module.__dict__.get("_modules", {}).items():
+            if child is not None and id(child) not in paths:
+                paths[id(child)] = f"{paths[id(module)]}.{name}".lstrip(".")
+                modules.append(child)
+    inner, call = next((strongly(call.function), call) for call in error.__dict__["_about"].calls
+                       if id(strongly(call.function)) in paths)
+    if inner is not outer:
+        tell(error, id(inner), f"in {paths[id(inner)]} ({type(inner).__name__}) of {type(outer).__name__}, called with "
+                               f"{sketch_call(strongly(call.args), strongly(call.kwargs))}")
 
 
 # -- hooks of all modules ------------------------------------------------------------------------------------
@@ -205,10 +224,18 @@ class BackwardHook:
             self.outputs.node.register_hook(self._at_outputs)
         return self.outputs.values if isinstance(output, tuple) else self.outputs.values[0]
 
+    def _run(self, hook: Hook, *grads: Any) -> Any:
+        try:
+            return hook(self.module, *grads)
+        except Exception as error:
+            tell(error, id(self), f"in a backward hook of {type(self.module).__name__}, called with "
+                                  f"{sketch_call(grads, {})}")
+            raise
+
     def _at_outputs(self, _grad_inputs: Any, grads: tuple[Any, ...]) -> Any:
         grad_outputs = self.outputs.spread(grads)
         for hook in self.pre_hooks:
-            grad_outputs = self._replaced(hook(self.module, grad_outputs), grad_outputs, "pre hook", "grad_output")
+            grad_outputs = self._replaced(self._run(hook, grad_outputs), grad_outputs, "pre hook", "grad_output")
         self.grad_outputs = grad_outputs
         if self.inputs.node is None:
             self._without_inputs()
@@ -219,7 +246,7 @@ class BackwardHook:
             return None
         grad_inputs = self.inputs.spread(grads)
         for hook in self.hooks:
-            grad_inputs = self._replaced(hook(self.module, grad_inputs, self.grad_outputs), grad_inputs,
+            grad_inputs = self._replaced(self._run(hook, grad_inputs, self.grad_outputs), grad_inputs,
                                          "hook", "grad_input")
         self.grad_outputs = None
         return self.inputs.pick(grad_inputs)
@@ -228,7 +255,7 @@ class BackwardHook:
         warnings.warn("Full backward hook is firing when gradients are computed with respect to module "
                       "outputs since no inputs require gradients.", stacklevel=5)
         for hook in self.hooks:
-            result = hook(self.module, (None,) * self.inputs.count, self.grad_outputs)
+            result = self._run(hook, (None,) * self.inputs.count, self.grad_outputs)
             nothing = isinstance(result, tuple) and all(item is None for item in result)
             if result is not None and not nothing:
                 raise RuntimeError("Backward hook for Modules where no input requires gradient should always "

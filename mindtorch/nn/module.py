@@ -6,7 +6,7 @@ from collections import OrderedDict
 from collections.abc import Callable, Iterator
 from typing import Any
 
-from .._about import about, note
+from .._about import about
 from .._autograd.grad_mode import no_grad
 from .._backends.common.convert import to_device
 from .._conversion import parse_to
@@ -17,7 +17,7 @@ from .._tensor import Tensor
 from . import _hooks
 from ._hooks import (
     HookedCall, global_backward_hooks, global_backward_pre_hooks, global_forward_hooks, global_forward_pre_hooks,
-    old_global_backward_hooks, registered,
+    note_module, old_global_backward_hooks, registered,
 )
 from ._state import State
 from .parameter import Buffer, Parameter
@@ -86,7 +86,7 @@ class Module(HookedCall, State):
                 return self.forward(*args, **kwargs)
             return self._hooked_call(*args, **kwargs)
         except Exception as error:
-            note(error, self, args, kwargs)
+            note_module(error, self, args, kwargs)
             raise
 
     # -- registering -----------------------------------------------------------------------------------------

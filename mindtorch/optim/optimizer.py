@@ -10,7 +10,7 @@ from inspect import signature
 from itertools import chain
 from typing import Any
 
-from .._about import about
+from .._about import about, tell
 from .._autograd.hooks import RemovableHandle
 from .._dispatch.local import local
 from .._dtype import float32
@@ -98,6 +98,9 @@ def every_group(update: Callable[[Any, dict[str, Any]], None]) -> Callable[..., 
             local.grad_enabled = self.defaults.get("differentiable", False)
             for group in self.param_groups:
                 update(self, group)
+        except Exception as error:
+            tell(error, id(self), f"in the step of {type(self).__name__}")
+            raise
         finally:
             local.grad_enabled = before
         return loss

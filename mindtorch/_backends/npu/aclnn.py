@@ -216,7 +216,7 @@ def launch(name: str, values: Any, queue: Queue) -> None:
                 _enqueue(call, size.value, executor.value, queue)
         finally:
             destroy(handles)
-        number = queue.note(name)
+        number = queue.note(name, values)
         for tensor in flattened([values[position] for position in call.writes]):
             if tensor is not None:
                 tensor._storage._memory.written(queue, number)

@@ -13,12 +13,12 @@ from typing import Any
 
 from ... import _device
 from ..._about import about
+from ..._call_site import call_site
 from ..._dispatch.dispatcher import TENSOR_TYPES, call_on, flattened, registry
 from ..._dispatch.keys import CPU, NONCONTIGUOUS, NPU
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
 from ..._dispatch.schema import REQUIRED
-from ..._dispatch.sites import call_site
 from ..._dtype import DType, dtypes
 from ..._layout import Spec
 from ..._tensor import Tensor, empty_tensor

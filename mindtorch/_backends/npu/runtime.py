@@ -9,12 +9,14 @@ import ctypes
 import os
 import threading
 from collections import deque
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Sequence
 from itertools import count
-from typing import Any
+from typing import Any, NamedTuple
 
-from ..._about import about
+from ..._about import about, place, tell
+from ..._call_site import call_site
 from ..._device import device as Device
+from ..._dispatch.dispatcher import TENSOR_TYPES, flattened
 from ..._interrupts import uninterrupted
 from . import activities, provider
 from .constants import (
@@ -66,6 +68,19 @@ def check(code: int, call: str, device: str = "npu") -> None:
         raise AclError(call, code, device, recent_message())
 
 
+class Queued(NamedTuple):
+    """An operator that was put into a stream: its number there, the program's line, dtypes and shapes of operands."""
+
+    number: int
+    name: str
+    site: tuple[str, int, str]
+    operands: Sequence[tuple[Any, tuple[int, ...]]]
+
+    def __str__(self) -> str:
+        operands = ", ".join(f"{dtype.name}{list(shape)}" for dtype, shape in self.operands)
+        return f"{self.name}({operands}), queued at {place(self.site)}"
+
+
 class Queue:
     """A stream of a device: what was put into it and is not known to be finished, and what is freed after that.
 
@@ -76,7 +91,7 @@ class Queue:
         self.runtime, self.handle, self.number = runtime, handle, number
         self.enqueued = self.finished = 0
         self.is_destroyed = False
-        self.log: deque[tuple[int, str]] = deque(maxlen=4096)
+        self.log: deque[Queued] = deque(maxlen=4096)
         self.deferred: deque[Callable[[], Any]] = deque()
         self.freed: dict[int, tuple[int, int]] = {}  #: cached memory that pending work may still use: number, bytes
         self.failures: deque[tuple[int, int, str]] = deque(maxlen=64)  #: first and last operator without a result; why
@@ -86,10 +101,11 @@ class Queue:
     def __repr__(self) -> str:
         return f"<stream {self.number} of {self.runtime.name}, {self.enqueued - self.finished} pending>"
 
-    def note(self, name: str) -> int:
-        """Remember that an operator was put into the stream. Returns its number."""
+    def note(self, name: str, values: Iterable[Any] = ()) -> int:
+        """Remember that an operator was put into the stream, and where the program did it. Returns its number."""
         number = self.enqueued = self._next()
-        self.log.append((number, name))
+        operands = [(v._dtype, v.shape) for v in flattened(values) if v.__class__ in TENSOR_TYPES]
+        self.log.append(Queued(number, name, call_site(), operands))
         return number
 
     def is_idle(self) -> bool:
@@ -109,7 +125,7 @@ class Queue:
         last = self.enqueued if until is None else until
         if self.finished >= last or self.is_idle():
             return []
-        return [name for number, name in tuple(self.log) if self.finished < number <= last]
+        return [queued.name for queued in tuple(self.log) if self.finished < queued.number <= last]
 
     def defer(self, release: Callable[[], Any]) -> None:
         """Have ``release()`` called after the work that is in the stream now."""
@@ -143,13 +159,16 @@ class Queue:
         if code in (ACL_ERROR_RT_STREAM_SYNC_TIMEOUT, ACL_ERROR_RT_EVENT_SYNC_TIMEOUT):
             raise error  # type: ignore[misc]  # nothing is known but that it takes long
         if error is not None:
-            waiting = [(number, name) for number, name in tuple(self.log) if self.finished < number <= last]
-            named = (number for number, name in waiting if name in str(error))  # a stream skips what follows
-            self.failures.append((next(named, self.finished + 1), last, str(error)))
+            waiting = [queued for queued in tuple(self.log) if self.finished < queued.number <= last]
+            failed = next((queued for queued in waiting if queued.name in str(error)), None)
+            self.failures.append((failed.number if failed else self.finished + 1, last, str(error)))  # skips the rest
         self.settle(last, releases)
         if error is not None:
-            raise about(error, "late error of a device", device=self.runtime.name, said=recent,
-                        code=f"{error.name} ({error.code})")
+            about(error, "late error of a device", device=self.runtime.name, said=recent,
+                  code=f"{error.name} ({error.code})")
+            if failed is not None:
+                tell(error, failed.site, str(failed))
+            raise error
 
     def failure(self, number: int) -> str | None:
         """Why an operator has no result, as far as a synchronisation has told; None if it has one."""

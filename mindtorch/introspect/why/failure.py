@@ -13,10 +13,10 @@ from types import FrameType, TracebackType
 from typing import Any
 
 from ..._about import About, Call as Noted, strongly
+from ..._call_site import PACKAGE
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import INFERENCE
 from ..._dispatch.registry import Operator
-from ..._dispatch.sites import PACKAGE
 from ..graph import Names
 from ..identity import storage_number
 from ..names import named_tensors

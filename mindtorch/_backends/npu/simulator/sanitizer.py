@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...._dispatch.sites import call_site
+from ...._call_site import call_site
 from . import watch
 from .clocks import Clock, Clocks, join
 from .descriptors import AclTensor
