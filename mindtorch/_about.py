@@ -47,6 +47,15 @@ def about(error: E, kind: str, **facts: Any) -> E:
     return error
 
 
+def wrong_argument(function: str, name: str, wanted: str, value: Any, position: int | None = None) -> TypeError:
+    """PyTorch's error of an argument of another type than a function takes; ``position`` is where it was given, from 1,
+    if not by name.
+    """
+    where, given = "" if position is None else f" (position {position})", type(value).__name__
+    return about(TypeError(f"{function}(): argument '{name}'{where} must be {wanted}, not {given}"),
+                 "no tensor" if wanted == "Tensor" else "", function=function, argument=name, given=given)
+
+
 def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Mapping[str, Any] | None = None,
          site: tuple[str, int, str] | None = None) -> None:
     """Note a call that an error goes through. It is called where the error passes, in an ``except`` clause, so that a

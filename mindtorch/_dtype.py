@@ -6,6 +6,8 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
+from ._about import wrong_argument
+
 BOOL, INTEGER, FLOATING, COMPLEX = range(4)
 
 
@@ -126,9 +128,10 @@ def from_numpy_dtype(dtype: np.dtype) -> DType:
 
 
 def promote_types(a: DType, b: DType) -> DType:
-    """The smallest dtype that both can be promoted to (``torch.promote_types``)."""
-    if a is b:
+    """The smallest dtype that both can be promoted to (``torch.promote_types``). Raises TypeError for what is none."""
+    if a is b and a.__class__ is DType:
         return a
+    _check_dtypes("promote_types", type1=a, type2=b)
     if a.category < b.category:
         a, b = b, a
     if a.category == COMPLEX:
@@ -157,7 +160,7 @@ def as_dtype(function: str, dtype: Any) -> Any:
         return dtype
     if isinstance(dtype, type) and dtype in PYTHON_DTYPES:
         return PYTHON_DTYPES[dtype]
-    raise TypeError(f"{function}(): argument 'dtype' must be torch.dtype, not {type(dtype).__name__}")
+    raise wrong_argument(function, "dtype", "torch.dtype", dtype)
 
 
 def dtype_of_number(value: Any) -> DType:
@@ -183,8 +186,17 @@ def dtype_of_number(value: Any) -> DType:
     raise TypeError(f"expected a number, but got {kind.__name__}")
 
 
+def _check_dtypes(function: str, **given: Any) -> None:
+    for position, (name, value) in enumerate(given.items(), 1):
+        if value.__class__ is not DType:
+            raise wrong_argument(function, name, "torch.dtype", value, position)
+
+
 def can_cast(from_: DType, to: DType) -> bool:
-    """Whether PyTorch's casting rules allow a conversion: never to a lower category (``torch.can_cast``)."""
+    """Whether PyTorch's casting rules allow a conversion: never to a lower category (``torch.can_cast``). Raises
+    TypeError for what is no dtype.
+    """
+    _check_dtypes("can_cast", from_=from_, to=to)
     return from_.category <= to.category
 
 

@@ -119,6 +119,16 @@ CASES = {
             ("of two sizes", lambda t, name=name: getattr(t, name)(3, size=(2,)), [name, "size"]),
         )
     },
+    **{
+        f"{name} of no tensor": (
+            lambda t, name=name, rest=rest: getattr(t, name)((0, 0), *rest),
+            [f"{name}(): argument 'input'", "not tuple"])
+        for name, rest in (("empty_like", ()), ("zeros_like", ()), ("ones_like", ()), ("full_like", (1,)),
+                           ("rand_like", ()), ("randn_like", ()), ("randint_like", (5,)))
+    },
+    "a cast of no dtype": (lambda t: t.can_cast("x", None), ["can_cast(): argument 'from_'", "torch.dtype, not str"]),
+    "a cast to no dtype": (lambda t: t.can_cast(t.int64, 3), ["can_cast(): argument 'to'", "torch.dtype, not int"]),
+    "a promotion of no dtypes": (lambda t: t.promote_types(3, 3), ["promote_types(): argument 'type1'", "not int"]),
     "an optimizer without parameters": (lambda t: t.optim.SGD([], lr=0.1), ["empty parameter list"]),
     "a learning rate below zero": (lambda t: t.optim.SGD([t.ones(1, requires_grad=True)], lr=-1), ["learning rate"]),
 }

@@ -8,13 +8,14 @@ from typing import Any
 import numpy as np
 
 from .. import _device
+from .._about import wrong_argument
 from .._backends.common.convert import strides_for
 from .._backends.common.inplace_and_out import NAMES
 from .._backends.common.uninitialized import refusal
 from .._dispatch.aten import (
     fill__Scalar as _fill, ones_like as _ones_like, resize_ as _resize_, zeros_like as _zeros_like,
 )
-from .._dispatch.dispatcher import call_on
+from .._dispatch.dispatcher import TENSOR_TYPES, call_on
 from .._dispatch.keys import UNINITIALIZED
 from .._dispatch.schemas import registry
 from .._dtype import DType, as_dtype, dtype_of_number, get_default_dtype
@@ -151,9 +152,16 @@ def fresh(out: Tensor) -> Tensor:
     return out
 
 
+def check_input(function: str, input: Any) -> None:
+    """Refuse what is no tensor in the place of one that another is made like. Raises PyTorch's TypeError."""
+    if input.__class__ not in TENSOR_TYPES:
+        raise wrong_argument(function, "input", "Tensor", input, 1)
+
+
 def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
     """An uninitialised tensor like another one, its strides kept if dense (``torch.empty_like``)."""
+    check_input("empty_like", input)
     if input._keys & UNINITIALIZED:
         raise refusal("empty_like")
     where = input._device if device is None else _device.resolve_device(device)
@@ -180,6 +188,7 @@ def options_of(factory: Callable[..., Any]) -> Callable[[Method], Method]:
 @options_of(empty_like)
 def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
     """A tensor like another one, filled with a number (``torch.full_like``)."""
+    check_input("full_like", input)
     requires_grad = options.pop("requires_grad", False)
     out = empty_like(input, **options)
     return finish(fresh(_fill(out, fill_value)), None, requires_grad)
@@ -188,12 +197,14 @@ def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
 @options_of(empty_like)
 def zeros_like(input: Tensor, **options: Any) -> Tensor:
     """A tensor of zeros like another tensor (``torch.zeros_like``)."""
+    check_input("zeros_like", input)
     return full_like(input, 0, **options) if options else _zeros_like(input)
 
 
 @options_of(empty_like)
 def ones_like(input: Tensor, **options: Any) -> Tensor:
     """A tensor of ones like another tensor (``torch.ones_like``)."""
+    check_input("ones_like", input)
     return full_like(input, 1, **options) if options else _ones_like(input)
 
 

@@ -19,7 +19,7 @@ from .._dtype import DType, int64
 from .._errors import NAMES
 from .._random.generator import Generator
 from .._tensor import Tensor
-from .factories import empty, empty_like, finish, fresh, options_of, sizes_of
+from .factories import check_input, empty, empty_like, finish, fresh, options_of, sizes_of
 
 _randperm, _normal_of_tensors = registry["randperm"], make_function("normal")
 
@@ -139,6 +139,7 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
 def rand_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,
               **options: Any) -> Tensor:
     """``torch.rand`` of a tensor's shape, strides, dtype and device (``torch.rand_like``)."""
+    check_input("rand_like", input)
     return finish(fresh(_uniform(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
 
 
@@ -146,6 +147,7 @@ def rand_like(input: Tensor, *, generator: Generator | None = None, requires_gra
 def randn_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,
                **options: Any) -> Tensor:
     """``torch.randn`` of a tensor's shape, strides, dtype and device (``torch.randn_like``)."""
+    check_input("randn_like", input)
     return finish(fresh(_normal(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
 
 
@@ -153,6 +155,7 @@ def randn_like(input: Tensor, *, generator: Generator | None = None, requires_gr
 def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None,
                  requires_grad: bool = False, **options: Any) -> Tensor:
     """``torch.randint`` of a tensor's shape, strides, dtype and device (``torch.randint_like``)."""
+    check_input("randint_like", input)
     if high is None:
         low, high = 0, low
     bounds = _integer("randint_like", "low", low), _integer("randint_like", "high", high)
