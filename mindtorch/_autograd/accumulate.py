@@ -155,7 +155,8 @@ def check_assigned_grad(tensor: Any, value: Any) -> None:
 
 def can_accumulate_inplace(gradient: Any) -> bool:
     """Whether another gradient may be added in place to this one: nothing else refers to its memory, which is dense."""
-    if gradient._base is not None or (gradient._keys & NONCONTIGUOUS and not gradient._is_dense()):
+    if gradient._base is not None or (gradient._keys & NONCONTIGUOUS and not gradient._is_dense()) or (
+            is_seen(gradient)):
         return False
     cell = gradient._version_counter
     return cell is None or getrefcount(cell) == ALONE + 1

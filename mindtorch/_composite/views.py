@@ -13,7 +13,7 @@ from .._dispatch.aten import (
     select_int as select, slice_Tensor as slice_, split_Tensor as split, split_with_sizes, transpose_,
     transpose_int as transpose, unfold, unsafe_split_Tensor, unsafe_split_with_sizes, unsqueeze, view, view_as_real,
 )
-from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
 from .._dispatch.schemas import registry
 from .._dispatch.schemas.views import COPIES
@@ -35,7 +35,7 @@ def reshape(self: Any, shape: Ints) -> Any:
     stride = view_strides(tuple(self.shape), self._strides(), wanted)
     if stride is None:
         return _unsafe_view(clone(self, "contiguous_format"), wanted)
-    return _reshape_alias(self, wanted, stride)
+    return view(self, wanted) if is_seen(self) else _reshape_alias(self, wanted, stride)
 
 
 def flatten(self: Any, start_dim: int = 0, end_dim: int = -1) -> Any:

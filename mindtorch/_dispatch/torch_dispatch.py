@@ -63,16 +63,20 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
         if op.is_inplace:
             return args[0]
         kernel = op.kernel(keys & 7 & -(keys & 7) or 1)
-        if kernel is not None and kernel.makes_view and op.packet != "detach":
+        if kernel is not None and kernel.makes_view and op.packet not in OWN_COUNTER:
             _tie_views(result, args)
         return result
 
     return call
 
 
+#: What shares memory, but counts the writes to it apart.
+OWN_COUNTER = ("detach", "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk")
+
+
 def _written(op: Operator, args: tuple[Any, ...]) -> list[Any]:
     """The tensors that a call writes into."""
-    return tensors_of(args[:1] if op.is_inplace else args[-1:] if op.is_out else [args[i] for i in op.writes])
+    return tensors_of(args[:1] if op.is_inplace else args[-1:] if op.is_out else ())
 
 
 def _ask(op: Operator, modes: tuple[Any, ...], tensors: list[Any], args: tuple[Any, ...]) -> Any:
@@ -108,13 +112,17 @@ ENTRIES = {code for code in make_entry.__code__.co_consts if hasattr(code, "co_c
 
 
 def is_formula() -> bool:
-    """Whether the call that is shown stands in what PyTorch has in C++: a derivative, a composite, a kernel."""
+    """Whether the call that is shown is an operator of Python, ``x * 2``, in what PyTorch has in C++: a derivative, a
+    composite, a kernel.
+    """
     frame: Any = sys._getframe(3)
     while frame.f_code not in ENTRIES:  # what autograd does around the call
         frame = frame.f_back
-    while (part := frame.f_globals.get("__name__", "").split(".")[1:2]) in (["_dispatch"], ["_api"], ["_tensor"]):
+    rooms = []
+    while (room := frame.f_globals.get("__name__", "").split(".")[1:2]) in (["_dispatch"], ["_api"], ["_tensor"]):
+        rooms += room
         frame = frame.f_back
-    return part in (["_autograd"], ["_composite"], ["_backends"])
+    return "_api" in rooms and room in (["_autograd"], ["_composite"], ["_backends"])
 
 
 def _checked(op: Operator, result: Any) -> Any:
@@ -126,10 +134,10 @@ def _checked(op: Operator, result: Any) -> Any:
 
 
 def _tie_views(result: Any, args: tuple[Any, ...]) -> None:
-    """Have what a handler returned for a view be one, unless it is already."""
+    """Have what a class returned for a view be one, unless it is already; what a kernel returned is as it should be."""
     source = args[0]
     for out in tensors_of((result,)):
-        if out._base is None and out is not source and out._grad_fn is None:
+        if out._keys & PYTHON and out._base is None and out is not source and out._grad_fn is None:
             if source._version_counter is None:
                 source._version_counter = [0, source._storage]
             out._version_counter = source._version_counter

@@ -10,10 +10,10 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._dispatch.aten import (
-    _conj as complex_conj, div_Tensor_mode as div_mode, imag, real, rsqrt, sigmoid_backward, tanh_backward,
-    where_self as where, zeros_like,
+    _conj as complex_conj, div_Tensor as div, div_Tensor_mode as div_mode, imag, mul_Tensor as mul, real, rsqrt,
+    sigmoid_backward, tanh_backward, where_self as where, zeros_like,
 )
-from ..._dispatch.dispatcher import TENSOR_TYPES
+from ..._dispatch.dispatcher import TENSOR_TYPES, is_seen
 from ..derivative import derivative, not_differentiable
 
 
@@ -43,9 +43,9 @@ def _log(number: Any) -> Any:
 def power_by_number(grad: Any, self: Any, exponent: Any) -> Any:
     if exponent == 0:
         return zeros_like(self)
-    if exponent == 2 and not grad._dtype.is_complex:
+    if exponent == 2 and not grad._dtype.is_complex and not is_seen(grad):
         return grad * (self * 2)
-    return grad * conj(exponent * self.pow(exponent - 1))
+    return grad * conj(self.pow(exponent - 1) * exponent)
 
 
 def power_by_tensor(grad: Any, self: Any, exponent: Any) -> Any:
@@ -64,7 +64,7 @@ def power_in_exponent(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
 
 def by_tensor(grad: Any, self: Any, other: Any) -> Any:
     """The derivative of a quotient in its divisor."""
-    return -grad * conj((self / other) / other)
+    return conj((self / other) / other).neg() * grad
 
 
 def sgn_backward(grad: Any, self: Any, result: Any) -> Any:
@@ -101,9 +101,9 @@ derivative("sub.Tensor", self=lambda grad: grad, other=lambda grad, alpha: -grad
 derivative("rsub.Tensor", self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
            other=lambda grad: grad)
 derivative("rsub.Scalar", "RsubBackward1", self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
-derivative("mul.Tensor", self=lambda grad, other: grad * (conj(other) if grad._dtype.is_complex else other),
+derivative("mul.Tensor", self=lambda grad, other: mul(grad, conj(other) if grad._dtype.is_complex else other),
            other=lambda grad, self: grad * (conj(self) if grad._dtype.is_complex else self))
-derivative("div.Tensor", self=lambda grad, other: grad / (conj(other) if grad._dtype.is_complex else other),
+derivative("div.Tensor", self=lambda grad, other: div(grad, conj(other) if grad._dtype.is_complex else other),
            other=by_tensor)
 derivative("div.Tensor_mode", "DivBackward2", self=lambda grad, other, rounding_mode: (
                grad / conj(other) if rounding_mode is None else zeros_like(grad)),
@@ -123,9 +123,9 @@ derivative("sgn", self=sgn_backward)
 derivative("sign ceil floor trunc round", self=lambda grad: zeros_like(grad))
 derivative("round.decimals", "RoundBackward1", self=lambda grad: zeros_like(grad))
 derivative("frac", self=lambda grad: grad)
-derivative("reciprocal", self=lambda grad, result: -grad * conj(result * result))
+derivative("reciprocal", self=lambda grad, result: conj(result * result).neg() * grad)
 derivative("sqrt", self=lambda grad, result: grad / (2 * conj(result)))
-derivative("rsqrt", self=lambda grad, result: -0.5 * grad * conj(result.pow(3)))
+derivative("rsqrt", self=lambda grad, result: conj(result.pow(3)) * (-0.5 * grad))
 derivative("exp", self=lambda grad, result: grad * conj(result))
 derivative("exp2", self=lambda grad, result: grad * conj(result) * math.log(2))
 derivative("expm1", self=lambda grad, result: grad * (conj(result) + 1))

@@ -4,7 +4,8 @@ from __future__ import annotations
 from math import inf, prod
 from typing import Any
 
-from ..._dispatch.aten import cat, reshape
+from ..._dispatch.aten import cat, reshape, unsqueeze
+from ..._dispatch.dispatcher import is_seen
 from ..._layout import wrap_dims
 from ..derivative import derivative, not_differentiable
 from ..utils import repeated
@@ -14,8 +15,9 @@ def restored(x: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """A reduction's result with the reduced dimensions back, of size 1."""
     if keepdim or not shape or (dim is None and x.ndim == 0):
         return x
-    dims = wrap_dims(dim, len(shape))
-    return reshape(x, tuple(1 if d in dims else n for d, n in enumerate(shape)))
+    for d in sorted(wrap_dims(dim, len(shape))):
+        x = unsqueeze(x, d)
+    return x
 
 
 def sum_backward(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
@@ -25,6 +27,8 @@ def sum_backward(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) 
 
 def mean_grad(grad: Any, shape: Any, dim: Any = None, keepdim: bool = False) -> Any:
     count = prod([shape[d] for d in wrap_dims(dim, len(shape))])
+    if is_seen(grad):
+        return sum_backward(grad, shape, dim, keepdim) / count
     return sum_backward(grad / count, shape, dim, keepdim)
 
 
@@ -32,7 +36,9 @@ def var_grad(grad: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> 
     count = prod([self.shape[d] for d in wrap_dims(dim, self.ndim)])
     freedom = count - (1 if correction is None else correction)
     scale = 2.0 / freedom if freedom else inf
-    return restored(grad, self.shape, dim, keepdim) * scale * (self - self.mean(dim or None, True))
+    grad = restored(grad, self.shape, dim, keepdim)
+    centred = self - (self.mean(dim, True) if dim else self.mean())
+    return grad * scale * centred
 
 
 def std_grad(grad: Any, result: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
