@@ -15,7 +15,7 @@ from .keys import PYTHON
 from .local import local
 from .overloads import overload_of, shown_arguments
 from .registry import Operator
-from .torch_function import _insert, refused
+from .torch_function import _insert, refused, switched
 
 #: Says of a tensor that it is a view of another; ``_wiring`` puts it here.
 mark_view: Callable[[Any, Any], None]
@@ -23,7 +23,8 @@ mark_view: Callable[[Any, Any], None]
 
 def disabled_torch_dispatch(func: Callable[..., Any], types: Any, args: Any = (), kwargs: Any = None) -> Any:
     """The ``__torch_dispatch__`` of a class that has none (``torch._C._disabled_torch_dispatch_impl``)."""
-    return func(*args, **(kwargs or {}))
+    with switched(dispatch_off=True):
+        return func(*args, **(kwargs or {}))
 
 
 def dispatches(kind: Any) -> bool:
