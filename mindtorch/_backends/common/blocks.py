@@ -20,7 +20,7 @@ import numpy as np
 
 #: Elements for which it pays to wake another thread; elements of a block: 512 KiB of float32, which stay in the cache,
 #: and for which NumPy computes long enough that threads seldom wait for Python's lock.
-LARGE, BLOCK = 1 << 19, 1 << 17
+LARGE, BLOCK = 1 << 20, 1 << 17
 
 
 # -- how many threads --------------------------------------------------------------------------------------------------

@@ -20,6 +20,8 @@ from .reduction import to_opmath
 Array = np.ndarray
 #: Scores of a block: 512 KiB of float32; of a block under the diagonal, so many rows.
 BLOCK, ROWS = 1 << 17, 64
+#: How often at least scores are gone over.
+PASSES = 4
 #: No exponential of a number up to this one overflows in float32, and none of its negative is zero.
 SAFE = 60.0
 
@@ -45,7 +47,8 @@ class Heads(NamedTuple):
             mask = None if self.mask is None else self.mask[part]
             work(self._replace(query=self.query[part], key=self.key[part], value=self.value[part], mask=mask), part)
 
-        each_block(of_heads, n, max(BLOCK // max(height * columns, 1), 1), n * rows * columns)
+        each_block(of_heads, n, max(BLOCK // max(height * columns, 1), 1),
+                   n * rows * columns * PASSES)
 
     def rows(self) -> Iterator[tuple[slice, int]]:
         """Some rows at a time, and how many columns they reach."""
