@@ -61,6 +61,10 @@ def test_large_and_small_batches_arrive_whole() -> None:
         batch["large"].add_(1)  # it is memory of one's own
 
 
+def test_a_worker_computes_on_one_thread() -> None:
+    assert [int(count) for count in DataLoader(Of(lambda _: torch.get_num_threads(), 2), num_workers=1)] == [1, 1]
+
+
 def test_many_batches_may_be_kept() -> None:
     batches = list(DataLoader(Of(lambda index: torch.full((100, 100), float(index)), 600), num_workers=2))
     assert [int(batch[0, 0, 0]) for batch in batches] == list(range(600))

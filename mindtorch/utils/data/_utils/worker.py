@@ -14,6 +14,7 @@ from typing import Any
 import numpy as np
 
 from ...._random import manual_seed
+from ...._settings import set_num_threads
 from ...._utils import ExceptionWrapper
 from ..dataset import IterableDataset
 from . import MP_STATUS_CHECK_INTERVAL, transport
@@ -72,6 +73,7 @@ def work(number: int, job: Work, connection: Connection, loaders_end: Connection
     """Answer the loader's messages until it says to stop, or is gone. Only the loader heeds Ctrl-C."""
     loaders_end.close()
     signal.signal(signal.SIGINT, signal.SIG_IGN)
+    set_num_threads(1)  # as PyTorch's: the processors are the workers'
     where = f"in DataLoader worker process {number}"
     seed = job.base_seed + number
     random.seed(seed)
