@@ -129,6 +129,11 @@ def shares_memory(array: np.ndarray, inputs: list[Any]) -> bool:
     return False
 
 
+def is_own(array: np.ndarray, inputs: list[Any]) -> bool:
+    """Whether an array is contiguous in memory of its own."""
+    return array.base is None or (array.flags.c_contiguous and not shares_memory(array, inputs))
+
+
 def operand_array(operand: Any, dtype: DType, wide: DType, opmath_scalars: bool) -> Any:
     """An operand (tensor, number or None) as an array: of the promoted dtype, then of the one computed in."""
     if operand.__class__ in TENSOR_TYPES:
@@ -217,7 +222,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
             else:
                 if array.__class__ is not ndarray:
                     array = np.asarray(array)
-                if is_ufunc or (array.dtype is result.np and array.base is None):
+                if is_ufunc or (array.dtype is result.np and is_own(array, [self._array])):
                     out = new(Tensor)
                     out._array, out._dtype, out._keys = array, result, CPU
                     return out
@@ -248,7 +253,8 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
             else:
                 if array.__class__ is not ndarray:
                     array = np.asarray(array)
-                if array.size and (is_ufunc or (array.dtype is result.np and array.base is None)):  # empty: odd strides
+                if array.size and (is_ufunc or (  # empty: odd strides
+                        array.dtype is result.np and is_own(array, [self._array, right]))):
                     out = new(Tensor)
                     out._array, out._dtype, out._keys = array, result, CPU
                     return out
@@ -275,7 +281,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
         if result is None:
             return None
         array = np.asarray(function(*arrays, *args[count:]))
-        own = array.dtype is result.np and array.base is None and array.size
+        own = array.dtype is result.np and array.size and is_own(array, arrays)
         return fresh(array, result) if own else None
 
     leading = op.text[op.text.index("(") + 1:].startswith("Tensor ")
