@@ -45,6 +45,8 @@ def parse_to(*args: Any, **kwargs: Any) -> tuple[Any, DType | None, bool, bool, 
                 raise TypeError("to() received an invalid combination of arguments - got "
                                 f"({', '.join(type(a).__name__ for a in args)}), but expected a device, a dtype or a "
                                 "tensor")
+            if rest and isinstance(rest[0], bool):
+                raise TypeError("to(): argument 'dtype' (position 2) must be torch.dtype, not bool")
             device = first
         if rest and (isinstance(rest[0], DType) or rest[0] is None or rest[0] in PYTHON_DTYPES):
             dtype = rest.pop(0)

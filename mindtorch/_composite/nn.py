@@ -149,6 +149,11 @@ def nll_loss_nd(self: Any, target: Any, weight: Any = None, reduction: int = MEA
     return losses.view(out) if reduction == NONE else losses
 
 
+def check_smoothing(label_smoothing: float) -> None:
+    check(0 <= label_smoothing <= 1,
+          lambda: f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+
+
 def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: int = MEAN,
                        ignore_index: int = -100, label_smoothing: float = 0.0) -> Any:
     """``torch.nn.functional.cross_entropy``: targets of the input's shape are probabilities, else classes."""
@@ -158,9 +163,10 @@ def cross_entropy_loss(self: Any, target: Any, weight: Any = None, reduction: in
         check(target._dtype.category == FLOATING, lambda: "Expected floating point type for target with class "
               f"probabilities, got {NAMES[target._dtype.name]}", kind="loss dtype")
         check(ignore_index < 0, "ignore_index is not supported for floating point target")
+        check_smoothing(label_smoothing)
         return _of_probabilities(log_softmax(self, dim, False), dim, target, weight, reduction, label_smoothing)
     if label_smoothing > 0:
-        check(label_smoothing <= 1, lambda: f"label_smoothing must be between 0.0 and 1.0. Got: {label_smoothing:g}")
+        check_smoothing(label_smoothing)
         return _smoothed(log_softmax(self, dim, False), dim, target, weight, reduction, ignore_index, label_smoothing)
     return nll_loss_nd(log_softmax(self, dim, False), target, weight, reduction, ignore_index)
 

@@ -285,7 +285,9 @@ def col2im(self: Any, output_size: Ints, kernel_size: Ints, dilation: Ints, padd
     rows, columns = block_counts(output_size, kernel_size, dilation, padding, stride)
     settings = (f"output_size={tuple(output_size)}, kernel_size={tuple(kernel_size)}, dilation={tuple(dilation)}, "
                 f"padding={tuple(padding)}, stride={tuple(stride)}")
-    check(blocks == rows * columns and rows > 0 and columns > 0,
+    check(rows > 0 and columns > 0, lambda: f"Given {settings}, calculated shape of the array of sliding blocks as "
+                                            f"({rows}, {columns}), which is too small (non-positive)")
+    check(blocks == rows * columns,
           lambda: f"Given {settings}, expected size of input's dimension 2 to match the calculated number of sliding "
                   f"blocks {rows} * {columns} = {rows * columns}, but got input.size(2)={blocks}.")
     channels = planes // prod(kernel_size)

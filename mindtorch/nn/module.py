@@ -1,6 +1,7 @@
 """``Module``: the base of everything that has parameters."""
 from __future__ import annotations
 
+import inspect
 import warnings
 from collections import OrderedDict
 from collections.abc import Callable, Iterator
@@ -196,7 +197,11 @@ class Module(HookedCall, State):
             persistent = getattr(value, "persistent", None) if isinstance(value, Buffer) else None
             if persistent is None:
                 persistent = name not in self._non_persistent_buffers_set
-            self.register_buffer(name, value, persistent)
+            register = type(self).register_buffer
+            if register is Module.register_buffer or "persistent" in inspect.signature(register).parameters:
+                self.register_buffer(name, value, persistent)
+            else:  # an override from before there were other buffers
+                self.register_buffer(name, value)
         else:
             object.__setattr__(self, name, value)
 

@@ -273,3 +273,13 @@ def test_adaptive_softmax():
                 module.log_prob(x), module.predict(x), module(x[0], target[0]))
 
     close(program)
+
+
+@pytest.mark.parametrize("size", [(0, 3), (4, 0)])
+@pytest.mark.parametrize("mode", ["train", "eval"])
+def test_decoders_of_nothing(size, mode):
+    def program(t):
+        layer = getattr(t.nn.TransformerDecoderLayer(8, 2, 16), mode)()
+        return layer(t.ones(*size, 8), t.ones(5, size[1], 8)).shape
+
+    same(program)

@@ -239,6 +239,13 @@ REFUSED = {
     "an unknown reduction": lambda t, F: F.nll_loss(z(t, 2, 3), i(t, 2), reduction="x"),
     "cross entropy of a number": lambda t, F: F.cross_entropy(z(t), i(t)),
     "cross entropy smoothed too much": lambda t, F: F.cross_entropy(z(t, 2, 3), i(t, 2), label_smoothing=2.0),
+    "cross entropy of probabilities, smoothed too much":
+        lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3), label_smoothing=2.0),
+    "gradient of elu in place, of a negative slope":
+        lambda t, F: F.elu_(z(t, 2).requires_grad_() - 1, alpha=-2).sum().backward(),
+    "gradient of celu in place, of a negative slope":
+        lambda t, F: F.celu_(z(t, 2).requires_grad_() - 1, alpha=-2).sum().backward(),
+    "fold of no blocks": lambda t, F: F.fold(z(t, 1, 12, 12), (4, 5), (2, 2), dilation=8),
     "cross entropy of integer probabilities": lambda t, F: F.cross_entropy(z(t, 2, 3), i(t, 2, 3)),
     "cross entropy of probabilities of another shape": lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 4)),
     "cross entropy of probabilities, ignoring":

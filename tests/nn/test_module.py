@@ -134,6 +134,11 @@ def test_refusing(case):
     same(REFUSED[case])
 
 
+@pytest.mark.parametrize("device", ["cpu", None])
+def test_a_truth_value_is_no_dtype(device):
+    same(lambda t: Owner(t).to(device, True), message=False)
+
+
 def test_parameters_and_buffers_with_their_names():
     def program(t):
         model = Owner(t)
@@ -144,6 +149,19 @@ def test_parameters_and_buffers_with_their_names():
             shared.named_modules(),
             shared.named_modules(remove_duplicate=False), shared.named_parameters(prefix="p", recurse=False),
             shared.named_buffers(prefix="p"), shared.named_children(), model.named_parameters(recurse=False))]
+
+    same(program)
+
+
+def test_a_buffer_goes_through_an_override_that_knows_of_no_others():
+    def program(t):
+        class Old(t.nn.Linear):
+            def register_buffer(self, name, value):
+                super().register_buffer(name, value * 2)
+
+        module = Old(1, 1)
+        module.mean = t.nn.Buffer(t.ones(2))
+        return list(module.named_buffers())
 
     same(program)
 

@@ -184,3 +184,16 @@ def test_state_of_a_normalised_module_is_pytorchs() -> None:
     assert list(ours) == list(theirs)
     assert ours._metadata[""] == theirs._metadata[""]
     assert plain(ours["weight_u"].shape) == plain(theirs["weight_u"].shape)
+
+
+def test_spectral_norm_reads_the_state_of_pytorch_0_4():
+    def program(t):
+        module = t.nn.utils.spectral_norm(t.nn.Linear(3, 2))
+        state = {f"weight{suffix}": t.tensor(values) for suffix, values in {
+            "_orig": [[1., 2., 3.], [4., 1., -1.]], "": [[.5, 1., 1.5], [2., .5, -.5]], "_u": [.6, .8]}.items()}
+        module.load_state_dict({"bias": t.zeros(2), **state})
+        plain = t.nn.utils.remove_spectral_norm(module)
+        return plain.weight, sorted(plain.state_dict())
+
+    same(program)
+    same(lambda t: t.nn.utils.spectral_norm(t.nn.Linear(3, 2)).load_state_dict({"bias": t.zeros(2)}))

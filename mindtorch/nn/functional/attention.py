@@ -107,12 +107,12 @@ def multi_head_attention_forward(
             shown = shown.mean(1)
     else:
         if mask is not None:
-            mask = mask.unsqueeze(0) if mask.size(0) == 1 else mask.view(batch, num_heads, -1, source)
-        q, k, v = (part.view(batch, num_heads, -1, head) for part in (q, k, v))
+            mask = mask.unsqueeze(0) if mask.size(0) == 1 else mask.view(batch, num_heads, length, source)
+        q, k, v = (part.view(batch, num_heads, part.size(1), head) for part in (q, k, v))
         out = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
         out = out.permute(2, 0, 1, 3).reshape(length * batch, width)
         shown = None
-    out = linear(out, out_proj_weight, out_proj_bias).view(length, batch, -1)
+    out = linear(out, out_proj_weight, out_proj_bias).view(length, batch, out_proj_weight.size(0))
     if not batched:
         return out.squeeze(1), None if shown is None else shown.squeeze(0)
     return out, shown

@@ -47,6 +47,24 @@ class SpectralNorm:
     def __call__(self, module: Module, inputs: Any) -> None:
         setattr(module, self.name, self.compute_weight(module, module.training))
 
+    def _upgrade(self, state_dict: Any, prefix: str, local_metadata: Any, strict: bool, missing_keys: list[str],
+                 *rest: Any) -> None:
+        """Give a state dict of PyTorch 0.4, which had the divided weight in place of it, the vector ``name_v``."""
+        key = prefix + self.name
+        if (self.name + ".version" in local_metadata.get("spectral_norm", {})
+                or (key not in state_dict and all(key + suffix in state_dict for suffix in ("_orig", "_u", "_v")))):
+            return
+        missing = [key + suffix for suffix in ("_orig", "", "_u") if key + suffix not in state_dict]
+        if missing:
+            missing_keys += missing if strict else ()
+            return
+        with no_grad():
+            original, u = state_dict[key + "_orig"], state_dict[key + "_u"]
+            sigma = (original / state_dict.pop(key)).mean()
+            matrix = self.reshape_weight_to_matrix(original)
+            v = mv(matrix.t().mm(matrix).pinverse(), mv(matrix.t(), u))
+            state_dict[key + "_v"] = v * (sigma / dot(u, mv(matrix, v)))
+
     def _write_version(self, module: Module, state_dict: Any, prefix: str, local_metadata: Any) -> None:
         versions, key = local_metadata.setdefault("spectral_norm", {}), self.name + ".version"
         if key in versions:
@@ -62,7 +80,8 @@ def _output_dim(module: Module) -> int:
 def _hooks(table: Any, name: str) -> list[Any]:
     """The keys of what ``spectral_norm`` registered for this weight: the hook, or a method of it."""
     return [key for key, hook in table.items()
-            if isinstance(owner := getattr(hook, "__self__", hook), SpectralNorm) and owner.name == name]
+            if isinstance(owner := getattr(getattr(hook, "hook", hook), "__self__", hook), SpectralNorm)
+            and owner.name == name]
 
 
 def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int = 1, eps: float = 1e-12,
@@ -91,6 +110,7 @@ def spectral_norm(module: Module, name: str = "weight", n_power_iterations: int 
         module.register_buffer(name + suffix, vector)
     module.register_forward_pre_hook(hook)
     module._register_state_dict_hook(hook._write_version)
+    module._register_load_state_dict_pre_hook(hook._upgrade)
     return module
 
 
@@ -107,7 +127,8 @@ def remove_spectral_norm(module: Module, name: str = "weight") -> Module:
         for suffix in ("", "_u", "_v", "_orig"):
             delattr(module, name + suffix)
         module.register_parameter(name, Parameter(weight.detach()))
-        for other in _hooks(module._state_dict_hooks, name):
-            del module._state_dict_hooks[other]
+        for table in (module._state_dict_hooks, module._load_state_dict_pre_hooks):
+            for other in _hooks(table, name):
+                del table[other]
         return module
     raise ValueError(f"spectral_norm of '{name}' not found in {module}")

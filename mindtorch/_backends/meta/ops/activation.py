@@ -65,6 +65,13 @@ def check_leaky_relu_backward(promoted: DType, grad_output: Any, self: Any, nega
           "caused by calling in-place forward function with a negative slope, please call out-of-place version.")
 
 
+def check_elu_backward(promoted: DType, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
+                       self_or_result: Any) -> None:
+    check(not is_result or alpha >= 0,
+          "In-place elu backward calculation is triggered with a negative slope which is not supported. This is caused "
+          "by calling in-place forward function with a negative slope, please call out-of-place version instead.")
+
+
 def glu(self: Any, dim: int = -1) -> Spec:
     check(self.ndim > 0, "glu does not support scalars because halving size must be even")
     dim = wrap_dim(dim, self.ndim)
@@ -100,7 +107,8 @@ META_KERNELS.update({
     "hardtanh": activation("hardtanh", "real", check=check_hardtanh),
     "hardtanh_backward": backward("hardtanh"),
     "elu": activation("elu"),
-    "elu_backward": Pointwise("default", 6, "reduced|floating", "elu_backward_cpu", unpromoted=(1, 2, 3, 4)),
+    "elu_backward": Pointwise("default", 6, "reduced|floating", "elu_backward_cpu", unpromoted=(1, 2, 3, 4),
+                              check=check_elu_backward, fast=False),
     "celu": activation("elu", check=check_celu, fast=False),
     "gelu": Pointwise("default", 1, "reduced|floating", "GeluKernelImpl", check=check_gelu, fast=False),
     "gelu_backward": Pointwise("default", 2, "reduced|floating", "GeluBackwardKernelImpl"),
