@@ -188,3 +188,10 @@ def test_normalisation_across_channels(size):
     assert mindtorch.autograd.gradcheck(mindtorch.nn.CrossMapLRN2d(size, 0.1), x, fast_mode=True)
     same(lambda t: t.nn.CrossMapLRN2d(size)(t.ones(2, 3)))
     same(lambda t: t.nn.CrossMapLRN2d(size))
+
+
+def test_long_rows_keep_their_digits():
+    x = mindtorch.rand(1, 1 << 20) + 1
+    exact = (x.double() - x.double().mean()) / x.double().std(unbiased=False)
+    out = mindtorch.nn.functional.layer_norm(x, (1 << 20,), eps=0)
+    assert (out.double() - exact).abs().max() < 2e-6

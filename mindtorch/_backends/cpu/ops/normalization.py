@@ -124,6 +124,8 @@ def native_batch_norm_backward(grad: Array, x: Array, weight: Any, running_mean:
 
 #: Rows of fewer elements are not worth it.
 SHORT = 8
+#: Columns from which on a sum by BLAS, one number after the other, loses more digits than half of those of float32.
+LONG = 1 << 16
 
 
 def each_rows(work: Callable[[slice], None], x: Array) -> None:
@@ -206,7 +208,7 @@ def plain_rows(x: Array, weight: Any, *others: Any) -> bool:
 
 def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
     groups = by_row(x.shape, len(shape))
-    if plain_rows(x, weight, bias):
+    if plain_rows(x, weight, bias) and groups.shape[1] < LONG:
         weight, bias = [None if given is None else given.reshape(-1) for given in (weight, bias)]
         out, middle, rstd = normalised_rows(x.reshape(groups.shape), weight, bias, eps)
         out = out.reshape(x.shape)
@@ -219,7 +221,7 @@ def native_layer_norm(x: Array, shape: Any, weight: Any, bias: Any, eps: float) 
 def native_layer_norm_backward(grad: Array, x: Array, shape: Any, middle: Array, rstd: Array, weight: Any, bias: Any,
                                mask: Any) -> list[Any]:
     groups = by_row(x.shape, len(shape))
-    if plain_rows(x, weight, grad):
+    if plain_rows(x, weight, grad) and groups.shape[1] < LONG:
         found = row_gradients(grad.reshape(groups.shape), x.reshape(groups.shape), middle.reshape(-1),
                               rstd.reshape(-1), None if weight is None else weight.reshape(-1), mask)
         found[0] = None if found[0] is None else found[0].reshape(x.shape)
