@@ -243,6 +243,10 @@ REFUSED = {
         lambda t, F: F.cross_entropy(z(t, 2, 3), z(t, 2, 3), label_smoothing=2.0),
     "gradient of elu in place, of a negative slope":
         lambda t, F: F.elu_(z(t, 2).requires_grad_() - 1, alpha=-2).sum().backward(),
+    "gradient of leaky_relu in place, of a negative slope":
+        lambda t, F: F.leaky_relu_(z(t, 2).requires_grad_() - 1, -2).sum().backward(),
+    "gradient of rrelu in place, of a negative slope":
+        lambda t, F: F.rrelu_(z(t, 2).requires_grad_() - 1, -5, 1).sum().backward(),
     "gradient of celu in place, of a negative slope":
         lambda t, F: F.celu_(z(t, 2).requires_grad_() - 1, alpha=-2).sum().backward(),
     "fold of no blocks": lambda t, F: F.fold(z(t, 1, 12, 12), (4, 5), (2, 2), dilation=8),

@@ -62,7 +62,15 @@ def check_leaky_relu_backward(promoted: DType, grad_output: Any, self: Any, nega
                               self_is_result: bool) -> None:
     check(not self_is_result or negative_slope >= 0,
           "In-place leakyReLu backward calculation is triggered with a negative slope which is not supported. This is "
-          "caused by calling in-place forward function with a negative slope, please call out-of-place version.")
+          "caused by calling in-place forward function with a negative slope, please call out-of-place version "
+          "instead. File an issue at https://github.com/pytorch/pytorch if you do require supporting in-place leakRelu "
+          "backward calculation with negative slope")
+
+
+def check_rrelu_backward(promoted: DType, grad_output: Any, self: Any, noise: Any, lower: Any, upper: Any,
+                         training: bool, self_is_result: bool) -> None:
+    if not training:
+        check_leaky_relu_backward(promoted, grad_output, self, (lower + upper) / 2, self_is_result)
 
 
 def check_elu_backward(promoted: DType, grad_output: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool,
@@ -136,5 +144,6 @@ META_KERNELS.update({
     "glu_backward": like_input,
     "_prelu_kernel": Pointwise("default", 2, "reduced|floating", "prelu_cpu"),
     "_prelu_kernel_backward": prelu_backward,
-    "rrelu_with_noise_backward": Pointwise("default", 3, "reduced|floating", "rrelu_with_noise_backward_cpu"),
+    "rrelu_with_noise_backward": Pointwise("default", 3, "reduced|floating", "rrelu_with_noise_backward_cpu",
+                                           check=check_rrelu_backward, fast=False),
 })
