@@ -5,6 +5,7 @@ to a function. What the table lacks is resolved once for that key set, and remem
 """
 from __future__ import annotations
 
+import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
@@ -30,6 +31,17 @@ LOOKED_AT = ("pipeline", "inference", "autocast", "frames", "dispatch_modes", "b
 TENSOR_TYPES: set[Any] = set()
 #: What each key wraps around the backend's kernel; ``_wiring`` fills it in, so that the dispatcher need not know them.
 key_handlers: dict[int, Callable[[Operator, int], Callable[..., Any]]] = {}
+
+
+def _after_fork() -> None:
+    """In a forked process, of the threads only this one is left: another may have held the lock."""
+    _lock._at_fork_reinit()  # type: ignore[attr-defined]
+    _unusual.intersection_update({threading.get_ident()})
+    set_mode(THREAD_STATE, bool(_unusual))
+
+
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def set_mode(key: int, on: bool) -> None:

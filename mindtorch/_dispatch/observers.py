@@ -10,11 +10,13 @@ import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from dataclasses import dataclass, field
+from functools import partial
 from time import perf_counter_ns
 from typing import Any
 
 from .._backend import by_key
 from .._call_site import call_site
+from .._interrupts import uninterrupted
 from .dispatcher import TENSOR_TYPES, resolve, set_mode
 from .keys import AUTOGRAD, BACKENDS, OBSERVED, THREAD_STATE, DispatchKeySet
 from .local import local
@@ -99,23 +101,23 @@ ActivityObserver = Callable[[ActivityEvent], None]
 #: Who is told of activities; devices look here before they take any trouble.
 activity_observers: tuple[ActivityObserver, ...] = ()
 _observers: tuple[Observer, ...] = ()
-_lock = threading.Lock()
+_lock = threading.RLock()  # a signal handler may observe, too
 
 
 def subscribe(observer: Observer) -> Callable[[], None]:
     """Have ``observer(event)`` called after each dispatched call; return what ends it (compare ``torch.profiler``)."""
     global _observers
-    with _lock:
+    with uninterrupted(), _lock:
         _observers = (*_observers, observer)
         set_mode(OBSERVED, True)
+    return partial(_unsubscribe, observer)
 
-    def unsubscribe() -> None:
-        global _observers
-        with _lock:
-            _observers = tuple(o for o in _observers if o is not observer)
-            set_mode(OBSERVED, bool(_observers))
 
-    return unsubscribe
+def _unsubscribe(observer: Observer) -> None:
+    global _observers
+    with uninterrupted(), _lock:
+        _observers = tuple(o for o in _observers if o is not observer)
+        set_mode(OBSERVED, bool(_observers))
 
 
 def subscribe_activities(observer: ActivityObserver) -> Callable[[], None]:
@@ -123,15 +125,31 @@ def subscribe_activities(observer: ActivityObserver) -> Callable[[], None]:
     what ends it.
     """
     global activity_observers
-    with _lock:
+    with uninterrupted(), _lock:
         activity_observers = (*activity_observers, observer)
+    return partial(_unsubscribe_activities, observer)
 
-    def unsubscribe() -> None:
-        global activity_observers
-        with _lock:
-            activity_observers = tuple(o for o in activity_observers if o is not observer)
 
-    return unsubscribe
+def _unsubscribe_activities(observer: ActivityObserver) -> None:
+    global activity_observers
+    with uninterrupted(), _lock:
+        activity_observers = tuple(o for o in activity_observers if o is not observer)
+
+
+@contextmanager
+def subscribed(observer: Observer, activities: ActivityObserver | None = None) -> Iterator[None]:
+    """A block in which an observer is subscribed, and one of activities. They are unsubscribed also where an interrupt
+    comes while the block is entered or left: at the latest, when this generator goes.
+    """
+    try:
+        subscribe(observer)
+        if activities is not None:
+            subscribe_activities(activities)
+        yield
+    finally:
+        _unsubscribe(observer)
+        if activities is not None:
+            _unsubscribe_activities(activities)
 
 
 @dataclass
@@ -164,11 +182,10 @@ def observe() -> Iterator[Trace]:
         if event.thread == thread:
             trace.events.append(event)
 
-    end = subscribe(note)
     try:
-        yield trace
+        with subscribed(note):
+            yield trace
     finally:
-        end()
         trace.events.sort(key=lambda event: event.sequence)
 
 

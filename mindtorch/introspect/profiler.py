@@ -16,7 +16,7 @@ from typing import Any
 
 from .._call_site import PACKAGE
 from .._dispatch.local import local
-from .._dispatch.observers import DispatchEvent, subscribe
+from .._dispatch.observers import DispatchEvent, subscribed
 from .names import module_name
 
 
@@ -158,11 +158,11 @@ class _Recorder:
 def profile(namespace: Mapping[str, Any] | None = None) -> Iterator[Profile]:
     """A block whose time is added up, at its end, in the profile that it yields; ``namespace`` names modules."""
     found, recorder = Profile(), _Recorder()
-    end = subscribe(recorder.note)
     start = perf_counter_ns()
     try:
-        yield found
+        with subscribed(recorder.note):
+            start = perf_counter_ns()
+            yield found
     finally:
         wall = perf_counter_ns() - start
-        end()
         recorder.fill(found, wall, namespace or {})

@@ -8,7 +8,7 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns
 
-from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta, subscribe, subscribe_activities
+from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta, subscribed
 from .npu import settle
 
 KINDS = ("enqueue", "run", "copy", "wait", "sync", "free")  #: of spans
@@ -70,22 +70,21 @@ def timeline() -> Iterator[Timeline]:
     found = Timeline()
     calls: list[DispatchEvent] = []
     activities: list[ActivityEvent] = []
-    ends = subscribe(calls.append), subscribe_activities(activities.append)
     finished = 0
     try:
-        yield found
-        finished = perf_counter_ns()
-        if (failed := settle()) is not None:
-            raise failed
-    except Exception as error:
-        if not finished:
-            finished = perf_counter_ns()
-            if (failed := settle()) is not None:
-                error.add_note(f"and in a stream: {failed}")
-        raise
+        with subscribed(calls.append, activities.append):
+            try:
+                yield found
+                finished = perf_counter_ns()
+                if (failed := settle()) is not None:
+                    raise failed
+            except Exception as error:
+                if not finished:
+                    finished = perf_counter_ns()
+                    if (failed := settle()) is not None:
+                        error.add_note(f"and in a stream: {failed}")
+                raise
     finally:
-        for end in ends:
-            end()
         found.spans, found.lanes = _arranged(calls, activities, finished or perf_counter_ns())
 
 

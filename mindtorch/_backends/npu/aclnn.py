@@ -106,6 +106,12 @@ def tensor_handle(tensor: Tensor, handles: Handles) -> int:
     return keep(handles, "Tensor", handle)
 
 
+def input_handle(tensor: Tensor, handles: Handles) -> int:
+    """The same of a tensor that is read. Raises AclError if what should have computed it is known to have failed."""
+    tensor._storage._memory.check()  # type: ignore[union-attr]
+    return tensor_handle(tensor, handles)
+
+
 def scalar_handle(number: Any, handles: Handles) -> int:
     """An ``aclScalar``: of a Python number, in the widest dtype of its category."""
     if isinstance(number, Tensor):
@@ -155,8 +161,8 @@ def _list_handle(kind: str, item_handle: Callable[[Any, Handles], int]) -> Calla
 
 #: From a value to what the C function takes, by the kind of the table.
 CONVERTERS: dict[str, Callable[[Any, Handles], Any]] = {
-    "tensor": tensor_handle, "out": tensor_handle, "ref": tensor_handle,
-    "tensors": _list_handle("TensorList", tensor_handle), "outs": _list_handle("TensorList", tensor_handle),
+    "tensor": input_handle, "out": tensor_handle, "ref": tensor_handle,
+    "tensors": _list_handle("TensorList", input_handle), "outs": _list_handle("TensorList", tensor_handle),
     "scalar": scalar_handle, "scalars": _list_handle("ScalarList", scalar_handle),
     "ints": ints_handle, "bools": _array_handle("BoolArray", ctypes.c_bool),
     "floats": _array_handle("FloatArray", ctypes.c_float),

@@ -71,7 +71,17 @@ class Memory:
 
     def failure(self) -> str | None:
         """Why the operator that should have written this memory last did not, if that is known."""
-        return None if self.writer is None else self.writer[0].failure(self.writer[1])
+        error = None if self.writer is None else self.writer[0].failure(self.writer[1])
+        return None if error is None else str(error)
+
+    def check(self) -> None:
+        """Raise the AclError of the operator that should have written this memory last and did not, whoever was told of
+        it before: what lies here is nobody's result.
+        """
+        if self.writer is not None and self.writer[0].failures:
+            error = self.writer[0].failure(self.writer[1])
+            if error is not None:
+                raise error.with_traceback(None)
 
     def grown(self, nbytes: int) -> Memory:
         other = Memory(nbytes, self.device.device)
@@ -205,6 +215,8 @@ def read(tensor: Tensor) -> np.ndarray:
     out = np.empty(tuple(tensor.shape), tensor._dtype.np)
     dense = contiguous(tensor)
     to_host(out, memory_of(dense).address if out.size else 0, tensor._device.index or 0)
+    if out.size:
+        memory_of(dense).check()
     return out
 
 

@@ -25,6 +25,7 @@ from .constants import (
 )
 
 acl: Any = None  #: pyACL's module; None until the first use, or what a test puts here
+_refusal = ""  #: why no device can be used any more in this process
 _lock = threading.RLock()
 _runtimes: dict[int, _Runtime] = {}
 
@@ -94,9 +95,11 @@ class Queue:
         self.log: deque[Queued] = deque(maxlen=4096)
         self.deferred: deque[Callable[[], Any]] = deque()
         self.freed: dict[int, tuple[int, int]] = {}  #: cached memory that pending work may still use: number, bytes
-        self.failures: deque[tuple[int, int, str]] = deque(maxlen=64)  #: first and last operator without a result; why
+        #: first and last operator without a result, and why
+        self.failures: deque[tuple[int, int, AclError]] = deque(maxlen=64)
         self.marks: deque[Any] = deque()  #: events around operators, while there is an observer
         self._next = count(1).__next__
+        self._settling = threading.RLock()
 
     def __repr__(self) -> str:
         return f"<stream {self.number} of {self.runtime.name}, {self.enqueued - self.finished} pending>"
@@ -161,7 +164,7 @@ class Queue:
         if error is not None:
             waiting = [queued for queued in tuple(self.log) if self.finished < queued.number <= last]
             failed = next((queued for queued in waiting if queued.name in str(error)), None)
-            self.failures.append((failed.number if failed else self.finished + 1, last, str(error)))  # skips the rest
+            self.failures.append((failed.number if failed else self.finished + 1, last, error))  # skips the rest
         self.settle(last, releases)
         if error is not None:
             about(error, "late error of a device", device=self.runtime.name, said=recent,
@@ -170,28 +173,25 @@ class Queue:
                 tell(error, failed.site, str(failed))
             raise error
 
-    def failure(self, number: int) -> str | None:
+    def failure(self, number: int) -> AclError | None:
         """Why an operator has no result, as far as a synchronisation has told; None if it has one."""
         return next((why for first, last, why in self.failures if first <= number <= last), None)
 
     def settle(self, last: int, releases: int) -> None:
         """Note that all up to number ``last`` has run, and free the first ``releases`` of what was deferred."""
-        self.finished = max(self.finished, last)
-        log = self.log
-        while log and log[0][0] <= last:
-            log.popleft()
-        for ptr, (number, nbytes) in list(self.freed.items()):
-            if number <= last:
-                self.freed.pop(ptr, None)
-                activities.note("free", f"{nbytes} bytes at {ptr:#x}", self)
-        for _ in range(releases):
-            try:
-                release = self.deferred.popleft()
-            except IndexError:  # another thread drained it
-                break
-            release()
-        if self.marks:
-            activities.resolve(self)
+        with self._settling:
+            self.finished = max(self.finished, last)
+            log = self.log
+            while log and log[0][0] <= last:
+                log.popleft()
+            for ptr, (number, nbytes) in list(self.freed.items()):
+                if number <= last:
+                    self.freed.pop(ptr, None)
+                    activities.note("free", f"{nbytes} bytes at {ptr:#x}", self)
+            for _ in range(min(releases, len(self.deferred))):  # another thread may have drained it
+                self.deferred.popleft()()
+            if self.marks:
+                activities.resolve(self)
 
 
 class _Thread(threading.local):
@@ -285,17 +285,18 @@ class _Runtime:
 
     def drop_abandoned(self) -> None:
         """Destroy the streams that nothing refers to, if what was in them has run (``aclrtDestroyStream``)."""
-        for _ in range(len(self.abandoned)):
-            queue = self.abandoned.popleft()
-            if not queue.is_idle():
-                self.abandoned.append(queue)
-            elif queue in self.queues:
-                self.queues.remove(queue)
-                queue.settle(queue.enqueued, len(queue.deferred))
-                queue.is_destroyed = True
-                for retire in self.at_destroy:
-                    retire(queue)
-                check(acl.rt.destroy_stream(queue.handle), "aclrtDestroyStream", self.name)
+        with uninterrupted(), self._lock:
+            for _ in range(len(self.abandoned)):
+                queue = self.abandoned.popleft()
+                if not queue.is_idle():
+                    self.abandoned.append(queue)
+                elif queue in self.queues:
+                    self.queues.remove(queue)
+                    queue.settle(queue.enqueued, len(queue.deferred))
+                    queue.is_destroyed = True
+                    for retire in self.at_destroy:
+                        retire(queue)
+                    check(acl.rt.destroy_stream(queue.handle), "aclrtDestroyStream", self.name)
 
     def activate(self) -> None:
         """Make this device's context the calling thread's."""
@@ -361,6 +362,8 @@ class _Runtime:
 
 def get_runtime(device_id: int = 0) -> _Runtime:
     """The runtime of a device, started on first use. Raises RuntimeError if there is no NPU, or no such device."""
+    if _refusal:
+        raise RuntimeError(_refusal)
     found = _runtimes.get(device_id)
     if found is None or not found.initialized:
         with _lock:
@@ -386,7 +389,27 @@ def finalize() -> None:
             acl.finalize()
 
 
-atexit.register(finalize)
+def _finalize_at_exit() -> None:
+    """Give everything back; what destructors want of a device from now on would start it anew, and never end."""
+    global _refusal
+    finalize()
+    _refusal = "the NPU was given back: Python is about to exit"
+
+
+def _after_fork() -> None:
+    """In a forked process: it has no part in what the devices of its parent do, nor their threads."""
+    global _refusal
+    if _runtimes:
+        _refusal = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the "
+                    "'spawn' start method")
+        for started in _runtimes.values():
+            started.initialized = False
+        _runtimes.clear()
+
+
+atexit.register(_finalize_at_exit)
+if hasattr(os, "register_at_fork"):
+    os.register_at_fork(after_in_child=_after_fork)
 
 
 def current_queue(device_id: int) -> Queue:

@@ -5,6 +5,7 @@ is no device. The rest are controls, public as ``torch.npu.simulator``: the sani
 """
 from __future__ import annotations
 
+import atexit
 import os
 import threading
 from collections.abc import Callable, Iterator
@@ -139,6 +140,14 @@ def paused(stream: Any = None) -> Iterator[None]:
     finally:
         for held in streams:
             held.release()
+
+
+@atexit.register
+def _release_all() -> None:
+    """A program that ends with a stream held must end nevertheless: what waits for the stream waits after this."""
+    for device in machine.devices:
+        for stream in device.streams():
+            stream.release()
 
 
 _users: list[Callable[[], None]] = []

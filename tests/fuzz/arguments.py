@@ -1,0 +1,150 @@
+"""Random arguments for every schema, here and in PyTorch: `python -m tests.fuzz.arguments 100000 0` compares the
+outcomes of so many calls, of a seed: the values, or the type of exception. Each case can be had again by its number.
+
+Arguments have the types that the schema names; shapes, dtypes, layouts and numbers go together by chance only. Numbers
+are small, so that nothing takes long, with a few at the end of what they may be.
+"""
+from __future__ import annotations
+
+import random
+import sys
+import warnings
+from collections import Counter
+from collections.abc import Callable, Iterator
+from typing import Any
+
+import mindtorch
+from mindtorch._dispatch.registry import Operator
+from mindtorch._dispatch.schema import REQUIRED, Parameter
+from tests.support import Outcome, differences, error_differences, port, torch
+
+#: Operators whose results are random or unset, or whose arguments PyTorch does not check before it uses them.
+RANDOM = ("random", "rand", "normal", "uniform", "bernoulli", "dropout", "multinomial", "poisson", "binomial", "cauchy",
+          "exponential", "geometric", "rrelu", "gamma", "dirichlet", "empty", "resize", "set_", "fractional")
+UNCHECKED = ("_", "as_strided", "from_file", "sparse", "quantize", "fused", "unsafe", "cudnn", "batch_norm_gather",
+             "histogramdd", "lstm", "gru", "rnn", "native", "ctc_loss", "embedding_bag", "is_pinned", "pin_memory",
+             "record_stream", "lu_unpack", "ormqr", "linalg_ldl_solve", "lu_solve", "cholesky_inverse", "geqrf",
+             "backward")
+SHAPES = [(), (), (1,), (3,), (3,), (2, 3), (2, 3), (3, 3), (3, 3), (3, 2), (2, 2, 3), (1, 2, 3, 3), (0,), (2, 0)]
+DTYPES = ["float32"] * 5 + ["float64", "int64", "int64", "int32", "uint8", "bool", "float16", "bfloat16", "complex64"]
+INTS = [0, 0, 1, 1, 2, 3, -1, -1, -2, 4, 5, -7]
+NUMBERS = [0, 1, 2, -1, 0.5, -1.5, 3, True, float("inf"), float("nan"), 2**62]
+OBJECTS = ("Generator", "Device", "Layout", "MemoryFormat", "Storage", "Stream")
+Call = tuple[str, Callable[..., Any], Callable[..., Any]]
+
+
+def calls() -> list[tuple[Operator, Call]]:
+    """The operators that both libraries have as a function or a method, and how to call them."""
+    places = (torch, torch._C._nn, torch._C._linalg, torch._C._special, torch._C._fft, torch.Tensor)
+    found = []
+    for packet, overloads in sorted(mindtorch.registry.packets.items()):
+        if packet.startswith(UNCHECKED) or any(word in packet for word in (*RANDOM, *UNCHECKED[1:])):
+            continue
+        theirs = next((getattr(place, packet) for place in places if hasattr(place, packet)), None)
+        ours = mindtorch._api.FUNCTIONS.get(packet) or getattr(mindtorch.Tensor, packet, None)
+        if theirs is not None and ours is not None:
+            found += [(op, (packet, ours, theirs)) for op in overloads if not op.is_out]
+    return found
+
+
+def tensor(drawn: random.Random, dtype: str, shape: tuple[int, ...]) -> torch.Tensor:
+    """A tensor of small numbers, now and then transposed, or of special numbers."""
+    kind, count = getattr(torch, dtype), torch.Size(shape).numel()
+    values = [drawn.choice([0, 1, 2, 3, -1, -2, 0.5, 1.25]) for _ in range(count)]
+    if drawn.random() < 0.06:
+        values = [drawn.choice([0.0, float("inf"), float("nan"), 1e30]) for _ in range(count)]
+    if not kind.is_floating_point and not kind.is_complex:
+        values = [int(abs(v)) if v == v and abs(v) < 100 else 1 for v in values]
+    made = torch.tensor(values, dtype=torch.float64 if kind.is_floating_point else None).to(kind).reshape(shape)
+    return made.t().contiguous().t() if len(shape) == 2 and drawn.random() < 0.1 else made
+
+
+class Arguments:
+    """What one call is given: its tensors mostly have one dtype, and one shape or shapes that broadcast."""
+
+    def __init__(self, drawn: random.Random):
+        self.drawn = drawn
+        self.dtype, self.shape = drawn.choice(DTYPES), drawn.choice(SHAPES)
+
+    def one(self, base: str) -> Any:
+        drawn = self.drawn
+        match base:
+            case "Tensor":
+                dtype = self.dtype if drawn.random() < 0.85 else drawn.choice(DTYPES)
+                return tensor(drawn, dtype, self.shape if drawn.random() < 0.7 else drawn.choice(SHAPES))
+            case "int":
+                return drawn.choice(INTS)
+            case "bool":
+                return drawn.random() < 0.5
+            case "float":
+                return drawn.choice([0.0, 0.5, 1.0, -1.0, 2.0, 1e-5])
+            case "Scalar" | "Any":
+                return drawn.choice(NUMBERS)
+            case "ScalarType":
+                return getattr(torch, drawn.choice(DTYPES))
+            case "str":
+                return drawn.choice(["sum", "mean", "none", "linear", "ij", "amax", "floor", "trunc", "reduced", "x"])
+            case _:
+                return None
+
+    def of(self, parameter: Parameter) -> Any:
+        if parameter.optional and self.drawn.random() < 0.3:
+            return None
+        if not parameter.is_list:
+            return self.one(parameter.base)
+        count = parameter.size if parameter.size and self.drawn.random() < 0.8 else self.drawn.randrange(4)
+        return [self.one(parameter.base) for _ in range(count)]
+
+
+def arguments(op: Operator, drawn: random.Random) -> tuple[list[Any], dict[str, Any]]:
+    """Positional and keyword arguments; those with a default are given now and then."""
+    given, positional, keywords = Arguments(drawn), [], {}
+    gap = False
+    for parameter in op.schema.parameters:
+        if parameter.base in OBJECTS or (parameter.default is not REQUIRED and drawn.random() < 0.5):
+            gap = True
+        elif gap or parameter.kwarg_only:
+            keywords[parameter.name] = given.of(parameter)
+        else:
+            positional.append(given.of(parameter))
+    return positional, keywords
+
+
+def case(number: int, table: list[tuple[Operator, Call]], seed: int = 0) -> tuple[str, list[str]]:
+    """One call: its description, and in what the two libraries differ."""
+    drawn = random.Random(seed * 10**9 + number)
+    op, (name, ours, theirs) = table[number % len(table)]
+    positional, keywords = arguments(op, drawn)
+    mine = port([positional, keywords], mindtorch)
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        expected, got = Outcome.of(theirs, *positional, **keywords), Outcome.of(ours, *mine[0], **mine[1])
+    if "omplexHalf" in str(expected.error) or "complex32" in str(getattr(expected.value, "dtype", "")):
+        return name, []
+    found = [*error_differences(got, expected)]
+    if not found and expected.error is None:
+        found = [*differences(got.value, expected.value, rtol=1e-3, atol=1e-3)]
+    return f"{op.name}{(*positional, keywords)}", [str(difference) for difference in found]
+
+
+def findings(count: int, seed: int = 0, start: int = 0) -> Iterator[tuple[int, str, str, list[str]]]:
+    """Of each case that differs: number, operator, call and differences."""
+    table = calls()
+    for number in range(start, start + count):
+        shown, found = case(number, table, seed)
+        if found:
+            yield number, table[number % len(table)][0].name, shown, found
+
+
+def main(count: int = 1000, seed: int = 0, start: int = 0) -> None:
+    by_operator: Counter[str] = Counter()
+    for number, name, shown, found in findings(count, seed, start):
+        by_operator[name] += 1
+        if by_operator[name] <= 3:
+            print(f"case {number}: {' '.join(shown.split())[:300]}\n    {'; '.join(found)[:300]}", flush=True)
+    total, operators = sum(by_operator.values()), len(by_operator)
+    print(f"{count} calls of {len(calls())} operators: {total} differ, of {operators} operators")
+
+
+if __name__ == "__main__":
+    main(*map(int, sys.argv[1:]))
