@@ -130,7 +130,7 @@ def subscribe_activities(observer: ActivityObserver) -> Callable[[], None]:
     return partial(_unsubscribe_activities, observer)
 
 
-def _unsubscribe_activities(observer: ActivityObserver) -> None:
+def _unsubscribe_activities(observer: ActivityObserver | None) -> None:
     global activity_observers
     with uninterrupted(), _lock:
         activity_observers = tuple(o for o in activity_observers if o is not observer)
@@ -147,8 +147,11 @@ def subscribed(observer: Observer, activities: ActivityObserver | None = None) -
             subscribe_activities(activities)
         yield
     finally:
-        _unsubscribe(observer)
-        if activities is not None:
+        try:
+            _unsubscribe(observer)
+            _unsubscribe_activities(activities)
+        finally:  # once more, where an interrupt came before that began
+            _unsubscribe(observer)
             _unsubscribe_activities(activities)
 
 
