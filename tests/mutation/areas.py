@@ -1,0 +1,44 @@
+"""What is mutated, and which tests are to notice it. A name of an area is what the command line takes."""
+from __future__ import annotations
+
+from pathlib import Path
+from typing import NamedTuple
+
+
+class Area(NamedTuple):
+    """Modules below ``mindtorch`` and tests below ``tests``, as patterns."""
+
+    modules: str
+    tests: str
+
+    def sources(self, tree: Path) -> list[str]:
+        return _found(tree, "mindtorch", self.modules)
+
+    def test_modules(self, tree: Path) -> list[str]:
+        return _found(tree, "tests", self.tests)
+
+
+def _found(tree: Path, top: str, patterns: str) -> list[str]:
+    found = [sorted(tree.glob(f"{top}/{pattern}")) for pattern in patterns.split()]
+    assert all(found), f"a pattern of {patterns} fits no file"
+    return [str(path.relative_to(tree)) for paths in found for path in paths]
+
+
+AREAS = {
+    "dispatcher": Area("_dispatch/dispatcher.py _dispatch/keys.py _dispatch/observers.py",
+                       "dispatch/test_*.py test_errors.py test_creation.py npu/test_tensors.py func/test_vmap.py "
+                       "autograd/test_grad_mode.py notebook/test_states.py"),
+    "autograd": Area("_autograd/[!v_]*.py", "autograd/test_*.py func/test_forward_ad.py utils/test_checkpoint.py"),
+    "views": Area("_autograd/views.py _backends/common/view/*.py",
+                  "test_views.py test_views_machine.py test_indexing.py autograd/test_graph.py "
+                  "autograd/test_function.py"),
+    "pipeline": Area("_dispatch/pipeline.py", "dispatch/test_pipeline.py notebook/test_pipeline_magic.py"),
+    "allocator": Area("_backends/npu/allocator.py",
+                      "npu/test_memory.py npu/test_asynchrony.py npu/test_runtime.py npu/test_sanitizer.py "
+                      "npu/test_simulator_faults.py notebook/test_memory_magic.py"),
+    "streams": Area("_backends/npu/streams.py",
+                    "npu/test_asynchrony.py npu/test_runtime.py npu/test_sanitizer.py npu/test_simulator_faults.py "
+                    "notebook/test_timeline.py"),
+    "facts": Area("introspect/**/*.py", "notebook/test_*.py"),
+    "optimizers": Area("optim/*.py", "optim/test_*.py test_amp.py"),
+}

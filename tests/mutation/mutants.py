@@ -1,0 +1,127 @@
+"""Mutants of a module: its source with one node of the syntax tree changed.
+
+The node's text alone is replaced, so that every other line keeps its number and its text, which the library shows in
+pictures and messages.
+"""
+from __future__ import annotations
+
+import ast
+import copy
+import difflib
+import itertools
+from collections.abc import Iterator
+from dataclasses import dataclass
+from typing import Any
+
+COMPARED: dict[type[ast.cmpop], tuple[type[ast.cmpop], ...]] = {  # the boundary moved, and the other way round
+    ast.Lt: (ast.LtE, ast.Gt), ast.LtE: (ast.Lt, ast.GtE), ast.Gt: (ast.GtE, ast.Lt), ast.GtE: (ast.Gt, ast.LtE),
+    ast.Eq: (ast.NotEq,), ast.NotEq: (ast.Eq,), ast.Is: (ast.IsNot,), ast.IsNot: (ast.Is,), ast.In: (ast.NotIn,),
+    ast.NotIn: (ast.In,),
+}
+COMPUTED: dict[type[ast.operator], type[ast.operator]] = {
+    ast.Add: ast.Sub, ast.Sub: ast.Add, ast.Mult: ast.FloorDiv, ast.Div: ast.Mult, ast.FloorDiv: ast.Mult,
+    ast.Mod: ast.FloorDiv, ast.Pow: ast.Mult, ast.BitAnd: ast.BitOr, ast.BitOr: ast.BitAnd, ast.BitXor: ast.BitAnd,
+    ast.LShift: ast.RShift, ast.RShift: ast.LShift,
+}
+REMOVED = ast.Expr | ast.Assign | ast.AugAssign | ast.Raise | ast.Continue | ast.Break | ast.Delete
+
+
+@dataclass(frozen=True)
+class Mutant:
+    """A module with the text of one node replaced."""
+
+    path: str
+    source: str
+    start: int  #: of the node, in bytes
+    stop: int
+    text: str  #: what stands there instead
+    lines: range
+
+    @property
+    def mutated(self) -> str:
+        source = self.source.encode()
+        return (source[:self.start] + self.text.encode() + source[self.stop:]).decode()
+
+    @property
+    def diff(self) -> str:
+        diff = difflib.unified_diff(self.source.splitlines(), self.mutated.splitlines(), lineterm="", n=0)
+        return "\n".join([f"{self.path}:{self.lines.start}", *list(diff)[3:]])
+
+
+def mutants(path: str, source: str) -> list[Mutant]:
+    """All mutants of a module."""
+    starts = [0, *itertools.accumulate(map(len, source.encode().splitlines(keepends=True)))]
+
+    def mutant(node: Any, text: str) -> Mutant:
+        start, stop = starts[node.lineno - 1] + node.col_offset, starts[node.end_lineno - 1] + node.end_col_offset
+        return Mutant(path, source, start, stop, text, range(node.lineno, node.end_lineno + 1))
+
+    return [mutant(place, text) for node in walk(ast.parse(source)) for place, text in changes(node)]
+
+
+def walk(node: ast.AST) -> Iterator[ast.AST]:
+    """The nodes that do something when the module is imported or runs: no annotations, docstrings, ``__all__``."""
+    for name, value in ast.iter_fields(node):
+        if name in ("annotation", "returns", "type_comment") or (name == "values" and isinstance(node, ast.JoinedStr)):
+            continue
+        for child in value if isinstance(value, list) else [value]:
+            if isinstance(child, ast.AST) and not silent(child):
+                yield child
+                yield from walk(child)
+
+
+def silent(node: ast.AST) -> bool:
+    match node:
+        case ast.Expr(value=ast.Constant()) | ast.Import() | ast.ImportFrom():
+            return True
+        case ast.If(test=ast.Name(id="TYPE_CHECKING")) | ast.Assign(targets=[ast.Name(id="__all__" | "__slots__")]):
+            return True
+    return False
+
+
+def changes(node: ast.AST) -> Iterator[tuple[ast.AST, str]]:
+    """Nodes, ``node`` or its condition, and what may stand in their place."""
+    match node:
+        case ast.Compare(ops=ops):
+            for i, op in enumerate(ops):
+                for other in COMPARED[type(op)]:
+                    yield node, changed(node, "ops", [*ops[:i], other(), *ops[i + 1:]])
+        case ast.BoolOp(op=op):
+            yield node, changed(node, "op", ast.Or() if isinstance(op, ast.And) else ast.And())
+        case ast.BinOp(op=op) | ast.AugAssign(op=op) if type(op) in COMPUTED:
+            yield node, changed(node, "op", COMPUTED[type(op)]())
+        case ast.UnaryOp(op=ast.Not() | ast.USub() | ast.Invert(), operand=operand):
+            yield node, f"({ast.unparse(operand)})"
+        case ast.Constant(value=bool() | int() | float() | str() as value):
+            yield node, repr(not value if isinstance(value, bool) else value + ("?" if isinstance(value, str) else 1))
+        case ast.JoinedStr(values=values):
+            yield node, changed(node, "values", [*values, ast.Constant("?")])
+        case ast.Call(args=args, keywords=keywords):
+            for field, given in ("args", args), ("keywords", keywords):
+                for i in range(len(given)):
+                    yield node, changed(node, field, given[:i] + given[i + 1:])
+        case ast.Return(value=ast.expr() as value) if ast.unparse(value) != "None":
+            yield value, "None"
+    if isinstance(node, REMOVED):
+        yield node, "pass"
+    for condition in conditions(node):
+        yield condition, f"(not ({ast.unparse(condition)}))"
+
+
+def conditions(node: ast.AST) -> list[ast.expr]:
+    """Those that decide what a node does, but those whose negation is a mutant of their own."""
+    match node:
+        case ast.If(test=test) | ast.While(test=test) | ast.IfExp(test=test) | ast.match_case(guard=ast.expr() as test):
+            found = [test]
+        case ast.comprehension(ifs=found):
+            pass
+        case _:
+            return []
+    return [test for test in found if not isinstance(test, ast.Compare | ast.UnaryOp)]
+
+
+def changed(node: ast.AST, field: str, value: object) -> str:
+    """The text of a node with another value of a field."""
+    other = copy.copy(node)
+    setattr(other, field, value)
+    return ast.unparse(other) if isinstance(node, ast.stmt) else f"({ast.unparse(other)})"
