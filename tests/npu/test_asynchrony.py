@@ -11,6 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 import mindtorch as torch
+from mindtorch._backends.npu.allocator import Allocator
 from mindtorch._backends.npu.runtime import get_runtime
 
 simulator = torch.npu.simulator
@@ -82,6 +83,36 @@ def test_wait_stream_orders_all_that_was_put_into_the_other_stream() -> None:
         c = b * 2
         assert not torch.npu.current_stream().query()
     assert c.tolist() == [4, 4]
+
+
+def test_waiting_for_an_event_settles_what_was_before_it_and_no_more() -> None:
+    side, event, queue = torch.npu.Stream(), torch.npu.Event(), get_runtime(0).queue
+    a = ones(2)
+    with simulator.paused(side):
+        with torch.npu.stream(side):
+            a + 1
+        a * 2
+        event.record()
+        before = queue.enqueued
+        torch.npu.current_stream().wait_stream(side)
+        c = a + 3
+        event.synchronize()
+        assert queue.finished == before and queue.pending() == ["aclnnAdds"]
+    assert c.tolist() == [4, 4]
+
+
+def test_a_stream_that_nothing_refers_to_is_destroyed_but_not_before_its_work_has_run() -> None:
+    side = torch.npu.Stream()
+    a, queue = ones(2), side.queue
+    with simulator.paused(queue.handle):
+        with side:
+            b = a + 1
+        del side
+        torch.npu.Stream()  # whoever makes a stream looks after those that were left
+        assert queue in get_runtime(0).queues
+    queue.synchronize()
+    torch.npu.Stream()
+    assert queue not in get_runtime(0).queues and b.tolist() == [2, 2]
 
 
 def test_elapsed_time_is_that_of_what_lies_between() -> None:
@@ -163,6 +194,15 @@ def test_pinned_memory_lives_until_the_copies_that_need_it_have_run() -> None:
     del seen
     gc.collect()
     assert simulator.live_bytes()["host"] == before
+
+
+def test_a_queued_copy_alone_keeps_its_pinned_source() -> None:
+    before = simulator.live_bytes()["host"]
+    with simulator.paused():
+        copied = torch.arange(4.0).pin_memory().to("npu", non_blocking=True)
+        gc.collect()
+        assert simulator.live_bytes()["host"] == before + 16
+    assert copied.tolist() == [0, 1, 2, 3] and simulator.live_bytes()["host"] == before
 
 
 def test_what_is_converted_on_the_way_is_no_pinned_memory_and_waits() -> None:
@@ -252,6 +292,25 @@ def test_a_failing_phase_is_an_error_at_once(phase: int, call: str) -> None:
         a + a
     assert simulator.live_handles() == handles
     assert (a + a).tolist() == [2, 2, 2]
+
+
+def test_the_items_of_a_list_that_cannot_be_made_are_destroyed() -> None:
+    a, handles = ones(3), simulator.live_handles()
+    simulator.faults.fail_next("aclCreateTensorList")
+    with pytest.raises(RuntimeError, match="aclCreateTensorList"):
+        torch.cat([a, a])
+    assert simulator.live_handles() == handles
+
+
+def test_an_operator_without_memory_for_its_workspace_is_given_up(monkeypatch) -> None:
+    def full(self, nbytes, queue) -> None:
+        raise torch.OutOfMemoryError("full")
+
+    a, out, handles = ones(3, 3), ones(3, 3), simulator.live_handles()
+    with monkeypatch.context() as patch, pytest.raises(torch.OutOfMemoryError):
+        patch.setattr(Allocator, "allocate", full)
+        torch.mm(a, a, out=out)
+    assert simulator.live_handles() == handles
 
 
 def test_launch_blocking_waits_after_every_operator() -> None:

@@ -70,6 +70,9 @@ def test_memory_is_rounded_to_512_bytes_and_peaks_are_kept() -> None:
     assert torch.npu.memory_allocated() == 0 and torch.npu.max_memory_allocated() == 512 + 4096
     torch.npu.reset_peak_memory_stats()
     assert torch.npu.max_memory_allocated() == 0
+    c = torch.empty(1, device="npu")
+    torch.npu.reset_peak_memory_stats()
+    assert torch.npu.max_memory_allocated() == 512 == torch.npu.memory_allocated() and c.numel() == 1
 
 
 def test_freed_memory_is_reused_on_its_stream_and_not_on_another() -> None:
@@ -80,6 +83,47 @@ def test_freed_memory_is_reused_on_its_stream_and_not_on_another() -> None:
         other = torch.empty(1000, device="npu")
     assert other.data_ptr() != address
     assert torch.empty(1000, device="npu").data_ptr() == address
+
+
+def of_bytes(nbytes: int) -> torch.Tensor:
+    return torch.empty(nbytes, dtype=torch.uint8, device="npu")
+
+
+def layout(unit: int) -> list[list[int]]:
+    """The sizes of the blocks of each segment; those of free ones are negative."""
+    segments = allocator_of(get_runtime(0)).segments()
+    return [[(-1 if block.free else 1) * (block.size // unit) for block in blocks] for blocks in segments]
+
+
+def test_a_rest_of_512_bytes_is_split_off_a_block() -> None:
+    first, second, third = of_bytes(512), of_bytes(1024), of_bytes(512)
+    del second
+    again = of_bytes(512)
+    assert again.data_ptr() == first.data_ptr() + 512 and third.data_ptr() == first.data_ptr() + 1536
+    assert layout(512) == [[1, 1, -1, 1, -(4096 - 4)]]
+
+
+def test_a_rest_of_1_mib_is_split_off_a_large_block_and_less_is_not() -> None:
+    kept, large = of_bytes(9 * MIB), of_bytes(10 * MIB)
+    assert layout(512) == [[18 << 10, 20 << 10, -(2 << 10)]]
+    del large
+    large = of_bytes(10 * MIB + 1)
+    assert layout(512) == [[18 << 10, 22 << 10]] and kept.numel() + large.numel() == 19 * MIB + 1
+
+
+@pytest.mark.parametrize(("huge", "asked", "blocks"), [
+    (26, 6, [[-26], [6, -14]]), (26, 7, [[7, -19]]), (30, 9, [[-30], [9, -11]]), (30, 10, [[10, -20]]),
+])
+def test_a_huge_block_is_not_broken_up_for_little(huge: int, asked: int, blocks: list[list[int]]) -> None:
+    """Where 20 MiB or more of it would be left, it is kept for requests of 10 MiB or more."""
+    of_bytes(huge * MIB)
+    part = of_bytes(asked * MIB)
+    assert layout(MIB) == blocks and part.numel() == asked * MIB
+
+
+def test_where_a_whole_segment_does_not_fit_one_of_the_bare_size_may() -> None:
+    kept = of_bytes(50 * MIB), of_bytes(5 * MIB)
+    assert layout(MIB) == [[50], [5]] and torch.npu.memory_stats()["num_alloc_retries"] == 0 < len(kept)
 
 
 def test_addresses_are_aligned_to_64_bytes() -> None:
@@ -132,6 +176,17 @@ def test_a_tensor_recorded_on_a_second_stream_is_not_reused_before_that_stream_h
     side.synchronize()
     assert total.item() == 1000
     assert torch.empty(1000, device="npu").data_ptr() == address
+
+
+def test_recording_a_tensor_on_its_own_stream_defers_nothing() -> None:
+    a = torch.ones(1000, device="npu")
+    torch.npu.synchronize()
+    address = a.data_ptr()
+    with simulator.paused():
+        a.add_(1)
+        a.record_stream(torch.npu.current_stream())
+        del a
+        assert torch.empty(1000, device="npu").data_ptr() == address
 
 
 def test_free_and_total_memory_are_the_device_s() -> None:

@@ -5,12 +5,15 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from typing import Any
 
 import numpy as np
 import pytest
 
 from mindtorch._backends.npu import constants as c, simulator
 from mindtorch._backends.npu.simulator import handles
+from mindtorch._backends.npu.simulator.clocks import Clocks, join
+from mindtorch._backends.npu.simulator.sanitizer import _overlap
 
 from . import program
 from .program import Array, acl, add, arguments, array, c_function, empty, free, got, launch, phases, plan, rt, scale
@@ -176,9 +179,20 @@ def test_memory_that_is_allocated_again_is_unwritten_again() -> None:
     found("uninitialised-read", "aclnnMuls")
 
 
-def test_writing_a_part_reads_nothing() -> None:
-    one, mask = empty(4), array([1, 0, 1, 1], "bool")
-    launch("aclnnInplaceMaskedFillScalar", one, mask, 3)
+@pytest.mark.parametrize(("operator", "arguments"), [
+    ("aclnnInplaceMaskedFillScalar", lambda mask, index, source: (mask, 3)),
+    ("aclnnInplaceMaskedFillTensor", lambda mask, index, source: (mask, array(3))),
+    ("aclnnInplaceMaskedScatter", lambda mask, index, source: (mask, source)),
+    ("aclnnInplaceIndexCopy", lambda mask, index, source: (0, index, source)),
+    ("aclnnInplaceScatter", lambda mask, index, source: (0, index, source, 0)),
+    ("aclnnInplaceScatterValue", lambda mask, index, source: (0, index, 3, 0)),
+    ("aclnnInplacePut", lambda mask, index, source: (index, source, False)),
+    ("aclnnIndexPutImpl", lambda mask, index, source: ([index], source, False, False)),
+])
+def test_writing_a_part_reads_nothing(operator: str, arguments: Callable[..., tuple[Any, ...]]) -> None:
+    one = empty(4)
+    given = arguments(array([1, 0, 1, 0], "bool"), array([0, 2], "int64"), array([5, 6]))
+    assert launch(operator, one, *given) == 0
     clean()
 
 
@@ -212,9 +226,10 @@ def test_a_workspace_that_is_freed_too_early() -> None:
     found("freed-while-pending", "aclnnMatmul")
 
 
-def test_pinned_memory_that_is_freed_too_early() -> None:
+@pytest.mark.parametrize("offset", [0, 16])
+def test_pinned_memory_that_is_freed_too_early(offset: int) -> None:
     pinned, out = got(rt.malloc_host(32)), empty(8)
-    rt.memcpy_async(out.address, 32, pinned, 32, c.ACL_MEMCPY_HOST_TO_DEVICE, 0)
+    rt.memcpy_async(out.address, 16, pinned + offset, 16, c.ACL_MEMCPY_HOST_TO_DEVICE, 0)
     rt.free_host(pinned)
     found("freed-while-pending", "aclrtMemcpyAsync")
 
@@ -308,6 +323,28 @@ def test_parts_that_do_not_overlap_are_clean() -> None:
     clean()
     scale(whole.view((8,), (8,), 2), 2, empty(8), second)
     found("race", "aclnnMuls")
+
+
+def test_where_it_is_too_hard_to_say_whether_parts_overlap_they_are_taken_not_to() -> None:
+    byte = np.dtype("uint8")
+
+    def part(address: int, base: int) -> tuple[int, int, Any]:
+        strides = tuple(pow(base, power, 10**7 + 19) for power in range(3, 7))
+        return address, address + 8 * sum(strides) + 1, ((9,) * 4, strides, address, byte)
+
+    one, other = part(0, 7), part(1, 11)
+    assert not _overlap(one, other) and _overlap(one, (0, 1, None))
+
+
+def test_a_stream_that_has_ended_is_forgotten_by_every_clock() -> None:
+    clocks = Clocks()
+    for number in 1, 1, 2:
+        clocks.tick(number)
+    join(clocks.of(2), clocks.of(1))
+    clocks.host_reached(clocks.of(2))
+    assert clocks.host == {1: 2, 2: 1} and not clocks.knows({}, 1, 2)
+    clocks.forget(1)
+    assert clocks.host == {2: 1} == clocks.of(2) and clocks.knows({}, 1, 2)
 
 
 def test_a_pipeline_over_two_streams_is_clean() -> None:

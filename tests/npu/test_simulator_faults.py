@@ -99,6 +99,12 @@ def test_a_lost_device_fails_in_all_that_is_asked_of_it() -> None:
     assert simulator.live_bytes()["npu:0"] == 0
 
 
+def test_a_device_that_is_lost_while_one_waits_for_it_is_told() -> None:
+    simulator.slow(0.1)
+    assert rt.launch_callback(lambda _: faults.lose_device(0), None, c.ACL_CALLBACK_BLOCK, 0) == 0
+    assert rt.synchronize_stream(0) == c.ACL_ERROR_RT_LOST_HEARTBEAT
+
+
 def test_what_a_lost_device_had_queued_does_not_run() -> None:
     one, stream = array([1, 2]), got(rt.create_stream())
     with simulator.paused(stream):

@@ -200,6 +200,17 @@ def test_an_operator_that_asks_for_a_workspace_gets_it() -> None:
     np.testing.assert_array_equal(out.read(), np.eye(3))
 
 
+def test_an_operator_leaves_garbage_in_its_workspace() -> None:
+    """Whoever counts on what was there is found out."""
+    one, out = array(np.eye(3)), empty(3, 3)
+    with arguments("aclnnMatmul", (one, one, out, 0)) as given:
+        _, size, executor = plan("aclnnMatmul", given)
+        workspace = array(np.zeros(size), "uint8")
+        assert phases("aclnnMatmul")[1](workspace.address, size, executor, 0) == 0
+    wait()
+    assert set(workspace.read().tolist()) == {0xA5}
+
+
 # -- what is refused -------------------------------------------------------------------------------------------------
 
 

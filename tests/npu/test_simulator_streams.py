@@ -13,7 +13,10 @@ import numpy as np
 import pytest
 
 from mindtorch._backends.npu import constants as c, simulator
+from mindtorch._backends.npu.simulator import handles
+from mindtorch._backends.npu.simulator.devices import machine
 from mindtorch._backends.npu.simulator.executors import Launch
+from mindtorch._backends.npu.simulator.streams import Event, Stream
 
 from . import program
 from .program import acl, add, array, empty, got, launch, message, rt, scale
@@ -96,11 +99,13 @@ def test_copies_and_fills_take_their_turn() -> None:
 
 def test_pinned_memory_lives_until_the_copy_has_run() -> None:
     pinned, out = got(rt.malloc_host(16)), empty(4)
+    memory = weakref.ref(machine.host.owner(pinned))
     with simulator.paused():
         assert rt.memcpy_async(out.address, 16, pinned, 16, c.ACL_MEMCPY_HOST_TO_DEVICE, 0) == 0
         assert rt.free_host(pinned) == 0
+        assert memory() is not None
     assert rt.synchronize_stream(0) == 0
-    assert out.read().tolist() == [0, 0, 0, 0]
+    assert out.read().tolist() == [0, 0, 0, 0] and memory() is None
 
 
 def test_a_callback_runs_in_its_turn() -> None:
@@ -172,6 +177,13 @@ def test_a_wait_is_for_the_record_before_it() -> None:
     simulator.release(first)
     assert rt.synchronize_event(event) == 0
     assert got(rt.query_event_status(event)) == c.ACL_EVENT_RECORDED_STATUS_COMPLETE
+
+
+def test_an_event_that_could_not_be_recorded_is_as_before() -> None:
+    stream, event = got(rt.create_stream()), got(rt.create_event())
+    handles.get(stream, Stream).close()  # as another thread does that destroys it just now
+    assert rt.record_event(event, stream) == c.ACL_ERROR_RT_INVALID_HANDLE
+    assert rt.synchronize_event(event) == 0 and handles.get(event, Event).record is None
 
 
 def test_an_event_that_was_not_recorded_holds_nobody_up() -> None:
