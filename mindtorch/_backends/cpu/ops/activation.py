@@ -174,7 +174,7 @@ def leaky(grad: Any, x: Any, slope: Any) -> Any:
 
 
 def prelu_backward(grad: Any, x: Any, weight: Any) -> Any:
-    above = np.greater_equal(x, 0)
+    above = np.greater(x, 0)
     return np.where(above, grad, grad * weight), np.where(above, 0, grad * x)
 
 

@@ -1,0 +1,64 @@
+"""Derivatives where a function has a corner, where a limit is a convention, and where numbers are complex."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mindtorch
+from tests.support import assert_same, torch
+
+NAN = float("nan")
+
+
+def first(function: Callable[..., Any], *values: Any) -> Callable[[Any], Any]:
+    """A program that shows the gradients of a function at some points, from a gradient of 1, 2, 3, ..."""
+
+    def case(t: Any) -> Any:
+        inputs = [t.tensor(value, requires_grad=True) for value in values]
+        out = function(t, *inputs)
+        start = t.arange(1.0, 1 + out.numel()).reshape(out.shape).to(out.dtype) * ((1 + 2j) if out.is_complex() else 1)
+        return t.autograd.grad(out, inputs, start)
+
+    return case
+
+
+def second(function: Callable[..., Any], *values: Any) -> Callable[[Any], Any]:
+    """A program that shows the gradients of the squares of the gradients."""
+
+    def case(t: Any) -> Any:
+        inputs = [t.tensor(value, requires_grad=True) for value in values]
+        start = t.full_like(inputs[0], 3.0).requires_grad_()
+        gradients = t.autograd.grad(function(t, *inputs), inputs, start, create_graph=True)
+        return t.autograd.grad(sum((g * g).sum() for g in gradients), [*inputs, start], allow_unused=True)
+
+    return case
+
+
+ONE, OTHER, THIRD = [1 + 2j, -0.5j, 2.0 - 1j], [0.25 - 1j, 3.0 + 0j, 1j], [0.5 + 1j, -1 + 0j, 2j]
+CASES = {
+    "max of all with NaN": first(lambda t, x: x.max(), [1.0, NAN, 3.0, NAN]),
+    "min of all with ties": first(lambda t, x: x.min(), [1.0, 2.0, 1.0]),
+    "amax with NaN": first(lambda t, x: x.amax(0), [1.0, NAN, 3.0, NAN]),
+    "0 to the power of 0": first(lambda t, x, e: x.pow(e), [0.0, 0.0, 0.0, 2.0], [0.0, 1.0, -1.0, 0.0]),
+    "0 to powers, the exponent's alone": first(lambda t, e: t.pow(0.0, e), [0.0, 1.0, -1.0]),
+    "elu, twice": second(lambda t, x: t.nn.functional.elu(x, 2.0), [-1.0, 0.0, 1.0]),
+    "celu, twice": second(lambda t, x: t.nn.functional.celu(x, 2.0), [-1.0, 0.0, 1.0]),
+    "prelu": first(lambda t, x, w: t.nn.functional.prelu(x, w), [-1.0, 0.0, 1.0], [0.25]),
+    "prelu, twice": second(lambda t, x, w: t.nn.functional.prelu(x, w), [-1.0, 0.0, 1.0], [0.25]),
+    "leaky_relu, twice": second(lambda t, x: t.nn.functional.leaky_relu(x, 0.25), [-1.0, 0.0, 1.0]),
+    "angle of complex numbers": first(lambda t, x: x.angle(), [0j, 1 + 1j, -2 + 0j]),
+    "angle of real numbers": first(lambda t, x: x.angle(), [0.0, 1.0, -2.0]),
+    "abs of complex numbers": first(lambda t, x: x.abs(), [0j, 3 + 4j]),
+    "sgn of complex numbers": first(lambda t, x: x.sgn(), [0j, *ONE]),
+    "logaddexp of complex numbers": first(lambda t, x, y: t.logaddexp(x, y), ONE, OTHER),
+    "lerp of complex numbers": first(lambda t, x, y, w: t.lerp(x, y, w), ONE, OTHER, THIRD),
+    "lerp of complex numbers by a number": first(lambda t, x, y: t.lerp(x, y, 0.25 + 1j), ONE, OTHER),
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_gradients_are_pytorchs(name: str) -> None:
+    for ours, theirs in zip(CASES[name](mindtorch), CASES[name](torch), strict=True):
+        assert_same(ours, theirs)
