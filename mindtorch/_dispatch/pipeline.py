@@ -86,6 +86,8 @@ class Pipeline:
         kernel = op.kernel(backend) if backend and not backend & (backend - 1) else None
         if kernel is not None and kernel.composite and op.name not in registry.derivatives:
             return kernel.fn
+        if backend == META:  # there is nothing to run later
+            return resolve(op, keys)
         if kernel is None or op.kernel(META) is None:
             return lambda *args: self._run_now(op, args)
         if kernel.makes_view:
@@ -123,6 +125,8 @@ class Pipeline:
         named = next((a for a in args if a.__class__ is _device.device), None)
         device = (named or next((t._device for t in tensors_of(args)), None)
                   or _device.resolve_device(by_key[backend].name))
+        if device.type == "meta":  # as the result is, which has no values to wait for
+            return result
         entry = Entry(op, args, backend, device, [], call_site(), self)
         if op.is_inplace or op.is_out:
             result = args[0] if op.is_inplace else args[-1]

@@ -59,8 +59,10 @@ def test_flush_and_backward_run_what_is_pending(inputs):
         p.flush()
         assert not is_pending(y) and p.flushed == 1
         loss = (y * y).sum()
+        other = inputs[0] * 3  # backward needs nothing of it
         loss.backward()
-        assert not is_pending(loss) and w.grad is not None
+        assert not is_pending(loss) and not is_pending(other) and w.grad is not None
+        assert local.pipeline is p and is_pending(w + 1)
     eager = torch.ones(3, requires_grad=True)
     ((inputs[0] * eager) ** 2).sum().backward()
     assert w.grad.tolist() == eager.grad.tolist()
@@ -68,15 +70,35 @@ def test_flush_and_backward_run_what_is_pending(inputs):
 
 def test_writes_in_place_keep_their_order_and_bump_versions(inputs):
     a = torch.zeros(3)
-    view = a[1:]
+    view, sibling, apart = a[1:], a[:1], torch.zeros(3)
     with torch.pipeline():
         before = a + 0
         view.add_(5)
+        assert is_pending(a) and is_pending(sibling) and not is_pending(apart)
         after = a + 0
         a.mul_(2)
         assert a._version == 2 and is_pending(a) and is_pending(view)
     assert before.tolist() == [0, 0, 0] and after.tolist() == [0, 5, 5] and a.tolist() == [0, 10, 10]
-    assert not is_pending(view) and view.tolist() == [10, 10]
+    assert not is_pending(view) and not is_pending(sibling) and view.tolist() == [10, 10]
+
+
+@pytest.mark.parametrize("make", [
+    lambda **where: torch.ones(2, **where), lambda **where: torch.rand(2, **where),
+    lambda **where: torch.arange(2, **where), lambda **where: torch.linspace(0, 1, 3, **where),
+    lambda **where: torch.eye(2, **where), lambda **where: torch.randperm(4, **where),
+    lambda **where: torch.zeros_like(torch.ones(2), **where), lambda **where: torch.ones(2).to(where["device"]) + 1,
+], ids=["ones", "rand", "arange", "linspace", "eye", "randperm", "zeros_like", "to"])
+@pytest.mark.parametrize("device", ["cpu", "meta", "npu:0", "npu:1"])
+def test_what_is_made_in_a_pipeline_is_of_its_device_before_and_after(make, device):
+    torch.manual_seed(0)
+    eager = make(device=device)
+    torch.manual_seed(0)
+    with torch.pipeline():
+        made = make(device=device)
+        assert made.device == made.untyped_storage().device == torch.device(device)
+        assert is_pending(made) is (device != "meta")
+    assert made.device == made.untyped_storage().device == torch.device(device)
+    assert made.is_meta or made.tolist() == eager.tolist()
 
 
 def test_only_a_view_of_a_pending_tensor_needs_to_stay_alive(inputs):
@@ -114,6 +136,49 @@ def test_a_failure_names_operator_and_line_clears_the_queue_and_invalidates(inpu
         with pytest.raises(RuntimeError, match="invalid"):
             invalid + 1
     assert (good + 1).sum().item() == 27
+    with torch.pipeline() as again, pytest.raises(RuntimeError, match="invalid"):
+        later.add_(1)
+    assert len(again) == 0
+
+
+def test_what_a_failed_flush_was_to_write_later_is_invalid_and_what_it_wrote_before_is_not(inputs, restored):  # noqa: F811
+    def fails(self):
+        raise ZeroDivisionError
+
+    library.kernel("fails(Tensor self) -> Tensor", "cpu")(fails)
+    library.meta("fails", lambda self: torch.empty_like(self))
+    written, never = torch.zeros(2), torch.zeros(2)
+    view = never[:1]
+    with torch.pipeline() as p:
+        written.add_(1)
+        torch.fails(written)
+        never.add_(1)
+        with pytest.raises(RuntimeError, match="aten::fails"):
+            p.flush()
+    assert written.tolist() == [1, 1]
+    for invalid in (never, view):
+        with pytest.raises(RuntimeError, match="invalid"):
+            invalid.tolist()
+
+
+@pytest.mark.parametrize("mode", [True, False])
+def test_kernels_run_outside_of_the_graph_and_leave_the_grad_mode_as_it_was(mode, restored):  # noqa: F811
+    seen = []
+
+    def looks(self):
+        seen.append((self.requires_grad, torch.is_grad_enabled()))
+        return torch.mul(self, 2)
+
+    library.kernel("looks(Tensor self) -> Tensor", "cpu")(looks)
+    library.meta("looks", lambda self: torch.empty_like(self))
+    library.derivative("looks", self=lambda grad: grad * 2)
+    x = torch.ones(2, requires_grad=True)
+    with torch.pipeline() as p:
+        y = torch.looks(x)
+        with torch.set_grad_enabled(mode):
+            p.flush()
+            assert torch.is_grad_enabled() is mode
+    assert seen == [(False, False)] and x.requires_grad and y.grad_fn.name() == "LooksBackward0"
 
 
 def test_errors_that_the_meta_kernel_finds_are_raised_where_they_are_made(inputs):

@@ -1,0 +1,62 @@
+"""What the keys of a call's arguments decide: each of them counts, wherever it stands."""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+import pytest
+
+import mindtorch as torch
+from mindtorch._dispatch.dispatcher import dispatch, registry
+
+#: Operators by their number of tensors: those of one, two and three go through entries of their own.
+CALLS: dict[str, tuple[int, Callable[..., Any]]] = {
+    "neg": (1, torch.neg), "add": (2, torch.add), "mul of a number": (1, lambda x: torch.mul(x, 2)),
+    "addcmul": (3, torch.addcmul), "lerp": (3, torch.lerp),
+    "where": (2, lambda x, y: torch.where(torch.ones(2) > 0, x, y)),
+    "linear": (3, lambda x, w, b: torch.nn.functional.linear(x, w.expand(2, 2), b)),
+    "clamp": (3, torch.clamp), "cat": (3, lambda *tensors: torch.cat(tensors)), "stack": (2, lambda *t: torch.stack(t)),
+    "an index": (2, lambda x, y: torch.stack([x, y])[torch.tensor([0, 1])]),
+}
+EACH = [(name, i) for name, (count, _) in CALLS.items() for i in range(count)]
+
+
+@pytest.mark.parametrize(("name", "position"), EACH)
+def test_every_tensor_argument_may_be_the_one_that_requires_grad(name: str, position: int) -> None:
+    count, call = CALLS[name]
+    tensors = [torch.ones(2, requires_grad=i == position) for i in range(count)]
+    out = call(*tensors)
+    assert out.requires_grad
+    out.sum().backward()
+    assert tensors[position].grad is not None
+
+
+@pytest.mark.parametrize(("name", "position"), EACH)
+def test_every_tensor_argument_may_be_the_one_that_is_pending(name: str, position: int) -> None:
+    count, call = CALLS[name]
+    tensors = [torch.full((2,), 2.0 + i) for i in range(count)]
+    expected = call(*tensors).tolist()
+    with torch.pipeline():
+        tensors[position] = tensors[position] + 0
+        assert call(*tensors).tolist() == expected
+
+
+def test_tensors_count_in_a_call_on_a_device_by_name() -> None:
+    x = torch.full((2,), 3.0, requires_grad=True)
+    assert dispatch("mul.Tensor", "cpu", x, x).requires_grad
+    assert dispatch("cat", "cpu", [torch.ones(2), x], 0).requires_grad
+
+
+def test_a_call_without_tensors_and_without_a_device_is_the_cpus() -> None:
+    out = registry["full"].call((2,), 3.0)
+    assert out.device.type == "cpu" and out.tolist() == [3.0, 3.0]
+
+
+@pytest.mark.parametrize("fresh", [True, False], ids=["first write", "later write"])
+def test_each_tensor_of_a_written_list_counts_the_write(fresh: bool) -> None:
+    tensors = [torch.ones(2), torch.ones(3)]
+    if not fresh:
+        torch._foreach_add_(tensors, 1)
+    before = [tensor._version for tensor in tensors]
+    torch._foreach_mul_(tensors, 2)
+    assert [tensor._version for tensor in tensors] == [count + 1 for count in before] == [1 if fresh else 2] * 2
