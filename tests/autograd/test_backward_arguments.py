@@ -28,6 +28,10 @@ def twice(t: Any, root: Any) -> None:
     root.backward()
 
 
+def twice_batched(t: Any, x: Any, y: Any, retain: bool | None) -> Any:
+    return [t.autograd.grad(y, [x], t.eye(3), retain_graph=retain, is_grads_batched=True) for _ in range(2)]
+
+
 CASES: dict[str, Case] = {
     # roots
     "a vector": with_leaf(lambda t, x: (x * 2).backward()),
@@ -90,6 +94,8 @@ CASES: dict[str, Case] = {
     # batches
     "a batch": with_leaf(lambda t, x: t.autograd.grad(
         x * x, [x], t.tensor([[1.0, 0.0, 0.0], [0.0, 2.0, 0.0]]), is_grads_batched=True)),
+    "a batch, twice": with_leaf(lambda t, x: twice_batched(t, x, x * x, None)),
+    "a batch, twice, of what is kept": with_leaf(lambda t, x: twice_batched(t, x, x * x, True)),
     "a batch of scalars": with_leaf(lambda t, x: t.autograd.grad(
         x.sum(), [x, leaf(t)], t.ones(2), is_grads_batched=True, allow_unused=True)),
 }

@@ -98,6 +98,27 @@ def test_gradients_of_two_leaves_never_share_memory(t):
     assert d.grad.tolist() == [1, 1, 1, 1]
 
 
+@pytest.mark.parametrize("given", [
+    lambda kept: kept.view(3), lambda kept: kept[:], lambda kept: kept.detach(), lambda kept: kept,
+], ids=["a view", "a slice", "detached", "itself"])
+def test_a_leaf_takes_no_gradient_whose_memory_somebody_else_sees(given):
+    kept = mindtorch.ones(3)
+
+    class Keeps(mindtorch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            return x * 2
+
+        @staticmethod
+        def backward(ctx, grad):
+            return given(kept)
+
+    x = mindtorch.ones(3, requires_grad=True)
+    Keeps.apply(x).sum().backward()
+    x.grad.add_(1)
+    assert kept.tolist() == [1, 1, 1] and x.grad.tolist() == [2, 2, 2]
+
+
 @BOTH
 def test_hooks_run_in_pytorchs_order_and_may_replace(t):
     log = []

@@ -113,6 +113,16 @@ def written_in_place(t: types.ModuleType) -> Any:
     return log, a.grad, x.grad
 
 
+def retained_apart(t: types.ModuleType) -> Any:
+    """What is retained is a copy: who writes the gradient that passed by changes nothing of it."""
+    seen: list[Any] = []
+    _, a = start(t)
+    a.register_hook(seen.append)
+    a.retain_grad()
+    a.sum().backward()
+    return a.grad, a.grad is seen[0], a.grad.data_ptr() == seen[0].data_ptr()
+
+
 def removed(t: types.ModuleType) -> Any:
     log: list[str] = []
     _, a = start(t)
@@ -164,6 +174,7 @@ CASES: dict[str, Case] = {
     "inputs: both": inputs("x", "a"),
     "undefined gradients": undefined,
     "written in place": written_in_place,
+    "retained apart": retained_apart,
     "removed while they run": removed,
     "grad mode": grad_mode(False),
     "grad mode with a graph": grad_mode(True),

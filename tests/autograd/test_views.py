@@ -1,0 +1,90 @@
+"""Views in the graph: whose history they have after writes, what they retain, and which of them must not be written."""
+from __future__ import annotations
+
+from itertools import pairwise
+from typing import Any
+
+import pytest
+
+from tests.autograd.both import Case, assert_same
+
+
+def base_and_view(t: Any) -> tuple[Any, Any]:
+    base = t.ones(3, requires_grad=True) * 2
+    return base, base[1:]
+
+
+def two_views(t: Any) -> tuple[Any, Any]:
+    """The outputs of a Function that returns two views."""
+
+    class Halves(t.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: Any) -> Any:
+            return x[:1], x[1:]
+
+        @staticmethod
+        def backward(ctx: Any, first: Any, second: Any) -> Any:
+            return t.cat([first, second])
+
+    return Halves.apply(t.ones(3, requires_grad=True) * 2)
+
+
+def history(t: Any) -> Any:
+    """The node of a view is made anew after a write to its base, and then only."""
+    base, view = base_and_view(t)
+    nodes = [view.grad_fn]
+    for write in (lambda: None, lambda: base.mul_(2), lambda: None, lambda: view.mul_(3), lambda: None):
+        write()
+        nodes.append(view.grad_fn)
+    return [node.name() for node in nodes], [a is b for a, b in pairwise(nodes)]
+
+
+def retained(write: Any) -> Case:
+    def case(t: Any) -> Any:
+        base, view = base_and_view(t)
+        view.retain_grad()
+        write(base, view)
+        view.grad_fn  # it is made anew here
+        (base.sum() + (view * 5).sum()).backward()
+        return view.grad
+
+    return case
+
+
+def leaf_view_retained(t: Any) -> Any:
+    base = t.zeros(3)
+    view = base[1:]
+    base.add_(t.ones(3, requires_grad=True))
+    view.retain_grad()
+    base.mul_(2)
+    (view * 3).sum().backward()
+    return view.grad, view.grad_fn.name()
+
+
+def made_without_grad_mode(t: Any) -> Any:
+    base, _ = base_and_view(t)
+    with t.no_grad():
+        inside = base[:1]
+    return inside.mul_(2)
+
+
+CASES: dict[str, Case] = {
+    "history": history,
+    "retained": retained(lambda base, view: None),
+    "retained, the base is written": retained(lambda base, view: base.mul_(2)),
+    "retained, the view is written": retained(lambda base, view: view.mul_(2)),
+    "retained, both are written": retained(lambda base, view: (view.mul_(2), base.mul_(3), view.add_(1))),
+    "retained, of a base that joins the graph later": leaf_view_retained,
+    "one of several": lambda t: t.ones(2, 2, requires_grad=True).mul(2).unbind()[0].add_(1),
+    "a view of one of several": lambda t: t.ones(2, 2, requires_grad=True).mul(2).unbind()[0][1:].add_(1),
+    "a view of a view of one of several": lambda t: t.ones(4, 2, requires_grad=True).mul(2).split(2)[0][1:].t().add_(1),
+    "one of several of a Function": lambda t: two_views(t)[0].add_(1),
+    "another of several of a Function": lambda t: two_views(t)[1].add_(1),
+    "a view of one of several of a Function": lambda t: two_views(t)[1][1:].add_(1),
+    "made without grad mode": made_without_grad_mode,
+}
+
+
+@pytest.mark.parametrize("name", CASES)
+def test_views_in_the_graph_are_pytorchs(name: str) -> None:
+    assert_same(CASES[name])
