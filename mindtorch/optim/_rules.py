@@ -188,6 +188,8 @@ def run_fused(operator: Callable[..., None], lists: Sequence[list[Any]], steps: 
             foreach_add(counted, 1)
             part.append(counted)
         operator(*part, *numbers, *scaling)
+        if counted and (found_inf := scaling[1]) is not None:
+            foreach_add(counted, -found_inf.item())  # a step that was left out does not count
 
 
 def by_device(params: list[Any], *lists: list[Any]) -> Iterator[list[list[Any]]]:

@@ -97,6 +97,40 @@ def test_hooks_always_called_run_when_forward_fails():
     same(program)
 
 
+def test_a_hook_that_failed_after_forward_is_not_called_again():
+    def program(t):
+        seen = []
+
+        def fails(*args):
+            seen.append("failing")
+            raise ValueError("no")
+
+        model = t.nn.ReLU()
+        model.register_forward_hook(recorded(seen, "first"), always_call=True)
+        model.register_forward_hook(fails, always_call=True)
+        model.register_forward_hook(recorded(seen, "last"), always_call=True)
+        with pytest.raises(ValueError, match="no"):
+            model(t.ones(1))
+        return seen
+
+    same(program)
+
+
+def test_a_removed_hook_leaves_nothing_of_its_options():
+    def program(t):
+        model = t.nn.ReLU()
+        handles = [model.register_forward_hook(print, with_kwargs=True, always_call=True),
+                   model.register_forward_pre_hook(print, with_kwargs=True)]
+        options = (model._forward_hooks_with_kwargs, model._forward_hooks_always_called,
+                   model._forward_pre_hooks_with_kwargs)
+        before = [len(option) for option in options]
+        for handle in handles:
+            handle.remove()
+        return before, [len(option) for option in options]
+
+    same(program)
+
+
 @pytest.mark.parametrize("x_grad", [True, False])
 @pytest.mark.parametrize("y_grad", [True, False])
 @pytest.mark.parametrize("output", [0, 1])
@@ -123,6 +157,25 @@ def test_the_borders_of_a_module_in_the_graph():
         node = out.grad_fn
         inside = node.next_functions[0][0]
         return node.name(), inside.name(), [n.name() for n, _ in inside.next_functions], out._is_view()
+
+    same(program)
+
+
+def test_full_backward_hooks_are_called_for_gradients_that_come_through_the_output():
+    def program(t):
+        seen, inside = [], []
+
+        class Keeps(t.nn.Module):
+            def forward(self, x):
+                inside.append(x * 2)
+                return inside[0] * 3
+
+        model = Keeps()
+        model.register_full_backward_hook(recorded(seen, "hook"))
+        x = t.ones(2, requires_grad=True)
+        model(x).sum().backward(retain_graph=True)
+        inside[0].sum().backward()
+        return seen, x.grad
 
     same(program)
 
@@ -220,6 +273,10 @@ def test_hooks_of_all_modules():
             model.other = t.nn.ReLU()
             with t.no_grad():
                 model[0].weight.fill_(2)
+            handles += [model[0].register_forward_pre_hook(recorded(seen, "own pre")),
+                        model[0].register_forward_hook(recorded(seen, "own post")),
+                        model[0].register_full_backward_hook(recorded(seen, "own backward")),
+                        model[0].register_full_backward_pre_hook(recorded(seen, "own backward pre"))]
             model[0](t.ones(1, 1, requires_grad=True)).sum().backward()
         finally:
             for handle in handles:

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 import pytest
 
 import mindtorch as torch
-from mindtorch._backends.npu.allocator import Allocator
+from mindtorch._backends.npu import aclnn
 from mindtorch._backends.npu.runtime import get_runtime
 
 simulator = torch.npu.simulator
@@ -303,13 +303,14 @@ def test_the_items_of_a_list_that_cannot_be_made_are_destroyed() -> None:
 
 
 def test_an_operator_without_memory_for_its_workspace_is_given_up(monkeypatch) -> None:
-    def full(self, nbytes, queue) -> None:
-        raise torch.OutOfMemoryError("full")
+    class Full:
+        def allocate(self, nbytes: int, queue: object) -> None:
+            raise torch.OutOfMemoryError("full")
 
-    a, out, handles = ones(3, 3), ones(3, 3), simulator.live_handles()
+    a, handles = ones(3, 3), simulator.live_handles()
     with monkeypatch.context() as patch, pytest.raises(torch.OutOfMemoryError):
-        patch.setattr(Allocator, "allocate", full)
-        torch.mm(a, a, out=out)
+        patch.setattr(aclnn, "allocator_of", lambda device: Full())
+        a @ a
     assert simulator.live_handles() == handles
 
 

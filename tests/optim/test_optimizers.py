@@ -143,6 +143,51 @@ def test_strided_parameters():
     same(program)
 
 
+@pytest.mark.parametrize("kwargs", [{}, {"fused": True}, {"foreach": True}, {"differentiable": True}], ids=str)
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW"])
+def test_large_parameters_that_are_not_contiguous_are_written(name, kwargs):
+    def program(t):
+        value, gradient = t.arange(30_000.0).reshape(150, 200) / 30_000, t.arange(30_000.0).reshape(200, 150) / 10_000
+        param = value.t().detach().requires_grad_()
+        used = param.clone() if kwargs.get("differentiable") else param
+        # PyTorch's fused kernels take a parameter and a gradient of other strides for each other's elements.
+        optimizer = getattr(t.optim, name)([used], lr=0.1, **({} if t is torch and kwargs.get("fused") else kwargs))
+        for _ in range(2):
+            with t.no_grad():
+                used.grad = gradient.clone()
+            optimizer.step()
+        return used.detach()[::50, ::50], used.stride(), value[::50, ::50]
+
+    same(program)
+
+
+@pytest.mark.parametrize("found_inf", [0.0, 1.0])
+@pytest.mark.parametrize("name", ["SGD", "Adam", "AdamW", "Adagrad"])
+def test_fused_steps_unscale_gradients_and_are_left_out_for_infinite_ones(name, found_inf):
+    def program(t):
+        param = t.full((5,), 3.0, requires_grad=True)
+        param.grad = t.arange(5.0) * 4
+        optimizer = getattr(t.optim, name)([param], lr=0.1, fused=True)
+        optimizer.grad_scale, optimizer.found_inf = t.tensor(4.0), t.tensor(found_inf)
+        optimizer.step()
+        return param.detach(), optimizer.state[param]
+
+    same(program)
+
+
+def test_the_momentum_of_a_differentiable_step_is_its_own():
+    def program(t):
+        param = t.ones(3, requires_grad=True)
+        used = param.clone()
+        used.grad = t.full((3,), 2.0)
+        optimizer = t.optim.SGD([used], lr=0.1, momentum=0.9, differentiable=True)
+        optimizer.step()
+        used.grad.zero_()
+        return optimizer.state[used]["momentum_buffer"]
+
+    same(program)
+
+
 def test_steps_count_writes_once_a_parameter():
     params = parameters_of(mindtorch, starting_point(torch.float32)[0])
     for name in ("SGD", "Adam"):
@@ -261,6 +306,22 @@ def test_copies_keep_state_and_step_on(make):
     param.grad = mindtorch.ones_like(param)
     again.step()
     assert not bool((before == param).any())
+
+
+@pytest.mark.parametrize("kwargs", [{}, {"fused": True}, {"foreach": True}], ids=str)
+@pytest.mark.parametrize("dtype", ["float64", "float32", "int64"])
+def test_a_step_count_is_loaded_in_its_dtype_unless_the_step_is_fused(kwargs, dtype):
+    def program(t):
+        param = t.ones(2, requires_grad=True)
+        param.grad = t.ones(2)
+        optimizer = t.optim.Adam([param], **kwargs)
+        optimizer.step()
+        state = optimizer.state_dict()
+        state["state"][0]["step"] = state["state"][0]["step"].to(getattr(t, dtype))
+        optimizer.load_state_dict(state)
+        return optimizer.state[param]
+
+    same(program)
 
 
 def test_loading_what_does_not_fit():
