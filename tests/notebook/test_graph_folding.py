@@ -5,7 +5,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import introspect, nn, viz
-from mindtorch.introspect import Fold, folded, unfolded
+from mindtorch.introspect import Fold, folded, folding, unfolded
 from mindtorch.introspect.folding import common, module_of, nodes_of
 
 from .test_pictures import Checker
@@ -126,6 +126,32 @@ def test_a_layer_unlike_the_others_is_not_hidden():
     stale = {node.identity for node in facts.nodes if any(saved.stale for saved in node.saved)}
     assert stale and not stale & {node for fold in inside for node in fold.nodes}
     assert "written in place since: backward will fail" in viz.graph_text(facts)
+
+
+@pytest.mark.parametrize("differs", [
+    lambda layer, out: out.register_hook(lambda grad: None),
+    lambda layer, out: layer.weight.register_hook(lambda grad: None),
+    lambda layer, out: setattr(layer.weight, "grad", None),
+], ids=["a hook", "a leaf's hook", "a leaf without a gradient"])
+def test_a_layer_with_which_something_else_happened_is_not_hidden(differs):
+    model, x = mlp(), torch.ones(2, 4)
+    outs = [x := layer(x) for layer in model]
+    loss = x.sum()
+    loss.backward(retain_graph=True)
+    differs(model[60], outs[61])
+    inside = [fold for fold in folds(folded(facts_of(loss, model=model))) if fold.times > 1]
+    assert len(inside) == 2 and sum(fold.times for fold in inside) == 58
+
+
+@pytest.mark.parametrize(("length", "shown"), [(5, 0), (6, 1)])
+def test_repetitions_of_six_operators_are_worth_a_fold(length, shown):
+    w = torch.ones(2, requires_grad=True)
+    y = w.exp()  # which differs in that it reads a leaf
+    for _ in range(length):
+        y = y.exp()
+    facts = facts_of(y.sum(), w=w)
+    parts = folding._Folding(facts).parts([node for node in facts.nodes if not node.variable], 0)
+    assert [fold.times for fold in folds(parts)] == [length] * shown
 
 
 def test_a_long_irregular_graph_is_cut_into_pieces():

@@ -11,6 +11,7 @@ from IPython.core.interactiveshell import InteractiveShell
 
 import mindtorch as torch
 from mindtorch import introspect, viz
+from mindtorch._backends.npu.allocator import allocator_of
 from mindtorch._backends.npu.runtime import get_runtime
 
 simulator = torch.npu.simulator
@@ -73,6 +74,16 @@ def test_a_block_knows_the_tensors_in_it() -> None:
     assert (storage.names, storage.tensors, storage.bytes) == (("view", "x"), 2, 64)
     assert storage.number == introspect.storage_number(x) and storage.address == x.data_ptr()
     assert (block.state, block.requested, block.bytes, block.stream) == ("in use", 64, 512, "npu:0 stream 0")
+
+
+def test_a_block_in_which_no_storage_lies_is_a_workspace() -> None:
+    device = get_runtime(0)
+    block = allocator_of(device).allocate(1000, device.queue)
+    try:
+        found, = [b for segment in facts_of().segments for b in segment.blocks if b.address == block.ptr]
+    finally:
+        allocator_of(device).release(block)
+    assert (found.state, found.requested, found.bytes, found.storages) == ("workspace", 1000, 1024, ())
 
 
 def test_storages_without_a_name_are_found_too() -> None:

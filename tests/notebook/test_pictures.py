@@ -10,8 +10,10 @@ import mindtorch as torch
 from mindtorch import introspect, viz
 from mindtorch.viz.card import _remarks
 from mindtorch.viz.grid import number_format
+from mindtorch.viz.html import escape
 from mindtorch.viz.layered import layout
-from mindtorch.viz.palette import device_badge, device_class, storage_letter
+from mindtorch.viz.monitor import progress_text
+from mindtorch.viz.palette import device_badge, device_class, duration_text, storage_letter, time_text
 
 VOID = {"br", "hr", "img", "input", "meta", "link"}
 
@@ -320,3 +322,38 @@ def test_tables_of_thousands_of_rows_say_what_they_leave_out():
     assert "and 700 more operators: %%profile adds them up" in page and "1,000 operators" in page
     assert viz.dispatch_text(trace.events).count("add.Tensor") < 2 * 300
     assert "more" not in viz.dispatch_text(trace.events[:300])
+
+
+@pytest.mark.parametrize(("done", "total", "elapsed", "said"), [
+    (3, 10, 6.0, "step 3/10 (30%) · 0.5/s · 0:14 left"), (10, 10, 6.0, "step 10/10 (100%) · 1.67/s · 0:06 in all"),
+    (0, 10, 6.0, "step 0/10 (0%)"), (4000, None, 3700.0, "step 4,000 · 1.08/s · 1:01:40 in all"),
+    (1000, 2000, 10.0, "step 1,000/2,000 (50%) · 100/s · 0:10 left"),
+])
+def test_progress_tells_the_rate_and_the_time_left(done, total, elapsed, said):
+    assert progress_text(done, total, elapsed, "step") == said
+
+
+@pytest.mark.parametrize(("nanoseconds", "said"), [
+    (0, "0 ns"), (999, "999 ns"), (1000, "1 µs"), (123_456, "123.5 µs"), (1_234_567, "1.235 ms"),
+    (2_500_000_000, "2.5 s"), (-1500, "-1.5 µs"),
+])
+def test_times_have_four_digits_and_the_unit_that_suits_them(nanoseconds, said):
+    assert time_text(nanoseconds) == said
+
+
+def test_durations_have_three_digits():
+    assert [duration_text(time) for time in (999, 123_456, 1_234_567)] == ["0.999 µs", "123 µs", "1.23 ms"]
+
+
+@pytest.mark.parametrize(("make", "said"), [
+    (lambda: torch.ones(3).expand(4, 3), "expanded: dimension 0"),
+    (lambda: torch.ones(1).expand(4, 3), "expanded: dimensions 0, 1"),
+    (lambda: torch.ones(3).as_strided((1, 3), (0, 1)), None),
+])
+def test_a_card_tells_which_dimensions_are_expanded(make, said):
+    text = "".join(_remarks(introspect.tensor_facts(make())))
+    assert (said in text) if said else ("expanded" not in text)
+
+
+def test_characters_that_no_browser_shows_become_visible():
+    assert escape("a\x00b\x1bc\u200bd") == r"a\x00b\x1bc\u200bd" and escape("a\n\tb<") == "a\n\tb&lt;"

@@ -261,6 +261,35 @@ def test_moments_next_to_each_other_are_one_mark() -> None:
     assert all(mark.name in page for mark in marks)
 
 
+def test_moments_of_different_kinds_are_marks_of_their_own() -> None:
+    lane = "npu:0 stream 0"
+    moments = [introspect.Span(lane, kind, kind, 500, 500) for kind in ("free", "free", "wait", "free")]
+    run = introspect.Span(lane, "aclnnAdd", "run", 0, 1000)
+    page = viz.timeline_page(introspect.Timeline((run, *moments), (lane,)))
+    assert page.count(">✕2</span>") == 1
+    assert page.count(">✕</span>") == page.count(">…</span>") == 2  # with those of the legend
+
+
+@pytest.mark.parametrize(("window", "busy"), [
+    (None, "50%"), ((100, 300), "100%"), ((0, 200), "50%"), ((250, 450), "25%"),
+])
+def test_a_stream_is_busy_for_a_part_of_the_time_shown(window: tuple[int, int] | None, busy: str) -> None:
+    lane = "npu:0 stream 0"
+    found = (introspect.Span(lane, "wait", "wait", 0, 400), introspect.Span(lane, "aclnnAdd", "run", 100, 200),
+             introspect.Span(lane, "copy", "copy", 200, 300))
+    page = viz.timeline_page(introspect.Timeline(found, (lane,)), window=window)
+    assert f">{busy}</span>" in page
+
+
+def test_operators_of_the_host_take_time() -> None:
+    a = torch.ones(300, 300)
+    with introspect.timeline() as timeline:
+        a @ a
+    found = spans(timeline, "run", "host")
+    assert "mm" in [span.name for span in found]
+    assert all(1000 < span.end - span.start <= timeline.end - timeline.start for span in found)
+
+
 def test_the_text_draws_the_lanes(mixed: introspect.Timeline) -> None:
     lines = viz.timeline_text(mixed).splitlines()
     assert lines[0] == f"{len(mixed.spans)} spans"

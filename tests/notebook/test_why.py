@@ -14,6 +14,7 @@ from hypothesis import given, settings
 import mindtorch as torch
 from mindtorch import introspect, nn, viz
 from mindtorch._dispatch.sites import PACKAGE
+from mindtorch.introspect import writes
 from mindtorch.introspect.why import (
     EXPLANATIONS, Bars, Call, Cell, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
 )
@@ -77,6 +78,12 @@ def test_the_sizes_that_do_not_broadcast_stand_in_one_column():
     columns = {row.label: [cell and cell.text for cell in row.cells] for row in shapes.rows}
     assert columns == {"a": ["5", "3", "4"], "b": [None, "2", "1"], "result": ["5", "?", "4"]}
     assert shapes.head == ("dim -3", "dim -2", "dim -1")
+
+
+def test_of_two_columns_that_clash_the_cause_names_that_of_the_message():
+    a, b = torch.ones(3, 4), torch.ones(4, 3)
+    facts = explained(lambda: a + b)
+    assert "at non-singleton dimension 1" in facts.message and "In dim -1, 4 meets 3." in facts.cause
 
 
 def test_the_sizes_that_do_not_pair_in_a_product_are_marked():
@@ -197,6 +204,38 @@ def test_a_modified_saved_tensor_shows_the_lines_that_may_have_written_it():
     assert history(facts)[-1][1] == "ExpBackward0 needs version 0 and finds 1"
     assert "read from the program's text" in facts.cause
     assert "%why --watch" in [fix.code for fix in facts.fixes]
+
+
+@pytest.mark.parametrize("branch", [True, False])
+def test_more_lines_that_may_have_written_than_writes_are_not_all_blamed(branch):
+    def run():
+        a = torch.ones(3, requires_grad=True)
+        b = a.exp()
+        if branch:
+            b.add_(1)
+        else:
+            b.mul_(2)
+        b.sum().backward()
+
+    def once():
+        a = torch.ones(3, requires_grad=True)
+        b = a.exp()
+        b.add_(1)
+        b.sum().backward()
+
+    assert "There are more of them than writes: not all are to blame." in explained(run).cause
+    assert "There are more of them" not in explained(once).cause
+
+
+def test_writes_to_a_counter_that_is_gone_are_not_those_of_one_in_its_place(monkeypatch):
+    tensor = torch.zeros(2)
+    tensor.add_(1)
+    counter = id(tensor._version_counter)
+    noted = [writes.Write("mul_", "file", line, version, counter)
+             for line, version in enumerate((1, 2, 3, 1, 2))]  # of which the first three are another tensor's
+    monkeypatch.setattr(writes, "_noted", noted)
+    assert [write.line for write in writes.writes_to(tensor, 0)] == [3, 4]
+    assert [write.line for write in writes.writes_to(tensor, 1)] == [4]
 
 
 def test_watching_tells_which_write_led_to_which_version():

@@ -58,7 +58,7 @@ def broadcast(failure: Failure, f: Fields) -> Diagnosis | None:
     if len(clashing) < 2:
         return None
     a, b = clashing[0], next(t for t in clashing[1:] if not broadcasts(t.shape, clashing[0].shape))
-    column = min(d for d in range(-1, -1 - min(len(a.shape), len(b.shape)), -1)
+    column = max(d for d in range(-1, -1 - min(len(a.shape), len(b.shape)), -1)  # which the message names as well
                  if a.shape[d] != b.shape[d] and 1 not in (a.shape[d], b.shape[d]))
     return Diagnosis(
         f"{a} {a.size} and {b} {b.size} do not broadcast",
