@@ -25,20 +25,27 @@ def _found(tree: Path, top: str, patterns: str) -> list[str]:
 
 
 AREAS = {
-    "dispatcher": Area("_dispatch/dispatcher.py _dispatch/keys.py _dispatch/observers.py",
-                       "dispatch/test_*.py test_errors.py test_creation.py npu/test_tensors.py func/test_vmap.py "
-                       "autograd/test_grad_mode.py notebook/test_states.py"),
-    "autograd": Area("_autograd/[!v_]*.py", "autograd/test_*.py func/test_forward_ad.py utils/test_checkpoint.py"),
-    "views": Area("_autograd/views.py _backends/common/view/*.py",
-                  "test_views.py test_views_machine.py test_indexing.py autograd/test_graph.py "
-                  "autograd/test_function.py"),
     "pipeline": Area("_dispatch/pipeline.py", "dispatch/test_pipeline.py notebook/test_pipeline_magic.py"),
+    "dispatcher": Area("_dispatch/dispatcher.py _dispatch/keys.py _dispatch/observers.py",
+                       "dispatch/test_*.py test_errors.py npu/test_tensors.py func/test_vmap.py "
+                       "autograd/test_grad_mode.py notebook/test_states.py"),
     "allocator": Area("_backends/npu/allocator.py",
                       "npu/test_memory.py npu/test_asynchrony.py npu/test_runtime.py npu/test_sanitizer.py "
                       "npu/test_simulator_faults.py notebook/test_memory_magic.py"),
     "streams": Area("_backends/npu/streams.py",
                     "npu/test_asynchrony.py npu/test_runtime.py npu/test_sanitizer.py npu/test_simulator_faults.py "
                     "notebook/test_timeline.py"),
-    "facts": Area("introspect/**/*.py", "notebook/test_*.py"),
     "optimizers": Area("optim/*.py", "optim/test_*.py test_amp.py"),
+    "views": Area("_autograd/views.py _backends/common/view/*.py",
+                  "test_views.py test_views_machine.py test_boundaries.py autograd/test_views.py "
+                  "autograd/test_graph.py autograd/test_function.py"),
+    "autograd": Area("_autograd/[!v_]*.py",
+                     "autograd/test_graph.py autograd/test_views.py autograd/test_hooks.py autograd/test_function.py "
+                     "autograd/test_grad_mode.py autograd/test_backward_arguments.py autograd/test_random_graphs.py "
+                     "func/test_forward_ad.py utils/test_checkpoint.py"),
+    "facts": Area("introspect/**/*.py",
+                  "notebook/test_facts.py notebook/test_graph_folding.py notebook/test_layouts.py "
+                  "notebook/test_memory_magic.py notebook/test_modules.py notebook/test_pictures.py "
+                  "notebook/test_pipeline_magic.py notebook/test_profile.py notebook/test_states.py "
+                  "notebook/test_timeline.py notebook/test_why.py notebook/test_widgets.py"),
 }
