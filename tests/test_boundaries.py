@@ -30,10 +30,11 @@ def strides_of_sums(t: Any) -> Any:
     return [(a + b).stride() for a, b in pairs]
 
 
-def strides_like_empty(t: Any) -> Any:
+def strides_like(t: Any) -> Any:
     return [(t.empty_like(x).stride(), (x + 1).stride()) for x in (
         t.empty(2, 0, 3).permute(2, 0, 1), t.empty(0, 3).t(), t.empty(2, 3, 0).transpose(0, 1),
-        t.empty(3, 1, 0, 2).permute(3, 1, 0, 2), t.empty(4, 0, 1).transpose(0, 2))]
+        t.empty(3, 1, 0, 2).permute(3, 1, 0, 2), t.empty(4, 0, 1).transpose(0, 2), t.ones(4, 6)[::2, ::3].t(),
+        t.ones(4, 3, 2)[::2].permute(2, 0, 1), t.ones(4, 3).as_strided((2, 3), (1, 1)))]
 
 
 def resized(t: Any) -> Any:
@@ -90,7 +91,7 @@ CASES: dict[str, Callable[[Any], Any]] = {
                                       for f in (t.argmax, t.argmin) for keep in (True, False)],
     "sums of half precision": half_sums,
     "strides of sums of channels_last": strides_of_sums,
-    "strides like those of empty tensors": strides_like_empty,
+    "strides like those of empty tensors and of tensors with gaps": strides_like,
     "resize_as_ takes the format": resized,
     "view_as_complex at an odd offset": lambda t: t.view_as_complex(t.arange(9.0)[1:].view(4, 2)),
     "view_as_complex at an even offset": lambda t: t.view_as_complex(t.arange(10.0)[2:].view(4, 2)),

@@ -53,7 +53,7 @@ def test_every_look_at_the_data_runs_what_is_pending(inputs, look):
 
 
 def test_flush_and_backward_run_what_is_pending(inputs):
-    w = torch.ones(3, requires_grad=True)
+    w, one = torch.ones(3, requires_grad=True), torch.tensor(1.0)
     with torch.pipeline() as p:
         y = inputs[0] * w
         p.flush()
@@ -63,7 +63,7 @@ def test_flush_and_backward_run_what_is_pending(inputs):
         loss.backward(retain_graph=True)
         assert not is_pending(loss) and w.grad is not None
         w.grad, other = None, inputs[0] * 3  # of which backward needs nothing
-        loss.backward()
+        loss.backward(one)
         assert not is_pending(other)
         assert local.pipeline is p and is_pending(w + 1)
     eager = torch.ones(3, requires_grad=True)

@@ -25,7 +25,8 @@ def _found(tree: Path, top: str, patterns: str) -> list[str]:
 
 
 AREAS = {
-    "pipeline": Area("_dispatch/pipeline.py", "dispatch/test_pipeline.py notebook/test_pipeline_magic.py"),
+    "pipeline": Area("_dispatch/pipeline.py",
+                     "dispatch/test_pipeline.py notebook/test_pipeline_magic.py notebook/test_why.py"),
     "dispatcher": Area("_dispatch/dispatcher.py _dispatch/keys.py _dispatch/observers.py",
                        "dispatch/test_*.py test_errors.py npu/test_tensors.py func/test_vmap.py "
                        "autograd/test_grad_mode.py notebook/test_states.py"),

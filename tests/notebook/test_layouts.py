@@ -78,6 +78,7 @@ def test_of_many_elements_in_places_that_are_hard_to_tell_apart_it_is_said_that_
 @pytest.mark.parametrize(("shape", "stride"), [
     ((40, 40, 17), (3, 7, 119)), ((17, 17, 40), (7, 50, 7)), ((40, 40, 40), (2, 2, 4)), ((1000, 1000), (1, 1)),
     ((5000, 200), (200, 1)), ((1000, 1000), (6, 3)), ((80, 80, 3), (5, 1000, 2)),
+    ((2, 2, 2), (3, 4, 1)),
 ])
 def test_coverage_of_strides_that_interleave_is_that_of_their_union(shape, stride):
     found = np.zeros(1, int)

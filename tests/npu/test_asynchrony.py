@@ -304,7 +304,7 @@ def test_the_items_of_a_list_that_cannot_be_made_are_destroyed() -> None:
 
 def test_an_operator_without_memory_for_its_workspace_is_given_up(monkeypatch) -> None:
     class Full:
-        def allocate(self, nbytes: int, queue: object) -> None:
+        def allocate(self, *args: object) -> None:
             raise torch.OutOfMemoryError("full")
 
     a, handles = ones(3, 3), simulator.live_handles()
