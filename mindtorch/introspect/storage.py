@@ -1,26 +1,32 @@
 """Who shares a storage, and which of its elements each tensor covers."""
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import suppress
 from dataclasses import dataclass
+from itertools import product
 from math import prod
+from operator import mul
 from typing import Any
 
 import numpy as np
 
 from .identity import known_storage, shape_of, storage_number
-from .tensor import address_of
+from .tensor import address_of, cells
 
 SEGMENTS = 96  #: pieces at most that a storage is described in
 SHARERS = 8  #: tensors at most that are described
 POSITIONS = 4096  #: places at most that a tensor's elements are looked at in
+PLACES = 48  #: elements of a storage at most that are described one by one
 
 
 @dataclass(frozen=True)
 class Sharer:
     """A tensor that sees a storage, the base of others listed if ``is_base``.
 
-    ``coverage[i]`` is the part (0 to 1) of segment i that it covers.
+    ``coverage[i]`` is the part (0 to 1) of segment i that it covers. ``reads[i]`` says when it reads element i of the
+    storage: the numbers of those of its elements, counted in the order of their indices, that lie there. It is None
+    where the storage is too large, or the tensor, or where its elements are not of the storage's ``itemsize``.
     """
 
     name: str
@@ -32,6 +38,7 @@ class Sharer:
     requires_grad: bool
     identity: int
     coverage: tuple[float, ...]
+    reads: tuple[tuple[int, ...], ...] | None
 
 
 @dataclass(frozen=True)
@@ -40,7 +47,8 @@ class StorageFacts:
 
     It is described in ``segments`` pieces of ``segment_bytes`` bytes, the last of which may be shorter;
     ``itemsize`` is that of the tensor asked about. ``sharers`` begins with that tensor, named ones come next;
-    ``others`` counts those that are not listed.
+    ``others`` counts those that are not listed. ``values`` are the storage's elements if there are no more than
+    ``PLACES``: None stands for one that no listed tensor of that dtype sees, or that cannot be read now.
     """
 
     number: int
@@ -53,6 +61,7 @@ class StorageFacts:
     shared_memory: bool
     sharers: tuple[Sharer, ...]
     others: int
+    values: tuple[Any, ...] | None
 
 
 def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments: int = SEGMENTS,
@@ -69,6 +78,7 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
     nbytes = tensor.numel() * itemsize if storage is None else storage.nbytes()
     segment_bytes = max(1, -(-nbytes // itemsize // segments)) * itemsize
     first = address_of(tensor)
+    places = nbytes // itemsize if nbytes <= PLACES * itemsize else 0
     return StorageFacts(
         number=storage_number(tensor), device=str(tensor._device), bytes=nbytes, itemsize=itemsize,
         address=first - tensor._offset * itemsize if first else 0, segments=-(-nbytes // segment_bytes),
@@ -77,8 +87,38 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
             Sharer(
                 name=names.get(id(other), ""), dtype=other._dtype.name, shape=shape_of(other),
                 stride=other._strides(), offset=other._offset, is_base=id(other) in bases,
-                requires_grad=other.requires_grad, identity=id(other), coverage=coverage(other, nbytes, segment_bytes))
-            for other in listed), others=len(seen_by) - len(listed))
+                requires_grad=other.requires_grad, identity=id(other), coverage=coverage(other, nbytes, segment_bytes),
+                reads=_reads(other, places) if other._dtype.itemsize == itemsize else None)
+            for other in listed),
+        others=len(seen_by) - len(listed), values=_values(listed, tensor._dtype, places) if places else None)
+
+
+def _reads(tensor: Any, places: int) -> tuple[tuple[int, ...], ...] | None:
+    """When each of the first places of the storage is read, None if there are too many elements to follow."""
+    if not places or tensor.numel() > POSITIONS:
+        return None
+    found: list[list[int]] = [[] for _ in range(places)]
+    for order, (_, place) in enumerate(_elements(tensor)):
+        found[place].append(order)
+    return tuple(map(tuple, found))
+
+
+def _elements(tensor: Any) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Index and place in the storage of each element, in the order of the indices."""
+    stride = tensor._strides()
+    for index in product(*map(range, shape_of(tensor))):
+        yield index, tensor._offset + sum(map(mul, index, stride))
+
+
+def _values(tensors: Iterable[Any], dtype: Any, places: int) -> tuple[Any, ...]:
+    """The elements of a storage, as the tensors of a dtype that see it tell."""
+    found: dict[int, Any] = {}
+    for tensor in tensors:
+        if tensor._dtype is dtype and tensor.numel() <= POSITIONS:
+            new = {place: index for index, place in _elements(tensor) if place not in found}
+            with suppress(RuntimeError):  # a device that lets nobody read
+                found.update(zip(new, (cell.value for cell in cells(tensor, list(new.values()))), strict=True))
+    return tuple(map(found.get, range(places)))
 
 
 def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:

@@ -24,7 +24,7 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
     """Draw the card of a tensor; ``names`` are the tensors' names by ``id`` (``introspect.names_of``)."""
     facts = tensor_facts(tensor, names)
     sharing = storage_facts(tensor, names)
-    values = _waiting(facts) if facts.statistics is None else value_grids(tensor, facts)
+    values = _waiting(facts) if facts.statistics is None else value_grids(tensor, facts, sharing.values is not None)
     said = join((tag("span", words, class_=loudness) for words, loudness in _said(facts)), " · ")
     parts = (_head(facts), tag("div", said, class_="mt-summary"), values, strips(sharing), _details(facts, sharing))
     return page(tag("div", *parts, class_="mt-box"), kind="card")

@@ -22,8 +22,12 @@ def shown_indices(size: int, edge: int) -> list[int | None]:
     return list(range(size)) if size <= 2 * edge + 1 else [*range(edge), GAP, *range(size - edge, size)]
 
 
-def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
-    """Draw the values of a tensor: one grid for up to two dimensions, one per slice for more."""
+def value_grids(tensor: Any, facts: TensorFacts, linked: bool = False) -> Markup:
+    """Draw the values of a tensor: one grid for up to two dimensions, one per slice for more.
+
+    Cells that are ``linked`` carry their place in the storage, so that the picture of the storage can light up with
+    them.
+    """
     if not facts.elements:
         return tag("div", "no elements", class_="mt-soft")
     shape = facts.shape
@@ -50,7 +54,7 @@ def value_grids(tensor: Any, facts: TensorFacts) -> Markup:
             side = tag("th", "⋮" if r is GAP else r, scope="row") if len(shape) > 1 else None
             gap = tag("td", "⋮" if r is GAP else "…", class_="gap")
             line = (found.get((prefix, r, c)) for c in columns)
-            rows.append(tag("tr", side, *(_cell(cell, write, scale) if cell else gap for cell in line)))
+            rows.append(tag("tr", side, *(_cell(cell, write, scale, linked) if cell else gap for cell in line)))
         caption = tag("caption", f"[{', '.join(map(str, prefix))}, :, :]") if prefix else None
         top = tag("thead", head) if shape else None
         grids.append(tag("table", caption, top, tag("tbody", *rows), class_="mt-grid"))
@@ -82,14 +86,19 @@ def number_format(values: Sequence[Any]) -> Callable[[Any], str]:
     return write
 
 
-def _cell(cell: Cell, write: Callable[[Any], str], scale: float) -> Markup:
-    value = cell.value
+def _cell(cell: Cell, write: Callable[[Any], str], scale: float, linked: bool) -> Markup:
     where = f"{shape_text(cell.index)}  storage position {cell.position}"
     where += f"  address {cell.address:#x}" if cell.address else ""
+    return value_cell(cell.value, write, scale, where, cell.position if linked else None)
+
+
+def value_cell(value: Any, write: Callable[[Any], str], scale: float, where: str, place: int | None) -> Markup:
+    """A cell coloured by its value. With its place in the storage it and the others there are lit together."""
+    about: dict[str, Any] = {"title": f"{where}  value {value!r}", "data_p": place}
     if value is None:  # a write was queued between the statistics and this look
-        return tag("td", "?", title=f"{where}  not there yet")
+        return tag("td", "?", **about | {"title": f"{where}  not there yet"})
     if not cmath.isfinite(value):
-        return tag("td", write(value), class_="x", title=f"{where}  value {value!r}")
+        return tag("td", write(value), class_="x", **about)
     level = min(1.0, math.hypot(value.real, value.imag) / scale) if scale else 0.0
     kind = "n" if not isinstance(value, complex) and value < 0 else "p"
-    return tag("td", write(value), class_=kind, style=f"--v:{level:.2f}", title=f"{where}  value {value!r}")
+    return tag("td", write(value), class_=kind, style=f"--v:{level:.2f}", **about)

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import math
+from functools import partial
 from itertools import groupby
 
 from ..introspect import Sharer, StorageFacts
@@ -10,6 +11,7 @@ from .palette import (
     chip, count_text, device_badge, mono, name_text, shape_text, size_text, storage_chip, storage_class, tensor_name,
     tuple_text,
 )
+from .places import places
 
 WIDTH = 960.0  #: units that a strip is drawn in
 MARK = 28  #: pixels at most that one mark is wide
@@ -39,22 +41,29 @@ def strips(facts: StorageFacts) -> Markup | None:
     """One strip for every tensor that sees the storage, the one that was asked about first."""
     if not facts.bytes:
         return None
-    rows: list[Markup | None] = []
-    for i, sharer in enumerate(facts.sharers):
-        label = tensor_name("this tensor" if i == 0 and not sharer.name else _name(sharer))
-        shape = tag("span", shape_text(sharer.shape), class_="mt-soft mt-mono")
-        rows += [tag("span", label, shape, class_="mt-label" if i else "mt-label mt-me"), strip(facts, sharer)]
-    if facts.others:
-        rows.append(tag("span", f"and {count_text(facts.others, 'more tensor')}", class_="mt-note"))
+    labels = [_label(sharer, i == 0) for i, sharer in enumerate(facts.sharers)]
+    more = f"and {count_text(facts.others, 'more tensor')}" if facts.others else None
+    look, length = f"mt-strips {storage_class(facts.number)}", f"--mt-length:{MARK * facts.segments}px"
+    if facts.values is not None:
+        how = "#k: the tensor reads it as number k, counted from 0; ×k: it reads it k times; empty: not at all"
+        note = tag("div", join([how, more], " · "), class_="mt-note")
+        return tag("div", places(facts, labels, partial(strip, facts)), note, class_=f"{look} mt-block", style=length)
+    rows = [part for label, sharer in zip(labels, facts.sharers, strict=True) for part in (label, strip(facts, sharer))]
     elements = facts.segment_bytes // facts.itemsize
     unit = "one element" if elements == 1 else count_text(elements, "element")
-    rows.append(tag("span", f"{size_text(facts.bytes)}, each mark is {unit}", class_="mt-note"))
-    length = f"--mt-length:{MARK * facts.segments}px"
-    return tag("div", *rows, class_=f"mt-strips {storage_class(facts.number)}", style=length)
+    said = [more, f"{size_text(facts.bytes)}, each mark is {unit}"]
+    notes = (tag("span", note, class_="mt-note") for note in said if note)
+    return tag("div", *rows, *notes, class_=look, style=length)
+
+
+def _label(sharer: Sharer, first: bool) -> Markup:
+    name = tensor_name("this tensor" if first and not sharer.name else _name(sharer))
+    shape = tag("span", shape_text(sharer.shape), class_="mt-soft mt-mono")
+    return tag("span", name, " ", shape, class_="mt-label mt-me" if first else "mt-label")
 
 
 def _name(sharer: Sharer) -> str:
-    return "(base, no name)" if sharer.is_base and not sharer.name else name_text(sharer.name)
+    return "unnamed base" if sharer.is_base and not sharer.name else name_text(sharer.name)
 
 
 def storage_page(facts: StorageFacts) -> Markup:
@@ -72,6 +81,8 @@ def storage_text(facts: StorageFacts) -> str:
     """Draw what ``%storage`` shows in a terminal."""
     seen = count_text(len(facts.sharers) + facts.others, "tensor")
     lines = [f"storage of {size_text(facts.bytes)} on {facts.device}, seen by {seen}"]
+    if facts.values is not None:
+        return "\n".join([*lines, join([strips(facts)]).plain.strip("\n")])
     width = max(len(_name(sharer)) for sharer in facts.sharers)
     for sharer in facts.sharers:
         marks = "".join(" ░▒▓█"[math.ceil(4 * part)] for part in sharer.coverage)

@@ -1,0 +1,87 @@
+"""A small storage place by place: each element's value, and when each tensor that shares it reads it."""
+from __future__ import annotations
+
+import cmath
+import math
+import sys
+from collections.abc import Callable, Sequence
+from functools import cache
+from typing import Any
+
+import numpy as np
+
+from ..introspect import Sharer, StorageFacts
+from .grid import number_format, value_cell
+from .html import Markup, join, tag
+from .palette import count_text, shape_text
+
+WIDTH = 560  #: pixels, about, that the places of one row should stay within
+LISTED = 6  #: reads at most of one place that its hint names
+
+
+@cache
+def lighting() -> Markup:
+    """The style sheet with which pointing at one cell of an element lights all others of it, without a script."""
+    from ..introspect.storage import PLACES
+
+    pairs = (f'.mindtorch:has([data-p="{i}"]:hover) [data-p="{i}"]' for i in range(PLACES))
+    return Markup(f"<style>{','.join(pairs)}{{outline:2px solid var(--mt-fg);outline-offset:-1px}}</style>")
+
+
+def places(facts: StorageFacts, labels: Sequence[Markup], bars: Callable[[Sharer], Markup]) -> Markup:
+    """Draw tables, one below the other as far as the width asks for: a column a place, a row a tensor.
+
+    ``labels`` name the tensors; ``bars`` draws one whose elements are not the storage's.
+    """
+    values = facts.values or ()
+    known = [value for value in values if value is not None]
+    write = _writer(known)
+    sizes = (math.hypot(value.real, value.imag) for value in known if cmath.isfinite(value))
+    scale = min(max(sizes, default=0.0), sys.float_info.max)
+    letters = max(3, *(len(write(value)) for value in known), 0)
+    lines = -(-len(values) * (7 * letters + 9) // WIDTH)
+    count = -(-len(values) // lines)
+    tables = []
+    for start in range(0, len(values), count):
+        shown = range(start, min(start + count, len(values)))
+        head = tag("tr", tag("th", "place" if start == 0 else None, scope="row"),
+                   *(tag("th", place, scope="col") for place in shown))
+        top = tag("tr", tag("th", "value", scope="row"), *(_value(values[i], write, scale, i) for i in shown))
+        rows = [tag("tr", tag("th", label, scope="row"), *_row(sharer, shown, bars))
+                for label, sharer in zip(labels, facts.sharers, strict=True)]
+        body = tag("tbody", top, *rows)
+        tables.append(tag("table", tag("thead", head), body, class_="mt-places", style=f"--n:{letters}"))
+    return join([lighting(), tag("div", *tables, class_="mt-scroll", tabindex="0")])
+
+
+def _writer(values: Sequence[Any]) -> Callable[[Any], str]:
+    """How to write values in few characters."""
+    whole = number_format(values)
+    return whole if all(len(whole(value)) <= 4 for value in values) else lambda value: (
+        f"{value:.2g}" if isinstance(value, (int, float)) and len(whole(value)) > 4 else whole(value))
+
+
+def _value(value: Any, write: Callable[[Any], str], scale: float, place: int) -> Markup:
+    if value is None:
+        return tag("td", "·", title=f"place {place}: no tensor here tells its value", data_p=place)
+    return value_cell(value, write, scale, f"place {place}", place)
+
+
+def _row(sharer: Sharer, shown: range, bars: Callable[[Sharer], Markup]) -> list[Markup]:
+    """When a tensor reads these places."""
+    if sharer.reads is None:
+        return [tag("td", bars(sharer), colspan=len(shown))] if shown.start == 0 else []
+    last = max(max(reads, default=0) for reads in sharer.reads) or 1
+    return [_read(sharer, place, last) for place in shown]
+
+
+def _read(sharer: Sharer, place: int, last: int) -> Markup:
+    reads = (sharer.reads or ())[place]
+    if not reads:
+        return tag("td", "", plain="·\t", class_="none", title=f"place {place}: not read", data_p=place)
+    indices = ((order, tuple(map(int, np.unravel_index(order, sharer.shape)))) for order in reads[:LISTED])
+    at = ", ".join(f"{shape_text(index)} as #{order}" for order, index in indices)
+    more = f", … {count_text(len(reads), 'time')} in all" if len(reads) > LISTED else ""
+    text = f"#{reads[0]}" if len(reads) == 1 else f"×{len(reads)}"
+    return tag("td", text, class_="read" if len(reads) == 1 else "read again", style=f"--v:{reads[0] / last:.2f}",
+               title=f"place {place} is read at {at}{more}", data_p=place)
