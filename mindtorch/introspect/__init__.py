@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from .npu import NpuSource
     from .off_host import Pending, Source, sources
     from .operator import OperatorFacts, Written, operator_facts
+    from .overview import Overview, brightness, picture_layout, pictures, tensor_overview
     from .pipeline import Flush, PipelineFacts, Recorded, watch_pipeline
     from .profiler import Profile, Share, profile
     from .spans import Span, Timeline, timeline

@@ -19,6 +19,7 @@ from .off_host import Pending, Source, sources
 SAMPLE = 100_000  #: elements at most that statistics look at
 PERIODS = 2 * 3 * 5 * 7 * 11 * 13  #: what often divides the length of something that repeats
 FEW = 1 << 14  #: elements at most whose places are all worked out
+BINS = 40  #: of a histogram
 HISTORY = 6  #: nodes at most that are named
 
 
@@ -26,6 +27,8 @@ HISTORY = 6  #: nodes at most that are named
 class Statistics:
     """``minimum``, ``maximum``, ``mean`` and ``std`` of the finite elements (None where there are none; of
     absolute values if complex), and how many are zero, NaN or infinite, in ``sampled`` of ``total`` elements.
+    ``histogram`` counts the finite elements in ``BINS`` equal steps from minimum to maximum; it is empty where all of
+    them are alike, and for bools.
     """
 
     minimum: Any
@@ -37,6 +40,7 @@ class Statistics:
     infinities: int
     sampled: int
     total: int
+    histogram: tuple[int, ...]
 
 
 @dataclass(frozen=True)
@@ -168,7 +172,7 @@ def _overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     return len(np.unique(places)) < elements
 
 
-def _source(tensor: Any) -> Source | None:
+def element_source(tensor: Any) -> Source | None:
     """How to look at a tensor's values; None if NumPy can read them where they are."""
     kind = tensor._device.type
     if kind == "npu" and kind not in sources:
@@ -182,7 +186,7 @@ def pending_of(tensor: Any) -> Pending | None:
     """Return what the tensor's values wait for, or None if they are there or, on the meta device, never will be."""
     entry = tensor._pending
     if not tensor._keys & PIPELINE or entry is None:
-        source = _source(tensor)
+        source = element_source(tensor)
         return None if source is None else source.pending(tensor)
     queue = entry.pipeline.pending
     before = queue[: queue.index(entry)] if entry in queue else ()
@@ -194,13 +198,13 @@ def values_without_waiting(tensor: Any) -> np.ndarray | None:
     """Return the values if they can be read now. They may be the tensor's memory, neither to be written nor kept."""
     if tensor._keys & (PIPELINE | META):
         return None
-    source = _source(tensor)
+    source = element_source(tensor)
     return tensor._array if source is None else source.values(tensor)
 
 
 def _sample_or_reason(tensor: Any) -> tuple[np.ndarray | None, str]:
     """What statistics are made of, if it can be read now, or why the device refuses it."""
-    source = None if tensor._keys & (PIPELINE | META) else _source(tensor)
+    source = None if tensor._keys & (PIPELINE | META) else element_source(tensor)
     if source is None:
         return values_without_waiting(tensor), ""
     try:
@@ -244,11 +248,14 @@ def statistics(array: np.ndarray, dtype: DType, total: int | None = None) -> Sta
             finite, nans = values[is_finite], int(np.isnan(values).sum())
         if dtype.category == COMPLEX:  # the magnitude of a finite number may be too large for a float
             finite = np.minimum(np.abs(finite.astype(np.complex128)), np.finfo(np.float64).max)
-        mean, std = _mean_and_std(finite.astype(np.float64))
+        numbers = finite.astype(np.float64)
+        mean, std = _mean_and_std(numbers)
+        histogram = () if dtype.name == "bool" else _histogram(numbers)
     return Statistics(
         minimum=finite.min().item() if finite.size else None, maximum=finite.max().item() if finite.size else None,
         mean=mean, std=std, zeros=int(values.size - np.count_nonzero(values)), nans=nans,
-        infinities=values.size - finite.size - nans, sampled=values.size, total=array.size if total is None else total)
+        infinities=values.size - finite.size - nans, sampled=values.size, total=array.size if total is None else total,
+        histogram=histogram)
 
 
 def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:
@@ -259,6 +266,14 @@ def _mean_and_std(values: np.ndarray) -> tuple[float | None, float | None]:
     scale = 1.0 if 1e-150 < largest < 1e150 else largest or 1.0
     values = values / scale
     return float(values.mean() * scale), float(values.std(ddof=1) * scale) if values.size > 1 else None
+
+
+def _histogram(values: np.ndarray) -> tuple[int, ...]:
+    """How many values lie in each of ``BINS`` equal steps between the ends."""
+    if not values.size or (low := values.min()) == (high := values.max()):
+        return ()
+    steps = (values / BINS - low / BINS) / (high / BINS / BINS - low / BINS / BINS)  # also where the range is infinite
+    return tuple(np.bincount(np.minimum(steps, BINS - 1).astype(np.intp), minlength=BINS).tolist())
 
 
 def cells(tensor: Any, indices: list[tuple[int, ...]]) -> list[Cell]:
@@ -273,7 +288,7 @@ def cells(tensor: Any, indices: list[tuple[int, ...]]) -> list[Cell]:
 
 
 def _elements_without_waiting(tensor: Any, indices: list[tuple[int, ...]]) -> list[Any] | None:
-    source = None if tensor._keys & (PIPELINE | META) else _source(tensor)
+    source = None if tensor._keys & (PIPELINE | META) else element_source(tensor)
     if source is not None:
         return source.elements(tensor, indices)
     values = values_without_waiting(tensor)

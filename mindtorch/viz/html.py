@@ -15,6 +15,7 @@ from typing import Any, ParamSpec
 
 Given = ParamSpec("Given")
 LINES = {"div", "tr", "caption", "summary", "li", "pre"}  #: elements whose plain text is lines of its own
+VOID = {"img"}  #: elements that hold nothing
 WIDTH = 100  #: characters of a line of a paragraph in plain text
 
 
@@ -52,6 +53,8 @@ def tag(name: str, *children: Any, plain: str | None = None, **attributes: Any) 
     """
     written = "".join(f' {key.rstrip("_").replace("_", "-")}="{escape(value)}"'
                       for key, value in attributes.items() if value is not None)
+    if name in VOID:
+        return Markup(f"<{name}{written}>", plain or "")
     inner = join(children)
     return Markup(f"<{name}{written}>{inner}</{name}>", _plain(name, inner.plain) if plain is None else plain)
 

@@ -1,0 +1,101 @@
+"""What a grid of values leaves out: a heat map of the whole, a histogram, and the tensor as pictures."""
+from __future__ import annotations
+
+import base64
+import io
+from collections.abc import Iterator
+from typing import Any
+
+import numpy as np
+
+from ..introspect import Overview, Statistics, TensorFacts, brightness, picture_layout, pictures, tensor_overview
+from .html import Markup, join, tag
+from .palette import count_text, number_text, shape_text
+
+POSITIVE, NEGATIVE = (217, 115, 13), (61, 125, 230)  #: on white and on black; how opaque tells how large
+BROKEN = (150, 60, 160)  #: where a block has a NaN
+ZOOM, SMALL = 256, 80  #: pixels, about, that the longer side of an image is enlarged to, and of one of several
+BARS = 220, 56  #: width and height of a histogram, in pixels
+
+
+def overviews(tensor: Any, facts: TensorFacts) -> Markup | None:
+    """Draw a tensor as a whole: where its values are large, how often which occurs, and how it looks as pictures."""
+    s = facts.statistics
+    if s is None:
+        return None
+    found = tensor_overview(tensor)
+    parts = [None if found is None or len(facts.shape) < 2 else _heat_map(found, facts),
+             _histogram(s) if s.histogram else None]
+    shown = [part for part in parts if part is not None]
+    switch = _pictures(tensor, facts, s)
+    return join([tag("div", *shown, class_="mt-overview") if shown else None, switch]) if shown or switch else None
+
+
+def _heat_map(found: Overview, facts: TensorFacts) -> Markup:
+    means, block = found.means, found.block
+    finite = np.abs(means[np.isfinite(means)])
+    scale = finite.max() if finite.size and finite.max() else 1.0
+    level = np.nan_to_num(np.abs(means) / scale, nan=1.0, posinf=1.0)
+    colours = np.where((means < 0)[..., None], NEGATIVE, POSITIVE)
+    colours = np.where(np.isnan(means)[..., None], BROKEN, colours)
+    pixels = np.concatenate([colours, (level * 235)[..., None]], axis=-1).astype(np.uint8)
+    matrix = shape_text(facts.shape[-2:])
+    first = f" (the first of {count_text(int(np.prod(facts.shape[:-2])), 'slice')})" if len(facts.shape) > 2 else ""
+    each = "one element" if block == (1, 1) else f"the mean of about {block[0]} × {block[1]} elements"
+    said = f"all of {matrix}{first}; each point is {each}"
+    return tag("figure", _image(pixels, said, bordered=True), tag("figcaption", said), class_="mt-figure")
+
+
+def _histogram(s: Statistics) -> Markup:
+    width, height = BARS
+    step, highest = width / len(s.histogram), max(s.histogram)
+    bars = [tag("rect", x=f"{i * step:.1f}", y=f"{height - h:.1f}", width=f"{step - 0.7:.1f}", height=f"{h:.1f}")
+            for i, count in enumerate(s.histogram) if (h := max(1.0, height * count / highest) if count else 0)]
+    low, high = number_text(s.minimum), number_text(s.maximum)
+    part = (s.histogram.index(highest) + 0.5) / len(s.histogram)
+    near = number_text(s.minimum * (1 - part) + s.maximum * part)
+    said = f"how often each value occurs, from {low} to {high}; most often, {count_text(highest, 'time')}, near {near}"
+    svg = tag("svg", tag("title", said), *bars, class_="mt-bars", role="img", aria_label=said,
+              viewBox=f"0 0 {width} {height}", width=width, height=height)
+    ends = tag("div", tag("span", low), tag("span", high), class_="mt-ends")
+    of = "" if s.sampled == s.total else f" of {s.sampled:,} sampled"
+    return tag("figure", svg, ends, tag("figcaption", f"how often each value{of} occurs"), class_="mt-figure")
+
+
+def _pictures(tensor: Any, facts: TensorFacts, s: Statistics) -> Markup | None:
+    """The switch that shows the tensor as pictures, closed at first."""
+    layout = picture_layout(facts.shape)
+    found = pictures(tensor, s) if layout else []
+    if not found:
+        return None
+    names = {"N": "pictures", "C": "channels", "H": "height", "W": "width"}
+    black, white = ("0", "255") if facts.dtype == "uint8" else map(number_text, brightness(tensor._dtype, s))
+    said = [f"read as [{', '.join(names[letter] for letter in layout)}]", f"{black} is black, {white} is white"]
+    said += list(_left_out(found, facts, layout))
+    size = ZOOM if len(found) == 1 else SMALL
+    images = [_image(pixels, f"picture {i} of {facts.name or 'the tensor'}", size) for i, pixels in enumerate(found)]
+    body = tag("div", *images, class_="mt-overview")
+    noun = "a picture" if layout[0] != "N" else "pictures"
+    return tag("details", tag("summary", f"as {noun}"), body, tag("div", " · ".join(said), class_="mt-soft"))
+
+
+def _left_out(found: list[np.ndarray], facts: TensorFacts, layout: str) -> Iterator[str]:
+    sizes = dict(zip(layout, facts.shape, strict=True))
+    if len(found) < sizes.get("N", 1):
+        yield f"{len(found)} of {sizes['N']:,}"
+    step = -(-sizes["H"] // found[0].shape[0])
+    if step > 1:
+        yield f"one pixel of every {step} × {step}"
+
+
+def _image(pixels: np.ndarray, alt: str, size: int = ZOOM, bordered: bool = False) -> Markup:
+    """Pixels [height, width, channels] as an enlarged image that is part of the page."""
+    from PIL import Image  # it comes with Matplotlib; slow to load, so only where there is a picture
+
+    height, width = pixels.shape[:2]
+    zoom = max(1, size // max(height, width))
+    file = io.BytesIO()
+    Image.fromarray(pixels[..., 0] if pixels.shape[2] == 1 else np.ascontiguousarray(pixels)).save(file, "PNG")
+    data = base64.b64encode(file.getvalue()).decode()
+    return tag("img", src=f"data:image/png;base64,{data}", alt=alt, title=alt, width=width * zoom, height=height * zoom,
+               class_="mt-pixels mt-framed" if bordered else "mt-pixels")
