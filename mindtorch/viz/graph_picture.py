@@ -72,7 +72,7 @@ class Picture:
         drawn += [_draw(box, placed.boxes[key]) for key, box in boxes.items()]
         width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
         return tag("svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=label, width=width, height=height,
-                   viewBox=f"0 0 {width} {height}")
+                   style=f"--width:{width}", viewBox=f"0 0 {width} {height}")
 
     def _edges(self, owner: dict[int, object], boxes: dict[object, Box],
                around: Fold | None) -> list[tuple[object, object]]:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import re
 from html.parser import HTMLParser
+from pathlib import Path
 
 import pytest
 
@@ -357,3 +358,10 @@ def test_a_card_tells_which_dimensions_are_expanded(make, said):
 
 def test_characters_that_no_browser_shows_become_visible():
     assert escape("a\x00b\x1bc\u200bd") == r"a\x00b\x1bc\u200bd" and escape("a\n\tb<") == "a\n\tb&lt;"
+
+
+def test_all_text_follows_the_size_of_the_front_ends_content_font():
+    sheets = Path(viz.__file__).parent.glob("*.css")
+    fixed = [f"{sheet.name}: {line}" for sheet in sheets for line in sheet.read_text("utf-8").splitlines()
+             if re.search(r"font(-size)?:[^;}]*\dpx", line) and "svg." not in line]
+    assert fixed == []
