@@ -1,16 +1,28 @@
 """Registers formatters, magics, their completion and short tracebacks, and takes every trace of them away."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from dataclasses import is_dataclass
+from types import GeneratorType
 from typing import Any
 
+from IPython.utils.dir2 import get_real_method
+
 from .. import introspect, viz
+from .._autograd.node import Node
+from .._random.generator import Generator
+from .._storage import StorageBase
 from .._tensor import Tensor
 from .inspection import hide_operators, show_operators
 from .magics import MindtorchMagics
 from .reloading import AfterCells
 from .tracebacks import fold_tracebacks, unfold_tracebacks
 
-MODULE = "mindtorch.nn.module", "Module"  #: the class by its name: ``nn`` is loaded when a program uses it
+#: Classes by their names, for what is loaded when a program uses it: those that are drawn as trees of what they hold.
+MODULE = "mindtorch.nn.module", "Module"
+HOLDERS = [("mindtorch.optim.optimizer", "Optimizer"), ("mindtorch.utils.data.dataloader", "DataLoader"),
+           ("mindtorch.utils.data.dataset", "Dataset")]
+CONTAINERS = (list, tuple, dict, GeneratorType)  #: drawn where tensors are in them
 
 
 def load(ip: Any) -> None:
@@ -30,9 +42,42 @@ def load(ip: Any) -> None:
     def tree(module: Any) -> str:
         return str(viz.module_page(introspect.module_facts(module, introspect.module_name(module, ip.user_ns))))
 
+    def contents(value: Any) -> str:
+        name = next((name for name, known in ip.user_ns.items() if known is value and not name.startswith("_")), "")
+        return str(viz.container_page(introspect.container_facts(value, ip.user_ns, name)))
+
+    def contents_if_tensors(value: Any) -> str | None:
+        return contents(value) if introspect.holds_tensors(value) else None
+
+    def dataclass(value: Any) -> Any:
+        # Dataclasses have no class in common, and IPython asks for the method only where nothing is registered.
+        if is_dataclass(value) and introspect.holds_tensors(value):
+            return contents(value)
+        method = get_real_method(value, "_repr_html_")
+        return None if method is None else method()
+
+    def graph(node: Node) -> str:
+        return str(viz.graph_page(introspect.graph_facts(node, dict(introspect.named_tensors(ip.user_ns)))))
+
+    def memory(storage: StorageBase) -> str:
+        seen_by = storage.untyped().aliases()
+        names = introspect.names_of(ip.user_ns)
+        if not seen_by:
+            return contents(storage)
+        return str(viz.storage_page(introspect.storage_facts(seen_by[0], names)))
+
     unload(ip)
+    html = ip.display_formatter.formatters["text/html"]
+    for container in CONTAINERS:
+        html.for_type(container, contents_if_tensors)
+    for names in HOLDERS:
+        html.for_type_by_name(*names, contents)
+    pictures: dict[type, Callable[[Any], Any]] = {Generator: contents, Node: graph, StorageBase: memory,
+                                                  object: dataclass}
+    for kind, draw in pictures.items():
+        html.for_type(kind, draw)
     ip.display_formatter.mimebundle_formatter.for_type(Tensor, both)
-    ip.display_formatter.formatters["text/html"].for_type_by_name(*MODULE, tree)
+    html.for_type_by_name(*MODULE, tree)
     magics = MindtorchMagics(ip)
     ip.register_magics(magics)
     ip.Completer.custom_matchers.append(magics.complete)
@@ -49,7 +94,9 @@ def unload(ip: Any) -> None:
         ip.events.unregister("post_run_cell", callback)
     hide_operators(ip)
     ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
-    ip.display_formatter.formatters["text/html"].pop(".".join(MODULE), None)
+    html = ip.display_formatter.formatters["text/html"]
+    for kind in (*CONTAINERS, Generator, Node, StorageBase, object, *(".".join(names) for names in (MODULE, *HOLDERS))):
+        html.pop(kind, None)
     magics = ip.magics_manager.registry.pop(MindtorchMagics.__name__, None)
     if magics is None:
         return

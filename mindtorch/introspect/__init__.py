@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from .._dispatch.observers import DispatchEvent, TensorMeta, Trace, observe
     from .broadcast import BroadcastFacts, Dimension, broadcast_facts, parse_shape
     from .chrome_trace import save_chrome_trace, to_chrome_trace
+    from .container import ItemFacts, container_facts, holds_tensors
     from .folding import Fold, folded, unfolded
     from .graph import GraphFacts, NodeFacts, Saved, graph_facts
     from .identity import storage_number

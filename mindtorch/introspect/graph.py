@@ -88,16 +88,17 @@ class Names:
 
 
 def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int = 2000) -> GraphFacts:
-    """Describe the graph behind ``tensor``, at most ``limit`` nodes of it; ``named`` are tensors by name.
+    """Describe the graph behind ``tensor``, or from a node on, at most ``limit`` nodes of it; ``named`` are tensors by
+    name.
 
     Raises:
         ValueError: if the tensor has no graph.
     """
-    if not tensor.requires_grad:
+    if not isinstance(tensor, Node) and not tensor.requires_grad:
         raise ValueError("this tensor has no autograd graph: it does not require grad. A graph grows behind what is "
                          "computed from tensors with requires_grad=True while grad mode is on")
     names = Names(named or {})
-    root = tensor._grad_edge()[0]
+    root = tensor if isinstance(tensor, Node) else tensor._grad_edge()[0]
     found: dict[int, Node] = {}
     stack = [root]
     truncated = 0

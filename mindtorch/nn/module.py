@@ -316,7 +316,8 @@ class Module(HookedCall, State):
 
     def modules(self) -> Iterator[Any]:
         """Yield this module and all below it, each once (``torch.nn.Module.modules``)."""
-        return (module for _, module in self.named_modules())
+        for _, module in self.named_modules():
+            yield module
 
     def named_children(self) -> Iterator[tuple[str, Any]]:
         """Yield the modules directly below this one with their names (``torch.nn.Module.named_children``)."""
@@ -328,7 +329,8 @@ class Module(HookedCall, State):
 
     def children(self) -> Iterator[Any]:
         """Yield the modules directly below this one, each once (``torch.nn.Module.children``)."""
-        return (module for _, module in self.named_children())
+        for _, module in self.named_children():
+            yield module
 
     def _named_members(self, members_of: Callable[[Any], Any], prefix: str = "", recurse: bool = True,
                        remove_duplicate: bool = True) -> Iterator[tuple[str, Any]]:
@@ -348,7 +350,8 @@ class Module(HookedCall, State):
 
     def parameters(self, recurse: bool = True) -> Iterator[Parameter]:
         """Yield the parameters, each once (``torch.nn.Module.parameters``)."""
-        return (param for _, param in self.named_parameters(recurse=recurse))
+        for _, param in self.named_parameters(recurse=recurse):
+            yield param
 
     def named_buffers(self, prefix: str = "", recurse: bool = True,
                       remove_duplicate: bool = True) -> Iterator[tuple[str, Tensor]]:
@@ -357,7 +360,8 @@ class Module(HookedCall, State):
 
     def buffers(self, recurse: bool = True) -> Iterator[Tensor]:
         """Yield the buffers, each once (``torch.nn.Module.buffers``)."""
-        return (buffer for _, buffer in self.named_buffers(recurse=recurse))
+        for _, buffer in self.named_buffers(recurse=recurse):
+            yield buffer
 
     # -- all at once -----------------------------------------------------------------------------------------
 

@@ -27,7 +27,7 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
     facts = tensor_facts(tensor, names)
     sharing = storage_facts(tensor, names)
     values = _waiting(facts) if facts.statistics is None else value_grids(tensor, facts, sharing.values is not None)
-    said = join((tag("span", words, class_=loudness) for words, loudness in _said(facts)), " · ")
+    said = join((tag("span", words, class_=loudness) for words, loudness in said_of(facts)), " · ")
     whole = overviews(tensor, facts) if facts.elements > SHOWN else None
     parts = (_head(facts), tag("div", said, class_="mt-summary"), values, whole, strips(sharing),
              _details(facts, sharing))
@@ -40,7 +40,7 @@ def tensor_line(facts: TensorFacts) -> str:
     if facts.pending is not None:
         state = " ⚠ invalid" if facts.pending.error else " (pending)"
     head = f"{facts.name} {type_of(facts)} on {facts.device}{state}".lstrip()
-    return " · ".join([head, *(said for said, _ in _said(facts))])
+    return " · ".join([head, *(said for said, _ in said_of(facts))])
 
 
 def _head(facts: TensorFacts) -> Markup:
@@ -48,10 +48,10 @@ def _head(facts: TensorFacts) -> Markup:
     return tag("div", tensor_name(facts.name) if facts.name else None,
                soft(facts.kind) if facts.kind != "Tensor" else None, mono(type_of(facts)),
                tag("span", layout, class_="mt-mono mt-soft"), device_badge(facts.device), storage_chip(facts.storage),
-               *_remarks(facts), class_="mt-head")
+               *remarks(facts), class_="mt-head")
 
 
-def _remarks(facts: TensorFacts) -> Iterator[Markup]:
+def remarks(facts: TensorFacts) -> Iterator[Markup]:
     """What is special about a tensor."""
     if facts.is_view:
         of = f"view of {name_text(facts.base)}" if facts.base else "view"
@@ -76,7 +76,7 @@ def _remarks(facts: TensorFacts) -> Iterator[Markup]:
         yield pending_mark() if facts.pending.error is None else invalid_mark()
 
 
-def _said(facts: TensorFacts) -> Iterator[tuple[str, str | None]]:
+def said_of(facts: TensorFacts) -> Iterator[tuple[str, str | None]]:
     """What a reader wants first, and how loud: count, bytes, range, mean, std, and what is wrong."""
     yield f"{count_text(facts.elements, 'element')}, {size_text(facts.bytes)}", None
     s = facts.statistics

@@ -9,7 +9,6 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import introspect, viz
-from mindtorch.viz.card import _remarks
 from mindtorch.viz.grid import number_format
 from mindtorch.viz.html import escape
 from mindtorch.viz.layered import layout
@@ -161,7 +160,7 @@ def test_a_tensor_in_one_line(make, line):
 ])
 def test_the_head_says_what_is_special(make, remarks):
     facts = introspect.tensor_facts(make())
-    assert {Checker(remark).text for remark in _remarks(facts)} == remarks
+    assert {Checker(remark).text for remark in remarks_of(facts)} == remarks
 
 
 @pytest.mark.parametrize("dtype", DTYPES)

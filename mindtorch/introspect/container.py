@@ -1,0 +1,222 @@
+"""What is inside a container: lists, dicts, dataclasses, optimizers, loaders, down to their tensors."""
+from __future__ import annotations
+
+import inspect
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping
+from dataclasses import dataclass, fields, is_dataclass
+from itertools import islice
+from types import GeneratorType
+from typing import Any
+
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .names import names_of
+from .tensor import TensorFacts, tensor_facts
+
+ITEMS = 64  #: of a container at most that are described
+TENSORS = 200  #: at most that are described of all that is inside
+LOOKED_AT = 40  #: tensors at most whose values are looked at
+DEPTH = 6  #: levels at most
+SEARCHED = 256  #: items at most among which a tensor is looked for
+#: Functions of modules that yield what a module holds: a generator of one is shown by asking the module again.
+LISTINGS = {"named_parameters", "parameters", "named_buffers", "buffers", "named_modules", "modules", "named_children",
+            "children"}
+Items = Iterable[tuple[str, Any]]
+
+
+@dataclass(frozen=True)
+class ItemFacts:
+    """Something and what is inside it. ``label`` says where it is: ``[0]``, ``['weight']``, ``.data``.
+
+    ``text`` is a short description of what is no tensor; ``tensor`` are the facts of what is one; ``left_out`` counts
+    items that ``children`` does not list. ``same_as`` is where the same object stood before, '' if nowhere.
+    """
+
+    label: str
+    kind: str
+    text: str
+    tensor: TensorFacts | None
+    children: tuple[ItemFacts, ...]
+    left_out: int
+    same_as: str
+
+
+def container_facts(value: Any, namespace: Mapping[str, Any] | None = None, name: str = "") -> ItemFacts:
+    """Describe a container and what is inside, without waiting, and without taking anything from an iterator."""
+    return _Description(names_of(namespace)).of(name, value, 0)
+
+
+def holds_tensors(value: Any, depth: int = 3) -> bool:
+    """Whether a tensor is among the first items of a container, or of the containers in it."""
+    if value.__class__ in TENSOR_TYPES:
+        return True
+    items = _items(value) if depth else None
+    return items is not None and any(holds_tensors(item, depth - 1) for _, item in islice(items, SEARCHED))
+
+
+class _Description:
+    """One walk: what was met before is not described again."""
+
+    def __init__(self, names: Mapping[int, str]):
+        self.names = names
+        self.seen: dict[int, str] = {}
+        self.kept: list[Any] = []  # so that no ``id`` is that of another object meanwhile
+        self.tensors = 0
+
+    def of(self, label: str, value: Any, depth: int, path: str = "") -> ItemFacts:
+        path = f"{path}{label}"
+        kind = type(value).__name__
+        if value.__class__ in TENSOR_TYPES:
+            self.tensors += 1
+            facts = tensor_facts(value, self.names, values=self.tensors <= LOOKED_AT)
+            return ItemFacts(label, kind, "", facts, (), 0, "")
+        items = _items(value)
+        if items is None:
+            return ItemFacts(label, kind, _short(value), None, (), 0, "")
+        if id(value) in self.seen:
+            return ItemFacts(label, kind, "", None, (), 0, self.seen[id(value)] or "the whole")
+        self.seen[id(value)] = path
+        self.kept.append(value)
+        found, left = [], 0
+        for i, (inside, item) in enumerate(items):
+            if i >= ITEMS or self.tensors >= TENSORS or depth >= DEPTH:
+                left = 1 + sum(1 for _ in items) if isinstance(items, Iterator) else 0
+                break
+            found.append(self.of(inside, item, depth + 1, path))
+        return ItemFacts(label, kind, _about(value), None, tuple(found), left, "")
+
+
+def _short(value: Any) -> str:
+    if isinstance(value, type) or callable(value):
+        return getattr(value, "__qualname__", None) or reprlib.repr(value)
+    return reprlib.repr(value)
+
+
+def _about(value: Any) -> str:
+    """What a container's kind does not say."""
+    describe = _row(value)
+    return describe[0](value) if describe else _length(value)
+
+
+def _items(value: Any) -> Iterator[tuple[str, Any]] | None:
+    row = _row(value)
+    return iter(row[1](value)) if row else _plain_items(value)
+
+
+def _plain_items(value: Any) -> Iterator[tuple[str, Any]] | None:
+    """What Python's own containers hold, with where it is; None if the value is no container."""
+    if isinstance(value, Mapping):
+        return ((f"[{reprlib.repr(key)}]", item) for key, item in list(value.items()))
+    if isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__.endswith("return_types")):
+        names = getattr(value, "_fields", ())
+        return ((f".{name}", item) for name, item in zip(names, value, strict=False))
+    if isinstance(value, (list, tuple)) and not _is_size(value):
+        return ((f"[{i}]", item) for i, item in enumerate(value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return ((f".{field.name}", getattr(value, field.name)) for field in fields(value) if hasattr(value, field.name))
+    return None
+
+
+def _is_size(value: Any) -> bool:
+    return type(value).__name__ == "Size"
+
+
+# -- objects of the library, by the names of their classes: a program may not have loaded them -----------------------
+
+
+def _row(value: Any) -> tuple[Callable[[Any], str], Callable[[Any], Items]] | None:
+    """How an object is described and what is inside it; None if it is no object of the library."""
+    if isinstance(value, GeneratorType):
+        return (_about_listing, _of_listing) if _listing(value) else None
+    for base in type(value).__mro__:
+        if (row := ROWS.get((base.__module__, base.__qualname__))) is not None:
+            return row
+    return None
+
+
+def _of_optimizer(optimizer: Any) -> Items:
+    for i, group in enumerate(optimizer.param_groups):
+        settings = {key: value for key, value in group.items() if key != "params"}
+        yield f".param_groups[{i}]", Group(list(group["params"]), settings)
+    for parameter, state in optimizer.state.items():
+        yield ".state[…]", State(parameter, dict(state))
+
+
+@dataclass
+class Group:
+    """A parameter group of an optimizer."""
+
+    params: list[Any]
+    settings: dict[str, Any]
+
+
+@dataclass
+class State:
+    """What an optimizer keeps of a parameter."""
+
+    of: Any
+    state: dict[str, Any]
+
+
+def _of_loader(loader: Any) -> Items:
+    for name in ("dataset", "batch_size", "sampler", "batch_sampler", "collate_fn", "num_workers", "drop_last",
+                 "pin_memory", "generator"):
+        yield f".{name}", getattr(loader, name, None)
+
+
+def _of_dataset(dataset: Any) -> Items:
+    for name, value in vars(dataset).items():
+        if not name.startswith("_"):
+            yield f".{name}", value
+
+
+def _of_module(module: Any) -> Items:
+    for listed in (module.named_parameters, module.named_buffers):
+        for name, tensor in listed():
+            yield f".{name}", tensor
+
+
+def _of_generator(generator: Any) -> Items:
+    yield ".device", str(generator.device)
+    yield ".initial_seed()", generator.initial_seed()
+
+
+def _about_storage(storage: Any) -> str:
+    return f"{storage.nbytes():,} bytes on {storage.device}, seen by no tensor that is alive"
+
+
+def _listing(generator: GeneratorType[Any, Any, Any]) -> bool:
+    """Whether a generator lists a module's contents and has not begun."""
+    frame = generator.gi_frame
+    created = inspect.getgeneratorstate(generator) == inspect.GEN_CREATED
+    return created and generator.__name__ in LISTINGS and hasattr(frame.f_locals.get("self"), "named_parameters")
+
+
+def _of_listing(generator: GeneratorType[Any, Any, Any]) -> Items:
+    given = dict(generator.gi_frame.f_locals)
+    module = given.pop("self")
+    for i, item in enumerate(getattr(module, generator.__name__)(**given)):
+        named = isinstance(item, tuple) and len(item) == 2
+        yield (f"{item[0]!r}", item[1]) if named else (f"{i}", item)
+
+
+def _about_listing(generator: GeneratorType[Any, Any, Any]) -> str:
+    return f"what {generator.__qualname__} will yield"
+
+
+def _length(listed: Any) -> str:
+    """How many items or batches there are, if that is known."""
+    try:
+        return f"{len(listed):,}"
+    except TypeError:  # of a dataset that has no length
+        return ""
+
+
+ROWS: dict[tuple[str, str], tuple[Callable[[Any], str], Callable[[Any], Items]]] = {
+    ("mindtorch.optim.optimizer", "Optimizer"): (lambda o: f"{len(o.state)} parameters with state", _of_optimizer),
+    ("mindtorch.nn.module", "Module"): (lambda module: module.extra_repr(), _of_module),
+    ("mindtorch._storage.untyped", "StorageBase"): (_about_storage, lambda _: ()),
+    ("mindtorch._random.generator", "Generator"): (lambda _: "the state of random numbers", _of_generator),
+    ("mindtorch.utils.data.dataloader", "DataLoader"): (_length, _of_loader),
+    ("mindtorch.utils.data.dataset", "Dataset"): (_length, _of_dataset),
+}

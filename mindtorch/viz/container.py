@@ -1,0 +1,63 @@
+"""A container as a foldable tree, a line an item: tensors with their storage's letter, so that sharing shows."""
+from __future__ import annotations
+
+from ..introspect import ItemFacts
+from .card import remarks, said_of
+from .html import Markup, in_text, join, page, tag
+from .palette import count_text, device_badge, mono, name_text, soft, storage_chip, type_of
+
+OPEN = 24  #: lines at most that are unfolded at first
+
+
+def container_page(facts: ItemFacts) -> Markup:
+    """Draw what is inside a container."""
+    depth = next((d for d in range(6, 0, -1) if _lines(facts, d) <= OPEN), 1)
+    head = tag("div", tag("b", name_text(facts.label)) if facts.label else None, " ", mono(facts.kind), " ",
+               soft(facts.text), class_="mt-head")
+    storages = {item.tensor.storage: item.tensor.storage_bytes for item in _tensors(facts)}
+    counted = sum(1 for _ in _tensors(facts))
+    said = f"{count_text(counted, 'tensor')} over {count_text(len(storages), 'storage')}" if counted else "no tensors"
+    inside = tag("ul", *(_item(child, depth - 1) for child in facts.children), _left_out(facts), class_="mt-items")
+    return page(tag("div", head, tag("div", said, class_="mt-summary"), inside, class_="mt-box"), kind="container")
+
+
+container_text = in_text(container_page)
+
+
+def _lines(facts: ItemFacts, depth: int) -> int:
+    """How many lines a tree has that is open down to a depth."""
+    return sum(1 + _lines(child, depth - 1) for child in facts.children) if depth else 0
+
+
+def _tensors(facts: ItemFacts) -> list[ItemFacts]:
+    return [facts] if facts.tensor else [found for child in facts.children for found in _tensors(child)]
+
+
+def _left_out(facts: ItemFacts) -> Markup | None:
+    return tag("li", soft(f"… and {facts.left_out:,} more")) if facts.left_out else None
+
+
+def _item(facts: ItemFacts, depth: int) -> Markup:
+    label = tag("b", facts.label, class_="mt-mono")
+    if facts.tensor is not None:
+        return tag("li", label, " ", _tensor(facts))
+    line = [label, " ", mono(facts.kind), " ", soft(facts.text)]
+    if facts.same_as:
+        line.append(soft(f" the same as {facts.same_as}"))
+    if not facts.children:
+        return tag("li", *line, *([" ", _left_out(facts)] if facts.left_out else []))
+    inside = tag("ul", *(_item(child, depth - 1) for child in facts.children), _left_out(facts), class_="mt-items")
+    is_open = "" if depth > 0 else None
+    return tag("li", tag("details", tag("summary", *line), inside, open=is_open))
+
+
+def _tensor(item: ItemFacts) -> Markup:
+    """A tensor in one line."""
+    facts = item.tensor
+    assert facts is not None
+    name = soft(facts.name) if facts.name and facts.name != item.label else None
+    kind = soft(facts.kind) if facts.kind != "Tensor" else None
+    words = (tag("span", text, class_=loudness) for text, loudness in list(said_of(facts))[1:2])
+    parts = [mono(type_of(facts)), device_badge(facts.device), storage_chip(facts.storage), kind,
+             name, *remarks(facts), *words]
+    return join((part for part in parts if part is not None), " ")
