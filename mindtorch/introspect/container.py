@@ -188,12 +188,14 @@ def _about_storage(storage: Any) -> str:
 def _listing(generator: GeneratorType[Any, Any, Any]) -> bool:
     """Whether a generator lists a module's contents and has not begun."""
     frame = generator.gi_frame
+    if frame is None or generator.__name__ not in LISTINGS:
+        return False
     created = inspect.getgeneratorstate(generator) == inspect.GEN_CREATED
-    return created and generator.__name__ in LISTINGS and hasattr(frame.f_locals.get("self"), "named_parameters")
+    return created and hasattr(frame.f_locals.get("self"), "named_parameters")
 
 
 def _of_listing(generator: GeneratorType[Any, Any, Any]) -> Items:
-    given = dict(generator.gi_frame.f_locals)
+    given = dict(inspect.getgeneratorlocals(generator))
     module = given.pop("self")
     for i, item in enumerate(getattr(module, generator.__name__)(**given)):
         named = isinstance(item, tuple) and len(item) == 2

@@ -1,7 +1,7 @@
 """A container as a foldable tree, a line an item: tensors with their storage's letter, so that sharing shows."""
 from __future__ import annotations
 
-from ..introspect import ItemFacts
+from ..introspect import ItemFacts, TensorFacts
 from .card import remarks, said_of
 from .html import Markup, in_text, join, page, tag
 from .palette import count_text, device_badge, mono, name_text, soft, storage_chip, type_of
@@ -14,9 +14,9 @@ def container_page(facts: ItemFacts) -> Markup:
     depth = next((d for d in range(6, 0, -1) if _lines(facts, d) <= OPEN), 1)
     head = tag("div", tag("b", name_text(facts.label)) if facts.label else None, " ", mono(facts.kind), " ",
                soft(facts.text), class_="mt-head")
-    storages = {item.tensor.storage: item.tensor.storage_bytes for item in _tensors(facts)}
-    counted = sum(1 for _ in _tensors(facts))
-    said = f"{count_text(counted, 'tensor')} over {count_text(len(storages), 'storage')}" if counted else "no tensors"
+    tensors = _tensors(facts)
+    over = count_text(len({tensor.storage for tensor in tensors}), "storage")
+    said = f"{count_text(len(tensors), 'tensor')} over {over}" if tensors else "no tensors"
     inside = tag("ul", *(_item(child, depth - 1) for child in facts.children), _left_out(facts), class_="mt-items")
     return page(tag("div", head, tag("div", said, class_="mt-summary"), inside, class_="mt-box"), kind="container")
 
@@ -29,8 +29,8 @@ def _lines(facts: ItemFacts, depth: int) -> int:
     return sum(1 + _lines(child, depth - 1) for child in facts.children) if depth else 0
 
 
-def _tensors(facts: ItemFacts) -> list[ItemFacts]:
-    return [facts] if facts.tensor else [found for child in facts.children for found in _tensors(child)]
+def _tensors(facts: ItemFacts) -> list[TensorFacts]:
+    return [facts.tensor] if facts.tensor else [found for child in facts.children for found in _tensors(child)]
 
 
 def _left_out(facts: ItemFacts) -> Markup | None:
@@ -40,7 +40,7 @@ def _left_out(facts: ItemFacts) -> Markup | None:
 def _item(facts: ItemFacts, depth: int) -> Markup:
     label = tag("b", facts.label, class_="mt-mono")
     if facts.tensor is not None:
-        return tag("li", label, " ", _tensor(facts))
+        return tag("li", label, " ", _tensor(facts.tensor, facts.label))
     line = [label, " ", mono(facts.kind), " ", soft(facts.text)]
     if facts.same_as:
         line.append(soft(f" the same as {facts.same_as}"))
@@ -51,11 +51,9 @@ def _item(facts: ItemFacts, depth: int) -> Markup:
     return tag("li", tag("details", tag("summary", *line), inside, open=is_open))
 
 
-def _tensor(item: ItemFacts) -> Markup:
+def _tensor(facts: TensorFacts, label: str) -> Markup:
     """A tensor in one line."""
-    facts = item.tensor
-    assert facts is not None
-    name = soft(facts.name) if facts.name and facts.name != item.label else None
+    name = soft(facts.name) if facts.name and facts.name != label else None
     kind = soft(facts.kind) if facts.kind != "Tensor" else None
     words = (tag("span", text, class_=loudness) for text, loudness in list(said_of(facts))[1:2])
     parts = [mono(type_of(facts)), device_badge(facts.device), storage_chip(facts.storage), kind,

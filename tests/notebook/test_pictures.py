@@ -9,6 +9,7 @@ import pytest
 
 import mindtorch as torch
 from mindtorch import introspect, viz
+from mindtorch.viz.card import remarks as remarks_of
 from mindtorch.viz.grid import number_format
 from mindtorch.viz.html import escape
 from mindtorch.viz.layered import layout
