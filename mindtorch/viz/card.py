@@ -31,7 +31,7 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
     whole = overviews(tensor, facts) if facts.elements > SHOWN else None
     parts = (_head(facts), tag("div", said, class_="mt-summary"), values, whole, strips(sharing),
              _details(facts, sharing))
-    return page(tag("div", *parts, class_="mt-box"), kind="card")
+    return page(tag("div", *parts, class_="mt-box"), kind="card", sheet="card")
 
 
 def tensor_line(facts: TensorFacts) -> str:

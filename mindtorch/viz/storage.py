@@ -74,7 +74,7 @@ def storage_page(facts: StorageFacts) -> Markup:
     seen = f"{count:,} tensors see it: a write through one is a write to all" if count > 1 else "one tensor sees it"
     said = join([seen, f"at {facts.address:#x}" if facts.address else None], " · ")
     box = tag("div", head, tag("div", said, class_="mt-summary"), strips(facts), class_="mt-box")
-    return page(box, kind="storage-page")
+    return page(box, kind="storage-page", sheet="card")
 
 
 def storage_text(facts: StorageFacts) -> str:
