@@ -34,8 +34,8 @@ from ._dispatch.pipeline import pipeline as pipeline
 from ._dispatch.schemas import registry as registry
 from ._dispatch.torch_function import overridable_names as _overridable_names
 from ._dtype import (
-    DTYPE_ALIASES as _DTYPE_ALIASES, DTYPES as _DTYPES, DType as dtype, can_cast as can_cast, finfo as finfo,
-    get_default_dtype as get_default_dtype, iinfo as iinfo, promote_types as promote_types,
+    DTYPE_ALIASES as _DTYPE_ALIASES, DTYPES as _DTYPES, RARE as _RARE, DType as dtype, can_cast as can_cast,
+    finfo as finfo, get_default_dtype as get_default_dtype, iinfo as iinfo, promote_types as promote_types,
     set_default_dtype as set_default_dtype,
 )
 from ._errors import OutOfMemoryError as OutOfMemoryError
@@ -110,7 +110,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     from .amp.grad_scaler import GradScaler as GradScaler
     from .serialization import load as load, save as save
 
-globals().update(_DTYPES)
+globals().update({**_DTYPES, **_RARE})
 globals().update(_DTYPE_ALIASES)
 for _name, _function in _FUNCTIONS.items():
     globals().setdefault(_name, _function)

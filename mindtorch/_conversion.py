@@ -12,7 +12,7 @@ from ._backends.common.convert import to_device
 from ._creation.legacy import LEGACY_TENSORS, TypedTensor
 from ._dispatch.aten import clone
 from ._dispatch.schemas import registry
-from ._dtype import DTYPE_ALIASES, PYTHON_DTYPES, DType, as_dtype, bfloat16, bool_, float32, int8, int64, uint8
+from ._dtype import DTYPE_ALIASES, NAMES, PYTHON_DTYPES, DType, as_dtype, bfloat16, bool_, float32, int8, int64, uint8
 from ._tensor import Tensor, tensor_method
 from ._tensor_str import _str
 
@@ -106,7 +106,7 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         ValueError: if there is no type of that name.
     """
     if dtype is None:
-        name = next(legacy for legacy, found in LEGACY_TYPES.items() if found is self._dtype)
+        name = f"{NAMES[self._dtype.name]}Tensor"
         return f"torch.{name}" if self._device.type == "cpu" else f"torch.{self._device.type}.{name}"
     if isinstance(dtype, str):
         found = LEGACY_TYPES.get(dtype.rpartition(".")[2])

@@ -25,7 +25,7 @@ class DType:
         self._rank = rank
         self.is_floating_point = category == FLOATING
         self.is_complex = category == COMPLEX
-        self.is_signed = category >= FLOATING or (category == INTEGER and name != "uint8")
+        self.is_signed = category >= FLOATING or (category == INTEGER and not name.startswith("u"))
         if numpy_name is not None:
             self.np = np.dtype(numpy_name)
             _FROM_NUMPY[self.np] = self
@@ -33,11 +33,11 @@ class DType:
     if not TYPE_CHECKING:
 
         def __getattr__(self, attribute: str) -> Any:
-            # bfloat16's NumPy dtype comes from ml_dtypes, which is imported on first use only.
-            if attribute == "np" and self.name == "bfloat16":
+            # the NumPy dtypes of bfloat16 and complex32 come from ml_dtypes, which is imported on first use only
+            if attribute == "np":
                 import ml_dtypes
 
-                self.np = np.dtype(ml_dtypes.bfloat16)
+                self.np = np.dtype(getattr(ml_dtypes, self.name))
                 _FROM_NUMPY[self.np] = self
                 return self.np
             raise AttributeError(f"'torch.dtype' object has no attribute '{attribute}'")
@@ -46,7 +46,7 @@ class DType:
         return f"torch.{self.name}"
 
     def __reduce__(self) -> tuple[Any, tuple[str]]:
-        return (_by_name, (self.name,))
+        return (dtype_named, (self.name,))
 
     def __deepcopy__(self, memo: dict[int, Any]) -> DType:
         return self
@@ -56,8 +56,7 @@ class DType:
         return _TO_REAL.get(self, self)
 
     def to_complex(self) -> DType:
-        """The complex dtype of the same precision, ``complex64`` for ``float32``, and for float16 for want of complex32
-        (``torch.dtype.to_complex``).
+        """The complex dtype of the same precision, ``complex64`` for ``float32`` (``torch.dtype.to_complex``).
 
         Raises:
             RuntimeError: for integers and bool.
@@ -67,8 +66,9 @@ class DType:
         return _TO_COMPLEX.get(self, self)
 
 
-def _by_name(name: str) -> DType:
-    return DTYPES[name]
+def dtype_named(name: str) -> DType:
+    """The dtype of a name."""
+    return DTYPES.get(name) or RARE[name]
 
 
 _FROM_NUMPY: dict[np.dtype, DType] = {}
@@ -79,23 +79,36 @@ int8 = DType("int8", INTEGER, 1, 1, "int8")
 int16 = DType("int16", INTEGER, 2, 2, "int16")
 int32 = DType("int32", INTEGER, 4, 3, "int32")
 int64 = DType("int64", INTEGER, 8, 4, "int64")
+uint16 = DType("uint16", INTEGER, 2, 4, "uint16")
+uint32 = DType("uint32", INTEGER, 4, 4, "uint32")
+uint64 = DType("uint64", INTEGER, 8, 4, "uint64")
 float16 = DType("float16", FLOATING, 2, 5, "float16")
 bfloat16 = DType("bfloat16", FLOATING, 2, 5)
 float32 = DType("float32", FLOATING, 4, 6, "float32")
 float64 = DType("float64", FLOATING, 8, 7, "float64")
+complex32 = DType("complex32", COMPLEX, 4, 8)
 complex64 = DType("complex64", COMPLEX, 8, 8, "complex64")
 complex128 = DType("complex128", COMPLEX, 16, 9, "complex128")
 
 DTYPES: dict[str, DType] = {d.name: d for d in (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32,
                                                 float64, complex64, complex128)}
-_TO_REAL = {complex64: float32, complex128: float64}
-_TO_COMPLEX = {float16: complex64, bfloat16: complex64, float32: complex64, float64: complex128}
+#: Dtypes that memory may have, which few operators take.
+RARE = {d.name: d for d in (uint16, uint32, uint64, complex32)}
+_UNPROMOTED = {uint16, uint32, uint64}
+#: ATen's names of the dtypes, as its error messages spell them.
+NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
+         "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
+         "complex64": "ComplexFloat", "complex128": "ComplexDouble", "uint16": "UInt16", "uint32": "UInt32",
+         "uint64": "UInt64", "complex32": "ComplexHalf"}
+_TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
+_TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
 DTYPE_ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
-                 "cfloat": complex64, "cdouble": complex128}
+                 "chalf": complex32, "cfloat": complex64, "cdouble": complex128}
 #: Groups of dtypes, in the words of ATen's dispatch macros: AT_DISPATCH_INTEGRAL_TYPES, REDUCED_FLOATING_TYPES (half
-#: precision), FLOATING_TYPES and COMPLEX_TYPES; and what is made of them.
+#: precision), FLOATING_TYPES, COMPLEX_TYPES and BAREBONES_UNSIGNED_TYPES; and what is made of them.
 GROUPS = {"integral": "uint8|int8|int16|int32|int64", "reduced": "float16|bfloat16", "floating": "float32|float64",
-          "complex": "complex64|complex128", "real": "integral|reduced|floating", "all": "bool|real|complex"}
+          "complex": "complex64|complex128", "real": "integral|reduced|floating", "all": "bool|real|complex",
+          "unsigned": "uint16|uint32|uint64"}
 
 
 @cache
@@ -105,36 +118,48 @@ def dtypes(words: str) -> frozenset[DType]:
     """
     found: set[DType] = set()
     for word in words.split("|"):
-        if word not in GROUPS and word not in DTYPES:
+        if word not in GROUPS and word not in DTYPES and word not in RARE:
             raise ValueError(f"expected dtypes, or groups of them ({', '.join(GROUPS)}), but got {word!r}")
-        found |= dtypes(GROUPS[word]) if word in GROUPS else {DTYPES[word]}
+        found |= dtypes(GROUPS[word]) if word in GROUPS else {dtype_named(word)}
     return frozenset(found)
 
 
 def from_numpy_dtype(dtype: np.dtype) -> DType:
     """The dtype that holds a NumPy dtype's elements. Raises TypeError for dtypes that no tensor can hold (objects,
-    strings, uint16, ...).
+    strings, ...).
     """
     found = _FROM_NUMPY.get(dtype)
     if found is not None:
         return found
-    if dtype.name == "bfloat16":
-        return bfloat16.np and bfloat16
+    if dtype.name in ("bfloat16", "complex32"):
+        own = dtype_named(dtype.name)
+        return own.np and own
     found = _FROM_NUMPY.get(dtype.newbyteorder("="))
     if found is not None:
         raise ValueError(f"given numpy array has byte order different from the native byte order: {dtype.str}")
     raise TypeError(f"can't convert np.ndarray of type numpy.{dtype.type.__name__}. The only supported types are: "
-                    "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint8, and bool.")
+                    "float64, float32, float16, complex64, complex128, int64, int32, int16, int8, uint64, uint32, "
+                    "uint16, uint8, and bool.")
 
 
 def promote_types(a: DType, b: DType) -> DType:
-    """The smallest dtype that both can be promoted to (``torch.promote_types``). Raises TypeError for what is none."""
+    """The smallest dtype that both can be promoted to (``torch.promote_types``).
+
+    Raises:
+        TypeError: for what is no dtype.
+        RuntimeError: for uint16, uint32 and uint64 beside other integers or complex numbers.
+    """
     if a is b and a.__class__ is DType:
         return a
     _check_dtypes("promote_types", type1=a, type2=b)
+    if (a in _UNPROMOTED or b in _UNPROMOTED) and not (a.is_floating_point or b.is_floating_point):
+        raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
+                           f"{NAMES[a.name]} and {NAMES[b.name]}")
     if a.category < b.category:
         a, b = b, a
     if a.category == COMPLEX:
+        if a is complex32 and (b.category < FLOATING or b is float16):
+            return complex32
         return complex128 if float64 in (a, b) or complex128 in (a, b) else complex64
     if a.category == FLOATING:
         if b.category < FLOATING:

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._about import about
-from ._dtype import COMPLEX, FLOATING, INTEGER, DType, finfo, iinfo
+from ._dtype import COMPLEX, FLOATING, INTEGER, NAMES as NAMES, DType, finfo, iinfo
 
 
 class OutOfMemoryError(RuntimeError):
@@ -14,16 +14,14 @@ class OutOfMemoryError(RuntimeError):
 
 OutOfMemoryError.__module__ = "torch"
 
-#: ATen's names of the dtypes, as its error messages spell them.
-NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
-         "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
-         "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
 #: C++'s names of the types of numbers.
 C_NAMES = {"bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
            "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
-           "complex64": "c10::complex<float>", "complex128": "c10::complex<double>"}
+           "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "uint16": "uint16_t",
+           "uint32": "uint32_t", "uint64": "uint64_t", "complex32": "c10::complex<c10::Half>"}
 #: C++'s own names of the types of elements (``caffe2::TypeMeta::name``).
-CPP_NAMES = {**C_NAMES, "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int64": "long int"}
+CPP_NAMES = {**C_NAMES, "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int64": "long int",
+             "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}
 
 
 _LEGACY = {"Byte", "Char", "Short", "Int", "Long", "Half", "Float", "Double"}

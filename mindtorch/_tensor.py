@@ -671,12 +671,12 @@ class Tensor(Methods, metaclass=_TensorType):
             raise about(RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar"),
                         "number of many", self=self)
         value = array.item()
-        return value if self._dtype.name != "bfloat16" else float(value)
+        return value if (kind := _PYTHON.get(self._dtype.name)) is None else kind(value)
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers (``torch.Tensor.tolist``)."""
         array = self._host("tolist")
-        return (array.astype(np.float32) if self._dtype.name == "bfloat16" else array).tolist()
+        return (array if (wider := _WIDER.get(self._dtype.name)) is None else array.astype(wider)).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The elements as an array over the same memory, or by ``force`` as a copy (``torch.Tensor.numpy``).
@@ -780,6 +780,11 @@ def wrapped(value: Any, cls: Any) -> Any:
         items = [wrapped(item, cls) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value
+
+
+#: What NumPy knows of the dtypes that it does not know: a wider dtype, and the Python number.
+_WIDER: dict[str, Any] = {"bfloat16": np.float32, "complex32": np.complex64}
+_PYTHON: dict[str, Any] = {"bfloat16": float, "complex32": complex}
 
 
 def _real(number: Any, kind: str) -> Any:

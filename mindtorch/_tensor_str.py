@@ -115,6 +115,7 @@ def _contents(tensor: Tensor, indent: int) -> str:
 def _cells(values: np.ndarray, dtype: DType) -> tuple[list[str], int]:
     """The aligned text of each element, and the width that a line allows for one."""
     if dtype.is_complex:
+        values = values.astype(np.complex128)  # complex32 does not know its parts
         real, real_width = _float_cells(values.real)
         imag, imag_width = _float_cells(values.imag)
         signed = (text if text[0] == "-" else "+" + text for text in imag)

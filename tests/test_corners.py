@@ -212,3 +212,31 @@ def test_a_deprecated_order_of_arguments_is_told() -> None:
     with pytest.warns(UserWarning, match=r"(?s)overload of addcmul is deprecated:.*Number value.*signatures instead"):
         made = mindtorch.addcmul(mindtorch.ones(2), 2, mindtorch.ones(2), mindtorch.ones(2))
     assert made.tolist() == [3.0, 3.0]
+
+
+def rare(program: Program) -> Program:
+    """A program with a tensor of each dtype that few operators take; exceptions are part of what is compared."""
+    return lambda t: [outcome(lambda lib: program(lib, lib.tensor([1, 2], dtype=getattr(lib, name))), t)[0]
+                      for name in ("uint16", "uint32", "uint64", "complex32")]
+
+
+@corners(*map(rare, (
+    lambda t, x: (x, x.dtype, x.type(), x.tolist(), x[1].item(), x.to(t.int8), x.clone(), x.element_size()),
+    lambda t, x: (t.cat([x, x]), t.zeros(2, dtype=x.dtype), x == x, x != 1, x.isnan(), x * x, x.fill_(3)),
+    lambda t, x: t.where(x == 1, x, x),
+    lambda t, x: x + x,
+    lambda t, x: -x,
+    lambda t, x: x & x,
+    lambda t, x: x.exp(),
+    lambda t, x: [t.promote_types(x.dtype, d) for d in (t.half, t.float, t.double)],
+    lambda t, x: t.promote_types(x.dtype, t.int8),
+    lambda t, x: t.promote_types(t.complex64, x.dtype),
+    lambda t, x: x.numpy().dtype.name if not x.is_complex() else "",
+    lambda t, x: (x.dtype.is_signed, x.dtype.to_real() if x.is_complex() else t.iinfo(x.dtype).max),
+)), lambda t: t.ones(1).half() * 1j,
+    lambda t: t.view_as_real(t.tensor([1 + 2j], dtype=t.chalf)),
+    lambda t: (t.view_as_complex(t.ones(1, 2).half()), t.complex(t.ones(1).half(), t.ones(1).half())),
+    lambda t: t.tensor([1 + 2j, 3], dtype=t.chalf).abs(),
+)
+def test_dtypes_that_few_operators_take(program: Program) -> None:
+    check(program)

@@ -15,7 +15,7 @@ from .._dispatch.aten import _to_copy
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, DType, as_dtype, bool_, from_numpy_dtype, get_default_dtype, int64, promote_types,
 )
-from .._tensor import Tensor, from_array, tensor_method
+from .._tensor import _WIDER, Tensor, from_array, tensor_method
 from .factories import full
 
 
@@ -122,7 +122,7 @@ def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
     elif dtype.category == FLOATING and any(isinstance(v, (complex, np.complexfloating)) for v in flat):
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: it is complex")
     try:
-        array = np.array(flat, dtype.np if dtype.name != "bfloat16" else np.float32)
+        array = np.array(flat, _WIDER.get(dtype.name) or dtype.np)
     except OverflowError as error:
         raise RuntimeError(f"Overflow when unpacking long: {error}") from None
     return array.astype(dtype.np, copy=False).reshape(shape), dtype

@@ -107,4 +107,5 @@ def typed_constructor(name: str, dtype: DType) -> TypedTensor:
     return TypedTensor(name, (), {"__doc__": doc, "dtype": dtype, "__module__": __name__.partition(".")[0]})
 
 
-LEGACY_TENSORS = {f"{name}Tensor": typed_constructor(f"{name}Tensor", DTYPES[dtype]) for dtype, name in NAMES.items()}
+LEGACY_TENSORS = {f"{NAMES[name]}Tensor": typed_constructor(f"{NAMES[name]}Tensor", dtype)
+                  for name, dtype in DTYPES.items()}

@@ -223,7 +223,7 @@ class _LegacyStorage(TypedStorage, metaclass=_LegacyStorageType):
 
 
 #: PyTorch's classes of storages, by the dtypes of their elements.
-NAMES = {DTYPES[dtype]: f"{name}Storage" for dtype, name in errors.NAMES.items()}
+NAMES = {dtype: f"{errors.NAMES[name]}Storage" for name, dtype in DTYPES.items()}
 LEGACY_STORAGES: dict[str, Any] = {
     name: _LegacyStorageType(name, (_LegacyStorage,), {"dtype": dtype, "__module__": "mindtorch",
                                                        "__doc__": f"Storages of {dtype} (``torch.{name}``)."})

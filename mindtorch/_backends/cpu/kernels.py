@@ -14,7 +14,7 @@ from ..._dispatch.dispatcher import TENSOR_TYPES, flattened, registry
 from ..._dispatch.keys import CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dispatch.return_types import pack
-from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, DType, bfloat16, bool_, float16, float32
+from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bool_, float16, float32
 from ..._layout import Spec, contiguous_strides
 from ..._storage import allocate, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
@@ -197,7 +197,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
     """
     count, unpromoted = meta.count, meta.unpromoted
     #: The result's dtype by that of the operands; None where the general kernel has to look.
-    results = {**dict.fromkeys(DTYPES.values()),
+    results = {**dict.fromkeys((*DTYPES.values(), *RARE.values())),
                **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
     function = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(function, np.ufunc)  # whose results need no look; it takes no further arguments

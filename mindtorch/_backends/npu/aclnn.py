@@ -12,7 +12,7 @@ from functools import cache, lru_cache
 from typing import Any
 
 from ..._dispatch.dispatcher import flattened
-from ..._dtype import DTYPES, DType
+from ..._dtype import DType, dtype_named
 from ..._interrupts import uninterrupted
 from ..._tensor import Tensor
 from . import activities, provider, runtime
@@ -69,7 +69,7 @@ def address_of(name: str) -> int:
 
 
 functions = _Functions()
-_data_types = {dtype: DATA_TYPES[name] for name, dtype in DTYPES.items()}
+_data_types = {dtype_named(name): code for name, code in DATA_TYPES.items()}
 Handles = list[tuple[Callable[[int], int], int]]
 
 

@@ -133,9 +133,9 @@ def view_as_complex(self: Tensor) -> Layout:
         RuntimeError: if the dtype, the last size or the strides do not allow it.
     """
     shape, stride = tuple(self.shape), self._strides()
-    check(self._dtype.is_floating_point and self._dtype.itemsize >= 4,  # of half would be complex32
-          lambda: "view_as_complex is only supported for float and double tensors, but got a tensor of scalar type: "
-                  f"{NAMES[self._dtype.name]}")
+    check(self._dtype.is_floating_point and self._dtype.to_complex().itemsize == 2 * self._dtype.itemsize,
+          lambda: "view_as_complex is only supported for half, float and double tensors, but got a tensor of scalar "
+                  f"type: {NAMES[self._dtype.name]}")
     check(shape, "Input tensor must have one or more dimensions")
     check(shape[-1] == 2, "Tensor must have a last dimension of size 2")
     check(stride[-1] == 1, "Tensor must have a last dimension with stride 1")

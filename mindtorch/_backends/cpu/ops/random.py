@@ -18,10 +18,14 @@ Sampler = Callable[..., np.ndarray]
 
 def put(out: np.ndarray, generator: Generator | None, sample: Sampler, *parameters: Any) -> np.ndarray:
     """Fill ``out`` with ``sample(generator, n, dtype, *parameters)``; a complex number is two real ones."""
-    if out.dtype.kind == "c":
-        out = out[..., None].view(out.real.dtype)
+    if _is_complex(out):
+        out = out[..., None].view(f"f{out.itemsize // 2}")
     sampling.fill(out, sample(generator or default_generator, out.size, out.dtype, *parameters))
     return out
+
+
+def _is_complex(array: np.ndarray) -> bool:
+    return array.dtype.name.startswith("complex")  # complex32 is of a kind of its own
 
 
 def drawn(sample: Sampler, *defaults: Any) -> Callable[..., Any]:
@@ -35,7 +39,7 @@ def drawn(sample: Sampler, *defaults: Any) -> Callable[..., Any]:
 
 
 def normal_(out: np.ndarray, mean: float = 0.0, std: float = 1.0, generator: Generator | None = None) -> None:
-    if out.dtype.kind == "c":  # the variance is that of both parts together
+    if _is_complex(out):  # the variance is that of both parts together
         std /= math.sqrt(2)
     put(out, generator, sampling.normal, mean, std, out.flags.c_contiguous)
 

@@ -72,14 +72,15 @@ CLAMP_ONE = Pointwise("default", 2, "real", "clamp_scalar_cpu", check=check_boun
 CLAMP_BY_ONE = Pointwise("default", 2, "bool|real", check=check_bounds)
 SHIFTS = {f"bitwise_{side}_shift.{overload}": Pointwise("default", 2, "integral", f"{side[0]}shift_cpu")
           for side in ("left", "right") for overload in ("Tensor", "Scalar_Tensor")}
-BITS = {f"bitwise_{name}.{overload}": Pointwise("default", 2, "bool|integral", f"bitwise_{name}_cpu")
+BITS = {f"bitwise_{name}.{overload}": Pointwise("default", 2, "bool|integral|unsigned", f"bitwise_{name}_cpu")
         for name in ("and", "or", "xor") for overload in ("Tensor", "Scalar_Tensor")}
 
 META_KERNELS.update({
-    **{f"{name}.Tensor": Pointwise("bool", 2, "all", f"{name}_cpu") for name in ("eq", "ne")},
+    **{f"{name}.Tensor": Pointwise("bool", 2, "all|unsigned|complex32", f"{name}_cpu") for name in ("eq", "ne")},
     **{f"{name}.Tensor": Pointwise("bool", 2, "bool|real", f"{name}_cpu") for name in ("lt", "le", "gt", "ge")},
-    **{name: Pointwise("bool", 1) for name in ("isnan", "isinf", "isfinite", "isreal", "logical_not")},
-    **{name: Pointwise("bool", 2) for name in ("logical_and", "logical_or", "logical_xor")},
+    **{name: Pointwise("bool", 1, "all|unsigned|complex32") for name in ("isnan", "isinf", "isfinite", "isreal")},
+    "logical_not": Pointwise("bool", 1, kernel="logical_not_cpu"),
+    **{f"logical_{name}": Pointwise("bool", 2, kernel=f"logical_{name}_cpu") for name in ("and", "or", "xor")},
     **{name: infinite(name) for name in ("isposinf", "isneginf")},
     **{name: extremum(name) for name in ("maximum", "minimum", "fmax", "fmin")},
     **BITS,
@@ -92,8 +93,8 @@ META_KERNELS.update({
     "clamp_max": CLAMP_ONE,
     "clamp_max.Tensor": CLAMP_BY_ONE,
     "heaviside": Pointwise("default", 2, "bool|real", check=check_heaviside),
-    "nan_to_num": Pointwise("default", 1, opmath=False),
-    "where.self": Pointwise("default", 3, unpromoted=(0,), check=check_condition),
+    "nan_to_num": Pointwise("default", 1, "all|unsigned", opmath=False),
+    "where.self": Pointwise("default", 3, "all|unsigned|complex32", unpromoted=(0,), check=check_condition),
     "masked_fill.Scalar": masked_fill,
     "masked_fill.Tensor": masked_fill,
     "masked_fill_.Scalar": MASKED_FILL_,

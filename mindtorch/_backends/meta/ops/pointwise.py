@@ -6,7 +6,7 @@ from functools import partial
 from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, float64, int32
+from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float16, float32, float64, int32
 from ...._errors import NAMES, check, check_fits, check_takes
 from ...._layout import Spec
 from ...common.pointwise import Pointwise
@@ -62,7 +62,7 @@ def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -
 
 #: What a rounding mode makes of a division: only true division has floating point results for integers.
 DIVISIONS = {
-    None: Pointwise("float", 2, opmath_scalars=True),
+    None: Pointwise("float", 2, kernel="div_cpu", opmath_scalars=True),
     "floor": Pointwise("default", 2, "real", "div_floor_cpu", opmath_scalars=True),
     "trunc": Pointwise("default", 2, "real", "div_trunc_cpu", opmath_scalars=True),
 }
@@ -96,8 +96,9 @@ def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
 
 def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
     check(tensor1._dtype.category >= FLOATING or tensor2._dtype.category >= FLOATING,
-          "Integer division with addcdiv is not supported. It can be written as (input + value * torch.trunc(tensor1 / "
-          "tensor2)).to(input.dtype) for integer inputs; addcdiv is (input + value * tensor1 / tensor2).")
+          "Integer division with addcdiv is no longer supported. It can be written as (input + value * "
+          "torch.trunc(tensor1 / tensor2)).to(input.dtype) for integer inputs; addcdiv is (input + value * tensor1 / "
+          "tensor2).")
 
 
 def check_parts(kernel: str, promoted: DType, first: Any, second: Any) -> None:
@@ -108,7 +109,8 @@ def check_parts(kernel: str, promoted: DType, first: Any, second: Any) -> None:
               lambda: f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
     check(first._dtype is second._dtype,
           lambda: f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
-    check_takes(promoted in (float32, float64), kernel, promoted)  # it would be complex32
+    half = kernel == "complex_cpu" and promoted is float16
+    check_takes(half or promoted in (float32, float64), kernel, promoted)
 
 
 def frexp(self: Any) -> tuple[Spec, Spec]:
@@ -132,11 +134,11 @@ POWER = Pointwise("default", 2, "real|complex", "pow", check=check_power)
 DEGREES = "{} is not supported for complex tensors."
 
 META_KERNELS.update({
-    "add.Tensor": Pointwise("default", 2, check=check_add),
-    "sub.Tensor": Pointwise("default", 2, check=check_sub),
-    "rsub.Tensor": Pointwise("default", 2, check=check_sub),
-    "rsub.Scalar": Pointwise("default", 2, check=check_sub),
-    "mul.Tensor": Pointwise("default", 2, opmath_scalars=True),
+    "add.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_add),
+    "sub.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub),
+    "rsub.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub),
+    "rsub.Scalar": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub),
+    "mul.Tensor": Pointwise("default", 2, "all|unsigned|complex32", "mul_cpu", opmath_scalars=True),
     "div.Tensor": DIVISIONS[None],
     "div.Tensor_mode": Division("default", 2, fast=False),
     "floor_divide": DIVISIONS["floor"],
@@ -146,16 +148,16 @@ META_KERNELS.update({
     "fmod.Tensor": Pointwise("default", 2, "real", "fmod_cpu"),
     "fmod.Scalar": Pointwise("default", 2, "real", "fmod_cpu"),
     "pow.Tensor_Tensor": POWER,
-    "pow.Tensor_Scalar": Pointwise("default", 2, check=check_power, iterates_numbers=False),
+    "pow.Tensor_Scalar": Pointwise("default", 2, kernel="pow", check=check_power, iterates_numbers=False),
     "pow.Scalar": Contiguous("default", 2, "real|complex", "pow"),
-    "neg": Pointwise("default", 1, check=check_neg),
-    "abs": Pointwise("real", 1, "real|complex", "abs_cpu"),
+    "neg": Pointwise("default", 1, "all|complex32", "neg_cpu", check=check_neg),
+    "abs": Pointwise("real", 1, "real|complex|complex32", "abs_cpu"),
     "sign": Pointwise("default", 1, "bool|real", check=refuse_complex(
         "torch.sign is not intended to support complex numbers. Please use torch.sgn instead.")),
-    "sgn": Pointwise("default", 1),
+    "sgn": Pointwise("default", 1, "all|complex32", "sign_cpu"),
     "signbit": Pointwise("bool", 1, "bool|real",
                          check=refuse_complex("signbit is not implemented for complex tensors.")),
-    **{name: Pointwise("float", 1) for name in ELEMENTARY},
+    **{name: Pointwise("float", 1, kernel=f"{name}_vml_cpu") for name in ELEMENTARY},
     "atan2": Pointwise("float", 2, "bool|real", "atan2_cpu"),
     "deg2rad": Pointwise("float", 1, "bool|real", check=refuse_complex(DEGREES.format("deg2rad"), RuntimeError)),
     "rad2deg": Pointwise("float", 1, "bool|real", check=refuse_complex(DEGREES.format("rad2deg"), RuntimeError)),
@@ -181,9 +183,9 @@ META_KERNELS.update({
     "lerp.Scalar": Pointwise("default", 2, "reduced|floating|complex", "lerp_kernel_scalar", check=check_lerp),
     "addcmul": Pointwise("default", 3, "real|complex", "addcmul_cpu_out"),
     "addcdiv": Pointwise("default", 3, "real|complex", "addcdiv_cpu_out", check=check_addcdiv),
-    "_conj": Pointwise("default", 1),
-    "_conj_physical": Pointwise("default", 1),
-    "angle": Pointwise("float_real", 1),
+    "_conj": Pointwise("default", 1, "all|unsigned|complex32"),
+    "_conj_physical": Pointwise("default", 1, "all|unsigned|complex32"),
+    "angle": Pointwise("float_real", 1, kernel="angle_cpu"),
     **{name: Pointwise("float_to_complex", 2, check=partial(check_parts, f"{name}_cpu"))
        for name in ("polar", "complex")},
 })

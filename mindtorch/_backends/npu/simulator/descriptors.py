@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 
 import numpy as np
 
-from ...._dtype import DTYPES
+from ...._dtype import dtype_named
 from ..constants import ACL_ERROR_INVALID_PARAM, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, DTYPE_NAMES
 from . import errors, handles
 from .errors import Fault
@@ -40,7 +40,7 @@ class _NumpyTypes(dict[int, np.dtype]):
     def __missing__(self, code: int) -> np.dtype:
         if code not in DTYPE_NAMES:
             raise Fault(ACLNN_ERR_PARAM_INVALID, f"aclDataType {code} is not supported")
-        found = self[code] = DTYPES[DTYPE_NAMES[code]].np
+        found = self[code] = dtype_named(DTYPE_NAMES[code]).np
         return found
 
 

@@ -7,7 +7,7 @@ from typing import Any
 
 import numpy as np
 
-from ...._dtype import DTYPES, dtypes
+from ...._dtype import dtype_named, dtypes
 from ..bindings import KINDS, WRITTEN, Binding, Parameter
 from ..constants import (
     ACL_DT_UNDEFINED, ACLNN_ERR_PARAM_INVALID, ACLNN_ERR_PARAM_NULLPTR, ACLNN_MAX_SHAPE_RANK, DATA_TYPES, DTYPE_NAMES,
@@ -203,7 +203,7 @@ def _dtype(code: int) -> Any:
         return None
     if code not in DTYPE_NAMES:
         raise Fault(ACLNN_ERR_PARAM_INVALID, f"aclDataType {code} is not supported")
-    return DTYPES[DTYPE_NAMES[code]]
+    return dtype_named(DTYPE_NAMES[code])
 
 
 def _text(address: int | None) -> str | None:
