@@ -266,7 +266,7 @@ def torch(registry: Any) -> str:
     legacy = "".join(f"class {name}Tensor(Tensor):\n"
                      "    def __init__(self, *args: Any, device: Any = ...) -> None: ...\n"
                      f"class {name}Storage(TypedStorage): ...\n"
-                     for name in ast.literal_eval(table("_errors.py", "NAMES")).values())
+                     for name in ast.literal_eval(table("_dtype.py", "NAMES")).values())
     shown = reexported("__init__.py")
     own = {name.asname for node in ast.parse(shown).body for name in node.names}  # type: ignore[attr-defined]
     made = [f"{name} as {name}" for name in attached_names(registry, "function") if name not in own]

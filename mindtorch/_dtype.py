@@ -98,8 +98,8 @@ _UNPROMOTED = {uint16, uint32, uint64}
 #: ATen's names of the dtypes, as its error messages spell them.
 NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
          "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
-         "complex64": "ComplexFloat", "complex128": "ComplexDouble", "uint16": "UInt16", "uint32": "UInt32",
-         "uint64": "UInt64", "complex32": "ComplexHalf"}
+         "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
+NAMES |= {"uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "complex32": "ComplexHalf"}
 _TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
 _TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
 DTYPE_ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,

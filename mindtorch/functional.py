@@ -1,6 +1,7 @@
 """Functions of the namespace that PyTorch has in Python too: they take any number of tensors (``torch.functional``)."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ._about import about
@@ -71,7 +72,10 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     Raises:
         RuntimeError: if a tensor has more than one dimension, or dtypes or devices differ.
     """
-    return _meshgrid_indexing(_listed(tensors), indexing or "ij")
+    if indexing is None:
+        warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
+                      stacklevel=2)
+    return _meshgrid_indexing(_listed(tensors), "ij" if indexing is None else indexing)
 
 
 def cartesian_prod(*tensors: Any) -> Tensor:

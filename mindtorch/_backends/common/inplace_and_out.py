@@ -41,7 +41,7 @@ def check_writable(target: Tensor, inputs: Any = ()) -> None:
 def check_disjoint(target: Tensor, inputs: Any) -> None:
     """Raise RuntimeError if a tensor among what is read meanwhile has elements in the target's range of memory."""
     for other in inputs:
-        if other._storage is not None and other._storage is target._storage:
+        if other is target or (other._storage is not None and other._storage is target._storage):
             (start, end), (first, last) = _range(target), _range(other)
             if start < last and first < end:
                 raise RuntimeError(PARTIAL_OVERLAP)
@@ -232,7 +232,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
         compute = functional.table.get(keys) or resolve(functional, keys & ~AUTOGRAD)
         result = compute(*inputs)
         if result.__class__ in TENSOR_TYPES:
-            return write_out(op, result, out, keep_strides, reads)
+            return write_out(op, result, out, keep_strides, reads, inputs)
         if len(out) != len(result):
             raise TypeError(f"{op.packet}(): argument 'out' must be tuple of {len(result)} Tensors, not of {len(out)}")
         for target in out:
@@ -245,9 +245,48 @@ def _out(op: Operator, backend: int) -> Kernel | None:
     return Kernel(call, kernel.origin)
 
 
-def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = True, reads: Any = ()) -> Tensor:
+#: In which words operators refuse an ``out`` of the wrong dtype, where they are not those of the others that take one
+#: dtype only: ``want`` and ``got`` as C++ has them, ``Want`` and ``Got`` as ATen.
+WRONG_DTYPE = {name: message for names, message in {
+    "abs ceil conj_physical frac floor softshrink hardshrink gelu neg round sign sgn trunc softplus bitwise_not":
+        "Found dtype {Got} but expected {Want}",
+    "dot vdot matmul": "result dtype {Got} does not match input dtype {Want}",
+    "cummax cummin logcumsumexp diff": "expected scalar_type {Want} but found {Got}",
+    "signbit isposinf isneginf": "{name} does not support non-boolean outputs.",
+    "masked_select index_select": "{name}(): self and result must have the same scalar type",
+    "log_sigmoid linalg_solve_triangular": "expected scalar type {Want} but found {Got}",
+    "all any": "{name} only supports bool tensor for result, got: {Got}",
+    "amax amin": "Expected the dtype for input and out to match, but got {Want} for input's dtype and {Got} for out's "
+                 "dtype.",
+    "linalg_norm linalg_matrix_norm": "{name} expected out tensor dtype {Want} but got: {Got}",
+    "complex polar": "Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'",
+    "frexp": "torch.frexp() expects mantissa to have dtype {want} but got {got}",
+    "kthvalue": "output values must be of same type as input",
+    "mode": "expected scalar type '{Want}' but got '{Got}' for values",
+    "quantile nanquantile": "{name}() out tensor must be same dtype as the input tensor",
+    "take": "take(): self and out expected to have the same dtype, but got self.dtype = {Want} and out.dtype = {Got}",
+    "multinomial": "multinomial expects Long tensor out, got: {Got}",
+    "inner tensordot": "tensordot: Expected the output tensor to have dtype {Want}, but got an output tensor with "
+                       "dtype {Got}",
+    "where": "Expected out type to be {Want} but got {Got}",
+    "nonzero": "nonzero: Expected out tensor to have scalar type {Want} but got scalar type{Got}",
+    "linalg_vecdot": "linalg.vecdot: Expected out of dtype{Want} but found {Got}",
+    "linalg_multi_dot": "multi_dot(): expected out tensor to have dtype {want} but got {got}",
+}.items() for name in names.split()}
+
+
+def wrong_dtype(op: Operator, want: DType, got: DType) -> RuntimeError:
+    """PyTorch's error for an ``out`` of another dtype than the one that an operator writes."""
+    message = WRONG_DTYPE.get(op.packet, "Expected out tensor to have dtype {want}, but got {got} instead")
+    return about(RuntimeError(message.format(name=op.packet.replace("linalg_", "linalg."), want=CPP_NAMES[want.name],
+                                             got=CPP_NAMES[got.name], Want=NAMES[want.name], Got=NAMES[got.name])),
+                 "result cast", result=want.name, target=got.name)
+
+
+def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = True, reads: Any = (),
+              inputs: Any = ()) -> Tensor:
     """Write a result into the tensor given as ``out=``, resizing it if it has another shape: to the result's strides,
-    or contiguous. It may then share no memory with ``reads``.
+    or contiguous. It may then share no memory with ``reads``, and be no more than the same memory as one of ``inputs``.
 
     Raises:
         RuntimeError: if dtype or device do not allow it.
@@ -256,9 +295,9 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
     if "exact dtype" not in op.flags:
         check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError)
-    elif out._dtype is not result._dtype:
-        raise RuntimeError(f"Expected out tensor to have dtype {CPP_NAMES[result._dtype.name]}, but got "
-                           f"{CPP_NAMES[out._dtype.name]} instead")
+    elif out._dtype is not result._dtype and not (  # what makes complex numbers real may write complex ones
+            inputs and inputs[0]._dtype is out._dtype and out._dtype.to_real() is result._dtype):
+        raise wrong_dtype(op, result._dtype, out._dtype)
     else:
         check_writable(out)
     if out.shape != result.shape or ("empty out resized" in op.flags and not out.numel()):
@@ -266,7 +305,7 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
         if keep_strides:
             _take_strides(out, result)
         check_disjoint(out, reads)
-    check_writable(out)
+    check_writable(out, inputs)
     keys = out._keys
     out._keys = keys & ~AUTOGRAD
     copy_(out, result)
@@ -304,6 +343,18 @@ def check_separate(target: Tensor, inputs: Any = ()) -> None:
 
 def repeats(target: Tensor, inputs: Any) -> None:
     """The policy on shared memory of an operator that may write the same element several times, the same each time."""
+
+
+def deprecated_on(name: str, index: str = "mask") -> Callable[..., None]:
+    """The same, of which a warning tells."""
+
+    def policy(target: Tensor, inputs: Any) -> None:
+        if target._keys & NONCONTIGUOUS and overlaps_itself(target.shape, target._strides()):
+            warnings.warn(f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before "
+                          "performing this operation. This also applies to advanced indexing e.g. "
+                          f"tensor[{index}] = {'scalar' if index == 'mask' else 'tensor'}", stacklevel=5)
+
+    return policy
 
 
 def with_overlap(check: Callable[..., Any], policy: Callable[..., None]) -> Callable[..., None]:

@@ -101,7 +101,7 @@ function, method, in-place, out, exact dtype, no overlap:
     fix(Tensor self) -> Tensor  # Each element of `self` without its fraction; another name for `trunc`.
     frac(Tensor self) -> Tensor  # The fraction of each element of `self`, with its sign.
 
-function, method, out:
+function, method, out, exact dtype:
     frexp.Tensor(Tensor self) -> (Tensor mantissa, Tensor exponent)  # The mantissa m, from 1/2 to 1 in absolute value, and the exponent e for which m times 2^e is each element of `self`.
 function, method, in-place, out, exact dtype, no overlap:
     lerp.Tensor(Tensor self, Tensor end, Tensor weight) -> Tensor  # The point between `self` and `end` that lies the fraction `weight` of the way from the one to the other.

@@ -7,7 +7,7 @@ from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
 from ...._errors import C_NAMES, check, check_broadcast, check_fits, check_number, check_takes
 from ...._layout import Spec, broadcast_shapes
-from ...common.inplace_and_out import repeats, with_overlap
+from ...common.inplace_and_out import deprecated_on, with_overlap
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
 from .pointwise import refuse_complex
@@ -66,7 +66,7 @@ def masked_fill_(self: Any, mask: Any, value: Any) -> None:
 
 
 #: It may write to one element several times, and reads the value before.
-MASKED_FILL_ = with_overlap(masked_fill_, repeats)
+MASKED_FILL_ = with_overlap(masked_fill_, deprecated_on("masked_fill_"))
 CLAMP = Pointwise("default", 3, "real", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
 CLAMP_ONE = Pointwise("default", 2, "real", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
 CLAMP_BY_ONE = Pointwise("default", 2, "bool|real", check=check_bounds)

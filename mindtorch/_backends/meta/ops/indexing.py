@@ -11,7 +11,9 @@ from ...._errors import NAMES, check, check_number, check_takes
 from ...._layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
 )
-from ...common.inplace_and_out import check_disjoint, check_separate, check_writable, repeats, with_overlap
+from ...common.inplace_and_out import (
+    check_disjoint, check_separate, check_writable, deprecated_on, repeats, with_overlap,
+)
 from . import META_KERNELS
 
 Check = Callable[..., None]
@@ -323,9 +325,14 @@ def fill_tensor_(self: Any, value: Any) -> None:
           lambda: f"fill_ only supports 0-dimension value tensor but got tensor with {value.dim()} dimensions.")
 
 
+warn_of_index_put = deprecated_on("index_put_", "indices")
+
+
 def index_put_memory(self: Any, inputs: Any) -> None:
     """Elements may be written several times, but not be read meanwhile."""
     indices, values, *accumulate = inputs
+    if accumulate != [True]:
+        warn_of_index_put(self, inputs)
     if accumulate == [True] or not fills_mask(self, indices, values):
         check_disjoint(self, [values, *(index for index in indices if index is not None)])
 
@@ -342,8 +349,8 @@ META_KERNELS.update({
     "index_add_": with_overlap(index_add_, check_separate),
     "index_reduce_": with_overlap(index_reduce_, check_separate),
     "index_copy_": with_overlap(index_copy_, check_separate),
-    "index_fill_.int_Scalar": with_overlap(index_fill_scalar_, repeats),
-    "index_fill_.int_Tensor": with_overlap(index_fill_tensor_, repeats),
+    "index_fill_.int_Scalar": with_overlap(index_fill_scalar_, deprecated_on("index_fill_")),
+    "index_fill_.int_Tensor": with_overlap(index_fill_tensor_, deprecated_on("index_fill_")),
     "scatter_.src": with_overlap(check_scatter, check_separate),
     "scatter_.value": with_overlap(scatter_value_, check_separate),
     "scatter_.reduce": with_overlap(scatter_reduce_old_, check_separate),

@@ -157,7 +157,7 @@ META_KERNELS.update({
     "sgn": Pointwise("default", 1, "all|complex32", "sign_cpu"),
     "signbit": Pointwise("bool", 1, "bool|real",
                          check=refuse_complex("signbit is not implemented for complex tensors.")),
-    **{name: Pointwise("float", 1, kernel=f"{name}_vml_cpu") for name in ELEMENTARY},
+    **{name: Pointwise("float", 1, "all|unsigned", f"{name}_vml_cpu") for name in ELEMENTARY},
     "atan2": Pointwise("float", 2, "bool|real", "atan2_cpu"),
     "deg2rad": Pointwise("float", 1, "bool|real", check=refuse_complex(DEGREES.format("deg2rad"), RuntimeError)),
     "rad2deg": Pointwise("float", 1, "bool|real", check=refuse_complex(DEGREES.format("rad2deg"), RuntimeError)),

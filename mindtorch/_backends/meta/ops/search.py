@@ -1,6 +1,7 @@
 """Meta kernels of finding. Where the data says how many there are, the shape is left open."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
@@ -50,6 +51,11 @@ def unique_consecutive(self: Any, return_inverse: bool = False, return_counts: b
 def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool = False, right: bool = False,
                  side: str | None = None, sorter: Any = None) -> Spec:
     name, bounds = "torch.searchsorted(): ", tuple(sorted_sequence.shape)
+    for tensor, what in ((self, "input value"), (sorted_sequence, "boundary"), (sorter, "sorter")):
+        if tensor.__class__ in TENSOR_TYPES and not tensor.is_contiguous():
+            warnings.warn(f"{name}{what} tensor is non-contiguous, this will lower the performance due to extra data "
+                          "copy when converting non-contiguous tensor to contiguous, please use contiguous "
+                          f"{what} tensor if possible.", stacklevel=5)
     shape = tuple(self.shape) if self.__class__ in TENSOR_TYPES else ()
     check(side in (None, "left", "right"), lambda: f"{name}side can only be 'left' or 'right' but got {side}")
     check(side != "left" or not right,
