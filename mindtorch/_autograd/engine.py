@@ -32,6 +32,7 @@ class Task(Node):
     captures: Mapping[Node, list[tuple[int, int]]] = MappingProxyType({})
     found: Any = ()  #: the gradients of the inputs
     node: Node | None = None  #: the one that is running, if it has hooks, or is wanted, or in anomaly mode
+    callbacks: tuple[Any, ...] = ()  #: what is called when all is done
 
     def look_for(self, inputs: Sequence[Edge], capture: bool) -> None:
         """Run only what is needed for the gradients of these inputs; hand them out if ``capture``."""
@@ -58,6 +59,13 @@ class Task(Node):
                     seen.add(target)
                     nodes.append(target)
         return seen, joins
+
+    def finish(self) -> Any:
+        """The gradients of the inputs, after the callbacks, which may leave further ones."""
+        while self.callbacks:
+            (callback, *_), self.callbacks = self.callbacks, self.callbacks[1:]
+            callback()
+        return self.found
 
     def run_of(self, nodes: Sequence[Node]) -> int:
         """How many of these nodes get their gradients in this pass."""
@@ -173,7 +181,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                     elif ready[0][0] < -following._order:
                         _, following, arrived = heapreplace(ready, (-following._order, following, arrived))
                 elif following is None:
-                    return task.found
+                    return task.finish()
                 node, following = following, None
                 if watched or node._hooks is not None:
                     results = run_watched(node, arrived, task, create_graph)

@@ -29,6 +29,7 @@ class FunctionCtx:
     dirty_tensors: tuple[Any, ...] | None = None
     non_differentiable: tuple[Any, ...] | None = None
     _materializes = True
+    _materialize_non_diff_grads = True
 
     def save_for_backward(self, *tensors: Any) -> None:
         """Keep tensors (or None) for backward, which finds them in ``ctx.saved_tensors``
@@ -109,8 +110,9 @@ class BackwardCFunction(Node, FunctionCtx):
         (``torch.autograd.function.BackwardCFunction.apply``).
         """
         if self._materializes:
+            left_out = () if self._materialize_non_diff_grads else self._constant
             for i, output in enumerate(self._outputs):
-                if grads[i] is None and output is not None:
+                if grads[i] is None and output is not None and i not in left_out:
                     shape, dtype, device = output
                     grads[i] = call_on(registry["full"], device.type, tuple(shape), 0, dtype, device)
         user = self._forward_cls
@@ -170,6 +172,7 @@ class BackwardCFunction(Node, FunctionCtx):
                 warnings.warn("ctx.mark_dirty() received a tensor that was not an input. Only input Tensors that have "
                               "been mutated should be passed to ctx.mark_dirty().", stacklevel=4)
             tensor._bump()
+        self._constant = tuple(i for i, output in enumerate(outputs) if _among(output, without))
         tensors = sum(output.__class__ in TENSOR_TYPES for output in outputs)
         done: dict[int, Any] = {}
         for number, output in enumerate(outputs):
@@ -206,6 +209,8 @@ class BackwardCFunction(Node, FunctionCtx):
 
     def _without_history(self, output: Any, is_input: bool, is_dirty: bool) -> Any:
         if not output._keys & AUTOGRAD:
+            if output._base is not None and not is_input and output._creation_meta is not None:
+                output._creation_meta = views.IN_FUNCTION
             return _as_is(output) if is_input and not is_dirty else output
         if is_input or output._base is not None:
             return output.detach() if is_input else output

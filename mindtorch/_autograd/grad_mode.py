@@ -155,10 +155,9 @@ class inference_mode(_Mode):
     """Record no derivatives, count no versions; tensors made inside stay out of autograd (``torch.inference_mode``)."""
 
     def __new__(cls, mode: Any = True) -> Any:
-        return super().__new__(cls) if isinstance(mode, bool) else super().__new__(cls)(mode)
-
-    def __init__(self, mode: bool = True):
-        self.mode = mode
+        made = super().__new__(cls)
+        made.mode = mode if isinstance(mode, bool) else True
+        return made if isinstance(mode, bool) else made(mode)
 
     def __enter__(self) -> Any:
         self.before = (local.inference, local.grad_enabled)
@@ -184,8 +183,9 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
         inputs = tensors_of(args)
         for tensor in tensors_of((result,)):
             base = tensor._base
-            if ((base is None and not any(tensor is given for given in inputs))
-                    or (base is not None and base._keys & INFERENCE)):
+            if base is not None and base._keys & INFERENCE:
+                tensor._base = base = tensor._creation_meta = None  # a view that nobody follows is none
+            if base is None and not any(tensor is given for given in inputs):
                 tensor._keys |= INFERENCE
         return result
 
@@ -199,7 +199,12 @@ def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
         if op.is_inplace and args[0]._keys & INFERENCE:
             raise RuntimeError("Inplace update to inference tensor outside InferenceMode is not allowed.You can make a "
                                "clone to get a normal tensor before doing inplace update.")
-        return (op.table.get(keys) or resolve(op, keys))(*args)
+        result = (op.table.get(keys) or resolve(op, keys))(*args)
+        for tensor in tensors_of((result,)):
+            if tensor._base is not None and tensor._base._keys & INFERENCE:
+                tensor._base = tensor._creation_meta = None
+                tensor._keys |= INFERENCE
+        return result
 
     return call
 

@@ -20,7 +20,7 @@ from .saved import freed
 
 #: Makes the node of an operator's call; ``derivative``, which builds on this module, puts it here.
 start_node: Callable[[str, tuple[Any, ...]], Node]
-MULTIPLE, NO_GRAD, IN_FUNCTION = "multiple", "no_grad", "function"
+MULTIPLE, NO_GRAD, INFERENCE_MODE, IN_FUNCTION = "multiple", "no_grad", "inference", "function"
 
 
 def mark_view(out: Any, source: Any) -> None:
@@ -33,7 +33,7 @@ def mark_view(out: Any, source: Any) -> None:
     if base._keys & AUTOGRAD:
         out._keys |= AUTOGRAD
     if not local.grad_enabled:
-        out._creation_meta = NO_GRAD
+        out._creation_meta = INFERENCE_MODE if local.inference else NO_GRAD
     elif source._creation_meta is not None:
         out._creation_meta = source._creation_meta
     if out._dtype is not base._dtype:
@@ -115,10 +115,10 @@ REASONS = {
     MULTIPLE:
         "This view is the output of a function that returns multiple views. Such functions do not allow the output "
         "views to be modified inplace. You should replace the inplace operation by an out-of-place one.",
-    NO_GRAD:
-        "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by moving "
-        "both the view and the inplace either both inside the no_grad block (if you don't want the inplace to be "
-        "tracked) or both outside (if you want the inplace to be tracked).",
+    **{mode: "Given that this use case is ambiguous and error-prone, it is forbidden. You can clarify your code by "
+             f"moving both the view and the inplace either both inside the {block} block (if you don't want the "
+             "inplace to be tracked) or both outside (if you want the inplace to be tracked)."
+       for mode, block in ((NO_GRAD, "no_grad"), (INFERENCE_MODE, "inference_mode"))},
     IN_FUNCTION:
         "This view was created inside a custom Function (or because an input was returned as-is) and the autograd "
         "logic to handle view+inplace would override the custom backward associated with the custom Function, leading "
@@ -129,11 +129,14 @@ REASONS = {
 
 def refusal(view: Any, modified: str) -> RuntimeError:
     """PyTorch's error for a view that must not be written, though it ``is being``, or its base or another view was."""
-    reason = REASONS[view._creation_meta]
-    if view._grad_fn is None:
-        return RuntimeError(f"A view was created in no_grad mode and {modified} modified inplace with grad mode "
-                            f"enabled. {reason}")
-    name = view._grad_fn.forward_name()
+    reason, node = REASONS[view._creation_meta], view._grad_fn
+    if node is None or view._creation_meta in (NO_GRAD, INFERENCE_MODE):
+        view_in = "A view was" if node is None else (f"Output {view._output_nr} of {node.forward_name()} is a view of "
+                                                     "a view which was")
+        modes = (("inference mode", "in normal mode") if view._creation_meta == INFERENCE_MODE else
+                 ("no_grad mode", "with grad mode enabled"))
+        return RuntimeError(f"{view_in} created in {modes[0]} and {modified} modified inplace {modes[1]}. {reason}")
+    name = node.forward_name()
     return about(RuntimeError(f"Output {view._output_nr} of {name} is a view and {modified} modified inplace. "
                               f"{reason}"), "one of several views", number=view._output_nr, function=name)
 

@@ -19,6 +19,12 @@ __all__ = ["UnpackedDualTensor", "dual_level", "enter_dual_level", "exit_dual_le
 __dir__ = __all__.copy
 
 
+def __getattr__(name: str) -> Any:
+    if name == "_current_level":  # the number of the level that was entered last, -1 outside
+        return len(local.dual_levels) - 1
+    raise AttributeError(f"module {__name__!r} has no attribute {name!r}")
+
+
 class UnpackedDualTensor(NamedTuple):
     """The two parts of a dual tensor; ``tangent`` is None if it has none (``forward_ad.UnpackedDualTensor``)."""
 

@@ -40,19 +40,18 @@ def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1
     ``(func(x + eps) - func(x - eps)) / (2 * eps)``, within ``atol`` and ``rtol`` (``torch.autograd.gradcheck``): those
     of backward mode, and with ``check_forward_ad`` those of forward mode.
 
-    Inputs should be float64 or complex128. ``masked`` concerns sparse tensors and has no effect.
+    Inputs should be float64 or complex128. ``check_batched_grad`` has no effect, since batches of gradients are computed
+    one by one, nor has ``masked``, which concerns sparse tensors.
 
     Raises:
         GradcheckError: if they are not, unless ``raise_exception`` is unset.
         ValueError: if no input requires grad.
-        RuntimeError: for an input whose elements share memory, and for batched gradients.
+        RuntimeError: for an input whose elements share memory, and for batched forward gradients.
     """
     if not (check_forward_ad or check_backward_ad):
         raise AssertionError("Expected at least one of check_forward_ad or check_backward_ad to be True")
-    for name, wanted in (("check_batched_grad", check_batched_grad),
-                         ("check_batched_forward_grad", check_batched_forward_grad)):
-        if wanted:
-            raise RuntimeError(f"gradcheck: {name}=True is not supported")
+    if check_batched_forward_grad:
+        raise RuntimeError("gradcheck: check_batched_forward_grad=True is not supported")
     check = _Check(func, _as_tuple(inputs), eps, atol, rtol, nondet_tol, check_grad_dtypes, fast_mode)
     try:
         check.run(check_backward_ad, check_forward_ad)
@@ -85,7 +84,6 @@ def gradgradcheck(func: Function, inputs: Any, grad_outputs: Any = None, *, eps:
         given = tuple(_cotangent(output, gen_non_contig_grad_outputs) for output in outputs)
     else:
         given = _as_tuple(grad_outputs)
-        given = tuple(g.detach().requires_grad_() if isinstance(g, Tensor) else g for g in given)
 
     def gradients(*args: Any) -> tuple[Any, ...]:
         arguments, cotangents = args[: len(inputs)], args[len(inputs) :]
@@ -225,9 +223,10 @@ class _Check:
     def slopes(self, x: Any, step: Any) -> list[Any]:
         before, after = self.evaluate(x, -step), self.evaluate(x, step)
         for a, b in zip(before, after, strict=True):
-            if (a.shape, a.dtype) != (b.shape, b.dtype):
-                raise AssertionError(f"Expected `func` to return outputs with the same shape and dtype when inputs are "
-                                     f"perturbed by {self.eps}, but got {a.dtype} {a.shape} and {b.dtype} {b.shape}.")
+            for what, first, second in (("shape", a.shape, b.shape), ("dtype", a.dtype, b.dtype)):
+                if first != second:
+                    raise AssertionError(f"Expected `func` to return outputs with the same {what} when inputs are "
+                                         f"perturbed on [-{self.eps}, {self.eps}], but got {first} vs {second}")
         return [((b - a) / (2 * self.eps)).flatten() for a, b in zip(before, after, strict=True)]
 
     def evaluate(self, x: Any, step: Any) -> list[Any]:

@@ -82,12 +82,36 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 
 
 @contextmanager
-def allow_mutation_on_saved_tensors() -> Iterator[None]:
+def allow_mutation_on_saved_tensors() -> Iterator[_MutationOnSaved]:
     """A block in which tensors kept for backward may be written in place, since copies of them are kept
-    (``torch.autograd.graph.allow_mutation_on_saved_tensors``).
+    (``torch.autograd.graph.allow_mutation_on_saved_tensors``). The copies are made at once.
     """
-    with saved_tensors_hooks(lambda tensor: tensor.detach().clone(), lambda tensor: tensor):
-        yield
+    context = _MutationOnSaved()
+    with saved_tensors_hooks(context.keep, context.copy_of):
+        try:
+            yield context
+        finally:
+            context.clear()
+
+
+class _MutationOnSaved:
+    """The copies that are kept while a block allows writes, which do not outlive it."""
+
+    def __init__(self) -> None:
+        self._alive = True
+
+    def keep(self, tensor: Tensor) -> Tensor:
+        return tensor.detach().clone()
+
+    def copy_of(self, kept: Tensor) -> Tensor:
+        if not self._alive:
+            raise AssertionError("Trying to backward outside of the 'allow_mutation_on_saved_tensors' context in which "
+                                 "the graph was originally recorded.")
+        return kept
+
+    def clear(self) -> None:
+        """End the block: what was kept is of no use any more."""
+        self._alive = False
 
 
 def register_multi_grad_hook(tensors: Sequence[Tensor], fn: Callable[..., Any], *, mode: str = "all") -> Any:

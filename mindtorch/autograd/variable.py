@@ -1,9 +1,11 @@
 """``torch.autograd.Variable``, the name that tensors in a graph once had."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from .._creation import empty
+from .._dispatch.local import local
 from .._tensor import Tensor
 
 
@@ -15,5 +17,23 @@ class _VariableType(type):
         return isinstance(instance, Tensor)
 
 
+class Engine:
+    """What runs backward passes."""
+
+    @staticmethod
+    def queue_callback(callback: Callable[[], Any]) -> None:
+        """Have ``callback()`` called at the end of the backward pass that is running
+        (``Variable._execution_engine.queue_callback``).
+
+        Raises:
+            RuntimeError: outside of a backward pass.
+        """
+        if local.task is None:
+            raise RuntimeError("Final callbacks can only be installed during backward pass.")
+        local.task.callbacks += (callback,)
+
+
 class Variable(metaclass=_VariableType):
     """A leaf over the memory of a tensor; every tensor is an instance of it (``torch.autograd.Variable``)."""
+
+    _execution_engine = Engine()

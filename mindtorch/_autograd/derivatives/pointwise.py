@@ -53,6 +53,8 @@ def power_by_tensor(grad: Any, self: Any, exponent: Any) -> Any:
 
 
 def power_in_exponent(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
+    if exponent._dtype.is_complex:  # the logarithm of a negative number is complex
+        self = self.to(exponent._dtype) if self.__class__ in TENSOR_TYPES else complex(self)
     log = self.log() if self.__class__ in TENSOR_TYPES else _log(self)
     whole = grad * conj(result * log)
     at_zero = self == 0

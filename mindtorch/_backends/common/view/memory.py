@@ -44,6 +44,7 @@ def set_storage_offset(self: Tensor, source: Any, storage_offset: int, size: Int
     check_layout(storage, self._dtype, storage_offset, size, stride)
     self.untyped_storage()
     self._set_layout(storage, size, stride, storage_offset)
+    self._accumulator = None  # the graph knows another tensor
     return self
 
 

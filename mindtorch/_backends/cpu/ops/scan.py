@@ -7,6 +7,7 @@ from typing import Any
 import numpy as np
 
 from . import CPU_KERNELS
+from .pointwise import logaddexp
 from .reduction import converted, lines, to_opmath
 
 
@@ -60,15 +61,8 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
         return np.logaddexp.accumulate(x, axis, np.float64)
     out = np.moveaxis(x.astype(np.complex128), axis, 0)
     for i in range(1, len(out)):
-        out[i] = complex_logaddexp(out[i - 1], out[i])
+        out[i] = logaddexp(out[i - 1], out[i])
     return np.moveaxis(out, 0, axis)
-
-
-def complex_logaddexp(a: np.ndarray, b: np.ndarray) -> np.ndarray:
-    """``log(exp(a) + exp(b))``, shifted by the one with the larger real part."""
-    swap = a.real < b.real
-    top, low = np.where(swap, b, a), np.where(swap, a, b)
-    return np.where(np.isneginf(top.real), top, top + np.log1p(np.exp(low - top)))
 
 
 CPU_KERNELS.update({

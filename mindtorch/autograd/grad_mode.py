@@ -1,0 +1,5 @@
+"""``torch.autograd.grad_mode``: the modes, by their module's name."""
+from .._autograd.grad_mode import enable_grad, inference_mode, no_grad, set_grad_enabled, set_multithreading_enabled
+
+__all__ = ["enable_grad", "inference_mode", "no_grad", "set_grad_enabled", "set_multithreading_enabled"]
+__dir__ = __all__.copy
