@@ -132,7 +132,7 @@ def invert(self: Any) -> Any:
 
 def reflected_division(self: Any, other: Any) -> Any:
     """``other / self``."""
-    return reciprocal(self) * other
+    return reciprocal(self) * other if _number(other) is not None else NotImplemented
 
 
 #: What an operator of Python stands for: beside a tensor and, where it is another operator, beside a number.
@@ -182,7 +182,8 @@ def view_property(name: str, operator: str, what: str) -> property:
         return call(self)
 
     def write(self: Tensor, value: Any) -> None:
-        call(self).copy_(value)
+        part = call(self)
+        part.fill_(value) if _number(value) is not None else part.copy_(value)
 
     doc = f"{what} (``torch.Tensor.{name}``)."
     return property(read, write if name in ("real", "imag") else None, doc=doc)

@@ -31,6 +31,9 @@ def _write_each(name: str, self: Tensor, others: tuple[Tensor, ...], function: C
             raise TypeError(f"{name}: expected {type_string(self)} for '{called}' (got {type_string(other)})")
     columns = [tensor.reshape(-1).tolist() for tensor in (self, *(expand(other, self.shape) for other in others))]
     made = [function(*elements) for elements in zip(*columns, strict=True)]
+    for number in made:
+        if not isinstance(number, (int, float, complex)):
+            raise TypeError(f"must be real number, not {type(number).__name__}")
     return copy_(self, from_numpy(np.array(made, self._dtype.np).reshape(self.shape)))
 
 

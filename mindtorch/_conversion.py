@@ -12,7 +12,11 @@ from ._backends.common.convert import to_device
 from ._creation.legacy import LEGACY_TENSORS, TypedTensor
 from ._dispatch.aten import clone
 from ._dispatch.schemas import registry
-from ._dtype import DTYPE_ALIASES, NAMES, PYTHON_DTYPES, DType, as_dtype, bfloat16, bool_, float32, int8, int64, uint8
+from ._dtype import (
+    DTYPE_ALIASES, NAMES, PYTHON_DTYPES, DType, as_dtype, bfloat16, bool_, float32, get_default_dtype, int8, int64,
+    uint8,
+)
+from ._storage import LEGACY_STORAGES, NAMES as STORAGE_NAMES
 from ._tensor import Tensor, tensor_method
 from ._tensor_str import _str
 
@@ -115,6 +119,8 @@ def type_(self: Tensor, dtype: Any = None, non_blocking: bool = False) -> Any:
         dtype = found
     elif isinstance(dtype, TypedTensor):
         dtype = dtype.dtype
+    elif dtype is Tensor:
+        dtype = get_default_dtype()
     elif not isinstance(dtype, DType):
         dtype = {"bool": bool_, "int": int64,
                  "float": float32}.get(getattr(dtype, "__name__", ""))
@@ -149,6 +155,12 @@ def cuda(self: Tensor, device: Any = None, non_blocking: bool = False) -> Tensor
 def type_as(self: Tensor, other: Tensor) -> Tensor:
     """This tensor in the dtype of another (``torch.Tensor.type_as``)."""
     return to(self, other._dtype)
+
+
+@tensor_method("storage_type")
+def storage_type(self: Tensor) -> Any:
+    """The class of the storage's elements (``torch.Tensor.storage_type``)."""
+    return LEGACY_STORAGES[STORAGE_NAMES[self._dtype]]
 
 
 @tensor_method("pin_memory")

@@ -11,7 +11,8 @@ from ._dtype import BOOL, FLOATING
 class Determinism:
     """The setting, which all threads share."""
 
-    level = 0  #: 0: not asked for; 1: a warning for what is not deterministic; 2: an error
+    enabled = False
+    warn_only = False  #: a warning for what is not deterministic, in place of an error
     fill_uninitialized = True  #: ``torch.utils.deterministic.fill_uninitialized_memory``
 
 
@@ -19,7 +20,7 @@ def filled(tensor: Any, start: int = 0) -> Any:
     """A tensor whose storage is new from its element ``start`` on; if determinism is asked for, these elements become
     what is easily noticed: NaN, True, or the largest integer.
     """
-    if Determinism.level and Determinism.fill_uninitialized and not tensor.is_meta:
+    if Determinism.enabled and Determinism.fill_uninitialized and not tensor.is_meta:
         dtype, new = tensor._dtype, tensor.data
         new._set_layout(None, (tensor.untyped_storage().nbytes() // dtype.itemsize - start,), (1,), start)
         new.fill_(True if dtype.category == BOOL else float("nan") if dtype.category >= FLOATING

@@ -33,7 +33,7 @@ class DType:
     if not TYPE_CHECKING:
 
         def __getattr__(self, attribute: str) -> Any:
-            # the NumPy dtypes of bfloat16 and complex32 come from ml_dtypes, which is imported on first use only
+            # the NumPy dtypes of those in WIDER come from ml_dtypes, which is imported on first use only
             if attribute == "np":
                 import ml_dtypes
 
@@ -86,6 +86,11 @@ float16 = DType("float16", FLOATING, 2, 5, "float16")
 bfloat16 = DType("bfloat16", FLOATING, 2, 5)
 float32 = DType("float32", FLOATING, 4, 6, "float32")
 float64 = DType("float64", FLOATING, 8, 7, "float64")
+float8_e5m2 = DType("float8_e5m2", FLOATING, 1, 5)
+float8_e4m3fn = DType("float8_e4m3fn", FLOATING, 1, 5)
+float8_e5m2fnuz = DType("float8_e5m2fnuz", FLOATING, 1, 5)
+float8_e4m3fnuz = DType("float8_e4m3fnuz", FLOATING, 1, 5)
+float8_e8m0fnu = DType("float8_e8m0fnu", FLOATING, 1, 5)
 complex32 = DType("complex32", COMPLEX, 4, 8)
 complex64 = DType("complex64", COMPLEX, 8, 8, "complex64")
 complex128 = DType("complex128", COMPLEX, 16, 9, "complex128")
@@ -93,13 +98,18 @@ complex128 = DType("complex128", COMPLEX, 16, 9, "complex128")
 DTYPES: dict[str, DType] = {d.name: d for d in (bool_, uint8, int8, int16, int32, int64, float16, bfloat16, float32,
                                                 float64, complex64, complex128)}
 #: Dtypes that memory may have, which few operators take.
-RARE = {d.name: d for d in (uint16, uint32, uint64, complex32)}
+RARE = {d.name: d for d in (uint16, uint32, uint64, complex32, float8_e5m2, float8_e4m3fn, float8_e5m2fnuz,
+                            float8_e4m3fnuz, float8_e8m0fnu)}
+#: Those that NumPy has from ml_dtypes, and in which dtype of its own it computes with them otherwise.
+WIDER: dict[str, Any] = {"bfloat16": np.float32, "complex32": np.complex64,
+                         **{name: np.float32 for name in RARE if name.startswith("float8")}}
 _UNPROMOTED = {uint16, uint32, uint64}
 #: ATen's names of the dtypes, as its error messages spell them.
 NAMES = {"bool": "Bool", "uint8": "Byte", "int8": "Char", "int16": "Short", "int32": "Int", "int64": "Long",
          "float16": "Half", "bfloat16": "BFloat16", "float32": "Float", "float64": "Double",
          "complex64": "ComplexFloat", "complex128": "ComplexDouble"}
-NAMES |= {"uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "complex32": "ComplexHalf"}
+NAMES |= {"uint16": "UInt16", "uint32": "UInt32", "uint64": "UInt64", "complex32": "ComplexHalf",
+          **{name: name.capitalize() for name in RARE if name.startswith("float8")}}
 _TO_REAL = {complex32: float16, complex64: float32, complex128: float64}
 _TO_COMPLEX = {float16: complex32, bfloat16: complex64, float32: complex64, float64: complex128}
 DTYPE_ALIASES = {"half": float16, "float": float32, "double": float64, "short": int16, "int": int32, "long": int64,
@@ -131,7 +141,7 @@ def from_numpy_dtype(dtype: np.dtype) -> DType:
     found = _FROM_NUMPY.get(dtype)
     if found is not None:
         return found
-    if dtype.name in ("bfloat16", "complex32"):
+    if dtype.name in WIDER:
         own = dtype_named(dtype.name)
         return own.np and own
     found = _FROM_NUMPY.get(dtype.newbyteorder("="))
@@ -155,6 +165,10 @@ def promote_types(a: DType, b: DType) -> DType:
     if (a in _UNPROMOTED or b in _UNPROMOTED) and not (a.is_floating_point or b.is_floating_point):
         raise RuntimeError("Promotion for uint16, uint32, uint64 types is not supported, attempted to promote "
                            f"{NAMES[a.name]} and {NAMES[b.name]}")
+    for dtype in (a, b):
+        if dtype.name.startswith("float8"):
+            raise RuntimeError("Promotion for Float8 Types is not supported, attempted to promote "
+                               f"{NAMES[a.name]} and {NAMES[b.name]}")
     if a.category < b.category:
         a, b = b, a
     if a.category == COMPLEX:
@@ -255,7 +269,7 @@ class finfo:
         if dtype.category < FLOATING:
             raise TypeError(f"torch.finfo() requires a floating point input type. Use torch.iinfo to handle '{dtype}'")
         dtype = dtype.to_real()
-        if dtype is bfloat16:
+        if dtype.name in WIDER:
             import ml_dtypes
 
             info: Any = ml_dtypes.finfo(dtype.np)

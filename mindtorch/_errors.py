@@ -18,7 +18,8 @@ OutOfMemoryError.__module__ = "torch"
 C_NAMES = {"bool": "bool", "uint8": "uint8_t", "int8": "int8_t", "int16": "int16_t", "int32": "int", "int64": "int64_t",
            "float16": "c10::Half", "bfloat16": "c10::BFloat16", "float32": "float", "float64": "double",
            "complex64": "c10::complex<float>", "complex128": "c10::complex<double>", "uint16": "uint16_t",
-           "uint32": "uint32_t", "uint64": "uint64_t", "complex32": "c10::complex<c10::Half>"}
+           "uint32": "uint32_t", "uint64": "uint64_t", "complex32": "c10::complex<c10::Half>",
+           **{name: f"c10::{NAMES[name]}" for name in NAMES if name.startswith("float8")}}
 #: C++'s own names of the types of elements (``caffe2::TypeMeta::name``).
 CPP_NAMES = {**C_NAMES, "uint8": "unsigned char", "int8": "signed char", "int16": "short int", "int64": "long int",
              "uint16": "short unsigned int", "uint32": "unsigned int", "uint64": "long unsigned int"}

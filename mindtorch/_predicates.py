@@ -69,6 +69,21 @@ def is_same_size(input: Tensor, other: Tensor) -> bool:
     return _asked("is_same_size", input).shape == other.shape
 
 
+@tensor_method("dim_order")
+def dim_order(self: Tensor, *, ambiguity_check: Any = False) -> tuple[int, ...]:
+    """The dimensions from that with the largest stride to that with the smallest (``torch.Tensor.dim_order``).
+
+    Raises:
+        RuntimeError: where ``ambiguity_check`` asks for it, if the strides fit other orders as well.
+    """
+    strides, shape = self._strides(), self.shape
+    order = tuple(sorted(range(self.ndim), key=lambda d: (-strides[d], d)))
+    if ambiguity_check and len({strides[d] for d in order if shape[d] != 1}) < self.ndim:
+        raise RuntimeError("The tensor does not have unique dim order, or cannot map to exact one of the given memory "
+                           "formats.")
+    return order
+
+
 def numel(input: Tensor) -> int:
     """The number of elements (``torch.numel``)."""
     return _asked("numel", input).numel()

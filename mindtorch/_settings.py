@@ -71,22 +71,22 @@ def use_deterministic_algorithms(mode: bool, *, warn_only: bool = False) -> None
     if not isinstance(mode, bool):
         raise TypeError("_set_deterministic_algorithms(): argument 'mode' (position 1) must be bool, not "
                         f"{type(mode).__name__}")
-    Determinism.level = (1 if warn_only else 2) if mode else 0
+    Determinism.enabled, Determinism.warn_only = mode, warn_only
 
 
 def are_deterministic_algorithms_enabled() -> bool:
     """Whether deterministic operators were asked for (``torch.are_deterministic_algorithms_enabled``)."""
-    return Determinism.level > 0
+    return Determinism.enabled
 
 
 def is_deterministic_algorithms_warn_only_enabled() -> bool:
     """Whether others should only warn (``torch.is_deterministic_algorithms_warn_only_enabled``)."""
-    return Determinism.level == 1
+    return Determinism.warn_only
 
 
 def get_deterministic_debug_mode() -> int:
     """0 for ``default``, 1 for ``warn``, 2 for ``error`` (``torch.get_deterministic_debug_mode``)."""
-    return Determinism.level
+    return (1 if Determinism.warn_only else 2) if Determinism.enabled else 0
 
 
 def set_deterministic_debug_mode(debug_mode: int | str) -> None:
@@ -105,7 +105,7 @@ def set_deterministic_debug_mode(debug_mode: int | str) -> None:
         debug_mode = _DEBUG_MODES.index(debug_mode)
     if not 0 <= debug_mode <= 2:
         raise RuntimeError(f"invalid value of debug_mode, expected 0, 1, or 2, but got {debug_mode}")
-    Determinism.level = debug_mode
+    Determinism.enabled, Determinism.warn_only = debug_mode > 0, debug_mode == 1
 
 
 # -- numbers and warnings --------------------------------------------------------------------------------------------

@@ -1,7 +1,9 @@
 """``torch.Size`` and the strides of a tensor: tuples of ints that say a little more."""
 from __future__ import annotations
 
+from collections.abc import Iterable
 from math import prod
+from operator import index
 from typing import Any
 
 from ._about import about
@@ -11,6 +13,18 @@ class Size(tuple[int, ...]):
     """A shape, whose slices, sums and products are shapes, too (``torch.Size``)."""
 
     __slots__ = ()
+
+    def __new__(cls, sizes: Iterable[Any] = ()) -> Size:
+        made = tuple.__new__(cls, sizes)
+        if all(n.__class__ is int for n in made):
+            return made
+        numbers = []
+        for i, n in enumerate(made):
+            try:
+                numbers.append(index(n))
+            except TypeError:
+                raise TypeError(f"torch.Size() takes an iterable of 'int' (item {i} is '{type(n).__name__}')") from None
+        return tuple.__new__(cls, numbers)
 
     def numel(self) -> int:
         """The number of elements of a tensor of this shape (``torch.Size.numel``)."""

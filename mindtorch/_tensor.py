@@ -31,13 +31,14 @@ from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
 from ._dispatch.torch_dispatch import disabled_torch_dispatch, dispatches
 from ._dispatch.torch_function import PLAIN, DisableTorchFunctionSubclass, order_of_bases, overrides
-from ._dtype import FLOATING, DType
+from ._dtype import FLOATING, WIDER, DType
 from ._formats import layout, strided
 from ._layout import Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size
 from ._size import Size, Stride
 from ._storage import TypedStorage, UntypedStorage, allocate, storage_of_array
 
 new: Callable[..., Any] = object.__new__
+new_size: Callable[..., Any] = tuple.__new__
 Method = TypeVar("Method", bound=Callable[..., Any])
 
 
@@ -130,7 +131,7 @@ class Tensor(Methods, metaclass=_TensorType):
         """The sizes of the dimensions (``torch.Tensor.shape``)."""
         shape = self._shape
         if shape is None:
-            shape = self._shape = Size(self._array.shape)  # type: ignore[union-attr]
+            shape = self._shape = new_size(Size, self._array.shape)  # type: ignore[union-attr]  # of ints, unchecked
         return shape
 
     @property
@@ -670,13 +671,13 @@ class Tensor(Methods, metaclass=_TensorType):
         if array.size != 1:
             raise about(RuntimeError(f"a Tensor with {array.size} elements cannot be converted to Scalar"),
                         "number of many", self=self)
-        value = array.item()
-        return value if (kind := _PYTHON.get(self._dtype.name)) is None else kind(value)
+        wider = WIDER.get(self._dtype.name)
+        return array.item() if wider is None else array.astype(wider).item()
 
     def tolist(self) -> Any:
         """The elements as nested lists of Python numbers (``torch.Tensor.tolist``)."""
         array = self._host("tolist")
-        return (array if (wider := _WIDER.get(self._dtype.name)) is None else array.astype(wider)).tolist()
+        return (array if (wider := WIDER.get(self._dtype.name)) is None else array.astype(wider)).tolist()
 
     def numpy(self, *, force: bool = False) -> np.ndarray:
         """The elements as an array over the same memory, or by ``force`` as a copy (``torch.Tensor.numpy``).
@@ -780,11 +781,6 @@ def wrapped(value: Any, cls: Any) -> Any:
         items = [wrapped(item, cls) for item in value]
         return type(value)(*items) if hasattr(value, "_fields") else type(value)(items)
     return value
-
-
-#: What NumPy knows of the dtypes that it does not know: a wider dtype, and the Python number.
-_WIDER: dict[str, Any] = {"bfloat16": np.float32, "complex32": np.complex64}
-_PYTHON: dict[str, Any] = {"bfloat16": float, "complex32": complex}
 
 
 def _real(number: Any, kind: str) -> Any:

@@ -321,3 +321,8 @@ class ExceptionWrapper:
         except Exception:
             raise RuntimeError(message) from None
         raise error
+
+
+def _element_size(dtype: Any) -> int:
+    """The size of one element in bytes (``torch._utils._element_size``), which programs ask of dtypes."""
+    return dtype.itemsize

@@ -49,9 +49,9 @@ HOUSE = (
     Room("_batching", "how operators run on all elements of a batch inside `vmap`", "a family's rule"),
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
          "a new key, a new device"),
-    Room("_api _functions functional library linalg fft signal special masked random _lowrank _predicates _settings "
-         "npu _C overrides accelerator compiler _dynamo _elsewhere cuda xpu mps cpu backends amp testing distributed "
-         "hub jit onnx torch_version version",
+    Room("_api _functions functional library linalg fft signal special masked random _lowrank quasirandom _predicates "
+         "_settings npu _C overrides accelerator compiler _dynamo _elsewhere cuda xpu mps cpu backends amp testing "
+         "distributed hub jit onnx torch_version version",
          "the functions and methods that users call", "a function that is more than an operator"),
     Room("_transforms", "derivatives of functions in both modes, batching of functions", "a function of functions"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),

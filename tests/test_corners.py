@@ -319,3 +319,52 @@ def test_grids(program: Program) -> None:
 def test_memory_with_gaps_is_searched_with_a_warning() -> None:
     with pytest.warns(UserWarning, match="boundary tensor is non-contiguous"):
         mindtorch.bucketize(mindtorch.arange(2), mindtorch.arange(4)[::2])
+
+
+def points(*draws: Program, **options: Any) -> Program:
+    """What these draw from an engine of Sobol's, one after the other."""
+    return lambda t: [draw(engine) for engine in [t.quasirandom.SobolEngine(**options)] for draw in draws]
+
+
+@corners(
+    points(lambda engine: engine.draw(5), lambda engine: engine.draw(3), lambda engine: engine, dimension=3),
+    points(lambda engine: engine.draw(4), lambda engine: engine, dimension=5, scramble=True, seed=7),
+    points(lambda engine: engine.fast_forward(6).draw(2), lambda engine: engine.reset().draw(), dimension=21),
+    points(lambda engine: engine.draw_base2(2), lambda engine: engine.draw_base2(3), dimension=2),
+    points(lambda engine: (engine.sobolstate, engine.shift, engine.quasi), dimension=4),
+    lambda t: t.quasirandom.SobolEngine(0),
+)
+def test_quasirandom_points(program: Program) -> None:
+    check(program)
+
+
+def spaced(name: str, *bounds: Any) -> Program:
+    """A sequence written into a tensor with gaps."""
+
+    def run(t: Any) -> Any:
+        whole = t.zeros(2, 3)
+        getattr(t, name)(*bounds, out=whole.narrow(1, 1, 2))
+        return whole
+
+    return run
+
+
+@corners(
+    spaced("arange", 0, 4), spaced("range", 0, 3), spaced("linspace", 0, 3, 4), spaced("logspace", 0, 3, 4),
+    lambda t: t.cumsum(t.ones(2, dtype=t.int32), 0, out=t.empty(2, dtype=t.int64), dtype=t.int32),
+    lambda t: [t.max(t.tensor([3, 4]), 0, keepdim=False, out=None) for _ in range(2)],
+    lambda t: t.Size(t.ones(2)),
+    lambda t: t.Size(t.tensor([1, 2])),
+    lambda t: t.ones(2, 3, 4).transpose(0, 1).dim_order(),
+    lambda t: t.frombuffer([1], dtype=t.int),
+    lambda t: [setattr(x, part, 0) or x for part in ("real", "imag") for x in [t.tensor([1 + 2j])]],
+    lambda t: t.tensor([[1, np.float32(5)], [2, 3]]),
+    lambda t: t.ones(2).to(t.float8_e5m2) + 1,
+    lambda t: t.promote_types(t.float8_e5m2, t.float),
+    lambda t: (t.ones(2).to(t.float8_e4m3fn), t.float8_e4m3fn.itemsize, t.tensor(1.5).to(t.float8_e5m2).item()),
+    lambda t: t.logaddexp(t.tensor(complex("inf")), t.tensor(complex("inf"))),
+    lambda t: t.log1p(t.tensor(1e-19 + 1e-18j, dtype=t.cdouble)),
+    lambda t: t.tensor([1]).type(t.Tensor).dtype,
+)
+def test_small_things(program: Program) -> None:
+    check(program)

@@ -15,6 +15,7 @@ from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from . import views
 from .anomaly import AnomalyMode, remember_call
+from .forward import Level, live_level, tangent_of, zeros_of
 from .grad_mode import no_grad
 from .node import Node, new, next_sequence_nr
 from .saved import SavedTensor, attached, freed, save
@@ -28,6 +29,7 @@ class FunctionCtx:
     to_save: tuple[Any, ...] | None = None
     dirty_tensors: tuple[Any, ...] | None = None
     non_differentiable: tuple[Any, ...] | None = None
+    saved_for_forward: tuple[Any, ...] | None = None
     _materializes = True
     _materialize_non_diff_grads = True
 
@@ -38,7 +40,7 @@ class FunctionCtx:
         self.to_save = tensors
 
     def save_for_forward(self, *tensors: Any) -> None:
-        """Keep tensors for forward mode (``jvp``), which mindtorch does not run
+        """Keep tensors for ``jvp``, which finds them in ``ctx.saved_tensors``
         (``torch.autograd.function.FunctionCtx.save_for_forward``).
         """
         self.saved_for_forward = tensors
@@ -78,6 +80,8 @@ class BackwardCFunction(Node, FunctionCtx):
         Raises:
             RuntimeError: if they were freed, or one was written in place since.
         """
+        if self.saved_for_forward is not None:
+            return self.saved_for_forward
         if self._freed:
             raise freed(self)
         if self._taken:
@@ -201,6 +205,20 @@ class BackwardCFunction(Node, FunctionCtx):
             self.to_save = self.non_differentiable = None
         return tuple(outputs) if isinstance(raw, tuple) else outputs[0]
 
+    def _carry(self, level: Level, args: tuple[Any, ...], output: Any) -> None:
+        """Give the outputs the tangents that ``jvp`` makes of the inputs'."""
+        tangents = [tangent_of(arg, level) if is_input else None
+                    for arg, is_input in zip(args, self._is_input, strict=True)]
+        if self._materializes:
+            tangents = [zeros_of(arg) if tangent is None and is_input and arg._dtype.category >= FLOATING else tangent
+                        for arg, tangent, is_input in zip(args, tangents, self._is_input, strict=True)]
+        made = self._forward_cls.jvp(self, *tangents)
+        outputs = output if isinstance(output, tuple) else (output,)
+        for value, tangent in zip(outputs, made if isinstance(made, tuple) else (made,), strict=True):
+            if tangent is not None:
+                level.attach(value, tangent)
+        self.saved_for_forward = None
+
     def _marked(self, tensors: tuple[Any, ...] | None, message: str) -> tuple[Any, ...]:
         for i, tensor in enumerate(tensors or ()):
             if tensor.__class__ not in TENSOR_TYPES:
@@ -310,6 +328,14 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
 
     vjp = backward
 
+    @staticmethod
+    def jvp(ctx: Any, *grad_inputs: Any) -> Any:
+        """Return the outputs' tangents from those of the inputs, in forward mode (``torch.autograd.Function.jvp``). A
+        Function without it is differentiated forward as what it is written in.
+        """
+        raise NotImplementedError("You must implement the jvp function for custom autograd.Function to use it with "
+                                  "forward mode AD.")
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         raise RuntimeError("Legacy autograd function with non-static forward method is deprecated. Please use "
                            "new-style autograd function with static forward method.")
@@ -324,7 +350,8 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
         ctx._is_input = tuple([arg.__class__ in TENSOR_TYPES for arg in args])
         inputs = [arg for arg in args if arg.__class__ in TENSOR_TYPES]
         ctx.needs_input_grad = tuple([arg.__class__ in TENSOR_TYPES and bool(arg._keys & AUTOGRAD) for arg in args])
-        mode = local.grad_enabled
+        mode, below = local.grad_enabled, local.dual_below
+        level = live_level(inputs) if cls.jvp is not Function.jvp else None
         records = mode and any(ctx.needs_input_grad)
         if records:
             ctx._order = next_sequence_nr()
@@ -332,15 +359,21 @@ class Function(FunctionCtx, metaclass=FunctionMeta):
             if AnomalyMode.enabled:
                 remember_call(ctx)
         local.grad_enabled = False  # without ``no_grad``, whose microsecond every call would pay
+        if level is not None:
+            local.dual_below = level.number
         try:
             if has_setup:
                 output = cls.forward(*args, **kwargs)
                 cls.setup_context(ctx, args, output)
             else:
                 output = cls.forward(ctx, *args, **kwargs)
-            return ctx._wrap(output, inputs, records)
+            output = ctx._wrap(output, inputs, records)
+            if level is not None:
+                local.grad_enabled = mode
+                ctx._carry(level, args, output)
+            return output
         finally:
-            local.grad_enabled = mode
+            local.grad_enabled, local.dual_below = mode, below
 
 
 def _bound(forward: Callable[..., Any], args: tuple[Any, ...], kwargs: dict[str, Any],

@@ -13,9 +13,10 @@ from .._about import about
 from .._backends.common.convert import to_device
 from .._dispatch.aten import _to_copy
 from .._dtype import (
-    BOOL, COMPLEX, FLOATING, INTEGER, DType, as_dtype, bool_, from_numpy_dtype, get_default_dtype, int64, promote_types,
+    BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, bool_, from_numpy_dtype, get_default_dtype, int64,
+    promote_types,
 )
-from .._tensor import _WIDER, Tensor, from_array, tensor_method
+from .._tensor import Tensor, from_array, tensor_method
 from .factories import full
 
 
@@ -46,7 +47,7 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
         TypeError: for what is no number.
     """
     if dim == len(shape):
-        if isinstance(data, Tensor):
+        if isinstance(data, Tensor) or (isinstance(data, np.ndarray) and not data.ndim):
             data = data.item()
         elif isinstance(data, (list, tuple)):
             raise TypeError(f"only length-1 sequences can be converted to a number, got {type(data).__name__}")
@@ -122,7 +123,7 @@ def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
     elif dtype.category == FLOATING and any(isinstance(v, (complex, np.complexfloating)) for v in flat):
         raise RuntimeError(f"value cannot be converted to type {dtype.name} without overflow: it is complex")
     try:
-        array = np.array(flat, _WIDER.get(dtype.name) or dtype.np)
+        array = np.array(flat, WIDER.get(dtype.name) or dtype.np)
     except OverflowError as error:
         raise RuntimeError(f"Overflow when unpacking long: {error}") from None
     return array.astype(dtype.np, copy=False).reshape(shape), dtype

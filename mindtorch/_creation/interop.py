@@ -91,7 +91,7 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
         source = obj if requires_grad else obj.detach() if obj.requires_grad else obj
     elif isinstance(obj, np.ndarray):
         source = from_numpy(obj)
-    elif hasattr(obj, "__dlpack__"):
+    elif hasattr(obj, "__dlpack__") or type(obj).__name__ == "PyCapsule":
         source = from_dlpack(obj)
     elif isinstance(obj, (bytearray, memoryview)):
         source = frombuffer(obj, dtype=dtype or get_default_dtype())
@@ -101,7 +101,9 @@ def asarray(obj: Any, *, dtype: DType | None = None, device: Any = None, copy: b
         return tensor(obj, dtype=dtype, device=device, requires_grad=requires_grad)
     out = to_device(source, source._device if device is None else device, dtype)
     if copy is False and out is not source:
-        raise ValueError("can't alias tensor: a copy is needed for another dtype or device.")
+        raise ValueError(f"can't alias tensor from device '{source.device}' to '{out.device}'."
+                         if source.device != out.device else
+                         f"can't alias tensor with dtype '{source.dtype}' into dtype '{out.dtype}'.")
     if copy and out is source:
         out = source.clone()
     return out.requires_grad_() if requires_grad and not out.requires_grad else out
@@ -113,7 +115,10 @@ def frombuffer(buffer: Any, *, dtype: DType, count: int = -1, offset: int = 0, r
     Raises:
         ValueError: if the buffer is too short, or its length is no multiple of the element size.
     """
-    length = memoryview(buffer).nbytes
+    try:
+        length = memoryview(buffer).nbytes
+    except TypeError:
+        raise ValueError("object does not implement Python buffer protocol.") from None
     if length == 0 or count == 0:
         raise ValueError(f"both buffer length ({length}) and count ({count}) must not be 0")
     if not 0 <= offset < length:

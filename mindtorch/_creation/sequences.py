@@ -1,6 +1,7 @@
 """Evenly spaced numbers, and the identity matrix."""
 from __future__ import annotations
 
+import warnings
 from typing import Any
 
 import numpy as np
@@ -49,7 +50,12 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     where = _device.resolve_device(device)
     with _device.selected(where):
         made = call_on(registry["arange"], where.type, *args, dtype)
-    return finish(made, out, requires_grad, layout)
+    return finish(_as_given(made, out), out, requires_grad, layout)
+
+
+def _as_given(made: Tensor, out: Tensor | None) -> Tensor:
+    """A sequence in the shape of ``out``, if that holds as many elements."""
+    return made if out is None or made.ndim != 1 or made.numel() != out.numel() else made.view(out.shape)
 
 
 @options_of(arange)
@@ -58,6 +64,9 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Ten
     options.setdefault("dtype", get_default_dtype())
     if options["dtype"].category < FLOATING:
         start, end, step = int(start), int(end), int(step)
+    warnings.warn("torch.range is deprecated and will be removed in a future release because its behavior is "
+                  "inconsistent with Python's range builtin. Instead, use torch.arange, which produces values in "
+                  "[start, end).", stacklevel=3)
     count = int((end - start) / step) + 1
     return arange(start, start + count * step - step / 2, step, **options)
 
@@ -71,7 +80,7 @@ def _spaced(name: str, *args: Any, out: Tensor | None, dtype: DType | None, devi
         raise TypeError(f"{name}(): argument 'steps' (position 3) must be int, not {type(numbers[2]).__name__}")
     with _device.selected(where):
         made = call_on(registry[name], where.type, *numbers, dtype_for(name, dtype, out))
-    return finish(made, out, requires_grad)
+    return finish(_as_given(made, out), out, requires_grad)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: DType | None = None,

@@ -357,11 +357,12 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         asks = bool(dispatcher.mode & FUNCTION or overriding(given))  # then the types must not be remembered
         if asks and (whom := asked(args, kwargs)) is not None:
             return handle(made, whom, args, kwargs)
+        names_out = "out" in kwargs
         out = kwargs.pop("out", None)
         op, canonical = resolve_overload(name, args, kwargs, method, out is not None)
         if out is not None:
             return out_form(op).call(*canonical, out)
-        if given and not asks:
+        if given and not asks and not names_out:
             has_lists = any(a.__class__ in _INT_LISTS for a in given)
             quicker = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None
             if quicker is not None:

@@ -10,7 +10,7 @@ from .numerics import FLOATS, cast
 
 _INT64_MIN = -(2**63)
 _C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
-            "int64": "long"}
+            "int64": "long", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long"}
 
 
 def random(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:

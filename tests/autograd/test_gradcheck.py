@@ -168,7 +168,7 @@ def test_inputs_are_left_as_they_were() -> None:
 
 
 def test_the_shape_must_not_depend_on_the_values() -> None:
-    with pytest.raises(AssertionError, match="same shape and dtype"):
+    with pytest.raises(AssertionError, match="with the same shape when inputs are perturbed"):
         gradcheck(lambda x: x[: 2 + (x[0].item() > -1.3)] * 2, tensor(mindtorch))
 
 
@@ -209,7 +209,6 @@ def test_forward_mode_is_checked(values: Any, fast: bool) -> None:
         assert first_line(outcomes[0].error) == first_line(outcomes[1].error)
 
 
-@pytest.mark.parametrize("option", ["check_batched_grad", "check_batched_forward_grad"])
-def test_what_there_is_not_is_refused(option: str) -> None:
-    with pytest.raises(RuntimeError, match=f"{option}=True is not supported"):
-        gradcheck(lambda x: x * 2, tensor(mindtorch), **{option: True})
+def test_what_there_is_not_is_refused() -> None:
+    with pytest.raises(RuntimeError, match="check_batched_forward_grad=True is not supported"):
+        gradcheck(lambda x: x * 2, tensor(mindtorch), check_batched_forward_grad=True)

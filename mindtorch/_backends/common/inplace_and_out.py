@@ -263,6 +263,9 @@ WRONG_DTYPE = {name: message for names, message in {
     "frexp": "torch.frexp() expects mantissa to have dtype {want} but got {got}",
     "kthvalue": "output values must be of same type as input",
     "mode": "expected scalar type '{Want}' but got '{Got}' for values",
+    "searchsorted bucketize":
+        "torch.searchsorted(): output tensor's dtype is wrong, it can only be Int(int32) or Long(int64) depending on "
+        "whether out_int32 flag is True, but we got output tensor's dtype {Got}",
     "quantile nanquantile": "{name}() out tensor must be same dtype as the input tensor",
     "take": "take(): self and out expected to have the same dtype, but got self.dtype = {Want} and out.dtype = {Got}",
     "multinomial": "multinomial expects Long tensor out, got: {Got}",
@@ -293,7 +296,7 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     """
     if out._device != result._device:
         raise RuntimeError(f"Expected out tensor to have device {result.device}, but got {out.device} instead")
-    if "exact dtype" not in op.flags:
+    if not op.flags & {"exact dtype", "dtype of out"}:
         check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError)
     elif out._dtype is not result._dtype and not (  # what makes complex numbers real may write complex ones
             inputs and inputs[0]._dtype is out._dtype and out._dtype.to_real() is result._dtype):
@@ -346,13 +349,15 @@ def repeats(target: Tensor, inputs: Any) -> None:
 
 
 def deprecated_on(name: str, index: str = "mask") -> Callable[..., None]:
-    """The same, of which a warning tells."""
+    """The same, of which a warning tells; what is read meanwhile lies elsewhere."""
 
     def policy(target: Tensor, inputs: Any) -> None:
         if target._keys & NONCONTIGUOUS and overlaps_itself(target.shape, target._strides()):
             warnings.warn(f"Use of {name} on expanded tensors is deprecated. Please clone() the tensor before "
                           "performing this operation. This also applies to advanced indexing e.g. "
                           f"tensor[{index}] = {'scalar' if index == 'mask' else 'tensor'}", stacklevel=5)
+        if name == "index_fill_":
+            check_disjoint(target, tensors_of(inputs))
 
     return policy
 
