@@ -70,7 +70,7 @@ class SobolEngine:
         """The next ``n`` points, as the rows of a tensor (``torch.quasirandom.SobolEngine.draw``)."""
         points = from_numpy(self._points(self.num_generated, n) / 2**self.MAXBIT).to(dtype or get_default_dtype())
         self.num_generated += n
-        return points if out is None else out.resize_as_(points).copy_(points)  # type: ignore[attr-defined]
+        return points if out is None else out.resize_as_(points).copy_(points)
 
     def draw_base2(self, m: int, out: Tensor | None = None, dtype: DType | None = None) -> Tensor:
         """The next 2 to the power of ``m`` points (``torch.quasirandom.SobolEngine.draw_base2``).

@@ -154,8 +154,10 @@ class set_multithreading_enabled(_Mode):
 class inference_mode(_Mode):
     """Record no derivatives, count no versions; tensors made inside stay out of autograd (``torch.inference_mode``)."""
 
+    mode: bool
+
     def __new__(cls, mode: Any = True) -> Any:
-        made = super().__new__(cls)
+        made: Any = super().__new__(cls)
         made.mode = mode if isinstance(mode, bool) else True
         return made if isinstance(mode, bool) else made(mode)
 

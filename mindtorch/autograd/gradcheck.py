@@ -40,8 +40,8 @@ def gradcheck(func: Function, inputs: Any, *, eps: float = 1e-6, atol: float = 1
     ``(func(x + eps) - func(x - eps)) / (2 * eps)``, within ``atol`` and ``rtol`` (``torch.autograd.gradcheck``): those
     of backward mode, and with ``check_forward_ad`` those of forward mode.
 
-    Inputs should be float64 or complex128. ``check_batched_grad`` has no effect, since batches of gradients are computed
-    one by one, nor has ``masked``, which concerns sparse tensors.
+    Inputs should be float64 or complex128. ``check_batched_grad`` has no effect, since batches of gradients are
+    computed one by one, nor has ``masked``, which concerns sparse tensors.
 
     Raises:
         GradcheckError: if they are not, unless ``raise_exception`` is unset.

@@ -24,7 +24,7 @@ def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> n
     count = length(start, end, step, dtype)
     if dtype.category < FLOATING:
         return int(start) + int(step) * np.arange(count)
-    steps = np.arange(count, dtype=np.float32 if dtype.itemsize == 2 else np.float64)
+    steps: Any = np.arange(count, dtype=np.float32 if dtype.itemsize == 2 else np.float64)
     values = affine(steps, step, start)
     lanes = _REGISTER // dtype.itemsize
     vectors = values[:steps.size - steps.size % (2 * lanes)].reshape(-1, lanes)
