@@ -125,8 +125,9 @@ def logaddexp(x: Any, y: Any) -> Any:
         return np.logaddexp(x, y)
     larger, smaller = np.where(x.real >= y.real, x, y), np.where(x.real >= y.real, y, x)
     endless = np.isinf(larger.real) & (larger.real == smaller.real)
-    at_infinity = np.where(larger.real < 0, smaller, np.log(np.exp(smaller) + np.exp(larger)))
-    return np.where(endless, at_infinity, larger + log1p(np.exp(smaller - larger)))
+    with np.errstate(all="ignore"):
+        at_infinity = np.where(larger.real < 0, smaller, np.log(np.exp(smaller) + np.exp(larger)))
+        return np.where(endless, at_infinity, larger + log1p(np.exp(smaller - larger)))
 
 
 def log1p(x: Any) -> Any:
