@@ -132,7 +132,9 @@ def invert(self: Any) -> Any:
 
 def reflected_division(self: Any, other: Any) -> Any:
     """``other / self``."""
-    return reciprocal(self) * other if _number(other) is not None else NotImplemented
+    if _number(other) is None and not isinstance(other, np.ndarray):
+        return NotImplemented
+    return reciprocal(self) * other
 
 
 #: What an operator of Python stands for: beside a tensor and, where it is another operator, beside a number.

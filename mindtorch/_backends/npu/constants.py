@@ -11,22 +11,17 @@ ACL_INT8 = 2
 ACL_INT32 = 3
 ACL_UINT8 = 4
 ACL_INT16 = 6
-ACL_UINT16 = 7
-ACL_UINT32 = 8
 ACL_INT64 = 9
-ACL_UINT64 = 10
 ACL_DOUBLE = 11
 ACL_BOOL = 12
 ACL_COMPLEX64 = 16
 ACL_COMPLEX128 = 17
 ACL_BF16 = 27
-ACL_COMPLEX32 = 33
 
 #: aclDataType of a dtype's name.
 DATA_TYPES = {"bool": ACL_BOOL, "uint8": ACL_UINT8, "int8": ACL_INT8, "int16": ACL_INT16, "int32": ACL_INT32,
               "int64": ACL_INT64, "float16": ACL_FLOAT16, "bfloat16": ACL_BF16, "float32": ACL_FLOAT,
-              "float64": ACL_DOUBLE, "complex64": ACL_COMPLEX64, "complex128": ACL_COMPLEX128, "uint16": ACL_UINT16,
-              "uint32": ACL_UINT32, "uint64": ACL_UINT64, "complex32": ACL_COMPLEX32}
+              "float64": ACL_DOUBLE, "complex64": ACL_COMPLEX64, "complex128": ACL_COMPLEX128}
 #: The dtype's name of an aclDataType.
 DTYPE_NAMES = {code: name for name, code in DATA_TYPES.items()}
 
