@@ -18,7 +18,8 @@ def container_page(facts: ItemFacts) -> Markup:
     over = count_text(len({tensor.storage for tensor in tensors}), "storage")
     said = f"{count_text(len(tensors), 'tensor')} over {over}" if tensors else "no tensors"
     inside = tag("ul", *(_item(child, depth - 1) for child in facts.children), _left_out(facts), class_="mt-items")
-    return page(tag("div", head, tag("div", said, class_="mt-summary"), inside, class_="mt-box"), kind="container", sheet="container")
+    box = tag("div", head, tag("div", said, class_="mt-summary"), inside, class_="mt-box")
+    return page(box, kind="container", sheet="container")
 
 
 container_text = in_text(container_page)

@@ -352,7 +352,7 @@ def test_durations_have_three_digits():
     (lambda: torch.ones(3).as_strided((1, 3), (0, 1)), None),
 ])
 def test_a_card_tells_which_dimensions_are_expanded(make, said):
-    text = "".join(_remarks(introspect.tensor_facts(make())))
+    text = "".join(remarks_of(introspect.tensor_facts(make())))
     assert (said in text) if said else ("expanded" not in text)
 
 
