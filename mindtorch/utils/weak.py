@@ -6,11 +6,11 @@ from collections.abc import Iterator, MutableMapping
 from typing import Any
 
 
-class WeakIdRef(weakref.ref):  # type: ignore[type-arg]
+class WeakIdRef(weakref.ref[Any]):
     """A weak reference that is equal to others of the same object (``torch.utils.weak.WeakIdRef``)."""
 
     def __init__(self, key: Any, callback: Any = None):
-        super().__init__(key, callback)
+        super().__init__(key, callback)  # type: ignore[call-arg]
         self._id = id(key)
 
     def __hash__(self) -> int:
