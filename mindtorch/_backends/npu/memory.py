@@ -47,7 +47,7 @@ class Memory:
         if self.block is None:
             return 0
         if not self.device.initialized:
-            raise RuntimeError("the memory of this tensor went with its device: "
+            raise RuntimeError(runtime.refusal or "the memory of this tensor went with its device: "
                                f"{self.device.name} was reset after the tensor was made")
         return self.block.ptr
 

@@ -25,7 +25,7 @@ from .constants import (
 )
 
 acl: Any = None  #: pyACL's module; None until the first use, or what a test puts here
-_refusal = ""  #: why no device can be used any more in this process
+refusal = ""  #: why no device can be used any more in this process
 _lock = threading.RLock()
 _runtimes: dict[int, _Runtime] = {}
 
@@ -362,8 +362,8 @@ class _Runtime:
 
 def get_runtime(device_id: int = 0) -> _Runtime:
     """The runtime of a device, started on first use. Raises RuntimeError if there is no NPU, or no such device."""
-    if _refusal:
-        raise RuntimeError(_refusal)
+    if refusal:
+        raise RuntimeError(refusal)
     found = _runtimes.get(device_id)
     if found is None or not found.initialized:
         with _lock:
@@ -391,16 +391,16 @@ def finalize() -> None:
 
 def _finalize_at_exit() -> None:
     """Give everything back; what destructors want of a device from now on would start it anew, and never end."""
-    global _refusal
+    global refusal
     finalize()
-    _refusal = "the NPU was given back: Python is about to exit"
+    refusal = "the NPU was given back: Python is about to exit"
 
 
 def _after_fork() -> None:
     """In a forked process: it has no part in what the devices of its parent do, nor their threads."""
-    global _refusal
+    global refusal
     if _runtimes:
-        _refusal = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the "
+        refusal = ("Cannot re-initialize NPU in forked subprocess. To use NPU with multiprocessing, you must use the "
                     "'spawn' start method")
         for started in _runtimes.values():
             started.initialized = False
