@@ -217,9 +217,9 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         if path is None:
             path = paths[effective] = _path(op, effective)
         sequence, depth, inputs = _next(), local.depth, tuple(map(describe, args))
-        local.depth = depth + 1
         error, result = None, ()
         start = perf_counter_ns()
+        local.depth = depth + 1  # with no call between this and the block that takes it back: none can be interrupted
         try:
             result = function(*args)
             return result
@@ -227,8 +227,8 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
             error = f"{type(raised).__name__}: {raised}"
             raise
         finally:
-            duration = perf_counter_ns() - start
             local.depth = depth
+            duration = perf_counter_ns() - start
             outputs = describe(result) if result.__class__ in (list, tuple) else (describe(result),)
             current, backend = threading.current_thread(), by_key.get(effective & BACKENDS)
             stream = None if backend is None else backend.stream_name()
