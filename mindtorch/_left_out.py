@@ -8,7 +8,6 @@ ROWS = {
     "fx export onnx": "programs are not traced symbolically; `torch.pipeline()` shows what a block records",
     "sparse sparse_coo_tensor sparse_csr_tensor nested": "tensors are strided only",
     "ao quantization quantize_per_tensor quantize_per_channel": "there are no quantised tensors",
-    "uint16 uint32 uint64 complex32 float8_e4m3fn float8_e5m2": "hardly any operator of PyTorch takes them",
     "mtia": "there is no such device",
     "package": "programs are not packed into archives",
     "utils.cpp_extension": "mindtorch is pure Python; `mindtorch.library` takes operators of one's own",
