@@ -20,6 +20,14 @@ simulator = torch.npu.simulator
 pytestmark = pytest.mark.skipif(not hasattr(signal, "setitimer"), reason="needs interval timers")
 
 
+@pytest.fixture(autouse=True)
+def listening():
+    """Python's handler of SIGINT, also where the tests were started in the background, which ignores it."""
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    yield
+    signal.signal(signal.SIGINT, before)
+
+
 @pytest.fixture
 def timer():
     """Sets off SIGINT after so many seconds."""
