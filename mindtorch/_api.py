@@ -132,7 +132,7 @@ def invert(self: Any) -> Any:
 
 def reflected_division(self: Any, other: Any) -> Any:
     """``other / self``."""
-    if _number(other) is None and not isinstance(other, np.ndarray):
+    if _number(other) is None and not isinstance(other, np.ndarray) and other.__class__ not in TENSOR_TYPES:
         return NotImplemented
     return reciprocal(self) * other
 

@@ -15,7 +15,7 @@ from typing import TYPE_CHECKING, Any
 
 import numpy as np
 
-from ._dtype import DType, bool_, get_default_dtype, int64
+from ._dtype import DType, bool_, complex64, complex128, float64, get_default_dtype, int64
 
 if TYPE_CHECKING:
     from ._tensor import Tensor
@@ -184,7 +184,7 @@ def _suffixes(tensor: Tensor) -> list[str]:
         shows_size = tensor.dim() != 1
     else:
         shows_size = not PRINT_OPTS.edgeitems
-        implied |= {default.to_complex(), int64, bool_}
+        implied |= {complex128 if default is float64 else complex64, int64, bool_}
     suffixes = []
     if tensor.device.type != "cpu":
         suffixes.append(f"device='{tensor.device}'")

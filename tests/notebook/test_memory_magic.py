@@ -1,6 +1,7 @@
 """Memory as facts, as a picture and as a magic; and cards of NPU tensors, which never wait."""
 from __future__ import annotations
 
+import threading
 import weakref
 from collections.abc import Iterator
 
@@ -78,11 +79,10 @@ def test_a_block_knows_the_tensors_in_it() -> None:
 
 def test_a_block_in_which_no_storage_lies_is_a_workspace() -> None:
     device = get_runtime(0)
-    block = allocator_of(device).allocate(1000, device.queue)
-    try:
-        found, = [b for segment in facts_of().segments for b in segment.blocks if b.address == block.ptr]
-    finally:
-        allocator_of(device).release(block)
+    owner = threading.Event()  # any object to which there are weak references
+    block = allocator_of(device).allocate(1000, device.queue, owner)
+    found, = [b for segment in facts_of().segments for b in segment.blocks if b.address == block.ptr]
+    del owner
     assert (found.state, found.requested, found.bytes, found.storages) == ("workspace", 1000, 1024, ())
 
 

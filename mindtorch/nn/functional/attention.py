@@ -107,7 +107,7 @@ def multi_head_attention_forward(
             shown = shown.mean(1)
     else:
         if mask is not None:
-            mask = mask.unsqueeze(0) if mask.size(0) == 1 else mask.view(batch, num_heads, length, source)
+            mask = mask.unsqueeze(0) if mask.size(0) == 1 else mask.view(batch, num_heads, mask.size(1), source)
         q, k, v = (part.view(batch, num_heads, part.size(1), head) for part in (q, k, v))
         out = scaled_dot_product_attention(q, k, v, mask, dropout_p, is_causal)
         out = out.permute(2, 0, 1, 3).reshape(length * batch, width)

@@ -69,7 +69,7 @@ def normal_cdf(x: Any) -> Any:
     takes a twentieth of SciPy's time.
     """
     if x.dtype != np.float32:
-        return ndtr(x)
+        return np.asarray(ndtr(x))  # of a 0-d array it is a number
     square, out = allocate(x.shape, x.dtype), allocate(x.shape, x.dtype)
     np.multiply(x, x, out=square)
     np.multiply(square, ARTANH_ERF[0], out=out)
@@ -96,7 +96,7 @@ def gelu_backward(grad: Any, x: Any, approximate: str = "none") -> Any:
         tanh = np.tanh(TANH_SCALE * (x + TANH_CUBIC * x * x * x))
         inner = TANH_SCALE * (1 + 3 * TANH_CUBIC * x * x)
         return grad * (0.5 * (1 + tanh) + 0.5 * x * (1 - tanh * tanh) * inner)
-    out, density = normal_cdf(x), np.multiply(x, x)
+    out, density = normal_cdf(x), np.asarray(np.multiply(x, x))
     density *= -0.5
     np.exp(density, out=density)
     density *= x
