@@ -5,6 +5,7 @@ import warnings
 from typing import Any
 
 from ._about import about
+from ._call_site import outside
 from ._device import resolve_device
 from ._dispatch.aten import (
     _lu_with_info, block_diag as _block_diag, broadcast_tensors as _broadcast_tensors,
@@ -74,7 +75,7 @@ def meshgrid(*tensors: Any, indexing: str | None = None) -> tuple[Tensor, ...]:
     """
     if indexing is None:
         warnings.warn("torch.meshgrid: in an upcoming release, it will be required to pass the indexing argument.",
-                      stacklevel=2)
+                      stacklevel=outside())
     return _meshgrid_indexing(_listed(tensors), "ij" if indexing is None else indexing)
 
 

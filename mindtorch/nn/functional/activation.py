@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..._call_site import outside
 from ..._creation import empty_like, zeros_like
 from ..._functions import (
     celu as _celu, celu_, elu as _elu, elu_, gelu, glu, hardshrink, hardsigmoid as _hardsigmoid,
@@ -109,28 +110,28 @@ def softsign(input: Tensor) -> Tensor:
 # -- over a dimension ----------------------------------------------------------------------------------------
 
 
-def _dim(name: str, input: Tensor, dim: int | None, stacklevel: int) -> int:
+def _dim(name: str, input: Tensor, dim: int | None) -> int:
     """The dimension of a call, or the one that a call without one means, with PyTorch's warning."""
     if dim is not None:
         return dim
     warnings.warn(f"Implicit dimension choice for {name} has been deprecated. Change the call to include dim=X as an "
-                  "argument.", stacklevel=stacklevel)
+                  "argument.", stacklevel=outside())
     return 0 if input.dim() in (0, 1, 3) else 1
 
 
 def softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """Divide exp(x), in ``dtype`` if given, by its sum along ``dim`` (``torch.nn.functional.softmax``)."""
-    return _softmax(input, _dim("softmax", input, dim, _stacklevel), dtype)
+    return _softmax(input, _dim("softmax", input, dim), dtype)
 
 
 def softmin(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """Apply ``softmax`` to -x (``torch.nn.functional.softmin``)."""
-    return _softmax(-input, _dim("softmin", input, dim, _stacklevel), dtype)
+    return _softmax(-input, _dim("softmin", input, dim), dtype)
 
 
 def log_softmax(input: Tensor, dim: int | None = None, _stacklevel: int = 3, dtype: Any = None) -> Tensor:
     """Compute the logarithm of ``softmax`` without its loss of accuracy (``torch.nn.functional.log_softmax``)."""
-    return _log_softmax(input, _dim("log_softmax", input, dim, _stacklevel), dtype)
+    return _log_softmax(input, _dim("log_softmax", input, dim), dtype)
 
 
 def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: float = 1e-10, dim: int = -1) -> Tensor:
@@ -138,7 +139,7 @@ def gumbel_softmax(logits: Tensor, tau: float = 1, hard: bool = False, eps: floa
     ``hard``, it is one-hot and has the soft sample's gradient.
     """
     if eps != 1e-10:
-        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=2)
+        warnings.warn("`eps` parameter is deprecated and has no effect.", stacklevel=outside())
     noise = -empty_like(logits.detach().contiguous()).exponential_().log()
     soft = _softmax((logits + noise) / tau, dim)
     if not hard:

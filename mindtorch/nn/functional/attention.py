@@ -5,6 +5,7 @@ import warnings
 from math import inf, sqrt
 from typing import Any
 
+from ..._call_site import outside
 from ..._creation import zeros, zeros_like
 from ..._dtype import DType, bool_
 from ..._functions import baddbmm, bmm, cat, pad, scaled_dot_product_attention
@@ -30,7 +31,7 @@ def canonical_mask(mask: Tensor | None, name: str, dtype: DType, other: Tensor |
         raise AssertionError(f"only bool and floating types of {name} are supported")
     if other is not None and mask.dtype != other.dtype:
         warnings.warn(f"Support for mismatched {name} and {other_name} is deprecated. Use same type for both instead.",
-                      stacklevel=3)
+                      stacklevel=outside())
     return mask if mask.is_floating_point() else zeros_like(mask, dtype=dtype).masked_fill_(mask, -inf)
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..._call_site import outside
 from ..._functions import (
     alpha_dropout as _alpha_dropout, alpha_dropout_ as _alpha_dropout_, dropout as _dropout, dropout_ as _dropout_,
     feature_alpha_dropout as _feature_alpha_dropout, feature_alpha_dropout_ as _feature_alpha_dropout_,
@@ -90,7 +91,8 @@ def _warn_of_dimensions(name: str, input: Tensor, spatial: int) -> None:
             f"{name}: Received a {input.dim()}-D input to {name}, which is deprecated and will result in an error in a "
             "future release. To retain the behavior and silence this warning, please use dropout instead. Note that "
             f"{name} exists to provide channel-wise dropout on inputs with {spatial} spatial dimensions, a channel "
-            f"dimension, and an optional batch dimension (i.e. {allowed[0]}D or {allowed[1]}D inputs).", stacklevel=3)
+            f"dimension, and an optional batch dimension (i.e. {allowed[0]}D or {allowed[1]}D inputs).",
+            stacklevel=outside())
 
 
 def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: bool = False) -> Tensor:
@@ -103,7 +105,7 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _warn_of_dimensions("dropout2d", input, 2)
     if input.dim() == 3:
         warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior "
-                      "is desired - input is interpreted as shape (N, C, L), where C is the channel dim.", stacklevel=2)
+                      "is desired - input is interpreted as shape (N, C, L), where C is the channel dim.", stacklevel=outside())
     return _drop("feature_dropout", input, p, training, inplace)
 
 

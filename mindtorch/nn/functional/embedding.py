@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import warnings
 
+from ..._call_site import outside
 from ..._creation import arange
 from ..._dtype import int64
 from ..._functions import (
@@ -55,7 +56,8 @@ def embedding_bag(input: Tensor, weight: Tensor, offsets: Tensor | None = None, 
     """
     if weight.dtype == int64 and input.is_floating_point():
         warnings.warn("Argument order of nn.functional.embedding_bag was changed. Usage `embedding_bag(weight, input, "
-                      "...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.", stacklevel=2)
+                      "...)` is deprecated, and should now be `embedding_bag(input, weight, ...)`.",
+                      stacklevel=outside())
         weight, input = input, weight
     if per_sample_weights is not None and input.size() != per_sample_weights.size():
         raise ValueError(f"embedding_bag: If per_sample_weights ({per_sample_weights.shape}) is not None, then it must "

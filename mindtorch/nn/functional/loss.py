@@ -11,6 +11,7 @@ from typing import Any
 
 from ..._about import about
 from ..._autograd.grad_mode import no_grad
+from ..._call_site import outside
 from ..._creation import full_like
 from ..._dtype import int64
 from ..._functions import (
@@ -148,7 +149,7 @@ def linear_cross_entropy(input: Tensor, linear_weight: Tensor, target: Tensor, *
         warnings.warn("linear_cross_entropy: ``options`` ignored; chunked path needs reduction in "
                       "{'mean','sum','none'}, label_smoothing == 0, target.dtype == int64, out_features == (). Got "
                       f"reduction={reduction!r}, label_smoothing={label_smoothing}, target.dtype={target.dtype}, "
-                      f"out_features={between[1:]}.", stacklevel=2)
+                      f"out_features={between[1:]}.", stacklevel=outside())
     logits = linear(x, w.reshape(-1, w.shape[-1]), None if bias is None else bias.reshape(-1)).reshape(shape)
     return cross_entropy(logits, target, weight, ignore_index=ignored, reduction=reduction,
                          label_smoothing=label_smoothing)
@@ -178,7 +179,7 @@ def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
         return input, target
     warnings.warn(f"Using a target size ({target.size()}) that is different to the input size "
                   f"({input.size()}). This will likely lead to incorrect results due to broadcasting. Please "
-                  "ensure they have the same size.", stacklevel=3)
+                  "ensure they have the same size.", stacklevel=outside())
     shape = broadcast_shapes(input.size(), target.size())
     return input.expand(shape), target.expand(shape)
 
@@ -293,7 +294,7 @@ def kl_div(input: Tensor, target: Tensor, size_average: Flag = None, reduce: Fla
             warnings.warn("reduction: 'mean' divides the total loss by both the batch size and the support "
                           "size.'batchmean' divides only by the batch size, and aligns with the KL div math "
                           "definition.'mean' will be changed to behave the same as 'batchmean' in the next "
-                          "major release.", stacklevel=2)
+                          "major release.", stacklevel=outside())
         number = get_enum("sum" if reduction == "batchmean" else reduction)
     divergence = _kl_div(input, target, number, log_target=log_target)
     return divergence / input.size(0) if reduction == "batchmean" and input.dim() else divergence

@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..._call_site import outside
 from ..._dispatch.schemas import registry
 from ..._functions import affine_grid_generator as _affine_grid_generator, grid_sampler as _grid_sampler
 from ..._tensor import Tensor
@@ -108,14 +109,15 @@ def interpolate(input: Tensor, size: Any = None, scale_factor: Any = None, mode:
 def upsample(input: Tensor, size: Any = None, scale_factor: Any = None, mode: str = "nearest",
              align_corners: bool | None = None) -> Tensor:
     """Do what ``interpolate`` does; this is its deprecated name (``torch.nn.functional.upsample``)."""
-    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.", stacklevel=2)
+    warnings.warn("`nn.functional.upsample` is deprecated. Use `nn.functional.interpolate` instead.",
+    stacklevel=outside())
     return interpolate(input, size, scale_factor, mode, align_corners)
 
 
 def upsample_nearest(input: Tensor, size: Any = None, scale_factor: Any = None) -> Tensor:
     """Do what ``interpolate`` does in the mode 'nearest' (``torch.nn.functional.upsample_nearest``, deprecated)."""
     warnings.warn("`nn.functional.upsample_nearest` is deprecated. Use `nn.functional.interpolate` instead.",
-                  stacklevel=2)
+                  stacklevel=outside())
     return interpolate(input, size, scale_factor, mode="nearest")
 
 
@@ -124,7 +126,7 @@ def upsample_bilinear(input: Tensor, size: Any = None, scale_factor: Any = None)
     (``torch.nn.functional.upsample_bilinear``, deprecated).
     """
     warnings.warn("`nn.functional.upsample_bilinear` is deprecated. Use `nn.functional.interpolate` instead.",
-                  stacklevel=2)
+                  stacklevel=outside())
     return interpolate(input, size, scale_factor, mode="bilinear", align_corners=True)
 
 
@@ -138,7 +140,7 @@ def _corners(align_corners: bool | None) -> bool:
     if align_corners is None:
         warnings.warn("Default grid_sample and affine_grid behavior has changed to align_corners=False since 1.3.0. "
                       "Please specify align_corners=True if the old behavior is desired. See the documentation of "
-                      "grid_sample for details.", stacklevel=3)
+                      "grid_sample for details.", stacklevel=outside())
         return False
     return align_corners
 
@@ -182,7 +184,7 @@ def affine_grid(theta: Tensor, size: Any, align_corners: bool | None = None) -> 
     if corners and min(size[2:]) == 1:
         warnings.warn("Since version 1.3.0, affine_grid behavior has changed for unit-size grids when "
                       "align_corners=True. This is not an intended use case of affine_grid. See the documentation of "
-                      "affine_grid for details.", stacklevel=2)
+                      "affine_grid for details.", stacklevel=outside())
     elif min(size) <= 0:
         raise ValueError(f"Expected non-zero, positive output size. Got {size}")
     return _affine_grid_generator(theta, tuple(size), corners)

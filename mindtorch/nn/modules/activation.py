@@ -5,6 +5,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..._call_site import outside
 from ..._creation import empty, full
 from ..._tensor import Tensor
 from .. import functional as F, init as _init
@@ -110,7 +111,7 @@ class Hardtanh(_Activation):
         for old, new, value in (("min_value", "min_val", min_value), ("max_value", "max_val", max_value)):
             if value is not None:
                 warnings.warn(f"keyword argument `{old}` is deprecated and rename to `{new}`", FutureWarning,
-                              stacklevel=2)
+                              stacklevel=outside())
         super().__init__(min_val=min_val if min_value is None else min_value,
                          max_val=max_val if max_value is None else max_value, inplace=inplace)
         if self.max_val <= self.min_val:

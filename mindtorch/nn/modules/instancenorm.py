@@ -4,6 +4,7 @@ from __future__ import annotations
 import warnings
 from typing import Any
 
+from ..._call_site import outside
 from ..._tensor import Tensor
 from .. import functional as F
 from .batchnorm import _LazyNormBase, _NormBase
@@ -44,7 +45,8 @@ class _InstanceNorm(_NormBase):
                 raise ValueError(f"expected input's size at dim={channels} to match num_features "
                                  f"({self.num_features}), but got: {size}.")
             warnings.warn(f"input's size at dim={channels} does not match num_features. You can silence this warning "
-                          "by not passing in num_features, which is not used because affine=False", stacklevel=2)
+                          "by not passing in num_features, which is not used because affine=False",
+                          stacklevel=outside())
         out = F.instance_norm(input.unsqueeze(0) if unbatched else input, self.running_mean, self.running_var,
                               self.weight, self.bias, self.training or not self.track_running_stats,
                               self.momentum or 0.0, self.eps)

@@ -9,6 +9,7 @@ import warnings
 from collections.abc import Callable
 from typing import Any
 
+from ..._call_site import outside
 from ..._tensor import Tensor
 from .. import functional as F
 from .._reduction import legacy_get_string
@@ -148,7 +149,7 @@ class NLLLoss2d(NLLLoss):
     def __init__(self, *args: Any, **kwargs: Any) -> None:
         warnings.warn("`NLLLoss2d` has been deprecated. Please use `NLLLoss` instead as a drop-in "
                       "replacement and see https://pytorch.org/docs/main/nn.html#torch.nn.NLLLoss for more "
-                      "details.", FutureWarning, stacklevel=2)
+                      "details.", FutureWarning, stacklevel=outside())
         super().__init__(*args, **kwargs)
 
 

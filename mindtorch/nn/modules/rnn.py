@@ -6,6 +6,7 @@ import numbers
 import warnings
 from typing import Any
 
+from ..._call_site import outside
 from ..._creation import empty, zeros
 from ..._functions import gru, gru_cell, lstm, lstm_cell, rnn_relu, rnn_relu_cell, rnn_tanh, rnn_tanh_cell
 from ..._tensor import Tensor
@@ -59,7 +60,7 @@ class RNNBase(Module):
         if dropout > 0 and num_layers == 1:
             warnings.warn("dropout option adds dropout after all but last recurrent layer, so non-zero dropout expects "
                           f"num_layers greater than 1, but got dropout={dropout} and num_layers={num_layers}",
-                          stacklevel=2)
+                          stacklevel=outside())
         for name, value, kind in (("bias", bias, bool), ("batch_first", batch_first, bool),
                                   ("input_size", input_size, int), ("hidden_size", hidden_size, int)):
             if not isinstance(value, kind):

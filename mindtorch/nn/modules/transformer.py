@@ -7,6 +7,7 @@ from collections.abc import Callable
 from math import inf
 from typing import Any
 
+from ..._call_site import outside
 from ..._creation import full
 from ..._tensor import Tensor
 from .. import functional as F
@@ -172,7 +173,7 @@ class TransformerEncoder(_Stack):
         reason = _not_nested(encoder_layer) if enable_nested_tensor else ""
         if reason:
             warnings.warn("enable_nested_tensor is True, but self.use_nested_tensor is False because "
-                          f"encoder_layer{reason}", stacklevel=2)
+                          f"encoder_layer{reason}", stacklevel=outside())
             self.use_nested_tensor = False
 
     def forward(self, src: Tensor, mask: Tensor | None = None, src_key_padding_mask: Tensor | None = None,
