@@ -105,7 +105,8 @@ def dropout2d(input: Tensor, p: float = 0.5, training: bool = True, inplace: boo
     _warn_of_dimensions("dropout2d", input, 2)
     if input.dim() == 3:
         warnings.warn("dropout2d: Received a 3D input to dropout2d and assuming that channel-wise 1D dropout behavior "
-                      "is desired - input is interpreted as shape (N, C, L), where C is the channel dim.", stacklevel=outside())
+                      "is desired - input is interpreted as shape (N, C, L), where C is the channel dim.",
+                      stacklevel=outside())
     return _drop("feature_dropout", input, p, training, inplace)
 
 
