@@ -299,7 +299,8 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
     if not op.flags & {"exact dtype", "dtype of out"}:
         check_cast(result._dtype, out._dtype, TypeError if "TypeError" in op.flags else RuntimeError)
     elif out._dtype is not result._dtype and not (  # what makes complex numbers real may write complex ones
-            inputs and inputs[0]._dtype is out._dtype and out._dtype.to_real() is result._dtype):
+            inputs and inputs[0].__class__ in TENSOR_TYPES and inputs[0]._dtype is out._dtype
+            and out._dtype.to_real() is result._dtype):
         raise wrong_dtype(op, result._dtype, out._dtype)
     else:
         check_writable(out)
