@@ -81,7 +81,7 @@ class Memory:
         if self.writer is not None and self.writer[0].failures:
             error = self.writer[0].failure(self.writer[1])
             if error is not None:
-                raise error.with_traceback(None)
+                raise error.again()
 
     def grown(self, nbytes: int) -> Memory:
         other = Memory(nbytes, self.device.device)

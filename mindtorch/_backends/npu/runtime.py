@@ -38,6 +38,14 @@ class AclError(RuntimeError):
         detail = f": {message}" if message else ""
         super().__init__(f"{call} failed on {device} with {self.name} ({code}){detail}")
 
+    def again(self) -> AclError:
+        """This error, to be raised another time. It has a traceback of its own, and what is kept of the first keeps no
+        frames alive.
+        """
+        copy = AclError.__new__(type(self), *self.args)
+        copy.__dict__.update(self.__dict__, **{"__notes__": list(self.__notes__)} if hasattr(self, "__notes__") else {})
+        return copy
+
 
 def module() -> Any:
     """pyACL, loaded on first use. Raises RuntimeError if there is no NPU; it says why."""
@@ -171,7 +179,7 @@ class Queue:
                   code=f"{error.name} ({error.code})")
             if failed is not None:
                 tell(error, failed.site, str(failed))
-            raise error
+            raise error.again()  # what is remembered is never raised, for a traceback would keep frames alive
 
     def failure(self, number: int) -> AclError | None:
         """Why an operator has no result, as far as a synchronisation has told; None if it has one."""
