@@ -29,12 +29,11 @@ from typing import Any
 from ._autograd.derivative import derivative as derivative, not_differentiable as not_differentiable
 from ._autograd.function import Function
 from ._device import device
-from ._dispatch.dispatcher import TENSOR_TYPES, has_derivative, tensors_of
+from ._dispatch.dispatcher import TENSOR_TYPES, has_derivative, switched, tensors_of
 from ._dispatch.keys import AUTOGRAD
 from ._dispatch.overloads import OpOverload, ops as ops
 from ._dispatch.registry import Operator, flags_of
 from ._dispatch.schemas import registry
-from ._dispatch.torch_dispatch import state
 from ._dtype import DType
 from ._tensor import Tensor
 
@@ -109,7 +108,7 @@ def _below_autograd(function: Callable[..., Any]) -> Callable[..., Any]:
     def call(*args: Any) -> Any:
         if not any(tensor._keys & AUTOGRAD for tensor in tensors_of(args)):
             return function(*args)
-        with state(below_autograd=True):
+        with switched(below_autograd=True):
             return function(*args)
 
     return call
@@ -279,10 +278,8 @@ class CustomOpDef:
 
         def register(function: Callable[..., Any]) -> Callable[..., Any]:
             one = device_types is None or isinstance(device_types, str)
-            kinds = [device_types] if one else device_types
-            for kind in kinds:
-                self._lib.impl(self._name, function, {"cpu": "CPU", "npu": "PrivateUse1", "meta": "Meta",
-                                                      None: "default"}.get(kind, "cuda"))
+            for kind in [device_types] if one else device_types:
+                self._lib.impl(self._name, function, "default" if kind is None else device(kind).type)
             return function
 
         return register if fn is None else register(fn)
@@ -357,7 +354,7 @@ def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context
     found = _operator(op)
 
     def forward(*args: Any) -> Any:
-        with state(below_autograd=True):
+        with switched(below_autograd=True):
             return found.call(*args)
 
     def keep(ctx: Any, inputs: tuple[Any, ...], output: Any) -> None:

@@ -85,6 +85,16 @@ def test_a_custom_operator_has_a_schema_a_meta_kernel_and_a_derivative(t, namesp
 
 
 @BOTH
+def test_a_custom_operator_has_a_kernel_of_its_own_for_a_device(t, namespace):
+    op = scaled(t, namespace)
+    op.register_kernel("cpu")(lambda x, factor=2.0: x - factor)
+    assert op(t.ones(2), 3.0).tolist() == [-2.0, -2.0]
+    op.register_kernel("cuda", lambda x, factor=2.0: x)  # a device that this machine does not have
+    with pytest.raises(RuntimeError, match="at start of device string: cpuu"):
+        op.register_kernel("cpuu")(lambda x, factor=2.0: x)
+
+
+@BOTH
 def test_opcheck_accepts_a_right_operator_and_refuses_a_wrong_one(t, namespace):
     x = t.ones(3, requires_grad=True)
     tests = ("test_schema", "test_autograd_registration", "test_faketensor")
