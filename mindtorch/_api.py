@@ -133,7 +133,7 @@ def invert(self: Any) -> Any:
 def reflected_division(self: Any, other: Any) -> Any:
     """``other / self``."""
     if _number(other) is None and not isinstance(other, np.ndarray) and other.__class__ not in TENSOR_TYPES:
-        return NotImplemented
+        return beside_other("__rdiv__", self, other)
     return reciprocal(self) * other
 
 
