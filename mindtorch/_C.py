@@ -3,17 +3,18 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Iterator
 from enum import IntEnum
-from typing import Any
+from typing import Any, ClassVar
 
 from ._backends.npu.aclnn import is_available as _npu_aclnn_available, symbols_ok as _npu_aclnn_symbols_ok
 from ._dispatch import dispatcher
+from ._dispatch.dispatcher import switched
 from ._dispatch.keys import INFERENCE, PYTHON
 from ._dispatch.local import local
 from ._dispatch.overloads import FunctionSchema as FunctionSchema
-from ._dispatch.torch_dispatch import disabled_torch_dispatch as _disabled_torch_dispatch_impl, state
+from ._dispatch.torch_dispatch import disabled_torch_dispatch as _disabled_torch_dispatch_impl
 from ._dispatch.torch_function import (
     ALL_OFF, DisableTorchFunction as DisableTorchFunction, DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
-    disabled_torch_function as _disabled_torch_function_impl, switched,
+    disabled_torch_function as _disabled_torch_function_impl,
 )
 from ._random import Generator as Generator
 from ._tensor import Tensor as TensorBase
@@ -142,12 +143,11 @@ def _get_dispatch_stack_at(i: int) -> Any:
 class _Guard:
     """A block, or the time until the guard is deleted, in which the thread's state is another."""
 
-    def __init__(self) -> None:
-        self._block = self._state()
-        self._block.__enter__()
+    _changes: ClassVar[dict[str, Any]]
 
-    def _state(self) -> Any:
-        raise NotImplementedError
+    def __init__(self) -> None:
+        self._block: Any = switched(**self._changes)
+        self._block.__enter__()
 
     def __enter__(self) -> _Guard:
         return self
@@ -163,26 +163,22 @@ class _Guard:
 class _DisableTorchDispatch(_Guard):
     """``__torch_dispatch__`` is not asked."""
 
-    def _state(self) -> Any:
-        return switched(dispatch_off=True)
+    _changes: ClassVar = {"dispatch_off": True}
 
 
 class _EnableTorchFunction(_Guard):
     """``__torch_function__`` is asked though it was switched off."""
 
-    def _state(self) -> Any:
-        return switched(function_off=0)
+    _changes: ClassVar = {"function_off": 0}
 
 
 class _RestorePythonTLSSnapshot(_Guard):
     """Calls record derivatives again though a ``__torch_dispatch__`` runs."""
 
-    def _state(self) -> Any:
-        return state(below_autograd=False)
+    _changes: ClassVar = {"below_autograd": False}
 
 
 class _AutoDispatchBelowAutograd(_Guard):
     """Calls record no derivatives."""
 
-    def _state(self) -> Any:
-        return state(below_autograd=True)
+    _changes: ClassVar = {"below_autograd": True}

@@ -10,10 +10,10 @@ from contextlib import contextmanager
 from types import FunctionType
 from typing import Any
 
+from ._dispatch.dispatcher import switched
 from ._dispatch.local import local
 from ._dispatch.overloads import OpOverload, OpOverloadPacket
-from ._dispatch.torch_dispatch import state
-from ._dispatch.torch_function import asked, attributes, count_mode, handle, overriding, own, switched
+from ._dispatch.torch_function import asked, attributes, count_mode, handle, overriding, own
 from ._tensor import UNWRAPPED, Tensor
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -123,7 +123,7 @@ def enable_reentrant_dispatch() -> Iterator[None]:
     """A block in a ``__torch_dispatch__`` whose calls record derivatives
     (``torch.overrides.enable_reentrant_dispatch``).
     """
-    with state(below_autograd=False):
+    with switched(below_autograd=False):
         yield
 
 

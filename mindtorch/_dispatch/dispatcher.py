@@ -8,6 +8,7 @@ from __future__ import annotations
 import os
 import threading
 from collections.abc import Callable, Iterable, Iterator
+from contextlib import contextmanager
 from typing import Any
 
 from .._about import about, note
@@ -52,9 +53,8 @@ def set_mode(key: int, on: bool) -> None:
 
 
 def set_local(name: str, value: Any) -> None:
-    """Set what this thread has of the names in ``LOOKED_AT``, and have every call look at the thread while it has one.
-    """
-    state = {**{key: getattr(local, key) for key in LOOKED_AT}, name: value}
+    """Set this thread's state, and have every call look at the thread while it has one of ``LOOKED_AT``."""
+    state = {key: value if key == name else getattr(local, key) for key in LOOKED_AT}
     with _lock:
         if not any(state.values()) and state["pipeline"] is None:
             _unusual.discard(threading.get_ident())
@@ -62,6 +62,19 @@ def set_local(name: str, value: Any) -> None:
             _unusual.add(threading.get_ident())
         set_mode(THREAD_STATE, bool(_unusual))
         setattr(local, name, value)  # last: if anything before it is interrupted, the state is the one from before
+
+
+@contextmanager
+def switched(**values: Any) -> Iterator[None]:
+    """A block with another state of this thread."""
+    before = {name: getattr(local, name) for name in values}
+    try:
+        for name, value in values.items():
+            set_local(name, value)
+        yield
+    finally:
+        for name, value in before.items():
+            set_local(name, value)
 
 
 def is_seen(tensor: Any) -> bool:

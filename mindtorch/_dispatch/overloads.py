@@ -16,8 +16,7 @@ from .._about import about
 from .._backend import by_key
 from .binding import Mismatch, bind, out_form, resolve_overload
 from .dispatcher import has_derivative, keys_of, resolve
-from .keys import AUTOGRAD, BACKENDS, CPU, META, NPU, PYTHON, DispatchKey, DispatchKeySet
-from .local import local
+from .keys import AUTOGRAD, BACKENDS, CPU, META, NPU, PYTHON, DispatchKeySet
 from .registry import Operator
 from .schema import REQUIRED, Parameter
 from .schemas import registry
@@ -403,6 +402,3 @@ def _is_default(value: Any, parameter: Parameter) -> bool:
     if isinstance(value, list) and isinstance(default, tuple):
         return value == list(default)
     return value.__class__ is default.__class__ and value.__class__ in (int, float, bool, str) and value == default
-
-
-__all__ = ["DispatchKey", "FunctionSchema", "OpOverload", "OpOverloadPacket", "local", "ops", "overload_of"]

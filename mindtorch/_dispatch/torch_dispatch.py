@@ -6,16 +6,15 @@ method. While they run, their own calls record no derivatives: that is done arou
 from __future__ import annotations
 
 import sys
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from typing import Any
 
-from .dispatcher import TENSOR_TYPES, make_entry, resolve, set_local, tensors_of
-from .keys import PYTHON
+from .dispatcher import TENSOR_TYPES, make_entry, resolve, switched, tensors_of
+from .keys import BACKENDS, CPU, PYTHON
 from .local import local
 from .overloads import overload_of, shown_arguments
 from .registry import Operator
-from .torch_function import _insert, refused, switched
+from .torch_function import insert, refused
 
 #: Says of a tensor that it is a view of another; ``_wiring`` puts it here.
 mark_view: Callable[[Any, Any], None]
@@ -32,19 +31,6 @@ def dispatches(kind: Any) -> bool:
     return getattr(kind, "__torch_dispatch__", disabled_torch_dispatch) is not disabled_torch_dispatch
 
 
-@contextmanager
-def state(**values: Any) -> Iterator[None]:
-    """A block with another state of this thread."""
-    before = {name: getattr(local, name) for name in values}
-    try:
-        for name, value in values.items():
-            set_local(name, value)
-        yield
-    finally:
-        for name, value in before.items():
-            set_local(name, value)
-
-
 def in_python(op: Operator, keys: int) -> Callable[..., Any]:
     """The Python key: ask a mode and the classes of the arguments what to do in place of the operator."""
 
@@ -53,7 +39,7 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
         tensors: list[Any] = []
         for tensor in tensors_of(args):
             if tensor._keys & PYTHON and type(tensor) not in map(type, tensors):
-                _insert(tensors, tensor)
+                insert(tensors, tensor)
         if local.dispatch_off or not (modes or tensors):
             return (op.table.get(keys) or resolve(op, keys))(*args)
         versions = [(t, t._version_counter and t._version_counter[0]) for t in _written(op, args)]
@@ -63,7 +49,8 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
                 tensor._bump()
         if op.is_inplace:
             return args[0]
-        kernel = op.kernel(keys & 7 & -(keys & 7) or 1)
+        backends = keys & BACKENDS
+        kernel = op.kernel(backends & -backends or CPU)  # of several the first
         if kernel is not None and kernel.makes_view and op.packet not in OWN_COUNTER:
             _tie_views(result, args)
         return result
@@ -87,14 +74,14 @@ def _ask(op: Operator, modes: tuple[Any, ...], tensors: list[Any], args: tuple[A
     if modes:
         mode = modes[-1]
         handler = overload.py_kernels.get(type(mode))
-        with state(dispatch_modes=modes[:-1], below_autograd=True):
+        with switched(dispatch_modes=modes[:-1], below_autograd=True):
             result = (mode.__torch_dispatch__(overload, types, given, keywords) if handler is None
                       else handler(mode, *given, **keywords))
         if result is not NotImplemented:
             return _checked(op, result)
     for tensor in tensors:
         handler = overload.py_kernels.get(type(tensor))
-        with state(below_autograd=True):
+        with switched(below_autograd=True):
             result = (type(tensor).__torch_dispatch__(overload, types, given, keywords) if handler is None
                       else handler(*given, **keywords))
         if result is not NotImplemented:

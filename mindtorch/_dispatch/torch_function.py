@@ -9,8 +9,7 @@ from __future__ import annotations
 
 import functools
 import sys
-from collections.abc import Callable, Iterable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable, Iterable
 from types import FunctionType
 from typing import Any
 
@@ -56,11 +55,12 @@ def overriding(values: Iterable[Any]) -> list[Any]:
             items = [value] if overrides(kind) and not isinstance(value, type) else []
         for item in items:
             if all(type(item) is not type(other) for other in found):
-                _insert(found, item)
+                insert(found, item)
     return found
 
 
-def _insert(found: list[Any], value: Any) -> None:
+def insert(found: list[Any], value: Any) -> None:
+    """Put a value before those of classes that its class derives from."""
     at = next((i for i, other in enumerate(found) if issubclass(type(value), type(other))), len(found))
     found.insert(at, value)
 
@@ -272,17 +272,6 @@ def count_mode(tensor: type, change: int) -> None:
             for name, value in _replaced.items():
                 setattr(tensor, name, value)
             _replaced.clear()
-
-
-@contextmanager
-def switched(**values: Any) -> Iterator[None]:
-    """A block with another state of this thread."""
-    before = {name: getattr(local, name) for name in values}
-    vars(local).update(values)
-    try:
-        yield
-    finally:
-        vars(local).update(before)
 
 
 class _Off:

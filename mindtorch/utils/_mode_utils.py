@@ -5,7 +5,7 @@ from collections.abc import Iterator, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from .._dispatch.torch_function import switched
+from .._dispatch.dispatcher import switched
 
 
 def all_same_mode(modes: Sequence[Any]) -> bool:

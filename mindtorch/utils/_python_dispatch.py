@@ -5,9 +5,9 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 from typing import Any
 
-from .._dispatch.dispatcher import set_local
+from .._dispatch.dispatcher import set_local, switched
 from .._dispatch.local import local
-from .._dispatch.torch_dispatch import dispatches, state
+from .._dispatch.torch_dispatch import dispatches
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves
 
@@ -59,7 +59,7 @@ def _get_current_dispatch_mode_stack() -> list[TorchDispatchMode]:
 def _pop_mode_temporarily(k: Any = None) -> Iterator[TorchDispatchMode]:
     """A block without the innermost mode, which it yields."""
     modes = local.dispatch_modes
-    with state(dispatch_modes=modes[:-1]):
+    with switched(dispatch_modes=modes[:-1]):
         yield modes[-1]
 
 
@@ -67,7 +67,7 @@ def _pop_mode_temporarily(k: Any = None) -> Iterator[TorchDispatchMode]:
 def _disable_current_modes() -> Iterator[list[TorchDispatchMode]]:
     """A block without modes; it yields them."""
     modes = local.dispatch_modes
-    with state(dispatch_modes=()):
+    with switched(dispatch_modes=()):
         yield list(modes)
 
 
