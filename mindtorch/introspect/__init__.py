@@ -22,7 +22,7 @@ if TYPE_CHECKING:
     from .profiler import Profile, Share, profile
     from .spans import Span, Timeline, timeline
     from .stepper import BackwardSteps, GradientFacts, StepFacts
-    from .storage import Sharer, StorageFacts, storage_facts
+    from .storage import PLACES, Sharer, StorageFacts, storage_facts
     from .strides import StrideFacts, stride_facts
     from .tensor import (
         Cell, Statistics, TensorFacts, cells, pending_of, tensor_facts, tensors_facts, values_without_waiting,

@@ -4,13 +4,13 @@ from __future__ import annotations
 import inspect
 import reprlib
 from collections.abc import Callable, Iterable, Iterator, Mapping
-from dataclasses import dataclass, fields, is_dataclass
+from dataclasses import dataclass
 from itertools import islice
 from types import GeneratorType
 from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .names import names_of
+from .names import items, names_of
 from .tensor import TensorFacts, tensor_facts
 
 ITEMS = 64  #: of a container at most that are described
@@ -50,8 +50,8 @@ def holds_tensors(value: Any, depth: int = 3) -> bool:
     """Whether a tensor is among the first items of a container, or of the containers in it."""
     if value.__class__ in TENSOR_TYPES:
         return True
-    items = _items(value) if depth else None
-    return items is not None and any(holds_tensors(item, depth - 1) for _, item in islice(items, SEARCHED))
+    inside = _items(value) if depth else None
+    return inside is not None and any(holds_tensors(item, depth - 1) for _, item in islice(inside, SEARCHED))
 
 
 class _Description:
@@ -70,19 +70,19 @@ class _Description:
             self.tensors += 1
             facts = tensor_facts(value, self.names, values=self.tensors <= LOOKED_AT)
             return ItemFacts(label, kind, "", facts, (), 0, "")
-        items = _items(value)
-        if items is None:
+        inside = _items(value)
+        if inside is None:
             return ItemFacts(label, kind, _short(value), None, (), 0, "")
         if id(value) in self.seen:
             return ItemFacts(label, kind, "", None, (), 0, self.seen[id(value)] or "the whole")
         self.seen[id(value)] = path
         self.kept.append(value)
         found, left = [], 0
-        for i, (inside, item) in enumerate(items):
+        for i, (where, item) in enumerate(inside):
             if i >= ITEMS or self.tensors >= TENSORS or depth >= DEPTH:
-                left = 1 + sum(1 for _ in items) if isinstance(items, Iterator) else 0
+                left = 1 + sum(1 for _ in inside) if isinstance(inside, Iterator) else 0
                 break
-            found.append(self.of(inside, item, depth + 1, path))
+            found.append(self.of(where, item, depth + 1, path))
         return ItemFacts(label, kind, _about(value), None, tuple(found), left, "")
 
 
@@ -100,25 +100,7 @@ def _about(value: Any) -> str:
 
 def _items(value: Any) -> Iterator[tuple[str, Any]] | None:
     row = _row(value)
-    return iter(row[1](value)) if row else _plain_items(value)
-
-
-def _plain_items(value: Any) -> Iterator[tuple[str, Any]] | None:
-    """What Python's own containers hold, with where it is; None if the value is no container."""
-    if isinstance(value, Mapping):
-        return ((f"[{reprlib.repr(key)}]", item) for key, item in list(value.items()))
-    if isinstance(value, tuple) and (hasattr(value, "_fields") or type(value).__module__.endswith("return_types")):
-        names = getattr(value, "_fields", ())
-        return ((f".{name}", item) for name, item in zip(names, value, strict=False))
-    if isinstance(value, (list, tuple)) and not _is_size(value):
-        return ((f"[{i}]", item) for i, item in enumerate(value))
-    if is_dataclass(value) and not isinstance(value, type):
-        return ((f".{field.name}", getattr(value, field.name)) for field in fields(value) if hasattr(value, field.name))
-    return None
-
-
-def _is_size(value: Any) -> bool:
-    return type(value).__name__ == "Size"
+    return iter(row[1](value)) if row else items(value)
 
 
 # -- objects of the library, by the names of their classes: a program may not have loaded them -----------------------

@@ -2,6 +2,9 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from dataclasses import fields, is_dataclass
+from itertools import islice
+from types import NoneType
 from typing import Any
 
 from .._dispatch.dispatcher import TENSOR_TYPES
@@ -52,9 +55,6 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
     """The tensors one level inside a container or anywhere inside a module."""
     if _is_module(value):
         yield from _of_module(name, value)
-    elif isinstance(value, tuple) and type(value).__module__ == "torch.return_types":
-        for field in getattr(value, "_fields", ()):
-            yield f"{name}.{field}", getattr(value, field)
     else:
         for path, item in _items(name, value):
             if item.__class__ in TENSOR_TYPES:
@@ -64,15 +64,33 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
 
 
 def _items(name: str, value: Any) -> Iterator[tuple[str, Any]]:
-    """What a list, tuple or dictionary holds, with names."""
-    if isinstance(value, (list, tuple)):
-        for i, item in enumerate(value[:MAX_ITEMS]):
-            yield f"{name}[{i}]", item
-    elif isinstance(value, dict):
-        for key, item in list(value.items())[:MAX_ITEMS]:
-            if isinstance(key, (str, bytes, int, float)):
-                text = repr(key)
-                yield f"{name}[{text if len(text) <= MAX_KEY else text[:MAX_KEY] + '…'}]", item
+    """The first things in a container, with names. A mapping that is no ``dict`` may have to fetch what is in it."""
+    inside = None if isinstance(value, Mapping) and not isinstance(value, dict) else items(value)
+    return ((f"{name}{label}", item) for label, item in islice(inside or (), MAX_ITEMS))
+
+
+def items(value: Any) -> Iterator[tuple[str, Any]] | None:
+    """What one of Python's own containers holds, with how it is reached: ``[0]``, ``['k']``, ``.field``; None if the
+    value is no container.
+    """
+    if isinstance(value, Mapping):
+        return ((f"[{_key(key)}]", item) for key, item in list(value.items()))
+    if isinstance(value, tuple) and hasattr(value, "_fields"):
+        return ((f".{name}", item) for name, item in zip(value._fields, value, strict=False))
+    if isinstance(value, (list, tuple)) and type(value).__name__ != "Size":
+        return ((f"[{i}]", item) for i, item in enumerate(value))
+    if is_dataclass(value) and not isinstance(value, type):
+        return ((f".{field.name}", getattr(value, field.name)) for field in fields(value) if hasattr(value, field.name))
+    return None
+
+
+def _key(key: Any) -> str:
+    """A dictionary's key as in a program, shortened. Of objects, whose descriptions may take long, the type is said."""
+    if isinstance(key, tuple):
+        text = f"({', '.join(map(_key, key[:MAX_ITEMS]))})"
+    else:
+        text = repr(key) if isinstance(key, (str, bytes, int, float, NoneType)) else f"<{type(key).__name__}>"
+    return text if len(text) <= MAX_KEY else f"{text[:MAX_KEY]}…"
 
 
 def _is_module(value: Any) -> bool:

@@ -4,14 +4,13 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import suppress
 from dataclasses import dataclass
-from itertools import product
 from math import prod
-from operator import mul
 from typing import Any
 
 import numpy as np
 
 from .identity import known_storage, shape_of, storage_number
+from .strides import located, orders_of
 from .tensor import address_of, cells
 
 SEGMENTS = 96  #: pieces at most that a storage is described in
@@ -97,17 +96,12 @@ def _reads(tensor: Any, places: int) -> tuple[tuple[int, ...], ...] | None:
     """When each of the first places of the storage is read, None if there are too many elements to follow."""
     if not places or tensor.numel() > POSITIONS:
         return None
-    found: list[list[int]] = [[] for _ in range(places)]
-    for order, (_, place) in enumerate(_elements(tensor)):
-        found[place].append(order)
-    return tuple(map(tuple, found))
+    found = orders_of(place for _, place in _elements(tensor))
+    return tuple(tuple(found.get(place, ())) for place in range(places))
 
 
 def _elements(tensor: Any) -> Iterator[tuple[tuple[int, ...], int]]:
-    """Index and place in the storage of each element, in the order of the indices."""
-    stride = tensor._strides()
-    for index in product(*map(range, shape_of(tensor))):
-        yield index, tensor._offset + sum(map(mul, index, stride))
+    return located(shape_of(tensor), tensor._strides(), tensor._offset)
 
 
 def _values(tensors: Iterable[Any], dtype: Any, places: int) -> tuple[Any, ...]:

@@ -4,7 +4,7 @@ from __future__ import annotations
 import itertools
 import math
 from collections import Counter
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from operator import mul
@@ -37,10 +37,7 @@ class StrideFacts:
     @cached_property
     def orders(self) -> dict[int, list[int]]:
         """When each position is read: the numbers of its reads, from 0."""
-        found: dict[int, list[int]] = {}
-        for order, position in enumerate(self.positions):
-            found.setdefault(position, []).append(order)
-        return found
+        return orders_of(self.positions)
 
     @cached_property
     def repeated(self) -> dict[int, int]:
@@ -67,8 +64,22 @@ def stride_facts(tensor: Any, shape: Sequence[int], stride: Sequence[int], offse
     except RuntimeError as refused:
         error = str(refused)
     possible = len(shape) == len(stride) and all(size >= 0 for size in shape)
-    indices = itertools.product(*map(range, shape)) if possible else iter(())
+    elements = located(shape, stride, offset) if possible else iter(())
     return StrideFacts(
         storage=tensor.untyped_storage().nbytes() // tensor.element_size(), dtype=tensor._dtype.name, shape=shape,
         stride=stride, offset=offset, elements=math.prod(shape) if possible else 0, error=error,
-        positions=tuple(offset + sum(map(mul, index, stride)) for index in itertools.islice(indices, READS)))
+        positions=tuple(position for _, position in itertools.islice(elements, READS)))
+
+
+def located(shape: Sequence[int], stride: Sequence[int], offset: int) -> Iterator[tuple[tuple[int, ...], int]]:
+    """Index and position in the storage of each element, in the order of the indices."""
+    for index in itertools.product(*map(range, shape)):
+        yield index, offset + sum(map(mul, index, stride))
+
+
+def orders_of(positions: Iterable[int]) -> dict[int, list[int]]:
+    """When each position is read, if they are read one after the other: the numbers of its reads, from 0."""
+    found: dict[int, list[int]] = {}
+    for order, position in enumerate(positions):
+        found.setdefault(position, []).append(order)
+    return found

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
-from ..introspect import Statistics, StorageFacts, TensorFacts, storage_facts, tensor_facts
+from ..introspect import PLACES, Statistics, StorageFacts, TensorFacts, storage_facts, tensor_facts
 from .grid import value_grids
 from .html import Markup, join, page, tag
 from .overview import overviews
@@ -18,7 +18,6 @@ from .storage import strips
 
 RECORDED = re.compile(r"recorded at (\S+):(\d+) in \S+,")
 QUEUE = 8  #: operators at most that are named of those in a queue, several of a kind counted as one
-SHOWN = 48  #: elements at most whose grid tells all; of more there is a picture of the whole
 REASON = 2000  #: letters of an error that are written
 
 
@@ -28,7 +27,7 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
     sharing = storage_facts(tensor, names)
     values = _waiting(facts) if facts.statistics is None else value_grids(tensor, facts, sharing.values is not None)
     said = join((tag("span", words, class_=loudness) for words, loudness in said_of(facts)), " · ")
-    whole = overviews(tensor, facts) if facts.elements > SHOWN else None
+    whole = overviews(tensor, facts) if facts.elements > PLACES else None  # the grid of few elements tells all
     parts = (_head(facts), tag("div", said, class_="mt-summary"), values, whole, strips(sharing),
              _details(facts, sharing))
     return page(tag("div", *parts, class_="mt-box"), kind="card", sheet="card")

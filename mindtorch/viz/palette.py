@@ -137,6 +137,11 @@ def layout_text(stride: Sequence[int], offset: int) -> str:
     return tuple_text(stride) + (f" offset {offset}" if offset else "")
 
 
+def reads_text(orders: Sequence[int]) -> str:
+    """When a place of a storage is read: as number k, ``#k``, or k times, ``×k``; or not at all."""
+    return f"#{orders[0]}" if len(orders) == 1 else f"×{len(orders)}" if orders else "·"
+
+
 def place_text(file: str, line: int) -> str:
     """A line of a file, without folders; of a cell, without the name that the kernel gives it; ``file`` without one."""
     path = PurePath(file)

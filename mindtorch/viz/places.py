@@ -10,10 +10,10 @@ from typing import Any
 
 import numpy as np
 
-from ..introspect import Sharer, StorageFacts
+from ..introspect import PLACES, Sharer, StorageFacts
 from .grid import number_format, value_cell
 from .html import Markup, join, tag
-from .palette import count_text, shape_text
+from .palette import count_text, reads_text, shape_text
 
 WIDTH = 560  #: pixels, about, that the places of one row should stay within
 LISTED = 6  #: reads at most of one place that its hint names
@@ -22,8 +22,6 @@ LISTED = 6  #: reads at most of one place that its hint names
 @cache
 def lighting() -> Markup:
     """The style sheet with which pointing at one cell of an element lights all others of it, without a script."""
-    from ..introspect.storage import PLACES
-
     pairs = (f'.mindtorch:has([data-p="{i}"]:hover) [data-p="{i}"]' for i in range(PLACES))
     return Markup(f"<style>{','.join(pairs)}{{outline:2px solid var(--mt-fg);outline-offset:-1px}}</style>")
 
@@ -82,6 +80,6 @@ def _read(sharer: Sharer, place: int, last: int) -> Markup:
     indices = ((order, tuple(map(int, np.unravel_index(order, sharer.shape)))) for order in reads[:LISTED])
     at = ", ".join(f"{shape_text(index)} as #{order}" for order, index in indices)
     more = f", … {count_text(len(reads), 'time')} in all" if len(reads) > LISTED else ""
-    text = f"#{reads[0]}" if len(reads) == 1 else f"×{len(reads)}"
-    return tag("td", text, class_="read" if len(reads) == 1 else "read again", style=f"--v:{reads[0] / last:.2f}",
+    look = "read" if len(reads) == 1 else "read again"
+    return tag("td", reads_text(reads), class_=look, style=f"--v:{reads[0] / last:.2f}",
                title=f"place {place} is read at {at}{more}", data_p=place)

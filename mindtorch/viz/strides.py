@@ -7,7 +7,7 @@ import math
 from ..introspect import StrideFacts
 from .grid import shown_indices
 from .html import Markup, page, tag
-from .palette import count_text, mono, shape_text, soft, tuple_text
+from .palette import count_text, mono, reads_text, shape_text, soft, tuple_text
 
 CELLS = 128  #: of a storage at most that are drawn
 SLICES = 6  #: grids at most
@@ -91,11 +91,10 @@ def _storage_cell(facts: StrideFacts, position: int, done: int) -> Markup:
     orders = [order for order in facts.orders.get(position, ()) if order < done]
     inside = 0 <= position < facts.storage
     kinds = {"out": not inside, "read": bool(orders), "again": len(orders) > 1, "now": done - 1 in orders}
-    below = f"#{orders[0]}" if len(orders) == 1 else f"×{len(orders)}" if orders else "·"
     who = ", ".join(f"#{order} {shape_text(facts.index(order))}" for order in orders[:8]) or "not read"
     title = f"position {position}{'' if inside else ', outside of the storage'}: {who}{', …' * (len(orders) > 8)}"
     number = f"⚠{position}" if orders and not inside else position
-    return tag("span", tag("b", number), tag("i", below), class_=_classes(kinds), title=title)
+    return tag("span", tag("b", number), tag("i", reads_text(orders)), class_=_classes(kinds), title=title)
 
 
 def _tensor(facts: StrideFacts, done: int) -> Markup:

@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import gc
 import weakref
+from dataclasses import dataclass
 
 import numpy as np
 import pytest
@@ -49,13 +50,23 @@ def test_a_storage_has_one_number_for_as_long_as_it_lives_and_no_other_gets_it()
         seen.add(other)
 
 
+def test_tensors_in_fields_are_named_after_the_fields():
+    @dataclass
+    class Batch:
+        images: object
+
+    space = {"batch": Batch(torch.ones(1)), "best": torch.ones(2, 2).max(0), "by_place": {(1, "a"): torch.ones(3)}}
+    names = [name for name, _ in introspect.named_tensors(space)]
+    assert names == ["batch.images", "best.values", "best.indices", "by_place[(1, 'a')]"]
+
+
 def test_the_names_of_a_dictionary_s_items_are_short_and_run_nothing():
     class Key:
         def __repr__(self):
             raise AssertionError("a key of an unknown type was printed")
 
     d = {"k" * 1000: torch.ones(1), Key(): torch.ones(1), 3: torch.ones(1)}
-    assert [name for name, _ in introspect.named_tensors({"d": d})] == [f"d['{'k' * 79}…]", "d[3]"]
+    assert [name for name, _ in introspect.named_tensors({"d": d})] == [f"d['{'k' * 79}…]", "d[<Key>]", "d[3]"]
 
 
 def test_facts_of_a_view_name_its_base_and_its_layout():
