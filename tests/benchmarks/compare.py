@@ -2,7 +2,8 @@
 
 Each row is a program run alternately with both libraries in one process, so that both see the same machine; the
 median of the rounds counts. Times are printed, never asserted: ``--check`` only says which rows exceed the ratio
-that spec section 5 sets.
+that spec section 5 sets. ``--rows`` times single operators instead, on eight elements and on many, and sums up.
+``OMP_NUM_THREADS`` says how many threads both libraries have.
 """
 from __future__ import annotations
 
@@ -14,9 +15,11 @@ import subprocess
 import sys
 import time
 from collections.abc import Callable, Iterator
+from functools import partial
 from typing import Any
 
 from .programs import IMPORT_RATIO, PROGRAMS, add, mlp_sgd
+from .rows import ROWS
 
 
 def time_once(function: Callable[[], Any], repeats: int) -> float:
@@ -35,7 +38,7 @@ def compare(ours: Callable[[], Any], theirs: Callable[[], Any], seconds: float) 
         once = max(time_once(function, 3), 1e-7)
         repeats.append(max(1, int(seconds / 20 / once)))
     rounds: tuple[list[float], list[float]] = ([], [])
-    for _ in range(20):
+    for _ in range(20 if max(repeats) > 1 else 6):
         for times, function, count in zip(rounds, (ours, theirs), repeats, strict=True):
             times.append(time_once(function, count))
     return statistics.median(rounds[0]), statistics.median(rounds[1])
@@ -76,6 +79,16 @@ def npu_rows(mindtorch: Any, seconds: float) -> Iterator[tuple[str, float, float
     yield "MLP training step (of the CPU's)", *compare(waited(on_npu), on_cpu, seconds), 10.0
 
 
+def summary(ratios: dict[str, float]) -> Iterator[str]:
+    """Lines that say of rows on eight elements, of the others, and of all how their ratios are distributed."""
+    for kind, chosen in (("on 8 elements", [ratio for name, ratio in ratios.items() if name.startswith("s8:")]),
+                         ("large", [ratio for name, ratio in ratios.items() if not name.startswith("s8:")]),
+                         ("all", list(ratios.values()))):
+        if chosen:
+            over = ", ".join(f"{sum(ratio > limit for ratio in chosen)} over {limit}" for limit in (1.5, 2, 4))
+            yield f"{len(chosen)} rows {kind}: median {statistics.median(chosen):.2f}, {over}"
+
+
 def scaled(seconds: float) -> str:
     return f"{seconds * 1e6:10.2f} us" if seconds < 1e-3 else f"{seconds * 1e3:10.2f} ms"
 
@@ -84,25 +97,37 @@ def main() -> int:
     parser = argparse.ArgumentParser(description=__doc__)
     parser.add_argument("names", nargs="*", help="only rows whose name contains one of these")
     parser.add_argument("--seconds", type=float, default=0.6, help="time a library and row")
-    parser.add_argument("--threads", type=int, default=None, help="threads of PyTorch (default: its own choice)")
+    parser.add_argument("--threads", type=int, default=None, help="threads of both (default: their own choice)")
+    parser.add_argument("--rows", action="store_true", help="time single operators")
     parser.add_argument("--check", action="store_true", help="exit with 1 if a row exceeds its ratio")
     options = parser.parse_args()
     torch, mindtorch = importlib.import_module("torch"), importlib.import_module("mindtorch")
     if options.threads:
         torch.set_num_threads(options.threads)
+        mindtorch.set_num_threads(options.threads)
     print(f"{'program':<36}{'mindtorch':>13}{'torch':>13}{'ratio':>8}{'limit':>7}")
     exceeded = []
+    ratios: dict[str, float] = {}
 
     def row(name: str, ours: float, theirs: float, limit: float | None) -> None:
-        ratio = ours / theirs
+        ratio = ratios[name] = ours / theirs
         if limit is not None and ratio > limit:
             exceeded.append(name)
         print(f"{name:<36}{scaled(ours)}{scaled(theirs)}{ratio:8.2f}{'' if limit is None else limit:>7}", flush=True)
 
+    def wanted(name: str) -> bool:
+        return not options.names or any(part in name for part in options.names)
+
+    for name, inputs, call in ROWS if options.rows else ():
+        if wanted(name):
+            row(name, *compare(*(partial(call, t, *inputs(t)) for t in (mindtorch, torch)), options.seconds), None)
+    if options.rows:
+        print(*summary(ratios), sep="\n")
+        return 0
     if not options.names or "import" in options.names:
         row("import", import_seconds("mindtorch"), import_seconds("torch"), IMPORT_RATIO)
     for name, program, limit in PROGRAMS:
-        if not options.names or any(part in name for part in options.names):
+        if wanted(name):
             row(name, *compare(program(mindtorch), program(torch), options.seconds), limit)
     for name, ours, theirs, limit in (
         npu_rows(mindtorch, options.seconds) if not options.names or "npu" in options.names else ()
