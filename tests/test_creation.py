@@ -60,7 +60,8 @@ def test_tensor_of_nested_numbers_is_pytorchs_or_raises_as_it_does(data):
     lambda t: t.ones(2).to(t.ones(1).double()), lambda t: t.ones(2).type(t.int8),
     lambda t: t.ones(2).type("torch.DoubleTensor"), lambda t: t.tensor([1.7, -1.7]).long(),
     lambda t: t.tensor([0.0, 2.0]).bool(), lambda t: t.tensor([1 + 2j]).to(t.complex128),
-    lambda t: t.tensor([300]).to(t.uint8),
+    lambda t: t.tensor([300]).to(t.uint8), lambda t: t.tensor([t.ones(1), 2]), lambda t: t.tensor([t.ones(1, 1)]),
+    lambda t: t.tensor([[t.ones(()), t.ones(1)]]), lambda t: t.tensor([[1.0, 2.0], t.ones(2)]),
 ])
 def test_values_dtype_and_strides_are_pytorchs(make):
     assert_same(make(mindtorch), make(torch))
@@ -88,9 +89,11 @@ def test_sequences_are_pytorchs_to_the_last_bit(dtype, start, end, step):
     lambda t: t.linspace(0, 1j, 3, dtype=t.float32), lambda t: t.linspace(0, 3, 3, dtype=t.bool),
     lambda t: t.linspace(0, 300, 3, dtype=t.uint8), lambda t: t.linspace(0, 1, -1), lambda t: t.arange(0, 1, 0),
     lambda t: t.arange(3, dtype=t.bool), lambda t: t.arange(0, 5, 0.3, dtype=t.int64),
+    lambda t: t.tensor([t.ones(2), t.ones(2)]), lambda t: t.as_tensor([1, t.ones(2)]), lambda t: t.tensor([t.ones(0)]),
+    lambda t: t.tensor([t.ones(2, dtype=t.int64)]),
 ])
 def test_sequences_that_cannot_be_raise_pytorchs_error(make):
-    with pytest.raises((RuntimeError, ValueError)) as theirs:
+    with pytest.raises((RuntimeError, ValueError, TypeError)) as theirs:
         make(torch)
     with pytest.raises(theirs.type) as ours:
         make(mindtorch)

@@ -9,7 +9,7 @@ from typing import Any
 
 import numpy as np
 
-from .._about import tell
+from .._about import about, tell
 from .._dispatch.local import local
 
 #: Where the library's own machinery lives: its frames say nothing to the reader of a traceback.
@@ -107,4 +107,5 @@ def check_nan(node: Any, gradients: list[Any]) -> None:
     """
     for i, gradient in enumerate(gradients):
         if gradient is not None and not gradient.is_meta and np.isnan(gradient._host("isnan")).any():
-            raise RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output.")
+            raise about(RuntimeError(f"Function '{node.name()}' returned nan values in its {i}th output."),
+                        "nan in backward", node=node, number=i)

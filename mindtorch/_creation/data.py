@@ -21,14 +21,14 @@ from .factories import full
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
-    """The shape of nested sequences, from their first elements.
+    """The shape of nested sequences, from their first elements, among which a tensor counts as a number.
 
     Raises:
         ValueError: if they are nested too deep (or contain themselves).
     """
     shape: list[int] = []
-    while isinstance(data, (list, tuple)) or (isinstance(data, (Tensor, np.ndarray)) and data.ndim):
-        if isinstance(data, (Tensor, np.ndarray)):
+    while isinstance(data, (list, tuple)) or (isinstance(data, np.ndarray) and data.ndim):
+        if isinstance(data, np.ndarray):
             return (*shape, *data.shape)
         if len(shape) > 128:
             raise ValueError("too many dimensions 'list': the nesting is deeper than 128, or a list contains itself")
@@ -47,7 +47,9 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
         TypeError: for what is no number.
     """
     if dim == len(shape):
-        if isinstance(data, Tensor) or (isinstance(data, np.ndarray) and not data.ndim):
+        if isinstance(data, Tensor):
+            data = _number(data)
+        elif isinstance(data, np.ndarray) and not data.ndim:
             data = data.item()
         elif isinstance(data, (list, tuple)):
             raise TypeError(f"only length-1 sequences can be converted to a number, got {type(data).__name__}")
@@ -68,6 +70,20 @@ def _flatten(data: Any, shape: tuple[int, ...], flat: list[Any], whole: Any, dim
                     "ragged list", lengths=_lengths(whole))
     for item in data:
         _flatten(item, shape, flat, whole, dim + 1)
+
+
+def _number(tensor: Tensor) -> Any:
+    """The number in a tensor that stands among numbers.
+
+    Raises:
+        ValueError, TypeError: PyTorch's, of floats and of integers, if it has several elements or none.
+    """
+    if tensor.numel() == 1:
+        return tensor.item()
+    error = (ValueError("only one element tensors can be converted to Python scalars")
+             if tensor._dtype.category >= FLOATING else
+             TypeError("only integer tensors of a single element can be converted to an index"))
+    raise about(error, "tensor in a list", tensor=tensor)
 
 
 def _lengths(data: Any) -> list[tuple[str, int | None]]:

@@ -8,7 +8,7 @@ import pytest
 
 import mindtorch
 from tests.nn.both import same
-from tests.support import assert_same, port, torch
+from tests.support import Outcome, assert_same, port, torch
 
 module_db = pytest.importorskip("torch.testing._internal.common_modules", reason="needs PyTorch").module_db
 
@@ -147,3 +147,13 @@ def test_implicit_dimensions_warn_where_the_module_is_called():
     files = []
     same(program)
     assert files[1] == {__file__}
+
+
+@pytest.mark.parametrize("loss", ["CrossEntropyLoss", "MSELoss", "NLLLoss", "BCELoss", "L1Loss", "HuberLoss"])
+def test_a_loss_that_is_made_with_scores_and_targets_raises_pytorchs_error(loss):
+    def made(lib):
+        return Outcome.of(getattr(lib.nn, loss), lib.ones(4, 3), lib.tensor([0, 1, 2, 0]))
+
+    ours, theirs = made(mindtorch), made(torch)
+    assert (ours.kind(), str(ours.error).partition("<")[0]) == (theirs.kind(), str(theirs.error).partition("<")[0])
+    assert theirs.error is not None
