@@ -12,6 +12,8 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Any, NamedTuple, TypeVar
 
+from ._call_site import place_of
+
 E = TypeVar("E", bound=BaseException)
 
 
@@ -103,8 +105,9 @@ def sketch_operator(op: Any, args: tuple[Any, ...]) -> str:
 
 
 def place(site: tuple[str, int, str]) -> str:
-    """A line of a program in words: ``train.py:12 in forward``."""
-    return f"{site[0]}:{site[1]} in {site[2]}"
+    """A line of a program in words: ``train.py:12 in forward``, ``cell 3, line 2``."""
+    where = place_of(*site[:2])
+    return where if where.startswith("cell ") and site[2] == "<module>" else f"{where} in {site[2]}"
 
 
 def sketch(value: Any) -> str:

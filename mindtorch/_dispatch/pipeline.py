@@ -17,7 +17,7 @@ from typing import Any
 from .. import _device
 from .._about import about, note, place, sketch_operator, tell
 from .._backend import by_key
-from .._call_site import call_site
+from .._call_site import call_site, place_of
 from .dispatcher import TENSOR_TYPES, key_handlers, keys_of, registry, resolve, set_local, tensors_of
 from .keys import AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, META, NONCONTIGUOUS, PIPELINE
 from .local import local
@@ -39,7 +39,7 @@ class Entry:
     shapes: list[tuple[int, ...]] = field(default_factory=list)
 
     def __str__(self) -> str:
-        return f"aten::{self.op.name} -> {', '.join(map(str, self.shapes))} recorded at {self.site[0]}:{self.site[1]}"
+        return f"aten::{self.op.name} -> {', '.join(map(str, self.shapes))} recorded at {place_of(*self.site[:2])}"
 
 
 class Pipeline:

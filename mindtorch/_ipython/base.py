@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from IPython.core.completer import CompletionContext, SimpleCompletion, context_matcher
 from IPython.core.error import UsageError
-from IPython.core.magic import Magics
+from IPython.core.magic import Magics, line_cell_magic, output_can_be_silenced
 from IPython.core.magic_arguments import magic_arguments, parse_argstring
 from IPython.display import display
 
@@ -35,7 +35,9 @@ class Picture:
 
 
 def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[..., Any]:
-    """A method as a magic of a kind with these arguments, which prints its documentation when asked with ``--help``."""
+    """A method as a magic of a kind with these arguments, which prints its documentation when asked with ``--help``.
+    Where what it runs ends with a semicolon, its value is not displayed.
+    """
 
     def made(method: Callable[..., Any]) -> Callable[..., Any]:
         for declared in reversed(arguments):
@@ -49,7 +51,7 @@ def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[
                 return None
             return parsed(self, line) if cell is None else parsed(self, line, cell)
 
-        return helpful
+        return output_can_be_silenced(helpful) if kind is line_cell_magic else helpful
 
     return made
 
@@ -95,7 +97,7 @@ class MagicGroup(Magics):
         Raises:
             UsageError: for an unknown option, or if there is nothing to run.
         """
-        options, code = line, cell
+        options, code = line, None if cell is None else f"\n{cell}"  # lines count from that of the magic
         if cell is None:
             words = line.split()
             count = next((i for i, word in enumerate(words) if not word.startswith("--")), len(words))
@@ -117,7 +119,8 @@ class MagicGroup(Magics):
     def _run(self, code: str) -> Any:
         """Run code in the notebook's namespace; the value of its last expression."""
         shell = self.shell
-        source = shell.transform_cell(code)
+        above = len(code) - len(code.lstrip("\n"))  # lines that IPython drops
+        source = "\n" * above + shell.transform_cell(code)
         name = shell.compile.cache(source, len(shell.user_ns["In"]) - 1, code)  # tracebacks show the lines
         body = shell.compile.ast_parse(source, name).body
         last = body.pop() if body and isinstance(body[-1], ast.Expr) else None

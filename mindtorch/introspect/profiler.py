@@ -58,6 +58,11 @@ class Profile:
         """The operators' own times."""
         return sum(share.self_time for share in self.operators)
 
+    @property
+    def program(self) -> int:
+        """What the program took: all but the measuring."""
+        return self.inside + self.outside
+
 
 class _Sums:
     """Calls, own time and whole time of things of one kind."""

@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 from itertools import groupby
 from typing import Any
 
+from .._call_site import place_of
 from ..introspect import PLACES, Statistics, StorageFacts, TensorFacts, storage_facts, tensor_facts
 from .grid import value_grids
 from .html import Markup, join, page, tag
@@ -123,7 +124,7 @@ def _waiting(facts: TensorFacts) -> Markup:
     if len(kinds) > QUEUE:
         queue.insert(0, soft("…"))
     place = f"recorded at {place_text(pending.file, pending.line)}" if pending.file else ""
-    hint = f"recorded at {pending.file}:{pending.line}" if pending.file else None
+    hint = f"recorded at {place_of(pending.file, pending.line)}" if pending.file else None
     queue.append(tag("b", mono(pending.operator, hint)))
     count = count_text(len(pending.before) + 1, "operator")
     return tag("div", f"waits for {count} ", soft(f"{pending.queue}: "), join(queue, " › "),

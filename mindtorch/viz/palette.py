@@ -5,6 +5,7 @@ from collections.abc import Sequence
 from pathlib import PurePath
 from typing import Any
 
+from .._call_site import cell_of, place_of
 from .html import Markup, tag
 
 DEVICES = ("cpu", "meta", "npu")
@@ -143,11 +144,12 @@ def reads_text(orders: Sequence[int]) -> str:
 
 
 def place_text(file: str, line: int) -> str:
-    """A line of a file, without folders; of a cell, without the name that the kernel gives it; ``file`` without one."""
-    path = PurePath(file)
+    """Where a line is, ``cell 3, line 10``, or ``script.py:10`` without folders; ``file`` without a line."""
     if not line:
         return file
-    return f"line {line} of a cell" if path.parent.name.startswith("ipykernel_") else f"{path.name}:{line}"
+    path = PurePath(file)
+    is_gone = cell_of(file) is None and path.parent.name.startswith("ipykernel_")  # a cell of another kernel
+    return f"line {line} of a cell" if is_gone else place_of(file if cell_of(file) else path.name, line)
 
 
 def time_text(nanoseconds: float, digits: int = 4, units: Sequence[tuple[str, float]] = UNITS) -> str:

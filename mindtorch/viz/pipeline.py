@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from itertools import groupby
 
+from .._call_site import place_of
 from ..introspect import Flush, PipelineFacts, Recorded
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import HOURGLASS, count_text, duration_text, mono, place_text, soft
@@ -32,7 +33,7 @@ def _summary(facts: PipelineFacts) -> str:
 
 
 def _operator(recorded: Recorded, longest: int) -> Markup:
-    place = mono(place_text(recorded.file, recorded.line), f"{recorded.file}:{recorded.line}")
+    place = mono(place_text(recorded.file, recorded.line), place_of(recorded.file, recorded.line))
     code = tag("span", recorded.text, class_="mt-soft mt-mono mt-clip", title=recorded.text)
     waits = recorded.state != "at once"
     made = ", ".join(recorded.outputs[:3]) + (", …" if len(recorded.outputs) > 3 else "") or "nothing new"

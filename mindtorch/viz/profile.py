@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 
+from .._call_site import place_of
 from ..introspect import Profile, Share
 from .html import Markup, in_text, join, page, row, table, tag
 from .palette import count_text, duration_text, mono, place_text, soft
@@ -16,44 +17,44 @@ def profile_page(facts: Profile) -> Markup:
     """Draw what ``%%profile`` shows."""
     calls = sum(share.calls for share in facts.operators)
     counted = f" in all, {count_text(calls, 'call')} of {count_text(len(facts.operators), 'operator')}"
-    head = tag("div", tag("b", duration_text(facts.wall)), counted)
+    measuring = soft(f" · measuring took {duration_text(facts.observing)} more, which is left out")
+    head = tag("div", tag("b", duration_text(facts.program)), counted, measuring)
     folded = (("line", facts.lines, _line), ("module", facts.modules, _name), ("kernel", facts.kernels, _kernel))
-    inner = [_folded(what, shares, name, facts.wall) for what, shares, name in folded if shares]
-    main = _table(facts.operators, "operator", _name, facts.wall) if facts.operators else None
+    inner = [_folded(what, shares, name, facts.program) for what, shares, name in folded if shares]
+    main = _table(facts.operators, "operator", _name, facts.program) if facts.operators else None
     return page(tag("div", head, _whole(facts), main, *inner, class_="mt-box"), kind="profile", sheet="profile")
 
 
 def _whole(facts: Profile) -> Markup:
-    """The wall time as one bar."""
-    parts = [("in operators", "mt-inside", facts.inside), ("outside operators (Python)", "mt-outside", facts.outside),
-             ("measuring", "mt-observing", facts.observing)]
+    """The program's time as one bar."""
+    parts = [("in operators", "mt-inside", facts.inside), ("outside operators (Python)", "mt-outside", facts.outside)]
     bar = [tag("span", class_=kind, style=f"flex-grow:{max(0, time)}") for _, kind, time in parts]
     said = [tag("span", tag("i", class_=kind), f" {what} ", mono(duration_text(time)), " ",
-                soft(_percent(time, facts.wall))) for what, kind, time in parts]
-    text = ", ".join(f"{what} {duration_text(time)} ({_percent(time, facts.wall)})" for what, _, time in parts)
+                soft(_percent(time, facts.program))) for what, kind, time in parts]
+    text = ", ".join(f"{what} {duration_text(time)} ({_percent(time, facts.program)})" for what, _, time in parts)
     return join([tag("div", *bar, class_="mt-whole", role="img", aria_label=text),
                  tag("div", *said, plain=f"{text}\n", class_="mt-legend")])
 
 
-def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], wall: int) -> Markup:
+def _table(shares: Sequence[Share], what: str, name: Callable[[Share], Markup], program: int) -> Markup:
     longest = max(share.self_time for share in shares) or 1
     head = (what, "calls", "own time", "", "with those inside", "a call")
-    body = [row(name(share), share.calls or "", *_times(share, longest, wall), mono(duration_text(share.total_time)),
+    body = [row(name(share), share.calls or "", *_times(share, longest, program), mono(duration_text(share.total_time)),
                 mono(duration_text(share.total_time / share.calls)) if share.calls else "")
             for share in shares[:MAX_ROWS]]
     if rest := shares[MAX_ROWS:]:
         left = Share("", sum(share.calls for share in rest), sum(share.self_time for share in rest), 0)
         plain = f"and {count_text(len(rest), f'more {what}')}, {duration_text(left.self_time)}\n"
-        body.append(Markup(row(soft(f"{len(rest)} more"), left.calls, *_times(left, longest, wall), "", ""), plain))
+        body.append(Markup(row(soft(f"{len(rest)} more"), left.calls, *_times(left, longest, program), "", ""), plain))
     return table(head, body, None)
 
 
-def _times(share: Share, longest: int, wall: int) -> tuple[Markup, Markup]:
+def _times(share: Share, longest: int, program: int) -> tuple[Markup, Markup]:
     part = share.self_time / longest
     style = f"width:{max(1, round(WIDTH * part))}px"
     bar, time = tag("span", class_="mt-bar", style=style), duration_text(share.self_time)
     plain = f"{time:>9} {'█' * round(BAR * part)}"
-    return Markup(join([bar, " ", mono(time)]), plain), soft(_percent(share.self_time, wall))
+    return Markup(join([bar, " ", mono(time)]), plain), soft(_percent(share.self_time, program))
 
 
 def _percent(part: int, whole: int) -> str:
@@ -65,17 +66,17 @@ def _name(share: Share) -> Markup:
 
 
 def _line(share: Share) -> Markup:
-    return mono(place_text(share.file, share.line), f"{share.file}:{share.line}")
+    return mono(place_text(share.file, share.line), place_of(share.file, share.line))
 
 
 def _kernel(share: Share) -> Markup:
-    return join([mono(share.name), " ", soft(place_text(share.file, share.line), f"{share.file}:{share.line}")])
+    return join([mono(share.name), " ", soft(place_text(share.file, share.line), place_of(share.file, share.line))])
 
 
-def _folded(what: str, shares: Sequence[Share], name: Callable[[Share], Markup], wall: int) -> Markup:
+def _folded(what: str, shares: Sequence[Share], name: Callable[[Share], Markup], program: int) -> Markup:
     """A table that is folded at first, of which plain text has the first shares."""
     first = (f"by {what}: {name(share).plain} {duration_text(share.self_time)}\n" for share in shares[:3])
-    return tag("details", tag("summary", f"by {what}"), _table(shares, what, name, wall), plain="".join(first))
+    return tag("details", tag("summary", f"by {what}"), _table(shares, what, name, program), plain="".join(first))
 
 
 profile_text = in_text(profile_page)

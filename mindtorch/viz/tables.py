@@ -6,6 +6,7 @@ from collections import Counter
 from collections.abc import Sequence
 from typing import Any
 
+from .._call_site import place_of
 from ..introspect import DispatchEvent, TensorFacts, TensorMeta
 from .html import SPANNED, Markup, in_text, join, page, row, table, tag
 from .palette import (
@@ -64,7 +65,8 @@ def dispatch_page(events: Sequence[DispatchEvent]) -> Markup:
     body = []
     for event in events[:MAX_ROWS]:
         bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(60 * event.duration / longest))}px")
-        kernel = join([mono(event.kernel), soft(place_text(event.file, event.line), f"{event.file}:{event.line}")], " ")
+        where = soft(place_text(event.file, event.line), place_of(event.file, event.line))
+        kernel = join([mono(event.kernel), where], " ")
         time = join([bar, _time(event.duration)], " ")
         body.append(row(_operator(event), _keys(event), kernel, _outcome(event), time))
     said = f"{count_text(len(events), 'operator')}, {_time(total)}"

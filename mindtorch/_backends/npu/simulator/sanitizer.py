@@ -24,7 +24,7 @@ from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
-from ...._call_site import call_site
+from ...._call_site import call_site, place_of
 from . import watch
 from .clocks import Clock, Clocks, join
 from .descriptors import AclTensor
@@ -48,7 +48,7 @@ REPORTS, FREED, RANGES, OVERLAP_STEPS = 1000, 1024, 4096, 10_000
 
 @dataclass(frozen=True)
 class Report:
-    """A mistake: its kind, the operator or call that made it, what it was, and the file and line that called that."""
+    """A mistake: its kind, the operator or call that made it, what it was, and the line that called that."""
 
     kind: str
     operator: str
@@ -73,8 +73,7 @@ Range = tuple[int, int, bool, Any]
 
 def site() -> str:
     """Where the program calls from."""
-    file, line, _ = call_site()
-    return f"{file}:{line}"
+    return place_of(*call_site()[:2])
 
 
 class Sanitizer:
