@@ -119,27 +119,20 @@ def native_batch_norm_backward(grad: Array, x: Array, weight: Any, running_mean:
 
 
 # -- by row ------------------------------------------------------------------------------------------------------------
-# BLAS does here what NumPy does slowly with rows: means are products of a matrix and a vector, and what broadcasts
-# along rows or columns is a product of two thin matrices.
+# BLAS does here what NumPy does slowly with rows: sums along rows and columns are products of a matrix and a vector.
 
 #: Rows of fewer elements are not worth it.
 SHORT = 8
 #: Columns from which on a sum by BLAS, one number after the other, loses more digits than half of those of float32.
 LONG = 1 << 16
+#: How often at least rows are gone over.
+PASSES = 4
 
 
 def each_rows(work: Callable[[slice], None], x: Array) -> None:
     """Call ``work`` with some rows of a matrix at a time."""
     rows, columns = x.shape
-    each_block(work, rows, max(BLOCK // max(columns, 1), 1), x.size)
-
-
-def pair(first: Any, second: Any, like: Array, axis: int) -> Array:
-    """Two vectors, or numbers for all of one, as the columns (``axis`` 1) or the rows of a thin matrix."""
-    out = np.empty((len(like), 2) if axis else (2, like.shape[1]), like.dtype)
-    columns = out.T if axis else out
-    columns[0], columns[1] = first, second
-    return out
+    each_block(work, rows, max(2 * BLOCK // max(columns, 1), 1), x.size * PASSES)
 
 
 def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
@@ -148,19 +141,21 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
     out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
     part = x.dtype.type(1 / columns)
     parts = np.full(columns, part)
-    factors = pair(1 if weight is None else weight, 0 if bias is None else bias, x, 0)
 
     def work(at: slice) -> None:
         block, normal = x[at], out[at]
         middle[at] = mean = block @ parts
         spread = np.vecdot(block, block) * part - mean * mean
-        if np.any(mean * mean > spread):  # the difference has lost digits
+        if (mean * mean > spread).any():  # the difference has lost digits
             block, mean = block - mean[:, None], np.zeros_like(mean)
             spread = np.vecdot(block, block) * part
         rstd[at] = scale = 1 / np.sqrt(spread + x.dtype.type(eps))
-        np.matmul(pair(scale, 0, block, 1), factors, out=normal)
-        normal *= block
-        normal += np.matmul(pair(-mean * scale, 1, block, 1), factors, out=allocate(block.shape, x.dtype))
+        np.multiply(block, scale[:, None], out=normal)
+        normal -= (mean * scale)[:, None]
+        if weight is not None:
+            normal *= weight
+        if bias is not None:
+            normal += bias
 
     each_rows(work, x)
     return out, middle, rstd
@@ -169,35 +164,52 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
 def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any, mask: Any) -> list[Any]:
     """``gradients`` for such rows."""
     columns = x.shape[1]
-    part, one = x.dtype.type(1 / columns), np.ones((2, columns), x.dtype)
-    factor = np.ones(columns, x.dtype) if weight is None else weight
-    factors, parts = pair(factor, 0, x, 0), factor * part
-    of_input = allocate(x.shape, x.dtype)
-    sums: dict[int, Array] = {}  # of each block: the gradients of weight and bias
+    part, factor = x.dtype.type(1 / columns), np.ones(columns, x.dtype) if weight is None else weight
+    parts = factor * part
+    of_input = allocate(x.shape, x.dtype) if mask[0] else None
+    sums: dict[int, tuple[Array, Array]] = {}  # of each block: the gradients of weight and bias
 
     def work(at: slice) -> None:
-        block, mean, scale, out = x[at], middle[at], rstd[at], of_input[at]
-        through, product = allocate(block.shape, x.dtype), allocate(block.shape, x.dtype)
-        np.copyto(through, grad[at])  # BLAS does not take what is broadcast, such as the gradient of a sum
-        if np.any(np.abs(mean) * scale > 1):  # as in ``normalised_rows``
-            block, mean = block - mean[:, None], np.zeros_like(mean)
-        np.multiply(through, block, out=product)
+        block, shift, scale = centred(x[at], middle[at], rstd[at])
+        through = np.ascontiguousarray(grad[at])  # BLAS does not take what is broadcast
+        product = np.multiply(through, block, out=allocate(block.shape, x.dtype))
         if mask[1] or mask[2]:
-            sums[at.start] = found = pair(mean * scale, 1, block, 1).T @ through
-            np.subtract(scale @ product, found[0], out=found[0])
-        if mask[0]:
+            sums[at.start] = scale @ product - shift @ through, np.ones_like(shift) @ through
+        if of_input is not None:
             along = through @ parts
-            back = (product @ parts - mean * along) * scale * scale * scale
-            np.matmul(pair(scale, 0, block, 1), factors, out=out)
-            out *= through
-            np.matmul(pair(back, 0, block, 1), one, out=product)
-            product *= block
-            out -= product
-            out -= np.matmul(pair(along * scale, -mean * back, block, 1), one, out=product)
+            back = (product @ parts * scale - shift * along) * scale * scale
+            out = np.multiply(through, factor, out=of_input[at])
+            out *= scale[:, None]
+            out -= np.multiply(block, back[:, None], out=product)
+            out -= (along * scale - shift * back / scale)[:, None]
 
-    each_rows(work, x)
+    def work_of_same(at: slice) -> None:
+        """The gradient is the same for all rows, as a sum hands it back: only the input is gone over."""
+        block, shift, scale = centred(x[at], middle[at], rstd[at])
+        if mask[1] or mask[2]:
+            sums[at.start] = (scale @ block - shift.sum()) * row, row * x.dtype.type(len(block))
+        if of_input is not None:
+            back = (block @ weighed * part * scale - shift * along_all) * scale * scale
+            out = np.multiply(weighed - along_all, scale[:, None], out=of_input[at])
+            block = np.multiply(block, back[:, None], out=allocate(block.shape, x.dtype))
+            out -= block
+            out += (shift * back / scale)[:, None]
+
+    row = np.ascontiguousarray(grad[0])
+    weighed, along_all = row * factor, row @ parts
+    each_rows(work_of_same if not grad.strides[0] else work, x)
     of_weight, of_bias = np.sum([sums[start] for start in sorted(sums)], 0) if sums else (None, None)
     return [found if wanted else None for found, wanted in zip((of_input, of_weight, of_bias), mask, strict=True)]
+
+
+def centred(block: Array, mean: Array, scale: Array) -> tuple[Array, Array, Array]:
+    """Rows, the products of mean and scale, and the scale, such that ``rows * scale - products`` is the normalisation
+    without a loss of digits.
+    """
+    shift = mean * scale
+    if (np.abs(shift) > 1).any():
+        block, shift = block - mean[:, None], np.zeros_like(shift)
+    return block, shift, scale
 
 
 def plain_rows(x: Array, weight: Any, *others: Any) -> bool:
