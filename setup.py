@@ -226,10 +226,6 @@ def methods(registry: Any) -> str:
             made += f"    @{name}.setter\n    def {name}(self, value: Tensor | _Number) -> None: ...\n"
     for name in [*keys("_dtype.py", "DTYPE_ALIASES"), *keys("_conversion.py", "CONVERSIONS")]:
         made += f"    def {name}(self, memory_format: _MemoryFormat | None = ...) -> Tensor: ...\n"
-    for name in keys("_creation/factories.py", "NEW"):
-        factory = made_by(name)
-        factory.args.args.insert(0, ast.arg("self"))
-        made += stub_of(factory, f"new_{name}", "    ")
     return made + others
 
 

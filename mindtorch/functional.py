@@ -11,9 +11,9 @@ from ._dispatch.aten import (
     _lu_with_info, block_diag as _block_diag, broadcast_tensors as _broadcast_tensors,
     cartesian_prod as _cartesian_prod, chain_matmul as _chain_matmul, chain_matmul_out as _chain_matmul_out,
     copy_ as _copy_, einsum as _einsum, meshgrid_indexing as _meshgrid_indexing, resize_ as _resize_,
-    tensordot as _tensordot, tensordot_out as _tensordot_out,
+    tensordot as _tensordot, tensordot_out as _tensordot_out, tril_indices as _tril_indices,
+    triu_indices as _triu_indices,
 )
-from ._dispatch.dispatcher import call_on
 from ._dispatch.schemas import registry
 from ._dtype import FLOATING, DType, bool_, int64
 from ._layout import Ints, contiguous_strides
@@ -140,13 +140,13 @@ def unravel_index(indices: Tensor, shape: int | Ints) -> tuple[Tensor, ...]:
 def tril_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
                  layout: Any = None) -> Tensor:
     """Row and column indices of a matrix on the diagonal ``offset`` and below, (2, n) (``torch.tril_indices``)."""
-    return call_on(registry["tril_indices"], resolve_device(device).type, row, col, offset, dtype)
+    return _tril_indices(row, col, offset, dtype, layout, resolve_device(device), False)
 
 
 def triu_indices(row: int, col: int, offset: int = 0, *, dtype: DType | None = None, device: Any = None,
                  layout: Any = None) -> Tensor:
     """Row and column indices of a matrix on the diagonal ``offset`` and above, (2, n) (``torch.triu_indices``)."""
-    return call_on(registry["triu_indices"], resolve_device(device).type, row, col, offset, dtype)
+    return _triu_indices(row, col, offset, dtype, layout, resolve_device(device), False)
 
 
 # -- products ----------------------------------------------------------------------------------------------------------

@@ -10,11 +10,12 @@ from types import MappingProxyType
 from typing import Any
 
 from .._about import about, note
-from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, ones_like, real, stack as stack_tensors, zeros_like
-from .._dispatch.dispatcher import TENSOR_TYPES, call_on, set_local
+from .._dispatch.aten import (
+    add__Tensor as add_, add_Tensor as add, ones, ones_like, real, stack as stack_tensors, zeros_like,
+)
+from .._dispatch.dispatcher import TENSOR_TYPES, set_local
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
-from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from .._size import Size
 from .accumulate import ALONE, AccumulateGrad, accumulate, can_accumulate_inplace
@@ -420,7 +421,7 @@ def _one(output: Any) -> Any:
                     "backward of many", output=output)
     if dtype.category != FLOATING:
         raise RuntimeError(f"grad can be implicitly created only for real scalar outputs but got {dtype}")
-    return ones_like(output) if is_tensor else call_on(registry["full"], device.type, shape, 1, dtype, device)
+    return ones_like(output) if is_tensor else ones(shape, dtype, None, device)
 
 
 def _facts(output: Any) -> tuple[Any, Any, Any]:

@@ -8,10 +8,10 @@ from collections.abc import Callable
 from typing import Any
 
 from .._about import about
-from .._dispatch.dispatcher import TENSOR_TYPES, call_on
+from .._dispatch.aten import zeros
+from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
-from .._dispatch.schemas import registry
 from .._dtype import FLOATING
 from . import views
 from .anomaly import AnomalyMode, remember_call
@@ -118,7 +118,7 @@ class BackwardCFunction(Node, FunctionCtx):
             for i, output in enumerate(self._outputs):
                 if grads[i] is None and output is not None and i not in left_out:
                     shape, dtype, device = output
-                    grads[i] = call_on(registry["full"], device.type, tuple(shape), 0, dtype, device)
+                    grads[i] = zeros(tuple(shape), dtype, None, device)
         user = self._forward_cls
         if user.vjp is not Function.vjp and user.backward is not Function.backward:
             raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "

@@ -11,7 +11,7 @@ from .._dtype import int64
 from .._errors import NAMES, check
 from .._layout import Ints, broadcast_shapes
 from . import COMPOSITES
-from .core import fresh
+from .creation import fresh
 
 Row = Callable[..., Any]
 

@@ -13,7 +13,7 @@ from .._dispatch.schemas import registry
 from .._errors import check
 from .._layout import Ints, suggested_order, suggested_strides, wrap_dim
 from . import COMPOSITES
-from .core import fresh, new_empty_strided
+from .creation import fresh, new_empty_strided
 from .shape import arange
 
 Row = Callable[..., Any]

@@ -1,15 +1,45 @@
-"""Normal numbers of given means and deviations, ``out=`` forms that draw in its order, and dropout."""
+"""New tensors of random numbers, ``out=`` forms that draw in its order, and dropout."""
 from __future__ import annotations
 
 from collections.abc import Callable
 from typing import Any
 
 from .._backends.common.inplace_and_out import resize_output
-from .._creation import empty, empty_like, fresh, zeros
-from .._dtype import bool_
+from .._dispatch.aten import (
+    empty_like, empty_memory_format as empty, normal_, random__from, randperm_generator, scalar_tensor, uniform_,
+)
+from .._dtype import bool_, int64
 from .._errors import check
 from .._layout import broadcast_shapes
 from . import COMPOSITES
+from .creation import fresh, options_of
+
+Options = Any  # what all factories take, and the memory format of a tensor like another
+
+# -- factories -----------------------------------------------------------------------------------------------
+
+def drawn(fill: Callable[..., Any], *parameters: float) -> dict[str, Callable[..., Any]]:
+    """The four forms of a factory that fills new memory by an operator: of a size or like a tensor, from the default
+    generator or a given one.
+    """
+
+    def of_size(size: Any, generator: Any, *options: Options) -> Any:
+        return fresh(fill(empty(size, *options), *parameters, generator))
+
+    def like(self: Any, generator: Any, *options: Options) -> Any:
+        return fresh(fill(empty_like(self, *options), *parameters, generator))
+
+    return {"": lambda size, *options: of_size(size, None, *options), ".generator": of_size,
+            "_like": lambda self, *options: like(self, None, *options), "_like.generator": like}
+
+
+def _randint(low: int, high: int, size: Any, generator: Any, dtype: Any = None, *options: Options) -> Any:
+    return fresh(random__from(empty(size, dtype or int64, *options), low, high, generator))
+
+
+def _randint_like(self: Any, low: int, high: int, generator: Any, *options: Options) -> Any:
+    return fresh(random__from(empty_like(self, *options), low, high, generator))
+
 
 # -- normal and bernoulli ------------------------------------------------------------------------------------
 
@@ -24,7 +54,7 @@ def _draw_normal(out: Any, mean: Any, std: Any, generator: Any) -> Any:
 
 def _normal(mean: Any, std: Any = 1.0, generator: Any = None) -> Any:
     mean, std = (value.detach() if hasattr(value, "detach") else value for value in (mean, std))
-    out = empty(_shape(mean, std), dtype=_like(mean, std).dtype, device=_like(mean, std).device)
+    out = empty(_shape(mean, std), *options_of(_like(mean, std)))
     return fresh(_draw_normal(out, mean, std, generator))
 
 
@@ -61,7 +91,7 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
             return self
         multiply = self.mul_ if inplace else self.mul
         if p == 1:
-            return multiply(zeros((), dtype=self.dtype, device=self.device))
+            return multiply(scalar_tensor(0, *options_of(self)))
         noise: Any = (_one_per_feature(self) if feature else empty_like(self)).bernoulli_(1 - p)
         if not alpha:
             return multiply(fresh(noise.div_(1 - p)))
@@ -74,11 +104,24 @@ def dropping(inplace: bool = False, feature: bool = False, alpha: bool = False) 
 
 def _one_per_feature(self: Any) -> Any:
     check(self.dim() >= 2, "Feature dropout requires at least 2 dimensions in the input")
-    return empty(*self.shape[:2], *(1 for _ in self.shape[2:]), dtype=self.dtype, device=self.device)
+    return empty((*self.shape[:2], *(1 for _ in self.shape[2:])), *options_of(self))
 
 
 COMPOSITES.add(native_dropout_backward)
 COMPOSITES.update({
+    **{f"rand{form}": function for form, function in drawn(uniform_, 0.0, 1.0).items()},
+    **{f"randn{form}": function for form, function in drawn(normal_, 0.0, 1.0).items()},
+    "randint": lambda high, size, *options: _randint(0, high, size, None, *options),
+    "randint.generator": lambda high, size, generator, *options: _randint(0, high, size, generator, *options),
+    "randint.low": lambda low, high, size, *options: _randint(low, high, size, None, *options),
+    "randint.low_generator": _randint,
+    "randint_like": lambda self, high, *options: _randint_like(self, 0, high, None, *options),
+    "randint_like.generator": lambda self, high, generator, *options: _randint_like(self, 0, high, generator, *options),
+    "randint_like.low_dtype": lambda self, low, high, *options: _randint_like(self, low, high, None, *options),
+    "randint_like.low_generator_dtype": _randint_like,
+    "randperm": lambda n, *options: randperm_generator(n, None, *options),
+    "normal.float_float": lambda mean, std, size, generator=None, *options:
+        fresh(normal_(empty(size, *options), mean, std, generator)),
     "normal.Tensor_Tensor": _normal,
     "normal.Tensor_float": _normal,
     "normal.float_Tensor": _normal,

@@ -7,19 +7,19 @@ from typing import Any
 
 from .._about import about
 from .._determinism import filled
+from .._device import CPU
 from .._dispatch.aten import (
-    _unsafe_view, atleast_2d, cat, clone, constant_pad_nd, copy_, diagonal as diagonal_view, expand,
-    flatten_using_ints as flatten, hstack, narrow, repeat as repeat_dims, repeat_interleave_Tensor, stack, unsqueeze,
-    view,
+    _unsafe_view, arange_start_step, atleast_2d, cat, clone, constant_pad_nd, copy_, diagonal as diagonal_view,
+    empty_memory_format as empty, expand, flatten_using_ints as flatten, hstack, narrow, repeat as repeat_dims,
+    repeat_interleave_Tensor, stack, unsqueeze, view,
 )
-from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.schemas import registry
 from .._dtype import bool_, int64
 from .._errors import check, check_takes
 from .._layout import Ints, check_sizes, contiguous_strides, ordered_strides, storage_size, suggested_order, wrap_dim
 from . import COMPOSITES
-from .core import fresh
+from .creation import fresh
 
 Row = Callable[..., Any]
 
@@ -69,7 +69,7 @@ def block_diag(tensors: list[Any]) -> Any:
             raise RuntimeError(f"torch.block_diag: Input tensors must have 2 or fewer dimensions. Input {i} has "
                                f"{t.dim()} dimensions")
     if not tensors:
-        return call_on(registry["empty"], "cpu", (1, 0))
+        return empty((1, 0), None, None, CPU)
     blocks = [atleast_2d(t) for t in tensors]
     dtype = registry["cat"].meta([block.reshape(-1) for block in blocks]).dtype
     out = blocks[0].new_zeros((sum(b.shape[0] for b in blocks), sum(b.shape[1] for b in blocks)), dtype=dtype)
@@ -130,7 +130,7 @@ def combinations(self: Any, r: int = 2, with_replacement: bool = False) -> Any:
 def arange(like: Any, *bounds: int) -> Any:
     """A range of integers on a tensor's device."""
     start, end = bounds if len(bounds) == 2 else (0, bounds[0])
-    return call_on(registry["arange.start_step"], like._device.type, start, end, 1, int64)
+    return arange_start_step(start, end, 1, int64, None, like._device)
 
 
 # -- repeating ---------------------------------------------------------------------------------------------------------

@@ -20,7 +20,7 @@ from .._dispatch.schemas.views import COPIES
 from .._errors import NAMES, check
 from .._layout import Ints, broadcast_shapes, infer_size, overlaps_itself, view_strides, wrap_dim
 from . import COMPOSITES
-from .core import fresh
+from .creation import fresh
 
 Row = Callable[..., Any]
 

@@ -1,7 +1,7 @@
 """Creation: tensors from sizes, numbers, sequences, arrays and buffers."""
 from .data import scalar_tensor, tensor
 from .factories import (
-    empty, empty_like, empty_permuted, empty_strided, finish, fresh, full, full_like, ones, ones_like, sizes_of, zeros,
+    empty, empty_like, empty_permuted, empty_strided, finish, full, full_like, ones, ones_like, sizes_of, zeros,
     zeros_like,
 )
 from .interop import as_tensor, asarray, from_dlpack, from_file, from_numpy, frombuffer, to_dlpack

@@ -11,13 +11,14 @@ import numpy as np
 from .. import _device
 from .._about import about
 from .._backends.common.convert import to_device
-from .._dispatch.aten import _to_copy
+from .._dispatch.aten import _to_copy, lift_fresh as _lift_fresh, scalar_tensor as _scalar_tensor
 from .._dtype import (
     BOOL, COMPLEX, FLOATING, INTEGER, WIDER, DType, as_dtype, bool_, from_numpy_dtype, get_default_dtype, int64,
     promote_types,
 )
-from .._tensor import Tensor, from_array, tensor_method
-from .factories import full
+from .._layout import Spec
+from .._tensor import Tensor, empty_tensor, from_array, tensor_method
+from .factories import finish
 
 
 def _shape_of(data: Any) -> tuple[int, ...]:
@@ -192,16 +193,20 @@ def tensor(data: Any, *, dtype: DType | None = None, device: Any = None, require
                           "converting the list to a single numpy.ndarray with numpy.array() before converting to a "
                           "tensor.", stacklevel=2)
         array, dtype = _array_of(data, dtype)
-    out = from_array(array, dtype)
-    if where.type != "cpu":
-        out = to_device(out, where)
+    if where.type == "meta":
+        out = empty_tensor(Spec(array.shape, dtype), where)
+    else:
+        out = _lift_fresh(from_array(array, dtype))
+        if where.type != "cpu":
+            out = to_device(out, where)
     return out.requires_grad_() if requires_grad else out
 
 
 def scalar_tensor(value: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A 0-d tensor of a number, of the default dtype unless given (``torch.scalar_tensor``)."""
-    return full((), value, dtype=dtype or get_default_dtype(), device=device, requires_grad=requires_grad)
+    made = _scalar_tensor(value, as_dtype("scalar_tensor", dtype), layout, _device.resolve_device(device), pin_memory)
+    return finish(made, None, requires_grad, layout)
 
 
 @tensor_method("new_tensor")

@@ -9,22 +9,19 @@ import numpy as np
 
 from .. import _device
 from .._about import wrong_argument
-from .._backends.common.convert import strides_for
 from .._backends.common.inplace_and_out import NAMES
 from .._backends.common.uninitialized import refusal
 from .._dispatch.aten import (
-    fill__Scalar as _fill, ones_like as _ones_like, resize_ as _resize_, zeros_like as _zeros_like,
+    copy_ as _copy_, empty_like as _empty_like, empty_memory_format as _empty, empty_permuted as _empty_permuted,
+    empty_strided as _empty_strided, full as _full, full_like as _full_like, new_empty as _new_empty,
+    new_empty_strided as _new_empty_strided, new_full as _new_full, new_ones as _new_ones, new_zeros as _new_zeros,
+    ones as _ones, ones_like as _ones_like, resize_ as _resize_, zeros as _zeros, zeros_like as _zeros_like,
 )
-from .._dispatch.dispatcher import TENSOR_TYPES, call_on
+from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import UNINITIALIZED
-from .._dispatch.schemas import registry
-from .._dtype import DType, as_dtype, dtype_of_number, get_default_dtype
+from .._dtype import DType, as_dtype
 from .._formats import strided
-from .._layout import contiguous_strides
-from .._tensor import Method, Tensor
-
-_call_empty, _call_full = registry["empty"], registry["full"]
-_empty_strided, _copy = registry["empty_strided"], registry["copy_"]
+from .._tensor import Method, Tensor, tensor_method
 
 
 def sizes_of(function: str, size: tuple[Any, ...], named: Any = None) -> tuple[int, ...]:
@@ -56,7 +53,7 @@ def finish(out: Tensor, result: Tensor | None, requires_grad: bool, layout: Any 
     if result is not None:
         if result.shape != out.shape:
             _resize_(result, tuple(out.shape))
-        out = _copy.call(result, out)
+        out = _copy_(result, out)
     return out.requires_grad_() if requires_grad else out
 
 
@@ -84,43 +81,28 @@ def empty(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType
     Raises:
         RuntimeError: if a size is negative.
     """
-    where = _device.resolve_device(device)
-    shape = sizes_of("empty", sizes, size)
-    result = call_on(_call_empty, where.type, shape, dtype_for("empty", dtype, out) or get_default_dtype(), where)
-    if memory_format is not None:
-        strides = strides_for(result, memory_format)
-        if strides is not None:
-            result = empty_strided(result.shape, strides, dtype=dtype, device=device)
-    return finish(result, out, requires_grad, layout)
+    made = _empty(sizes_of("empty", sizes, size), dtype_for("empty", dtype, out), layout,
+                  _device.resolve_device(device), pin_memory, memory_format)
+    return finish(made, out, requires_grad, layout)
 
 
 def empty_strided(size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                   requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """An uninitialised tensor with the given strides in elements (``torch.empty_strided``)."""
-    where = _device.resolve_device(device)
     if len(size) != len(stride):
         raise RuntimeError(f"dimensionality of sizes ({len(size)}) must match dimensionality of strides "
                            f"({len(stride)})")
-    dtype = as_dtype("empty_strided", dtype) or get_default_dtype()
-    result = call_on(_empty_strided, where.type, tuple(size), tuple(stride), dtype, None, where)
-    return finish(result, None, requires_grad, layout)
+    made = _empty_strided(tuple(size), tuple(stride), as_dtype("empty_strided", dtype), layout,
+                          _device.resolve_device(device), pin_memory)
+    return finish(made, None, requires_grad, layout)
 
 
 def empty_permuted(size: Any, physical_layout: Any, *, dtype: DType | None = None, layout: Any = None,
                    device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """An uninitialised tensor whose dimensions lie in memory in a given order (``torch.empty_permuted``)."""
-    if sorted(physical_layout) != list(range(len(size))):
-        raise RuntimeError("Number of dimensions in size does not match the length of the physical_layout; i.e. "
-                           f"len(size) = {len(size)} is not equal to len(physical_layout) = {len(physical_layout)}, or "
-                           f"it is no permutation: {tuple(physical_layout)}")
-    packed = contiguous_strides([size[d] for d in physical_layout])
-    strides = [packed[list(physical_layout).index(d)] for d in range(len(size))]
-    return empty_strided(size, strides, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad)
-
-
-def _full(size: tuple[int, ...], value: Any, dtype: DType, device: Any) -> Tensor:
-    where = _device.resolve_device(device)
-    return call_on(_call_full, where.type, size, value, dtype, where)
+    made = _empty_permuted(tuple(size), tuple(physical_layout), as_dtype("empty_permuted", dtype), layout,
+                           _device.resolve_device(device), pin_memory)
+    return finish(made, None, requires_grad, layout)
 
 
 def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
@@ -128,48 +110,49 @@ def full(size: Any, fill_value: Any, *, out: Tensor | None = None, dtype: DType 
     """A tensor filled with a number, of the number's dtype unless given (``torch.full``)."""
     if isinstance(fill_value, Tensor):
         fill_value = fill_value.item()
-    dtype = dtype_for("full", dtype, out) or dtype_of_number(fill_value)
-    return finish(_full(sizes_of("full", (size,)), fill_value, dtype, device), out, requires_grad, layout)
+    made = _full(sizes_of("full", (size,)), fill_value, dtype_for("full", dtype, out), layout,
+                 _device.resolve_device(device), pin_memory)
+    return finish(made, out, requires_grad, layout)
 
 
 def zeros(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
           device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of zeros, of the default dtype unless given (``torch.zeros``)."""
-    result = _full(sizes_of("zeros", sizes, size), 0, dtype_for("zeros", dtype, out) or get_default_dtype(), device)
-    return finish(result, out, requires_grad, layout)
+    made = _zeros(sizes_of("zeros", sizes, size), dtype_for("zeros", dtype, out), layout,
+                  _device.resolve_device(device), pin_memory)
+    return finish(made, out, requires_grad, layout)
 
 
 def ones(*sizes: Any, size: Any = None, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
          device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A tensor of ones, of the default dtype unless given (``torch.ones``)."""
-    result = _full(sizes_of("ones", sizes, size), 1, dtype_for("ones", dtype, out) or get_default_dtype(), device)
-    return finish(result, out, requires_grad, layout)
+    made = _ones(sizes_of("ones", sizes, size), dtype_for("ones", dtype, out), layout,
+                 _device.resolve_device(device), pin_memory)
+    return finish(made, out, requires_grad, layout)
 
 
-def fresh(out: Tensor) -> Tensor:
-    """A new tensor, after the writes in place that filled it: these do not count in its version."""
-    out._version_counter = None
-    return out
-
-
-def check_input(function: str, input: Any) -> None:
-    """Refuse what is no tensor in the place of one that another is made like. Raises PyTorch's TypeError."""
-    if input.__class__ not in TENSOR_TYPES:
-        raise wrong_argument(function, "input", "Tensor", input, 1)
+def _options(function: str, dtype: DType | None, layout: Any, device: Any, pin_memory: bool) -> tuple[Any, ...]:
+    """The options of a factory that takes from a tensor what is not given."""
+    return as_dtype(function, dtype), layout, None if device is None else _device.resolve_device(device), pin_memory
 
 
 def empty_like(input: Tensor, *, dtype: DType | None = None, layout: Any = None, device: Any = None,
                requires_grad: bool = False, memory_format: Any = None, pin_memory: bool = False) -> Tensor:
     """An uninitialised tensor like another one, its strides kept if dense (``torch.empty_like``)."""
-    check_input("empty_like", input)
+    return like("empty_like", _empty_like, input, dtype=dtype, layout=layout, device=device, pin_memory=pin_memory,
+                memory_format=memory_format, requires_grad=requires_grad)
+
+
+def like(function: str, operator: Callable[..., Tensor], input: Tensor, *values: Any, dtype: DType | None = None,
+         layout: Any = None, device: Any = None, pin_memory: bool = False, memory_format: Any = None,
+         requires_grad: bool = False) -> Tensor:
+    """What an operator makes like a tensor. Raises PyTorch's error if that is none, or has no shape yet."""
+    if input.__class__ not in TENSOR_TYPES:
+        raise wrong_argument(function, "input", "Tensor", input, 1)
     if input._keys & UNINITIALIZED:
-        raise refusal("empty_like")
-    where = input._device if device is None else _device.resolve_device(device)
-    shape = tuple(input.shape)
-    strides = strides_for(input, memory_format) or contiguous_strides(shape)
-    dtype = as_dtype("empty_like", dtype) or input._dtype
-    out = call_on(_empty_strided, where.type, shape, strides, dtype, None, where)
-    return finish(out, None, requires_grad, layout)
+        raise refusal(function)
+    made = operator(input, *values, *_options(function, dtype, layout, device, pin_memory), memory_format)
+    return finish(made, None, requires_grad, layout)
 
 
 def options_of(factory: Callable[..., Any]) -> Callable[[Method], Method]:
@@ -188,40 +171,67 @@ def options_of(factory: Callable[..., Any]) -> Callable[[Method], Method]:
 @options_of(empty_like)
 def full_like(input: Tensor, fill_value: Any, **options: Any) -> Tensor:
     """A tensor like another one, filled with a number (``torch.full_like``)."""
-    check_input("full_like", input)
-    requires_grad = options.pop("requires_grad", False)
-    out = empty_like(input, **options)
-    return finish(fresh(_fill(out, fill_value)), None, requires_grad)
+    return like("full_like", _full_like, input, fill_value, **options)
 
 
 @options_of(empty_like)
 def zeros_like(input: Tensor, **options: Any) -> Tensor:
     """A tensor of zeros like another tensor (``torch.zeros_like``)."""
-    check_input("zeros_like", input)
-    return full_like(input, 0, **options) if options else _zeros_like(input)
+    return like("zeros_like", _zeros_like, input, **options)
 
 
 @options_of(empty_like)
 def ones_like(input: Tensor, **options: Any) -> Tensor:
     """A tensor of ones like another tensor (``torch.ones_like``)."""
-    check_input("ones_like", input)
-    return full_like(input, 1, **options) if options else _ones_like(input)
+    return like("ones_like", _ones_like, input, **options)
 
 
-def _new(function: Callable[..., Tensor]) -> Callable[..., Tensor]:
-    """A ``new_*`` method: the factory, with this tensor's dtype and device for defaults."""
-
-    def method(self: Tensor, *args: Any, dtype: DType | None = None, device: Any = None, **options: Any) -> Tensor:
-        return function(*args, dtype=dtype or self._dtype, device=self._device if device is None else device, **options)
-
-    method.__name__ = method.__qualname__ = f"new_{function.__name__}"
-    method.__doc__ = (f"``torch.{function.__name__}`` with this tensor's dtype and device "
-                      f"(``torch.Tensor.{method.__name__}``).")
-    shown, itself = inspect.signature(function), next(iter(inspect.signature(method).parameters.values()))
-    method.__signature__ = shown.replace(parameters=[itself, *shown.parameters.values()])  # type: ignore[attr-defined]
-    return method
+# -- with a tensor's dtype and on its device ---------------------------------------------------------------------------
 
 
-NEW = ("empty", "full", "zeros", "ones", "empty_strided")
-for _name in NEW:
-    setattr(Tensor, f"new_{_name}", _new(globals()[_name]))
+@tensor_method("new_empty")
+def new_empty(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None = None, layout: Any = None,
+              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """An uninitialised tensor with this tensor's dtype and device unless given (``torch.Tensor.new_empty``)."""
+    made = _new_empty(self, sizes_of("new_empty", sizes, size),
+                      *_options("new_empty", dtype, layout, device, pin_memory))
+    return finish(made, None, requires_grad, layout)
+
+
+@tensor_method("new_zeros")
+def new_zeros(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None = None, layout: Any = None,
+              device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor of zeros with this tensor's dtype and device unless given (``torch.Tensor.new_zeros``)."""
+    made = _new_zeros(self, sizes_of("new_zeros", sizes, size),
+                      *_options("new_zeros", dtype, layout, device, pin_memory))
+    return finish(made, None, requires_grad, layout)
+
+
+@tensor_method("new_ones")
+def new_ones(self: Tensor, *sizes: Any, size: Any = None, dtype: DType | None = None, layout: Any = None,
+             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor of ones with this tensor's dtype and device unless given (``torch.Tensor.new_ones``)."""
+    made = _new_ones(self, sizes_of("new_ones", sizes, size), *_options("new_ones", dtype, layout, device, pin_memory))
+    return finish(made, None, requires_grad, layout)
+
+
+@tensor_method("new_full")
+def new_full(self: Tensor, size: Any, fill_value: Any, *, dtype: DType | None = None, layout: Any = None,
+             device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """A tensor filled with a number, with this tensor's dtype and device unless given (``torch.Tensor.new_full``)."""
+    if isinstance(fill_value, Tensor):
+        fill_value = fill_value.item()
+    made = _new_full(self, sizes_of("new_full", (size,)), fill_value,
+                     *_options("new_full", dtype, layout, device, pin_memory))
+    return finish(made, None, requires_grad, layout)
+
+
+@tensor_method("new_empty_strided")
+def new_empty_strided(self: Tensor, size: Any, stride: Any, *, dtype: DType | None = None, layout: Any = None,
+                      device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
+    """An uninitialised tensor with the given strides in elements, and with this tensor's dtype and device unless given
+    (``torch.Tensor.new_empty_strided``).
+    """
+    made = _new_empty_strided(self, tuple(size), tuple(stride),
+                              *_options("new_empty_strided", dtype, layout, device, pin_memory))
+    return finish(made, None, requires_grad, layout)

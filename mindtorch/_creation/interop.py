@@ -11,6 +11,7 @@ import numpy as np
 from .. import _device
 from .._about import about
 from .._backends.common.convert import to_device
+from .._dispatch.aten import lift_fresh as _lift_fresh
 from .._dtype import DType, as_dtype, bfloat16, from_numpy_dtype, get_default_dtype
 from .._layout import contiguous_strides
 from .._storage import UntypedStorage
@@ -29,7 +30,7 @@ def from_numpy(array: np.ndarray) -> Tensor:
         raise TypeError(f"expected np.ndarray (got {type(array).__name__})")
     if not array.flags.writeable:
         _warn_not_writable("NumPy array")
-    return _from_array(array)
+    return _lift_fresh(_from_array(array))
 
 
 def _warn_not_writable(what: str) -> None:

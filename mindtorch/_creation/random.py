@@ -10,24 +10,33 @@ from typing import Any
 import numpy as np
 
 from .. import _device
-from .._dispatch.aten import normal_ as _normal, random__from as _random_from, resize_ as _resize, uniform_ as _uniform
+from .._dispatch.aten import (
+    normal_ as _normal_, normal_float_float as _normal_of_numbers, rand as _rand, rand_generator as _rand_generator,
+    rand_like as _rand_like, rand_like_generator as _rand_like_generator, randint as _randint,
+    randint_generator as _randint_generator, randint_like as _randint_like,
+    randint_like_generator as _randint_like_generator, randint_like_low_dtype as _randint_like_low,
+    randint_like_low_generator_dtype as _randint_like_low_generator, randint_low as _randint_low,
+    randint_low_generator as _randint_low_generator, randn as _randn, randn_generator as _randn_generator,
+    randn_like as _randn_like, randn_like_generator as _randn_like_generator, random__from as _random_from_,
+    randperm as _randperm, randperm_generator as _randperm_generator, resize_ as _resize_, uniform_ as _uniform_,
+)
 from .._dispatch.binding import make_function
-from .._dispatch.dispatcher import call_on
 from .._dispatch.keys import AUTOGRAD
-from .._dispatch.schemas import registry
-from .._dtype import DType, int64
+from .._dtype import DType, as_dtype
 from .._errors import NAMES
 from .._random.generator import Generator
 from .._tensor import Tensor
-from .factories import check_input, empty, empty_like, finish, fresh, options_of, sizes_of
+from .factories import empty_like, finish, like, options_of, sizes_of
 
-_randperm, _normal_of_tensors = registry["randperm"], make_function("normal")
+_normal_of_tensors = make_function("normal")
+Operator = Callable[..., Tensor]
 
 
-def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...], size: tuple[int, ...],
-          generator: Generator | None, out: Tensor | None, dtype: DType | None, layout: Any, device: Any,
-          requires_grad: bool) -> Tensor:
-    """Fill ``out``, brought to the size, or a new tensor.
+def _drawn(function: str, operator: Operator, operator_generator: Operator, *values: Any,
+           fill: tuple[Any, ...], generator: Generator | None, out: Tensor | None, dtype: DType | None, layout: Any,
+           device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
+    """Call a factory, which has an overload for a generator, or fill ``out``, brought to the size, by the operator and
+    the parameters ``fill``.
 
     Raises:
         TypeError: if ``generator`` is none.
@@ -35,16 +44,20 @@ def _draw(function: str, fill: Callable[..., Tensor], parameters: tuple[Any, ...
     """
     if generator is not None and not isinstance(generator, Generator):
         raise TypeError(f"{function}(): argument 'generator' must be torch.Generator, not {type(generator).__name__}")
+    dtype = as_dtype(function, dtype)
     if out is None:
-        made = empty(size, dtype=dtype, layout=layout, device=device)
-        return finish(fresh(fill(made, *parameters, generator)), None, requires_grad)
+        options = dtype, layout, _device.resolve_device(device), pin_memory
+        made = (operator(*values, *options) if generator is None and operator is not operator_generator
+                else operator_generator(*values, generator, *options))
+        return finish(made, None, requires_grad, layout)
     if out._keys & AUTOGRAD:
         raise RuntimeError(f"aten::{function}(): functions with out=... arguments don't support automatic "
                            "differentiation, but one of the arguments requires grad.")
     if dtype is not None and dtype is not out.dtype:
         raise RuntimeError(f"{function}(): dtype {NAMES[dtype.name]} does not match dtype of out parameter "
                            f"({NAMES[out.dtype.name]})")
-    return finish(fill(_resize(out, size), *parameters, generator), None, requires_grad)
+    write, *parameters = fill
+    return finish(write(_resize_(out, values[-1]), *parameters, generator), None, requires_grad)
 
 
 def _integer(function: str, name: str, value: Any) -> int:
@@ -64,8 +77,9 @@ def rand(*sizes: Any, size: Any = None, generator: Generator | None = None, out:
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
     """
-    shape = sizes_of("rand", sizes, size)
-    return _draw("rand", _uniform, (0.0, 1.0), shape, generator, out, dtype, layout, device, requires_grad)
+    return _drawn("rand", _rand, _rand_generator, sizes_of("rand", sizes, size), fill=(_uniform_, 0.0, 1.0),
+                  generator=generator, out=out, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad,
+                  pin_memory=pin_memory)
 
 
 def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, out: Tensor | None = None,
@@ -76,8 +90,9 @@ def randn(*sizes: Any, size: Any = None, generator: Generator | None = None, out
     Raises:
         NotImplementedError: for a dtype that is neither floating point nor complex.
     """
-    shape = sizes_of("randn", sizes, size)
-    return _draw("randn", _normal, (0.0, 1.0), shape, generator, out, dtype, layout, device, requires_grad)
+    return _drawn("randn", _randn, _randn_generator, sizes_of("randn", sizes, size), fill=(_normal_, 0.0, 1.0),
+                  generator=generator, out=out, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad,
+                  pin_memory=pin_memory)
 
 
 def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Generator | None = None,
@@ -95,11 +110,12 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
         low, high = 0, low
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
-    bounds = _integer("randint", "low", low), _integer("randint", "high", high)
-    if dtype is None and out is None:
-        dtype = int64
-    shape = sizes_of("randint", (size,))
-    return _draw("randint", _random_from, bounds, shape, generator, out, dtype, layout, device, requires_grad)
+    low, high = _integer("randint", "low", low), _integer("randint", "high", high)
+    operators, bounds = (((_randint_low, _randint_low_generator), (low, high)) if low else
+                         ((_randint, _randint_generator), (high,)))
+    return _drawn("randint", *operators, *bounds, sizes_of("randint", (size,)), fill=(_random_from_, low, high),
+                  generator=generator, out=out, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad,
+                  pin_memory=pin_memory)
 
 
 def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None = None, dtype: DType | None = None,
@@ -110,10 +126,8 @@ def randperm(n: int, *, generator: Generator | None = None, out: Tensor | None =
         RuntimeError: if ``n`` is negative, or more than the dtype counts to.
     """
     n = _integer("randperm", "n", n)
-    where = _device.resolve_device(device)
-    dtype = dtype or (int64 if out is None else out.dtype)
-    with _device.selected(where):
-        made = call_on(_randperm, where.type, n, generator, dtype)
+    options = dtype or (None if out is None else out.dtype), layout, _device.resolve_device(device), pin_memory
+    made = _randperm(n, *options) if generator is None else _randperm_generator(n, generator, *options)
     return finish(made, out, requires_grad, layout)
 
 
@@ -128,35 +142,42 @@ def normal(mean: Any, std: Any = 1.0, size: Any = None, *, generator: Generator 
     if size is None:
         more = {} if out is None else {"out": out}
         return _normal_of_tensors(mean, std, generator=generator, **more)
-    parameters, shape = (float(mean), float(std)), sizes_of("normal", (size,))
-    return _draw("normal", _normal, parameters, shape, generator, out, dtype, layout, device, requires_grad)
+    mean, std = float(mean), float(std)
+    return _drawn("normal", _normal_of_numbers, _normal_of_numbers, mean, std, sizes_of("normal", (size,)),
+                  fill=(_normal_, mean, std), generator=generator, out=out, dtype=dtype, layout=layout, device=device,
+                  requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 # -- like another tensor -------------------------------------------------------------------------------------
 
 
+def _drawn_like(function: str, operator: Operator, operator_generator: Operator, input: Tensor, *values: Any,
+                generator: Generator | None, **options: Any) -> Tensor:
+    return (like(function, operator, input, *values, **options) if generator is None
+            else like(function, operator_generator, input, *values, generator, **options))
+
+
 @options_of(empty_like)
-def rand_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,
-              **options: Any) -> Tensor:
+def rand_like(input: Tensor, *, generator: Generator | None = None, **options: Any) -> Tensor:
     """``torch.rand`` of a tensor's shape, strides, dtype and device (``torch.rand_like``)."""
-    check_input("rand_like", input)
-    return finish(fresh(_uniform(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
+    return _drawn_like("rand_like", _rand_like, _rand_like_generator, input, generator=generator, **options)
 
 
 @options_of(empty_like)
-def randn_like(input: Tensor, *, generator: Generator | None = None, requires_grad: bool = False,
-               **options: Any) -> Tensor:
+def randn_like(input: Tensor, *, generator: Generator | None = None, **options: Any) -> Tensor:
     """``torch.randn`` of a tensor's shape, strides, dtype and device (``torch.randn_like``)."""
-    check_input("randn_like", input)
-    return finish(fresh(_normal(empty_like(input, **options), 0.0, 1.0, generator)), None, requires_grad)
+    return _drawn_like("randn_like", _randn_like, _randn_like_generator, input, generator=generator, **options)
 
 
 @options_of(empty_like)
 def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Generator | None = None,
-                 requires_grad: bool = False, **options: Any) -> Tensor:
+                 **options: Any) -> Tensor:
     """``torch.randint`` of a tensor's shape, strides, dtype and device (``torch.randint_like``)."""
-    check_input("randint_like", input)
     if high is None:
         low, high = 0, low
-    bounds = _integer("randint_like", "low", low), _integer("randint_like", "high", high)
-    return finish(fresh(_random_from(empty_like(input, **options), *bounds, generator)), None, requires_grad)
+    low, high = _integer("randint_like", "low", low), _integer("randint_like", "high", high)
+    if not low:
+        return _drawn_like("randint_like", _randint_like, _randint_like_generator, input, high, generator=generator,
+                           **options)
+    return _drawn_like("randint_like", _randint_like_low, _randint_like_low_generator, input, low, high,
+                       generator=generator, **options)

@@ -2,14 +2,17 @@
 from __future__ import annotations
 
 import warnings
+from collections.abc import Callable
 from typing import Any
 
 import numpy as np
 
 from .. import _device
 from .._about import about
-from .._dispatch.dispatcher import call_on
-from .._dispatch.schemas import registry
+from .._dispatch.aten import (
+    arange as _arange, arange_start, arange_start_step, eye as _eye, eye_m, linspace as _linspace,
+    logspace as _logspace,
+)
 from .._dtype import FLOATING, DType, get_default_dtype
 from .._tensor import Tensor
 from .factories import dtype_for, finish, options_of
@@ -37,7 +40,6 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
                     "unknown argument", function="arange", keyword=next(iter(named)))
     if len(values) == 1 and end is None:
         end = values[0] if start is None else end
-        start = 0 if start is None else start
     elif values:
         start = values[0]
         end = values[1] if len(values) > 1 else end
@@ -45,11 +47,14 @@ def arange(*bounds: Any, out: Tensor | None = None, dtype: DType | None = None, 
     if end is None or any(isinstance(v, (str, list, tuple)) for v in (start, end, step)):
         raise TypeError("arange() received an invalid combination of arguments: expected numbers (end), (start, end) "
                         f"or (start, end, step), got {tuple(bounds)}")
-    args = (_number(0 if start is None else start), _number(end), _number(1 if step is None else step))
-    dtype = dtype_for("arange", dtype, out)
-    where = _device.resolve_device(device)
-    with _device.selected(where):
-        made = call_on(registry["arange"], where.type, *args, dtype)
+    options = dtype_for("arange", dtype, out), layout, _device.resolve_device(device), pin_memory
+    end = _number(end)
+    if step is not None:
+        made = arange_start_step(_number(0 if start is None else start), end, _number(step), *options)
+    elif start is not None:
+        made = arange_start(_number(start), end, *options)
+    else:
+        made = _arange(end, *options)
     return finish(_as_given(made, out), out, requires_grad, layout)
 
 
@@ -71,32 +76,35 @@ def range(start: Any = 0, end: Any = None, step: Any = 1, **options: Any) -> Ten
     return arange(start, start + count * step - step / 2, step, **options)
 
 
-def _spaced(name: str, *args: Any, out: Tensor | None, dtype: DType | None, device: Any, requires_grad: bool) -> Tensor:
+def _spaced(function: str, operator: Callable[..., Tensor], *args: Any, out: Tensor | None, dtype: DType | None,
+            layout: Any, device: Any, requires_grad: bool, pin_memory: bool) -> Tensor:
     if device is None and any(isinstance(a, Tensor) and a.is_meta for a in args):
         device = "meta"
-    where = _device.resolve_device(device)
     numbers = tuple(_number(a) for a in args)
-    if name != "eye" and (isinstance(numbers[2], float) or not isinstance(numbers[2], int)):
-        raise TypeError(f"{name}(): argument 'steps' (position 3) must be int, not {type(numbers[2]).__name__}")
-    with _device.selected(where):
-        made = call_on(registry[name], where.type, *numbers, dtype_for(name, dtype, out))
-    return finish(_as_given(made, out), out, requires_grad)
+    if len(numbers) > 2 and not isinstance(numbers[2], int):
+        raise TypeError(f"{function}(): argument 'steps' (position 3) must be int, not {type(numbers[2]).__name__}")
+    made = operator(*numbers, dtype_for(function, dtype, out), layout, _device.resolve_device(device), pin_memory)
+    return finish(_as_given(made, out), out, requires_grad, layout)
 
 
 def linspace(start: Any, end: Any, steps: int, *, out: Tensor | None = None, dtype: DType | None = None,
-             layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+             layout: Any = None, device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """``steps`` evenly spaced values from ``start`` to ``end``, both included (``torch.linspace``)."""
-    return _spaced("linspace", start, end, steps, out=out, dtype=dtype, device=device, requires_grad=requires_grad)
+    return _spaced("linspace", _linspace, start, end, steps, out=out, dtype=dtype, layout=layout, device=device,
+                   requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def logspace(start: Any, end: Any, steps: int, base: float = 10.0, *, out: Tensor | None = None,
-             dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False) -> Tensor:
+             dtype: DType | None = None, layout: Any = None, device: Any = None, requires_grad: bool = False,
+             pin_memory: bool = False) -> Tensor:
     """Powers of ``base`` whose exponents are those of ``linspace`` (``torch.logspace``)."""
-    return _spaced("logspace", start, end, steps, base, out=out, dtype=dtype, device=device,
-                   requires_grad=requires_grad)
+    return _spaced("logspace", _logspace, start, end, steps, base, out=out, dtype=dtype, layout=layout, device=device,
+                   requires_grad=requires_grad, pin_memory=pin_memory)
 
 
 def eye(n: int, m: int | None = None, *, out: Tensor | None = None, dtype: DType | None = None, layout: Any = None,
-        device: Any = None, requires_grad: bool = False) -> Tensor:
+        device: Any = None, requires_grad: bool = False, pin_memory: bool = False) -> Tensor:
     """A matrix of ones on the diagonal and zeros elsewhere (``torch.eye``)."""
-    return _spaced("eye", n, n if m is None else m, out=out, dtype=dtype, device=device, requires_grad=requires_grad)
+    operator, sizes = (_eye, (n,)) if m is None else (eye_m, (n, m))
+    return _spaced("eye", operator, *sizes, out=out, dtype=dtype, layout=layout, device=device,
+                   requires_grad=requires_grad, pin_memory=pin_memory)

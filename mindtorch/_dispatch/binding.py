@@ -13,11 +13,11 @@ from typing import Any
 import numpy as np
 
 from .._about import about
-from .._device import device
-from .._dtype import PYTHON_DTYPES, DType, dtype_of_number
+from .._device import CPU, device
+from .._dtype import PYTHON_DTYPES, DType
 from .._size import Size
 from . import dispatcher, return_types as return_types
-from .dispatcher import TENSOR_TYPES, call_on, registry
+from .dispatcher import TENSOR_TYPES, registry
 from .keys import AUTOGRAD, BATCHED, DUAL, FUNCTION
 from .registry import Operator
 from .schema import REQUIRED, Parameter
@@ -236,7 +236,7 @@ def _older_form(name: str, args: tuple[Any, ...], kwargs: dict[str, Any],
                           stacklevel=4)
             return (), dict(zip(names, args, strict=True))
     if name in OF_NUMBERS and args and args[0].__class__ in NUMBERS and not method:
-        return (call_on(registry["full"], "cpu", (), args[0], dtype_of_number(args[0])), *args[1:]), kwargs
+        return (registry["full"].call((), args[0], None, None, CPU), *args[1:]), kwargs
     return None
 
 

@@ -13,6 +13,7 @@ from typing import Any
 
 from .._about import about, note
 from .._call_site import call_site
+from .._device import CPU as HOST, resolve_device
 from .keys import (
     AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, NONCONTIGUOUS, OBSERVED, PIPELINE,
     PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
@@ -153,7 +154,19 @@ def make_entry(op: Operator, offer: Callable[..., Any] | None = None) -> Callabl
             note(error, op, args, site=call_site())
             raise
 
+    def call_factory(*args: Any) -> Any:
+        device = args[place] if len(args) > place else None
+        keys = (CPU if device is HOST else BACKEND_OF_DEVICE[resolve_device(device).type]) | mode
+        try:
+            return (table.get(keys) or resolve(op, keys, offer))(*args)
+        except Exception as error:
+            note(error, op, args, site=call_site())
+            raise
+
     written = op.text[op.text.index("(") + 1:].split(") ->")[0]
+    if "Tensor" not in written and "Device? device" in written and not op.is_out:
+        place = op.schema.positions["device"]
+        return call_factory
     kinds = [part.split()[0] for part in written.split(", ")[:3] if part]
     tensors = 0 if op.is_out else written.count("Tensor")
     if tensors == 1 and kinds[0].startswith("Tensor") and kinds[0][-1] not in "]?":

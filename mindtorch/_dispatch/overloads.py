@@ -24,7 +24,7 @@ from .torch_function import asked, handle
 
 #: Overloads that ATen names otherwise than the tables: of ``packet`` or ``packet.overload``, the overload's name there.
 ATEN_NAMES = {
-    "empty": "memory_format", "add.Tensor_out": "out", "sub.Tensor_out": "out", "mul.Tensor_out": "out",
+    "add.Tensor_out": "out", "sub.Tensor_out": "out", "mul.Tensor_out": "out",
     "div.Tensor_out": "out", "subtract.Tensor_out": "out", "multiply.Tensor_out": "out", "divide.Tensor_out": "out",
     "div.Tensor_mode_out": "out_mode", "divide.Tensor_mode_out": "out_mode", "true_divide.Tensor_out": "out",
     "copysign.Tensor_out": "out", "ldexp.Tensor_out": "out", "xlogy.Tensor_out": "OutTensor",

@@ -127,6 +127,8 @@ class Pipeline:
                   or _device.resolve_device(by_key[backend].name))
         if device.type == "meta":  # as the result is, which has no values to wait for
             return result
+        if not tensors_of(args) and (at := op.schema.positions.get("dtype", len(args))) < len(args):
+            args = (*args[:at], result._dtype, *args[at + 1:])  # a factory's: the default dtype is that of now
         entry = Entry(op, args, backend, device, [], call_site(), self)
         if op.is_inplace or op.is_out:
             result = args[0] if op.is_inplace else args[-1]

@@ -244,7 +244,7 @@ def test_looking_never_waits_and_never_changes_anything():
             facts = introspect.tensor_facts(tensor)
             introspect.storage_facts(tensor)
             assert facts.pending is not None
-            assert (facts.pending.operator, facts.pending.before) == ("add.Tensor", ("full",))
+            assert (facts.pending.operator, facts.pending.before) == ("add.Tensor", ("ones",))
             assert facts.statistics is None and facts.address == 0
             assert (tensor._version, tensor._keys, tensor._storage) == (version, keys, storage)
             assert keys & PIPELINE

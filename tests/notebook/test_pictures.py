@@ -118,7 +118,7 @@ def test_cards_of_tensors_without_values_say_what_they_wait_for():
         first = torch.ones(3) + 1
         second = first * 2
         text = Checker(viz.tensor_card(second)).text
-        assert "pending" in text and "waits for 3 operators in the pipeline: full › add.Tensor › mul.Tensor" in text
+        assert "pending" in text and "waits for 3 operators in the pipeline: ones › add.Tensor › mul.Tensor" in text
     assert "no values" in Checker(viz.tensor_card(torch.ones(2, device="meta"))).text
 
 
@@ -214,7 +214,7 @@ def test_operators_of_a_kind_in_a_queue_are_counted():
             x = x + 1
         x = x * 2
         said = Checker(viz.tensor_card(x)).text
-        assert "waits for 52 operators in the pipeline: full › add.Tensor × 50 › mul.Tensor" in said
+        assert "waits for 52 operators in the pipeline: ones › add.Tensor × 50 › mul.Tensor" in said
 
 
 def test_the_card_says_where_a_tensor_stands_in_a_graph():

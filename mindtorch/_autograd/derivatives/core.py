@@ -8,4 +8,4 @@ derivative("_to_copy", self=lambda grad, self_dtype, self_device:
            (grad.real if grad.is_complex() and not self_dtype.is_complex else grad).to(self_device, self_dtype))
 derivative("copy_", "torch::autograd::CopyBackwards", self=lambda grad: grad.new_zeros(grad.shape),
            src=lambda grad: grad)
-not_differentiable("ones_like zeros_like _local_scalar_dense")
+not_differentiable("_local_scalar_dense")

@@ -4,10 +4,9 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch.aten import (
-    cat, copy_, diagonal_backward, index_add_, new_empty_strided, reshape, select_backward, slice_backward, stack,
-    unfold_backward, view_as_complex, view_as_real, zero_, zeros_like,
+    arange_start_step, cat, copy_, diagonal_backward, index_add_, new_empty_strided, reshape, select_backward,
+    slice_backward, stack, unfold_backward, view_as_complex, view_as_real, zero_, zeros_like,
 )
-from ..._dispatch.dispatcher import call_on
 from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.views import COPIES
 from ..._dtype import int64
@@ -71,7 +70,7 @@ def may_overlap(size: Any, stride: Any) -> bool:
 
 def positions(grad: Any, length: int) -> Any:
     """0, 1, ... on the gradient's device."""
-    return call_on(registry["arange.start_step"], grad._device.type, 0, length, 1, int64)
+    return arange_start_step(0, length, 1, int64, None, grad._device)
 
 
 def as_strided_grad(grad: Any, self_shape: Any, self_stride: Any, self_offset: int, size: Any, stride: Any,

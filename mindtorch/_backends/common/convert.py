@@ -12,7 +12,7 @@ from ..._dispatch.aten import _to_copy as convert_copy
 from ..._dispatch.keys import NONCONTIGUOUS, PIPELINE
 from ..._dtype import DType
 from ..._errors import check_broadcast
-from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides
+from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, like_strides, ordered_strides
 from ..._tensor import Tensor, empty_tensor
 from .inplace_and_out import check_writable
 
@@ -63,12 +63,22 @@ def strides_for(self: Tensor, memory_format: Any) -> Ints | None:
         return None
     if name in (None, "preserve_format"):
         return like_strides(tuple(self.shape), self._strides())
+    return strides_in_format(tuple(self.shape), name)
+
+
+def strides_in_format(shape: Ints, name: str) -> Ints | None:
+    """The strides of a tensor of this shape in a memory format of that name; None for contiguous.
+
+    Raises:
+        RuntimeError: if the format is for another number of dimensions.
+    """
+    if name == "contiguous_format":
+        return None
     order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}[name]
-    if self.dim() != len(order):
+    if len(shape) != len(order):
         raise RuntimeError(f"required rank {len(order)} tensor to use {name} format")
-    packed = contiguous_strides([self.shape[d] for d in order])
-    strides = tuple(packed[order.index(d)] for d in range(len(order)))
-    return None if strides == contiguous_strides(self.shape) else strides
+    strides = ordered_strides(shape, order)
+    return None if strides == contiguous_strides(shape) else strides
 
 
 def to_device(self: Tensor, device: _device.device | str, dtype: DType | None = None, non_blocking: bool = False,

@@ -1,4 +1,4 @@
-"""Uninitialised memory, from which every tensor is made: the same on every kind of device."""
+"""Memory, from which every tensor is made: the same on every kind of device but for how it is filled with a number."""
 from __future__ import annotations
 
 from collections.abc import Callable
@@ -6,23 +6,70 @@ from typing import Any
 
 from ..._determinism import filled
 from ..._device import device as Device, resolve_device
-from ..._dtype import DType, get_default_dtype
+from ..._dispatch.aten import fill__Scalar as fill_
+from ..._dtype import DType, dtype_of_number, get_default_dtype
 from ..._layout import Ints, Spec, check_sizes, contiguous_strides
 from ..._tensor import Tensor, empty_tensor
+from .convert import strides_for, strides_in_format
+
+Fill = Callable[[Spec, Any, Device], Tensor]
 
 
-def creation_kernels(kind: str) -> dict[str, Callable[..., Any]]:
-    """``torch.empty`` and ``torch.empty_strided`` on devices of a kind, the current one unless given."""
+def empty_like(self: Tensor, dtype: DType | None = None, layout: Any = None, device: Device | None = None,
+               pin_memory: bool | None = None, memory_format: Any = None) -> Tensor:
+    """``torch.empty_like``, from and to any device."""
+    spec = Spec(tuple(self.shape), dtype or self._dtype, strides_for(self, memory_format))
+    return filled(empty_tensor(spec, self._device if device is None else resolve_device(device)))
+
+
+def filled_by_operator(spec: Spec, value: Any, device: Device) -> Tensor:
+    """A tensor of a specification, filled with a number."""
+    out = empty_tensor(spec, device)
+    fill_(out, value)
+    out._version_counter = None  # the write that filled it does not count
+    return out
+
+
+def creation_kernels(kind: str, fill: Fill = filled_by_operator) -> dict[str, Callable[..., Any]]:
+    """The kernels of factories on devices of a kind, the current one unless given; ``fill`` makes a tensor that is
+    filled with a number.
+    """
     own = Device(kind)
 
-    def empty(size: Ints, dtype: DType | None = None, device: Device | None = None) -> Tensor:
-        return filled(empty_tensor(Spec(check_sizes(size), dtype or get_default_dtype()),
-                                   resolve_device(device or own)))
+    def empty(size: Ints, dtype: DType | None = None, layout: Any = None, device: Device | None = None,
+              pin_memory: bool | None = None, memory_format: Any = None) -> Tensor:
+        size = check_sizes(size)
+        name = getattr(memory_format, "name", memory_format)
+        stride = None if name is None else strides_in_format(size, name)
+        return filled(empty_tensor(Spec(size, dtype or get_default_dtype(), stride), resolve_device(device or own)))
 
     def empty_strided(size: Ints, stride: Ints, dtype: DType | None = None, layout: Any = None,
-                      device: Device | None = None) -> Tensor:
-        size = check_sizes(size)
+                      device: Device | None = None, pin_memory: bool | None = None) -> Tensor:
+        size, stride = check_sizes(size), tuple(stride)
         spec = Spec(size, dtype or get_default_dtype(), None if stride == contiguous_strides(size) else stride)
         return filled(empty_tensor(spec, resolve_device(device or own)))
 
-    return {"empty": empty, "empty_strided": empty_strided}
+    def full(size: Ints, fill_value: Any, dtype: DType | None = None, layout: Any = None,
+             device: Device | None = None, pin_memory: bool | None = None) -> Tensor:
+        return fill(Spec(check_sizes(size), dtype or dtype_of_number(fill_value)), fill_value,
+                    resolve_device(device or own))
+
+    def full_like(self: Tensor, fill_value: Any, dtype: DType | None = None, layout: Any = None,
+                  device: Device | None = None, pin_memory: bool | None = None, memory_format: Any = None) -> Tensor:
+        spec = Spec(tuple(self.shape), dtype or self._dtype, strides_for(self, memory_format))
+        where = self._device if device is None else resolve_device(device)
+        return (fill if where.type == kind else filled_by_operator)(spec, fill_value, where)
+
+    def of(value: int) -> Callable[..., Tensor]:
+        def filled_with(size: Ints, dtype: DType | None = None, layout: Any = None, device: Device | None = None,
+                        pin_memory: bool | None = None) -> Tensor:
+            return fill(Spec(check_sizes(size), dtype or get_default_dtype()), value, resolve_device(device or own))
+
+        return filled_with
+
+    def like(value: int) -> Callable[..., Tensor]:
+        return lambda self, *options: full_like(self, value, *options)
+
+    return {"empty.memory_format": empty, "empty_strided": empty_strided, "empty_like": empty_like, "full": full,
+            "zeros": of(0), "ones": of(1), "full_like": full_like, "zeros_like": like(0), "ones_like": like(1),
+            "scalar_tensor": lambda s, dtype=None, *options: full((), s, dtype or get_default_dtype(), *options)}

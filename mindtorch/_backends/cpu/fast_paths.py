@@ -59,20 +59,7 @@ def along(compute: Callable[..., None], count: int) -> Callable[[Row], Row]:
     return fast_path(run)
 
 
-# -- creation and choice -----------------------------------------------------------------------------------------------
-
-def filled_like(value: int) -> Callable[[Row], Row]:
-    """``ones_like`` and ``zeros_like`` of a tensor alone."""
-
-    def run(self: Any, *rest: Any) -> ndarray | None:
-        if rest:
-            return None
-        array: ndarray = np.empty(self._array.shape, self._dtype.np)
-        array.fill(value)
-        return array
-
-    return fast_path(run)
-
+# -- choice ------------------------------------------------------------------------------------------------------------
 
 @fast_path
 def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
@@ -230,8 +217,6 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "_log_softmax": along(log_softmax_of, 1),
     "_softmax_backward_data": along(softmax_grad, 2),
     "_log_softmax_backward_data": along(log_softmax_grad, 2),
-    "ones_like": filled_like(1),
-    "zeros_like": filled_like(0),
     "masked_fill.Scalar": masked_fill,
     "mm": mm,
     "addmm": addmm,

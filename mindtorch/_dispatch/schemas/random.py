@@ -1,6 +1,8 @@
 """Random numbers: what a tensor is filled with in place, what is drawn for the elements of another, and dropout."""
 
-SCHEMAS = """
+from .creation import OPTIONS
+
+SCHEMAS = f"""
 method:
     uniform_(Tensor(a!) self, float from=0, float to=1, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers drawn uniformly from `from` up to, but without, `to`.
     normal_(Tensor(a!) self, float mean=0, float std=1, *, Generator? generator=None) -> Tensor(a!)  # Fills `self` with numbers drawn from the normal distribution of mean `mean` and standard deviation `std`.
@@ -37,7 +39,26 @@ function:
     alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Sets elements of `self` to the negative limit of `selu` with probability `p`, then scales and shifts it to keep mean and variance, if `train`.
     feature_alpha_dropout(Tensor input, float p, bool train) -> Tensor  # `input` with whole channels set to the negative limit of `selu` with probability `p`, then scaled and shifted to keep mean and variance, if `train`.
     feature_alpha_dropout_(Tensor(a!) self, float p, bool train) -> Tensor(a!)  # Sets whole channels of `self` to the negative limit of `selu` with probability `p`, then scales and shifts it to keep mean and variance, if `train`.
+operator only, explicit:
+    randperm(int n, *, {OPTIONS}) -> Tensor  # The integers from 0 up to, but without, `n` in random order.
+    rand(int[] size, *, {OPTIONS}) -> Tensor  # A tensor of shape `size` with numbers drawn uniformly from 0 up to, but without, 1.
+    rand.generator(int[] size, *, Generator? generator, {OPTIONS}) -> Tensor
+    randn(int[] size, *, {OPTIONS}) -> Tensor  # A tensor of shape `size` with numbers drawn from the normal distribution of mean 0 and standard deviation 1.
+    randn.generator(int[] size, *, Generator? generator, {OPTIONS}) -> Tensor
+    randint(int high, int[] size, *, {OPTIONS}) -> Tensor  # A tensor of shape `size` with integers drawn uniformly from `low`, which is 0 unless given, up to, but without, `high`.
+    randint.generator(int high, int[] size, *, Generator? generator, {OPTIONS}) -> Tensor
+    randint.low(int low, int high, int[] size, *, {OPTIONS}) -> Tensor
+    randint.low_generator(int low, int high, int[] size, *, Generator? generator, {OPTIONS}) -> Tensor
+    normal.float_float(float mean, float std, int[] size, *, Generator? generator=None, {OPTIONS}) -> Tensor
+    rand_like(Tensor self, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor  # A tensor with the shape, dtype and device of `self`, with numbers drawn uniformly from 0 up to, but without, 1.
+    rand_like.generator(Tensor self, *, Generator? generator, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor
+    randn_like(Tensor self, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor  # A tensor with the shape, dtype and device of `self`, with numbers drawn from the normal distribution of mean 0 and standard deviation 1.
+    randn_like.generator(Tensor self, *, Generator? generator, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor
+    randint_like(Tensor self, int high, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor  # A tensor with the shape, dtype and device of `self`, with integers drawn uniformly from `low`, which is 0 unless given, up to, but without, `high`.
+    randint_like.generator(Tensor self, int high, *, Generator? generator, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor
+    randint_like.low_dtype(Tensor self, int low, int high, *, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor
+    randint_like.low_generator_dtype(Tensor self, int low, int high, *, Generator? generator, {OPTIONS}, MemoryFormat? memory_format=None) -> Tensor
 operator only:
     native_dropout_backward(Tensor grad_output, Tensor mask, float scale) -> Tensor  # The gradient of `native_dropout`: `grad_output` times `mask` and `scale`.
-    randperm(int n, *, Generator? generator=None, ScalarType? dtype=None) -> Tensor  # The integers from 0 up to, but without, `n` in random order.
+    randperm.generator(int n, *, Generator? generator, {OPTIONS}) -> Tensor
 """

@@ -1,6 +1,8 @@
 """Joining, repeating, reversing and padding tensors; triangles and diagonals; the memory under a tensor."""
 
-SCHEMAS = """
+from .creation import OPTIONS
+
+SCHEMAS = f"""
 function, out, no overlap, TypeError:
     cat(Tensor[] tensors, int dim=0) -> Tensor  # The `tensors` joined along their dimension `dim`.
     concat(Tensor[] tensors, int dim=0) -> Tensor  # The `tensors` joined along their dimension `dim`; another name for `cat`.
@@ -16,8 +18,8 @@ operator only:
     block_diag(Tensor[] tensors) -> Tensor  # The matrix with the `tensors` as blocks along its diagonal and zeros elsewhere.
     cartesian_prod(Tensor[] tensors) -> Tensor  # All combinations of one element of each of the vectors `tensors`, a row for each.
     meshgrid.indexing(Tensor[] tensors, *, str indexing) -> Tensor[]  # The coordinates of a grid whose lines along each dimension are at the values of one of `tensors`: a tensor for each dimension.
-    tril_indices(int row, int col, int offset=0, *, ScalarType? dtype=None) -> Tensor  # The row and column indices of the elements on and below the diagonal `offset` of a matrix of `row` rows and `col` columns.
-    triu_indices(int row, int col, int offset=0, *, ScalarType? dtype=None) -> Tensor  # The row and column indices of the elements on and above the diagonal `offset` of a matrix of `row` rows and `col` columns.
+    tril_indices(int row, int col, int offset=0, *, {OPTIONS}) -> Tensor  # The row and column indices of the elements on and below the diagonal `offset` of a matrix of `row` rows and `col` columns.
+    triu_indices(int row, int col, int offset=0, *, {OPTIONS}) -> Tensor  # The row and column indices of the elements on and above the diagonal `offset` of a matrix of `row` rows and `col` columns.
     reflection_pad1d(Tensor self, int[2] padding) -> Tensor  # `self` with `padding` elements added before and after its last dimension that mirror it at its edges.
     reflection_pad1d_backward(Tensor grad_output, Tensor self, int[2] padding) -> Tensor
     reflection_pad2d(Tensor self, int[4] padding) -> Tensor  # `self` with `padding` elements added around its last two dimensions that mirror it at its edges.

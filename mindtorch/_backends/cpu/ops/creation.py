@@ -14,7 +14,7 @@ from . import CPU_KERNELS
 _REGISTER = 32  # bytes that ATen's kernel of arange fills at once
 
 
-def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> np.ndarray:
+def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None, *options: Any) -> np.ndarray:
     """Integers are exact. Of floating point numbers ATen fills two registers at a time, and counts in each of them
     from its first element, rounded to the dtype; the rest at the end is counted from ``start``.
     """
@@ -43,7 +43,7 @@ def spaced(start: Any, end: Any, step: Any, steps: int) -> np.ndarray:
     return np.concatenate([affine(index.astype(step.dtype), step, origin) for index, origin in pieces])
 
 
-def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> np.ndarray:
+def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None, *options: Any) -> np.ndarray:
     dtype = dtype or dtype_of_number(0.0 + start + end)
     if dtype.is_complex:
         result = np.empty(steps, dtype.np)
@@ -55,7 +55,8 @@ def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> np
     return spaced(first, last, step / step.dtype.type(max(steps - 1, 1)), steps)
 
 
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None) -> np.ndarray:
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None,
+             *options: Any) -> np.ndarray:
     dtype = dtype or dtype_of_number(0.0 + start + end)
     if dtype.is_complex:
         return np.power(np.asarray(base, dtype.np), linspace(start, end, steps, dtype))
@@ -71,7 +72,7 @@ def ends(start: Any, end: Any, dtype: DType) -> tuple[Any, Any]:
     return first, last
 
 
-def eye(n: int, m: int, dtype: DType | None = None) -> np.ndarray:
+def eye(n: int, m: int, dtype: DType | None = None, *options: Any) -> np.ndarray:
     return np.eye(n, m, dtype=(dtype or get_default_dtype()).np)
 
 

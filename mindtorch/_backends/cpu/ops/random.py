@@ -105,6 +105,6 @@ CPU_KERNELS.update({
     "_standard_gamma": standard_gamma,
     "_sample_dirichlet": sample_dirichlet,
     "poisson": lambda rate, generator=None: rejection.poisson(generator or default_generator, rate),
-    "randperm": lambda n, generator=None, dtype=None:
+    "randperm.generator": lambda n, generator, dtype=None, *options:
         integers.randperm(generator or default_generator, n, (dtype or int64).np),
 })

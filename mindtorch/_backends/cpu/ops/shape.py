@@ -29,12 +29,12 @@ def stack(arrays: list[Array], dim: int = 0) -> Array:
     return np.stack(of_one_dtype(arrays), dim)
 
 
-def tril_indices(row: int, col: int, offset: int = 0, dtype: Any = None) -> Array:
+def tril_indices(row: int, col: int, offset: int = 0, *options: Any) -> Array:
     rows = np.arange(row)
     return _indices(rows, np.zeros_like(rows), np.clip(rows + offset + 1, 0, col))
 
 
-def triu_indices(row: int, col: int, offset: int = 0, dtype: Any = None) -> Array:
+def triu_indices(row: int, col: int, offset: int = 0, *options: Any) -> Array:
     rows = np.arange(min(row, max(0, col - offset)))  # those further down have none
     start = np.clip(rows + offset, 0, col)
     return _indices(rows, start, col - start)

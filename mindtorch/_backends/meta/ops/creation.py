@@ -10,7 +10,7 @@ from ...._layout import Spec
 from . import META_KERNELS
 
 
-def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None) -> Spec:
+def arange(start: Any, end: Any, step: Any = 1, dtype: DType | None = None, *options: Any) -> Spec:
     """int64 if all three numbers are integers."""
     if dtype is None:
         dtype = get_default_dtype() if any(isinstance(v, float) for v in (start, end, step)) else int64
@@ -32,7 +32,7 @@ def length(start: Any, end: Any, step: Any, dtype: DType) -> int:
     return math.ceil((end - start) / step)
 
 
-def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> Spec:
+def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None, *options: Any) -> Spec:
     check(steps >= 0, "number of steps must be non-negative")
     inferred = dtype_of_number(0.0 + start + end)
     dtype = dtype or inferred
@@ -46,11 +46,11 @@ def linspace(start: Any, end: Any, steps: int, dtype: DType | None = None) -> Sp
     return Spec((steps,), dtype)
 
 
-def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None) -> Spec:
+def logspace(start: Any, end: Any, steps: int, base: float = 10.0, dtype: DType | None = None, *options: Any) -> Spec:
     return linspace(start, end, steps, dtype)
 
 
-def eye(n: int, m: int, dtype: DType | None = None) -> Spec:
+def eye(n: int, m: int, dtype: DType | None = None, *options: Any) -> Spec:
     check(n >= 0, lambda: f"n must be greater or equal to 0, got {n}")
     check(m >= 0, lambda: f"m must be greater or equal to 0, got {m}")
     return Spec((n, m), dtype or get_default_dtype())

@@ -78,7 +78,7 @@ def binomial(count: Any, prob: Any, generator: Any = None) -> Spec:
     return Spec(broadcast_shapes(count.shape, prob.shape), count._dtype)
 
 
-def randperm(n: int, generator: Any = None, dtype: DType | None = None) -> Spec:
+def randperm(n: int, generator: Any, dtype: DType | None = None, *options: Any) -> Spec:
     check(n >= 0, lambda: about(RuntimeError(f"Trying to create tensor with negative dimension {n}: [{n}]"),
                                 "negative size", shape=(n,)))
     dtype = dtype or int64
@@ -96,8 +96,9 @@ def native_dropout(input: Any, p: float, train: bool | None) -> tuple[Spec, Spec
     return Spec(shape, input._dtype, stride), Spec(shape, bool_, stride)
 
 
-META_KERNELS.add(multinomial, binomial, randperm, native_dropout)
+META_KERNELS.add(multinomial, binomial, native_dropout)
 META_KERNELS.update({
+    "randperm.generator": randperm,
     "uniform_": filled("check_uniform_bounds", FLOATING, COMPLEX),
     "normal_": filled("normal_kernel_cpu", FLOATING, COMPLEX),
     "random_": filled("random_kernel_cpu", *REAL),

@@ -92,7 +92,7 @@ def triangle_size(row: int, col: int, offset: int) -> int:
 
 
 def triangle_indices(name: str, count: Callable[[int, int, int], int]) -> Callable[..., Spec]:
-    def meta(row: int, col: int, offset: int = 0, dtype: DType | None = None) -> Spec:
+    def meta(row: int, col: int, offset: int = 0, dtype: DType | None = None, *options: Any) -> Spec:
         check(row >= 0, lambda: f"row must be non-negative, got{row}")
         check(col >= 0, lambda: f"col must be non-negative, got{col}")
         dtype = dtype or int64

@@ -21,8 +21,8 @@ def draws(self: Any, generator: Any) -> tuple[int, int]:
     return signed(*drawn(self.numel(), self._device, generator))
 
 
-def permutation(n: int, generator: Any, dtype: Any, out: Any) -> tuple[Any, ...]:
-    return n, *draws(out, generator), out
+def permutation(n: int, generator: Any, *options: Any) -> tuple[Any, ...]:
+    return n, *draws(options[-1], generator), options[-1]
 
 
 ACLNN_CALLS.update({
@@ -52,11 +52,11 @@ ACLNN_CALLS.update({
     "bernoulli": Aclnn("aclnnBernoulliTensor", lambda self, generator, out: (self, self, *draws(self, generator), out)),
     "bernoulli.p": Aclnn("aclnnBernoulli", lambda self, p, generator, out: (self, p, *draws(self, generator), out),
                          when=lambda self, p, generator: 0 <= p <= 1),
-    "randperm": Aclnn("aclnnRandperm", permutation),
-    "arange.start_step": Aclnn("aclnnArange", lambda start, end, step, dtype, out: (start, end, step, out)),
+    "randperm.generator": Aclnn("aclnnRandperm", permutation),
+    "arange.start_step": Aclnn("aclnnArange", lambda start, end, step, *options: (start, end, step, options[-1])),
     "linspace": Aclnn(
         "aclnnLinspace",
-        lambda start, end, steps, dtype, out: (start, end, steps, out),
-        when=lambda start, end, steps, dtype: not isinstance(start, complex) and not isinstance(end, complex)),
-    "eye.m": Aclnn("aclnnEye", lambda n, m, dtype, out: (n, m, out)),
+        lambda start, end, steps, *options: (start, end, steps, options[-1]),
+        when=lambda start, end, steps, *options: not isinstance(start, complex) and not isinstance(end, complex)),
+    "eye.m": Aclnn("aclnnEye", lambda n, m, *options: (n, m, options[-1])),
 })

@@ -64,7 +64,7 @@ def normal(mean: Any, std: Any, seed: int, offset: int, out: Array) -> None:
 
 
 def randperm(n: int, seed: int, offset: int, out: Array) -> None:
-    store(out, CPU["randperm"](n, seeded(seed, offset), int64))
+    store(out, CPU["randperm.generator"](n, seeded(seed, offset), int64))
 
 
 def multinomial(self: Array, samples: int, replacement: bool, seed: int, offset: int, out: Array) -> None:
