@@ -239,3 +239,34 @@ def test_names_of_overloads_are_atens():
         if packet is None or not hasattr(packet, overload._overloadname):
             unknown.append(str(overload))
     assert len(unknown) < 20, unknown
+
+
+FACTORIES = """
+    t.ones(8); t.ones(8, dtype=t.float64); t.ones(8, device='meta'); t.zeros(2, 3); t.empty(2); t.full((2,), 3)
+    t.empty(2, 3, 4, 5, memory_format=t.channels_last); t.full((2,), 3, dtype=t.int8); t.arange(4); t.arange(4.0)
+    t.arange(1, 4); t.arange(1, 4, 2); t.arange(start=0, end=4); t.eye(3); t.eye(3, 2); t.linspace(0, 1, 5)
+    t.logspace(0, 1, 5); t.rand(2); t.rand(2, generator=g); t.randn(2); t.randint(5, (2,)); t.randint(1, 5, (2,))
+    t.randint(1, 5, (2,), generator=g); t.randperm(4); t.randperm(4, generator=g); t.normal(0.0, 1.0, (2,))
+    t.normal(0.0, 1.0, (2,), generator=g); t.empty_strided((2,), (1,)); t.empty_permuted((2, 3), (1, 0))
+    t.zeros_like(u); t.zeros_like(u, dtype=t.float64); t.ones_like(u, device='meta'); t.full_like(u, 2)
+    t.empty_like(u); t.rand_like(u); t.randn_like(u); t.randint_like(u, 5); t.randint_like(u, 1, 5); u.new_zeros(2)
+    u.new_zeros((2,), dtype=t.int8); u.new_ones(2); u.new_empty(2); u.new_full((2,), 1.0); t.scalar_tensor(3)
+    u.new_empty_strided((2,), (1,)); u.new_tensor([1.0]); t.tensor([1.0]); t.tensor(3); t.tensor([1.0], device='meta')
+    t.zeros(2, requires_grad=True); t.tril_indices(3, 3); t.triu_indices(3, 3, 1, dtype=t.int32)
+""".replace("\n", ";").split(";")
+
+
+@pytest.mark.parametrize("factory", [text.strip() for text in FACTORIES if text.strip()])
+def test_a_factory_is_shown_with_pytorchs_arguments(factory):
+    def shown(t):
+        def plain(value):
+            return "tensor" if isinstance(value, t.Tensor) else "generator" if isinstance(value, t.Generator) else value
+
+        names = {"t": t, "u": t.ones(2, 3), "g": t.Generator()}
+        mode = recorder(t, lambda func, types, args, kwargs: (
+            str(func), repr([plain(a) for a in args]), repr(sorted((k, repr(plain(v))) for k, v in kwargs.items()))))
+        with mode:
+            eval(factory, names)
+        return mode.seen
+
+    assert shown(mindtorch) == shown(torch)
