@@ -9,7 +9,7 @@ from itertools import islice
 from types import GeneratorType
 from typing import Any
 
-from .._dispatch.dispatcher import TENSOR_TYPES
+from .libraries import is_tensor
 from .names import items, names_of
 from .tensor import TensorFacts, tensor_facts
 
@@ -48,7 +48,7 @@ def container_facts(value: Any, namespace: Mapping[str, Any] | None = None, name
 
 def holds_tensors(value: Any, depth: int = 3) -> bool:
     """Whether a tensor is among the first items of a container, or of the containers in it."""
-    if value.__class__ in TENSOR_TYPES:
+    if is_tensor(value):
         return True
     inside = _items(value) if depth else None
     return inside is not None and any(holds_tensors(item, depth - 1) for _, item in islice(inside, SEARCHED))
@@ -66,7 +66,7 @@ class _Description:
     def of(self, label: str, value: Any, depth: int, path: str = "") -> ItemFacts:
         path = f"{path}{label}"
         kind = type(value).__name__
-        if value.__class__ in TENSOR_TYPES:
+        if is_tensor(value):
             self.tensors += 1
             facts = tensor_facts(value, self.names, values=self.tensors <= LOOKED_AT)
             return ItemFacts(label, kind, "", facts, (), 0, "")

@@ -1,18 +1,12 @@
 """The autograd graph behind a tensor, as plain data."""
 from __future__ import annotations
 
-import reprlib
-from collections.abc import Iterator, Mapping
+from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
 
-from .._autograd.accumulate import AccumulateGrad
-from .._autograd.derivative import OperatorNode
-from .._autograd.function import BackwardCFunction
-from .._autograd.node import Node
-from .._autograd.saved import Saved as SavedTensor, unwritten
-from .._autograd.views import CopySlices
-from .._tensor import Tensor
+from .libraries import is_node, library_of
+from .library import Kept, NodeLook
 
 
 @dataclass(frozen=True)
@@ -68,23 +62,22 @@ class Names:
     """
 
     def __init__(self, named: Mapping[str, Any]):
-        found = list(named.items())[::-1]  # so that of several names the first counts
-        self.by_identity = {id(tensor): name for name, tensor in found}
-        self.by_layout = {self._layout(tensor): name for name, tensor in found if tensor._version_counter is not None}
+        found = [(name, tensor, library_of(tensor)) for name, tensor in named.items()]
+        self.by_identity, self.by_place = {}, {}
+        for name, tensor, library in reversed(found):  # so that of several names the first counts
+            self.by_identity[id(tensor)] = name
+            self.by_place[library.place(tensor)] = name
         self.of_outputs: dict[int, list[str]] = {}
         self.graded: set[int] = set()
-        computed = [(name, tensor) for name, tensor in named.items() if tensor._grad_fn is not None]
-        for name, tensor in sorted(computed, key=lambda item: item[1]._output_nr):
-            self.of_outputs.setdefault(id(tensor._grad_fn), []).append(name)
-            if tensor._grad is not None:
-                self.graded.add(id(tensor._grad_fn))
-
-    @staticmethod
-    def _layout(tensor: Any) -> tuple[Any, ...]:
-        return id(tensor._version_counter), tuple(tensor.shape), tensor._strides(), tensor._offset
+        computed = [(*item, item[1]._grad_fn) for item in found if item[1]._grad_fn is not None]
+        for name, tensor, library, node in sorted(computed, key=lambda item: item[2].output_number(item[1])):
+            self.of_outputs.setdefault(id(node), []).append(name)
+            if library.grad(tensor) is not None:
+                self.graded.add(id(node))
 
     def get(self, tensor: Any) -> str:
-        return self.by_identity.get(id(tensor)) or self.by_layout.get(self._layout(tensor), "")
+        place = library_of(tensor).place(tensor)
+        return self.by_identity.get(id(tensor)) or ("" if place is None else self.by_place.get(place, ""))
 
 
 def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int = 2000) -> GraphFacts:
@@ -94,12 +87,12 @@ def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int 
     Raises:
         ValueError: if the tensor has no graph.
     """
-    if not isinstance(tensor, Node) and not tensor.requires_grad:
+    if not is_node(tensor) and not tensor.requires_grad:
         raise ValueError("this tensor has no autograd graph: it does not require grad. A graph grows behind what is "
                          "computed from tensors with requires_grad=True while grad mode is on")
-    names = Names(named or {})
-    root = tensor if isinstance(tensor, Node) else tensor._grad_edge()[0]
-    found: dict[int, Node] = {}
+    names, library = Names(named or {}), library_of(tensor)
+    root = tensor if is_node(tensor) else library.root(tensor)
+    found: dict[int, tuple[Any, NodeLook]] = {}
     stack = [root]
     truncated = 0
     while stack:
@@ -109,57 +102,26 @@ def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int 
         if len(found) >= limit:
             truncated += 1
             continue
-        found[id(node)] = node
-        stack.extend(edge[0] for edge in node._edges if edge is not None)
-    nodes = sorted((_node_facts(node, names) for node in found.values()), key=lambda facts: -facts.sequence)
+        look = library.node(node)
+        found[id(node)] = node, look
+        stack.extend(edge[0] for edge in look.edges if edge is not None)
+    nodes = sorted((_node_facts(node, look, names) for node, look in found.values()), key=lambda node: -node.sequence)
     return GraphFacts(id(root), tuple(nodes), truncated)
 
 
-def _node_facts(node: Node, names: Names) -> NodeFacts:
-    outputs, kept = [output[:2] for output in node._outputs if output], _kept(node)
-    variable, leaf, hooks = None, "", 0
-    if isinstance(node, AccumulateGrad):
-        variable = node.variable
+def _node_facts(node: Any, look: NodeLook, names: Names) -> NodeFacts:
+    variable, leaf = look.variable, ""
+    if variable is not None:
         leaf = names.get(variable) or "a leaf without a name"
-        outputs, hooks = [(variable.shape, variable._dtype)], len(variable._hooks or ())
-    if node._hooks is not None:
-        hooks += len(node._hooks.pre) + len(node._hooks.post) + sum(map(len, node._hooks.tensor.values()))
     return NodeFacts(
-        identity=id(node), name=node.name(), variable=leaf, shapes=tuple(tuple(shape) for shape, _ in outputs),
-        dtypes=tuple(dtype.name for _, dtype in outputs),
-        edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in node._edges),
-        saved=tuple(_saved(kept or [], names)), hooks=hooks, freed=kept is None,
-        has_grad=id(node) in names.graded if variable is None else variable._grad is not None,
-        outputs=tuple(names.of_outputs.get(id(node), ())), sequence=-1 if variable is not None else node._order)
+        identity=id(node), name=look.name, variable=leaf, shapes=tuple(shape for shape, _ in look.outputs),
+        dtypes=tuple(dtype for _, dtype in look.outputs),
+        edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in look.edges),
+        saved=tuple(_saved(kept, names) for kept in look.kept or ()), hooks=look.hooks, freed=look.kept is None,
+        has_grad=id(node) in names.graded if variable is None else library_of(variable).grad(variable) is not None,
+        outputs=tuple(names.of_outputs.get(id(node), ())), sequence=look.order)
 
 
-def _kept(node: Node) -> list[tuple[str, Any]] | None:
-    """What a node keeps for backward, by name; None if it was freed."""
-    if isinstance(node, CopySlices):
-        return None if node.inner is None else _kept(node.inner)
-    if isinstance(node, BackwardCFunction):
-        return None if node._freed else [("saved_tensors", list(node._saved))]
-    if isinstance(node, OperatorNode):
-        return None if node.saved is None else list(zip(node.plan.names, node.saved, strict=True))
-    return []
-
-
-def _saved(kept: list[tuple[str, Any]], names: Names) -> Iterator[Saved]:
-    for name, value in kept:
-        if isinstance(value, list):
-            yield from _saved([(f"{name}[{i}]", item) for i, item in enumerate(value)], names)
-        else:
-            yield _saved_value(name, value, names)
-
-
-def _saved_value(name: str, value: Any, names: Names) -> Saved:
-    if isinstance(value, Tensor):
-        value = unwritten(value)
-    if not isinstance(value, SavedTensor):
-        return Saved(name, reprlib.repr(value))
-    tensor = value.tensor
-    if tensor is None:
-        return Saved(name, "packed by a hook", True)
-    version = 0 if tensor._version_counter is None else tensor._version_counter[0]
-    text = f"{tensor._dtype.name}[{', '.join(map(str, tensor.shape))}]"
-    return Saved(name, text, True, names.get(tensor), value.version, version != value.version)
+def _saved(kept: Kept, names: Names) -> Saved:
+    tensor = "" if kept.tensor is None else names.get(kept.tensor)
+    return Saved(kept.name, kept.text, kept.is_tensor, tensor, kept.version, kept.stale)

@@ -4,15 +4,13 @@ from __future__ import annotations
 import gc
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
-from typing import Any
 
 from .._backends.npu.allocator import Allocator, Block, allocator_of, memory_info
 from .._backends.npu.runtime import _Runtime, runtimes
-from .._dispatch.dispatcher import TENSOR_TYPES
-from .._storage import UntypedStorage
-from .identity import known_storage, storage_number
+from .identity import storage_number
+from .libraries import libraries
+from .library import Library, LiveStorage
 from .npu import stream_name
-from .tensor import address_of
 
 STATES = ("in use", "workspace", "waiting", "free")  #: of blocks
 
@@ -112,28 +110,20 @@ def memory_facts(names: Mapping[int, str] | None = None) -> tuple[MemoryFacts, .
 
 def _storages(names: Mapping[int, str]) -> list[StorageUse]:
     """All live storages that have memory, the largest first."""
-    objects = gc.get_objects()
-    tensors = [item for item in objects if type(item) in TENSOR_TYPES]
-    owners: dict[int, Any] = {id(item): item for item in objects if type(item) is UntypedStorage}
-    seen: dict[int, list[Any]] = {key: [] for key in owners}
-    for tensor in tensors:
-        storage = known_storage(tensor)
-        owner = tensor if storage is None else storage  # the storage of this array was not asked for yet
-        owners[id(owner)] = owner
-        seen.setdefault(id(owner), []).append(tensor)
-    uses = (_use(owner, seen[key], names) for key, owner in owners.items())
+    uses = [_use(storage, names) for library in libraries() for storage in _live(library)]
     present = (use for use in uses if use.bytes and use.device != "meta")
     return sorted(present, key=lambda use: (-use.bytes, use.address))
 
 
-def _use(owner: Any, tensors: list[Any], names: Mapping[int, str]) -> StorageUse:
-    if owner.__class__ is UntypedStorage:
-        device, nbytes, address = str(owner.device), owner.nbytes(), owner.data_ptr()
-    else:
-        device, nbytes, address = str(owner._device), owner.numel() * owner._dtype.itemsize, address_of(owner)
-    named = [tensor for tensor in tensors if id(tensor) in names]
+def _live(library: Library) -> list[LiveStorage]:
+    return library.storages(gc.get_objects())  # kept under no name: a list with all objects would be in itself
+
+
+def _use(storage: LiveStorage, names: Mapping[int, str]) -> StorageUse:
+    named = [tensor for tensor in storage.tensors if id(tensor) in names]
     number = storage_number(named[0]) if named else None
-    return StorageUse(device, address, nbytes, len(tensors), tuple(sorted(names[id(t)] for t in named)), number)
+    return StorageUse(storage.device, storage.address, storage.bytes, len(storage.tensors),
+                      tuple(sorted(names[id(tensor)] for tensor in named)), number)
 
 
 def _of_npu(device: _Runtime, uses: Iterable[StorageUse]) -> MemoryFacts:

@@ -6,8 +6,7 @@ from collections.abc import Hashable, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from .._dispatch.keys import UNINITIALIZED
-from .identity import known_storage, shape_of
+from .libraries import library_of
 from .repeats import repeats
 
 EXTRA = 120  #: characters at most of what a module says of itself
@@ -108,17 +107,17 @@ class _Reader:
                     continue
                 here = f"{path}.{name}" if path else name
                 first = self.tensors.setdefault(id(tensor), here)
-                storage = known_storage(tensor)
-                owner = here if storage is None else self.storages.setdefault(id(storage), here)
-                shape = shape_of(tensor)
-                elements = math.prod(shape)
+                library = library_of(tensor)
+                owner = self.storages.setdefault(id(library.owner(tensor)), here)
+                look = library.layout(tensor)
+                elements = math.prod(look.shape)
                 yield MemberFacts(
-                    name=name, is_parameter=is_parameter, dtype=tensor._dtype.name, shape=shape,
-                    device=str(tensor._device), elements=elements, bytes=elements * tensor._dtype.itemsize,
-                    requires_grad=tensor.requires_grad, has_grad=tensor._grad is not None,
+                    name=name, is_parameter=is_parameter, dtype=look.dtype.name, shape=look.shape,
+                    device=look.device, elements=elements, bytes=elements * look.dtype.itemsize,
+                    requires_grad=tensor.requires_grad, has_grad=library.grad(tensor) is not None,
                     persistent=is_parameter or name not in module._non_persistent_buffers_set,
                     tied="" if first == here else first, shares="" if owner in (here, first) else owner,
-                    materialized=not tensor._keys & UNINITIALIZED)
+                    materialized=look.materialized)
 
 
 def alike(module: ModuleFacts) -> Hashable:

@@ -7,7 +7,8 @@ from itertools import islice
 from types import NoneType
 from typing import Any
 
-from .._dispatch.dispatcher import TENSOR_TYPES
+from .libraries import is_tensor, library_of
+from .library import Named
 
 MAX_ITEMS = 64  #: of a container, so that a large list does not take long
 MAX_KEY = 80  #: characters of a dictionary's key
@@ -28,15 +29,15 @@ def named_tensors(namespace: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
             seen.add(id(value))
             yield name, value
 
-    found = [(name, value) for name, value in visible.items() if value.__class__ in TENSOR_TYPES]
+    found = [(name, value) for name, value in visible.items() if is_tensor(value)]
     for name, value in sorted(visible.items(), key=lambda item: not _is_module(item[1])):
         found += _inside(name, value)
     found += _inside("Out", dict(list(_outputs(namespace).items())[-MAX_ITEMS:]))
     for name, value in found:
         yield from new(name, value)
     for name, value in found:
-        if value._grad is not None:
-            yield from new(f"{name}.grad", value._grad)
+        if (grad := library_of(value).grad(value)) is not None:
+            yield from new(f"{name}.grad", grad)
 
 
 def _outputs(namespace: Mapping[str, Any]) -> dict[Any, Any]:
@@ -57,7 +58,7 @@ def _inside(name: str, value: Any) -> Iterator[tuple[str, Any]]:
         yield from _of_module(name, value)
     else:
         for path, item in _items(name, value):
-            if item.__class__ in TENSOR_TYPES:
+            if is_tensor(item):
                 yield path, item
             elif _is_module(item):
                 yield from _of_module(path, item)
@@ -100,7 +101,7 @@ def _is_module(value: Any) -> bool:
 def _of_module(name: str, module: Any) -> Iterator[tuple[str, Any]]:
     for found in (module.named_parameters, module.named_buffers):
         for path, item in found():
-            if item.__class__ in TENSOR_TYPES:
+            if is_tensor(item):
                 yield f"{name}.{path}", item
 
 
@@ -115,6 +116,6 @@ def module_name(module: Any, namespace: Mapping[str, Any]) -> str:
     return next((f"{name}.{path}" if path else name for name, path in paths), "")
 
 
-def names_of(namespace: Mapping[str, Any] | None) -> dict[int, str]:
-    """Return the first name of every named tensor, by the tensor's ``id``."""
-    return {} if namespace is None else {id(tensor): name for name, tensor in named_tensors(namespace)}
+def names_of(namespace: Mapping[str, Any] | None) -> Named:
+    """Return the first name of every named tensor, by the tensor's ``id``. It keeps the tensors alive."""
+    return Named({} if namespace is None else dict(named_tensors(namespace)))

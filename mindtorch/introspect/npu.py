@@ -11,7 +11,7 @@ from .._backends.npu.allocator import allocator_of
 from .._backends.npu.constants import ACL_MEMCPY_DEVICE_TO_HOST
 from .._backends.npu.memory import Memory
 from .._backends.npu.runtime import AclError, Queue, check, runtimes
-from .identity import known_storage
+from .known import known_storage
 from .off_host import Pending, Source
 
 WHOLE = 1 << 20  #: bytes that are copied at once; of larger tensors only parts are

@@ -8,9 +8,9 @@ from typing import Any
 
 import numpy as np
 
-from .._dispatch.keys import META, PIPELINE
-from .._dtype import COMPLEX, FLOATING
-from .tensor import Statistics, element_source, values_without_waiting
+from .._dtype import COMPLEX, FLOATING, DType
+from .libraries import library_of
+from .tensor import Statistics
 
 ROWS, COLUMNS = 48, 64  #: blocks at most that a matrix is averaged over
 SLIM = 4  #: how many times as long as the other a side may be for the blocks to be square
@@ -46,7 +46,7 @@ def tensor_overview(tensor: Any) -> Overview | None:
         down = across = max(down, across)
     rows, columns = _sampled(height, math.ceil(height / down)), _sampled(width, math.ceil(width / across))
     few = matrix[np.ix_(rows.ravel(), columns.ravel())]
-    few = np.abs(few) if tensor._dtype.category == COMPLEX else few
+    few = np.abs(few) if np.iscomplexobj(few) else few
     with np.errstate(all="ignore"):
         means = few.astype(np.float64).reshape(*rows.shape, *columns.shape).mean((1, 3))
     return Overview(means, (math.ceil(height / len(rows)), math.ceil(width / len(columns))))
@@ -62,11 +62,11 @@ def _sampled(size: int, parts: int) -> np.ndarray:
 
 def _values(tensor: Any) -> np.ndarray | None:
     """The values, if they need not be waited for nor copied from a device in large amounts."""
-    if tensor._keys & (PIPELINE | META):
+    library = library_of(tensor)
+    look = library.layout(tensor)
+    if not library.is_near(tensor) and math.prod(look.shape) * look.dtype.itemsize > NEARLY_WHOLE:
         return None
-    if element_source(tensor) is not None and tensor.numel() * tensor._dtype.itemsize > NEARLY_WHOLE:
-        return None
-    return values_without_waiting(tensor)
+    return library.values(tensor)
 
 
 def picture_layout(shape: Sequence[int]) -> str:
@@ -85,17 +85,19 @@ def pictures(tensor: Any, statistics: Statistics) -> list[np.ndarray]:
     Bytes are brightness as they are, and floats in [0, 1] times 255; other numbers are stretched from the smallest,
     black, to the largest, white. The list is empty if the shape or the dtype is not that of pictures.
     """
-    layout, values = picture_layout(tensor.shape), _values(tensor)
-    if not layout or values is None or tensor._dtype.category == COMPLEX or statistics.minimum is None:
+    look = library_of(tensor).layout(tensor)
+    layout, dtype = picture_layout(look.shape), look.dtype
+    values = _values(tensor) if layout else None
+    if values is None or dtype.category == COMPLEX or statistics.minimum is None:
         return []
     batch = values if layout[0] == "N" else values[None]
     batch = batch[..., None] if layout == "HW" else np.moveaxis(batch, 1, -1) if layout.endswith("CHW") else batch
     batch = batch[:PICTURES]
     step = math.ceil(math.sqrt(batch.shape[0] * batch.shape[1] * batch.shape[2] / PIXELS))
-    return [_bytes(picture[::step, ::step], tensor._dtype, statistics) for picture in batch]
+    return [_bytes(picture[::step, ::step], dtype, statistics) for picture in batch]
 
 
-def _bytes(values: np.ndarray, dtype: Any, statistics: Statistics) -> np.ndarray:
+def _bytes(values: np.ndarray, dtype: DType, statistics: Statistics) -> np.ndarray:
     if dtype.name == "uint8":
         return values
     low, high = brightness(dtype, statistics)
@@ -103,7 +105,7 @@ def _bytes(values: np.ndarray, dtype: Any, statistics: Statistics) -> np.ndarray
     return np.nan_to_num(scaled, nan=0.0, posinf=255.0, neginf=0.0).clip(0, 255).astype(np.uint8)
 
 
-def brightness(dtype: Any, statistics: Statistics) -> tuple[float, float]:
+def brightness(dtype: DType, statistics: Statistics) -> tuple[float, float]:
     """The numbers that are black and white."""
     low, high = float(statistics.minimum), float(statistics.maximum)
     return (0.0, 1.0) if dtype.name == "bool" or (dtype.category == FLOATING and 0 <= low <= high <= 1) else (low, high)

@@ -9,9 +9,11 @@ from typing import Any
 
 import numpy as np
 
-from .identity import known_storage, shape_of, storage_number
+from .identity import storage_number
+from .libraries import library_of
+from .library import Layout
 from .strides import located, orders_of
-from .tensor import address_of, cells
+from .tensor import cells
 
 SEGMENTS = 96  #: pieces at most that a storage is described in
 SHARERS = 8  #: tensors at most that are described
@@ -66,75 +68,77 @@ class StorageFacts:
 def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments: int = SEGMENTS,
                   limit: int = SHARERS) -> StorageFacts:
     """Describe the storage under a tensor, and ``limit`` tensors that see it; ``names`` are by the tensors' ``id``."""
-    names = names or {}
-    storage = known_storage(tensor)
-    seen_by = [] if storage is None else [other for other in storage.aliases() if other is not tensor]
+    names, library = names or {}, library_of(tensor)
+    look = library.layout(tensor)
+    seen_by = [other for other in library.aliases(tensor, names) if other is not tensor]
     seen_by.sort(key=lambda other: id(other) not in names)
     seen_by.insert(0, tensor)
     listed = seen_by[:limit]
-    bases = {id(other._base) for other in listed}
-    itemsize = tensor._dtype.itemsize
-    nbytes = tensor.numel() * itemsize if storage is None else storage.nbytes()
+    records = [library.record(other, 0) for other in listed]
+    bases = {id(record.base) for record in records}
+    itemsize, nbytes = look.dtype.itemsize, library.storage_bytes(tensor)
     segment_bytes = max(1, -(-nbytes // itemsize // segments)) * itemsize
-    first = address_of(tensor)
+    first = library.address(tensor)
     places = nbytes // itemsize if nbytes <= PLACES * itemsize else 0
+    sharers = []
+    for other, record in zip(listed, records, strict=True):
+        its = library.layout(other)
+        sharers.append(Sharer(
+            name=names.get(id(other), ""), dtype=its.dtype.name, shape=its.shape, stride=its.stride, offset=its.offset,
+            is_base=id(other) in bases, requires_grad=record.requires_grad, identity=id(other),
+            coverage=coverage(its, nbytes, segment_bytes),
+            reads=_reads(its, places) if its.dtype.itemsize == itemsize else None))
     return StorageFacts(
-        number=storage_number(tensor), device=str(tensor._device), bytes=nbytes, itemsize=itemsize,
-        address=first - tensor._offset * itemsize if first else 0, segments=-(-nbytes // segment_bytes),
-        segment_bytes=segment_bytes, shared_memory=storage is not None and storage.is_shared(),
-        sharers=tuple(
-            Sharer(
-                name=names.get(id(other), ""), dtype=other._dtype.name, shape=shape_of(other),
-                stride=other._strides(), offset=other._offset, is_base=id(other) in bases,
-                requires_grad=other.requires_grad, identity=id(other), coverage=coverage(other, nbytes, segment_bytes),
-                reads=_reads(other, places) if other._dtype.itemsize == itemsize else None)
-            for other in listed),
-        others=len(seen_by) - len(listed), values=_values(listed, tensor._dtype, places) if places else None)
+        number=storage_number(tensor), device=look.device, bytes=nbytes, itemsize=itemsize,
+        address=first - look.offset * itemsize if first else 0, segments=-(-nbytes // segment_bytes),
+        segment_bytes=segment_bytes, shared_memory=library.is_shared(tensor), sharers=tuple(sharers),
+        others=len(seen_by) - len(listed), values=_values(listed, look.dtype, places) if places else None)
 
 
-def _reads(tensor: Any, places: int) -> tuple[tuple[int, ...], ...] | None:
+def _reads(look: Layout, places: int) -> tuple[tuple[int, ...], ...] | None:
     """When each of the first places of the storage is read, None if there are too many elements to follow."""
-    if not places or tensor.numel() > POSITIONS:
+    if not places or prod(look.shape) > POSITIONS:
         return None
-    found = orders_of(place for _, place in _elements(tensor))
+    found = orders_of(place for _, place in _elements(look))
     return tuple(tuple(found.get(place, ())) for place in range(places))
 
 
-def _elements(tensor: Any) -> Iterator[tuple[tuple[int, ...], int]]:
-    return located(shape_of(tensor), tensor._strides(), tensor._offset)
+def _elements(look: Layout) -> Iterator[tuple[tuple[int, ...], int]]:
+    return located(look.shape, look.stride, look.offset)
 
 
 def _values(tensors: Iterable[Any], dtype: Any, places: int) -> tuple[Any, ...]:
     """The elements of a storage, as the tensors of a dtype that see it tell."""
     found: dict[int, Any] = {}
     for tensor in tensors:
-        if tensor._dtype is dtype and tensor.numel() <= POSITIONS:
-            new = {place: index for index, place in _elements(tensor) if place not in found}
+        look = library_of(tensor).layout(tensor)
+        if look.dtype is dtype and prod(look.shape) <= POSITIONS:
+            new = {place: index for index, place in _elements(look) if place not in found}
             with suppress(RuntimeError):  # a device that lets nobody read
                 found.update(zip(new, (cell.value for cell in cells(tensor, list(new.values()))), strict=True))
     return tuple(map(found.get, range(places)))
 
 
-def coverage(tensor: Any, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
+def coverage(look: Layout, nbytes: int, segment_bytes: int) -> tuple[float, ...]:
     """Return which part (0 to 1) of each segment of a storage a tensor covers.
 
     The elements are runs of equal length, one for each sum of multiples of the strides. A stride of one element makes
     the runs longer. Where there are too many runs still, or where they run into each other, one is what the next stride
     spans, evenly filled.
     """
-    size = tensor._dtype.itemsize
+    size = look.dtype.itemsize
     edges = np.minimum(np.arange(0, nbytes + segment_bytes, segment_bytes), nbytes)
-    if not tensor.numel() or not nbytes:
+    if 0 in look.shape or not nbytes:
         return (0.0,) * (len(edges) - 1)
     span = filled = 1
-    steps = _merged(tensor._strides(), tensor.shape)
+    steps = _merged(look.stride, look.shape)
     while steps and (steps[0][0] <= span or prod(n for _, n in steps) > POSITIONS):
         step, n = steps.pop(0)
         filled, span = min(filled * n, span + step * (n - 1)), span + step * (n - 1)
     starts = np.zeros(1, np.int64)
     for step, n in steps:
         starts = (starts[:, None] + np.arange(n) * step).ravel()
-    starts = (np.unique(starts) + tensor._offset) * size
+    starts = (np.unique(starts) + look.offset) * size
     stops = np.minimum(starts + span * size, np.append(starts[1:], nbytes))  # where the next run begins
     begun = np.searchsorted(starts, edges)
     lengths, last = np.cumsum(np.append(0, stops - starts)), np.append(0, stops)

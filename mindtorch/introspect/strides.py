@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from .._autograd.grad_mode import no_grad
+from .libraries import library_of
 
 READS = 4096  #: elements at most that are followed
 
@@ -59,14 +59,14 @@ def stride_facts(tensor: Any, shape: Sequence[int], stride: Sequence[int], offse
     shape, stride = tuple(shape), tuple(stride)
     error = ""
     try:
-        with no_grad():
-            tensor.as_strided(shape, stride, offset)
+        tensor.detach().as_strided(shape, stride, offset)
     except RuntimeError as refused:
         error = str(refused)
     possible = len(shape) == len(stride) and all(size >= 0 for size in shape)
     elements = located(shape, stride, offset) if possible else iter(())
+    dtype = library_of(tensor).layout(tensor).dtype.name
     return StrideFacts(
-        storage=tensor.untyped_storage().nbytes() // tensor.element_size(), dtype=tensor._dtype.name, shape=shape,
+        storage=tensor.untyped_storage().nbytes() // tensor.element_size(), dtype=dtype, shape=shape,
         stride=stride, offset=offset, elements=math.prod(shape) if possible else 0, error=error,
         positions=tuple(position for _, position in itertools.islice(elements, READS)))
 

@@ -8,19 +8,19 @@ from typing import Any
 
 import numpy as np
 
-from .._autograd.accumulate import AccumulateGrad
-from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE, UNINITIALIZED
 from .._dtype import COMPLEX, FLOATING, DType
-from .._formats import channels_last, channels_last_3d
-from .identity import known_storage, shape_of, storage_number
+from .._layout import CHANNELS_LAST, is_contiguous, is_non_overlapping_and_dense
+from .identity import storage_number
+from .libraries import library_of
 from .names import named_tensors
-from .off_host import Pending, Source, sources
+from .off_host import Pending
 
 SAMPLE = 100_000  #: elements at most that statistics look at
 PERIODS = 2 * 3 * 5 * 7 * 11 * 13  #: what often divides the length of something that repeats
 FEW = 1 << 14  #: elements at most whose places are all worked out
 BINS = 40  #: of a histogram
 HISTORY = 6  #: nodes at most that are named
+ACCUMULATE = "torch::autograd::AccumulateGrad"  #: the node of a leaf that has no name
 
 
 @dataclass(frozen=True)
@@ -101,25 +101,23 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
     ``names`` gives tensors' names by their ``id`` (``names_of(namespace)``). Without ``values`` the elements are not
     looked at, and there are no statistics.
     """
-    names = names or {}
-    shape, stride = shape_of(tensor), tensor._strides()
-    storage = known_storage(tensor)
+    names, library = names or {}, library_of(tensor)
+    look, record = library.layout(tensor), library.record(tensor, HISTORY)
     sampled, refused = _sample_or_reason(tensor) if values else (None, "")
-    history = _history(tensor, names)
-    elements = math.prod(shape)
-    nbytes = elements * tensor._dtype.itemsize
+    # The name of a leaf says more than that its gradient is accumulated.
+    history = tuple(node if isinstance(node, str) else names.get(id(node), ACCUMULATE) for node in record.history)
+    elements = math.prod(look.shape)
     return TensorFacts(
-        name=names.get(id(tensor), ""), dtype=tensor._dtype.name, shape=shape, stride=stride, offset=tensor._offset,
-        device=str(tensor._device), elements=elements, bytes=nbytes, contiguous=tensor.is_contiguous(),
-        channels_last=any(map(tensor.is_contiguous, (channels_last, channels_last_3d))), dense=tensor._is_dense(),
-        overlapping=_overlap(shape, stride), storage=storage_number(tensor),
-        storage_bytes=nbytes if storage is None else storage.nbytes(), address=address_of(tensor),
-        is_view=tensor._base is not None, base="" if tensor._base is None else names.get(id(tensor._base), ""),
-        version=None if tensor._keys & INFERENCE else tensor._version, requires_grad=tensor.requires_grad,
-        is_leaf=not history, history=history, has_grad=tensor._grad is not None, hooks=_hooks(tensor),
-        inference=bool(tensor._keys & INFERENCE), materialized=not tensor._keys & UNINITIALIZED,
-        kind=type(tensor).__name__, pending=pending_of(tensor), refused=refused,
-        statistics=None if sampled is None else statistics(sampled, tensor._dtype, elements))
+        name=names.get(id(tensor), ""), dtype=look.dtype.name, shape=look.shape, stride=look.stride, offset=look.offset,
+        device=look.device, elements=elements, bytes=elements * look.dtype.itemsize,
+        contiguous=is_contiguous(look.shape, look.stride), channels_last=_channels_last(look.shape, look.stride),
+        dense=is_non_overlapping_and_dense(look.shape, look.stride), overlapping=_overlap(look.shape, look.stride),
+        storage=storage_number(tensor), storage_bytes=library.storage_bytes(tensor), address=library.address(tensor),
+        is_view=record.base is not None, base="" if record.base is None else names.get(id(record.base), ""),
+        version=record.version, requires_grad=record.requires_grad, is_leaf=not history, history=history,
+        has_grad=library.grad(tensor) is not None, hooks=record.hooks, inference=record.inference,
+        materialized=look.materialized, kind=type(tensor).__name__, pending=library.pending(tensor), refused=refused,
+        statistics=None if sampled is None else statistics(sampled, look.dtype, elements))
 
 
 def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:
@@ -136,25 +134,9 @@ def tensors_facts(namespace: Mapping[str, Any]) -> list[TensorFacts]:
     return sorted(facts, key=lambda row: first[row.storage])
 
 
-def _history(tensor: Any, names: Mapping[int, str]) -> tuple[str, ...]:
-    found: list[str] = []
-    node = tensor._grad_fn
-    base = tensor._base
-    if (base is not None and base._keys & AUTOGRAD and tensor._creation_meta is None and tensor._view_func is None
-            and tensor._attr_version != tensor._version_counter[0]):
-        # It was written through its base, so asking for grad_fn makes this node.
-        found, node = ["AsStridedBackward0"], base._grad_fn
-    while node is not None and len(found) < HISTORY:
-        leaf = names.get(id(node.variable)) if isinstance(node, AccumulateGrad) else None
-        found.append(leaf or node.name())
-        node = next((edge[0] for edge in node._edges if edge is not None), None)
-    return tuple(found)
-
-
-def _hooks(tensor: Any) -> int:
-    inner = None if tensor._grad_fn is None else tensor._grad_fn._hooks
-    of_node = None if inner is None else inner.tensor.get(tensor._output_nr)
-    return sum(len(hooks) for hooks in (tensor._hooks, tensor._post_accumulate_hooks, of_node) if hooks)
+def _channels_last(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
+    order = CHANNELS_LAST.get(len(shape))
+    return order is not None and is_contiguous([shape[d] for d in order], [stride[d] for d in order])
 
 
 def _overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
@@ -172,54 +154,22 @@ def _overlap(shape: tuple[int, ...], stride: tuple[int, ...]) -> bool:
     return len(np.unique(places)) < elements
 
 
-def element_source(tensor: Any) -> Source | None:
-    """How to look at a tensor's values; None if NumPy can read them where they are."""
-    kind = tensor._device.type
-    if kind == "npu" and kind not in sources:
-        from .npu import NpuSource  # loads the device's runtime, which a program on the CPU does without
-
-        sources[kind] = NpuSource()
-    return sources.get(kind)
-
-
 def pending_of(tensor: Any) -> Pending | None:
     """Return what the tensor's values wait for, or None if they are there or, on the meta device, never will be."""
-    entry = tensor._pending
-    if not tensor._keys & PIPELINE or entry is None:
-        source = element_source(tensor)
-        return None if source is None else source.pending(tensor)
-    queue = entry.pipeline.pending
-    before = queue[: queue.index(entry)] if entry in queue else ()
-    file, line, _ = entry.site
-    return Pending(entry.op.name, file, line, tuple(other.op.name for other in before), entry.error)
+    return library_of(tensor).pending(tensor)
 
 
 def values_without_waiting(tensor: Any) -> np.ndarray | None:
     """Return the values if they can be read now. They may be the tensor's memory, neither to be written nor kept."""
-    if tensor._keys & (PIPELINE | META):
-        return None
-    source = element_source(tensor)
-    return tensor._array if source is None else source.values(tensor)
+    return library_of(tensor).values(tensor)
 
 
 def _sample_or_reason(tensor: Any) -> tuple[np.ndarray | None, str]:
     """What statistics are made of, if it can be read now, or why the device refuses it."""
-    source = None if tensor._keys & (PIPELINE | META) else element_source(tensor)
-    if source is None:
-        return values_without_waiting(tensor), ""
     try:
-        return source.sample(tensor), ""
+        return library_of(tensor).sample(tensor), ""
     except RuntimeError as error:
         return None, str(error)
-
-
-def address_of(tensor: Any) -> int:
-    """Return the address of the first element, 0 where there is no memory."""
-    array, storage = tensor._array, known_storage(tensor)
-    if array is not None:
-        return array.__array_interface__["data"][0] if array.size else 0
-    start = 0 if storage is None else storage.data_ptr()
-    return start + tensor._offset * tensor._dtype.itemsize if start and tensor.numel() else 0
 
 
 def sample(array: np.ndarray) -> np.ndarray:
@@ -278,18 +228,11 @@ def _histogram(values: np.ndarray) -> tuple[int, ...]:
 
 def cells(tensor: Any, indices: list[tuple[int, ...]]) -> list[Cell]:
     """Return the elements at these indices with their places. Values are None where they cannot be read now."""
-    values, stride, size = _elements_without_waiting(tensor, indices), tensor._strides(), tensor._dtype.itemsize
-    start = address_of(tensor)
+    library = library_of(tensor)
+    values, look, start = library.elements(tensor, indices), library.layout(tensor), library.address(tensor)
     found = []
     for index, value in zip(indices, [None] * len(indices) if values is None else values, strict=True):
-        steps = sum(i * st for i, st in zip(index, stride, strict=True))
-        found.append(Cell(index, tensor._offset + steps, start + steps * size if start else 0, value))
+        steps = sum(i * st for i, st in zip(index, look.stride, strict=True))
+        address = start + steps * look.dtype.itemsize if start else 0
+        found.append(Cell(index, look.offset + steps, address, value))
     return found
-
-
-def _elements_without_waiting(tensor: Any, indices: list[tuple[int, ...]]) -> list[Any] | None:
-    source = None if tensor._keys & (PIPELINE | META) else element_source(tensor)
-    if source is not None:
-        return source.elements(tensor, indices)
-    values = values_without_waiting(tensor)
-    return None if values is None else [values[index].item() for index in indices]

@@ -14,7 +14,7 @@ import mindtorch as torch
 from mindtorch import introspect, nn, viz
 from mindtorch._backends.npu import runtime
 from mindtorch._storage import UntypedStorage
-from mindtorch.introspect.identity import known_storage
+from mindtorch.introspect.known import known_storage
 
 from .test_harmless import state
 from .test_pictures import DTYPES

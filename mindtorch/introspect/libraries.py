@@ -1,0 +1,31 @@
+"""Whose an object is: the one place that tells mindtorch's tensors, nodes and storages from PyTorch's."""
+from __future__ import annotations
+
+from typing import Any
+
+from .._autograd.node import Node
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .library import Library
+from .native import Native
+
+NATIVE = Native()
+
+
+def library_of(value: Any) -> Library:
+    """The library that an object is of."""
+    return NATIVE
+
+
+def libraries() -> list[Library]:
+    """The libraries that are loaded; none is loaded by asking."""
+    return [NATIVE]
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether an object is a tensor of one of the libraries."""
+    return value.__class__ in TENSOR_TYPES
+
+
+def is_node(value: Any) -> bool:
+    """Whether an object is a node of an autograd graph of one of the libraries."""
+    return isinstance(value, Node)

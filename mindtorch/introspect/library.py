@@ -1,0 +1,165 @@
+"""What introspection asks of a tensor library: few questions, which ``native`` answers for mindtorch's own tensors and
+``pytorch`` for PyTorch's. ``libraries.library_of`` chooses by an object's type; nothing else here knows the difference.
+
+Of a tensor it asks how it is laid out, which memory lies under it and who else sees that, what autograd knows of it,
+and what its values are, if they are there; of a node of the graph, where gradients go and what is kept for backward; of
+the library, which storages are alive, and what it dispatches while somebody looks. Shapes, strides and offsets count
+elements. No answer waits for a device, runs the program's code, or changes anything.
+"""
+from __future__ import annotations
+
+from collections.abc import Callable, Iterable, Mapping, Sequence
+from contextlib import AbstractContextManager
+from dataclasses import dataclass, field
+from typing import Any, Protocol
+
+import numpy as np
+
+from .._dispatch.observers import DispatchEvent
+from .._dtype import DType
+from .off_host import Pending
+
+
+@dataclass(frozen=True, slots=True)
+class Layout:
+    """Where a tensor's elements lie. The parameter of a lazy module that was not called yet is not ``materialized``:
+    its shape is (0,) here. ``without`` says why there are no elements to be read, or no strides, '' if there are.
+    """
+
+    shape: tuple[int, ...]
+    stride: tuple[int, ...]
+    offset: int
+    dtype: DType
+    device: str
+    materialized: bool = True
+    without: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Record:
+    """What autograd knows of a tensor: the ``base`` that it is a view of, the names of nodes from its ``grad_fn`` on
+    along their first inputs (of a leaf's, the leaf itself), how many hooks see its gradient. ``version``
+    is None where writes are not counted.
+    """
+
+    requires_grad: bool
+    version: int | None
+    base: Any
+    history: tuple[Any, ...]
+    hooks: int
+    inference: bool
+
+
+@dataclass(frozen=True, slots=True)
+class Kept:
+    """What a node keeps for backward: a ``tensor`` with the version that it had, and whether it was written since; or,
+    if that is None, something that ``text`` describes (``is_tensor`` if it is a tensor all the same).
+    """
+
+    name: str
+    text: str
+    tensor: Any = None
+    version: int | None = None
+    stale: bool = False
+    is_tensor: bool = False
+
+
+@dataclass(frozen=True, slots=True)
+class NodeLook:
+    """A node of the graph: its ``name``, the next nodes with their output numbers (None where no gradient is needed),
+    what it keeps (None if that was freed), shape and dtype of its forward outputs. ``variable`` is the leaf that it
+    accumulates the gradient of; ``order`` grows with the time at which nodes were made.
+    """
+
+    name: str
+    edges: tuple[tuple[Any, int] | None, ...]
+    kept: tuple[Kept, ...] | None
+    outputs: tuple[tuple[tuple[int, ...], str], ...]
+    variable: Any
+    hooks: int
+    order: int
+
+
+@dataclass(frozen=True, slots=True)
+class LiveStorage:
+    """A storage that is alive, and the live tensors that see it."""
+
+    device: str
+    address: int
+    bytes: int
+    tensors: list[Any] = field(default_factory=list)
+
+
+class Named(dict[int, str]):
+    """Names of tensors by the tensors' ``id``, and the ``tensors`` themselves by their names."""
+
+    def __init__(self, named: Mapping[str, Any]):
+        super().__init__((id(tensor), name) for name, tensor in reversed(list(named.items())))  # the first name counts
+        self.tensors = dict(named)
+
+
+class Library(Protocol):
+    """What introspection asks; each question in the module's docstring is a method."""
+
+    def layout(self, tensor: Any) -> Layout:
+        """Where the elements lie."""
+
+    def owner(self, tensor: Any) -> Any:
+        """The object that stands for the memory under a tensor: as long as it lives, no other memory has it."""
+
+    def aliases(self, tensor: Any, names: Mapping[int, str]) -> list[Any]:
+        """The live tensors that see the same memory, this one among them, as far as the library knows them or they have
+        names.
+        """
+
+    def storage_bytes(self, tensor: Any) -> int:
+        """The size of the storage under a tensor."""
+
+    def is_shared(self, tensor: Any) -> bool:
+        """Whether other processes see the memory."""
+
+    def address(self, tensor: Any) -> int:
+        """The address of the first element, 0 where there is no memory."""
+
+    def record(self, tensor: Any, length: int) -> Record:
+        """What autograd knows of it; of its history, ``length`` nodes at most."""
+
+    def grad(self, tensor: Any) -> Any:
+        """The gradient that it holds, None if it has none."""
+
+    def pending(self, tensor: Any) -> Pending | None:
+        """What the values wait for; None if they are there or, on the meta device, never will be."""
+
+    def values(self, tensor: Any) -> np.ndarray | None:
+        """The values if they can be read now. They may be the tensor's memory, neither to be written nor kept."""
+
+    def sample(self, tensor: Any) -> np.ndarray | None:
+        """What statistics are made of: the values or, where these are not on the host, an even sample of them.
+
+        Raises:
+            RuntimeError: if the device refuses to have its memory read.
+        """
+
+    def elements(self, tensor: Any, indices: Sequence[tuple[int, ...]]) -> list[Any] | None:
+        """The values at some indices, as Python numbers."""
+
+    def is_near(self, tensor: Any) -> bool:
+        """Whether the host can read the values without copying them."""
+
+    def root(self, tensor: Any) -> Any:
+        """The node behind a tensor that requires grad; of a leaf, the one that accumulates its gradient."""
+
+    def node(self, node: Any) -> NodeLook:
+        """What is known of a node."""
+
+    def place(self, tensor: Any) -> Any:
+        """Equal for tensors with the same elements of the same memory, such as the twins of outputs that nodes keep."""
+
+    def output_number(self, tensor: Any) -> int:
+        """Which output of its ``grad_fn`` a tensor is."""
+
+    def storages(self, objects: Iterable[Any]) -> list[LiveStorage]:
+        """The storages among live objects, and those under tensors among them."""
+
+    def observing(self, observer: Callable[[DispatchEvent], None]) -> AbstractContextManager[Any]:
+        """A block in which ``observer`` is told of every operator that the library dispatches."""

@@ -1,0 +1,205 @@
+"""mindtorch's own tensors: its answers to what introspection asks. See ``library.Library``."""
+from __future__ import annotations
+
+import reprlib
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from contextlib import AbstractContextManager
+from typing import Any
+
+import numpy as np
+
+from .._autograd.accumulate import AccumulateGrad
+from .._autograd.derivative import OperatorNode
+from .._autograd.function import BackwardCFunction
+from .._autograd.node import Node
+from .._autograd.saved import Saved, unwritten
+from .._autograd.views import CopySlices
+from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE, UNINITIALIZED
+from .._dispatch.observers import DispatchEvent, subscribed
+from .._storage import UntypedStorage
+from .._tensor import Tensor
+from .known import known_storage
+from .library import Kept, Layout, LiveStorage, NodeLook, Record
+from .off_host import Pending, Source, sources
+
+
+class Native:
+    """Reads the attributes of tensors and nodes, and makes nothing that they have not made yet."""
+
+    def layout(self, tensor: Any) -> Layout:
+        uninitialized = bool(tensor._keys & UNINITIALIZED)
+        return Layout((0,) if uninitialized else tuple(tensor.shape), tensor._strides(), tensor._offset, tensor._dtype,
+                      str(tensor._device), not uninitialized)
+
+    def owner(self, tensor: Any) -> Any:
+        storage = known_storage(tensor)
+        return tensor if storage is None else storage
+
+    def aliases(self, tensor: Any, names: Mapping[int, str]) -> list[Any]:
+        storage = known_storage(tensor)
+        return [] if storage is None else storage.aliases()
+
+    def storage_bytes(self, tensor: Any) -> int:
+        storage = known_storage(tensor)
+        return tensor.numel() * tensor._dtype.itemsize if storage is None else storage.nbytes()
+
+    def is_shared(self, tensor: Any) -> bool:
+        storage = known_storage(tensor)
+        return storage is not None and storage.is_shared()
+
+    def address(self, tensor: Any) -> int:
+        array, storage = tensor._array, known_storage(tensor)
+        if array is not None:
+            return array.__array_interface__["data"][0] if array.size else 0
+        start = 0 if storage is None else storage.data_ptr()
+        return start + tensor._offset * tensor._dtype.itemsize if start and tensor.numel() else 0
+
+    def record(self, tensor: Any, length: int) -> Record:
+        inference = bool(tensor._keys & INFERENCE)
+        return Record(tensor.requires_grad, None if inference else tensor._version, tensor._base,
+                      tuple(_history(tensor, length)), _hooks(tensor), inference)
+
+    def grad(self, tensor: Any) -> Any:
+        return tensor._grad
+
+    # -- values --------------------------------------------------------------------------------------------------------
+
+    def pending(self, tensor: Any) -> Pending | None:
+        entry = tensor._pending
+        if not tensor._keys & PIPELINE or entry is None:
+            source = element_source(tensor)
+            return None if source is None else source.pending(tensor)
+        queue = entry.pipeline.pending
+        before = queue[: queue.index(entry)] if entry in queue else ()
+        file, line, _ = entry.site
+        return Pending(entry.op.name, file, line, tuple(other.op.name for other in before), entry.error)
+
+    def values(self, tensor: Any) -> np.ndarray | None:
+        if tensor._keys & (PIPELINE | META):
+            return None
+        source = element_source(tensor)
+        return tensor._array if source is None else source.values(tensor)
+
+    def sample(self, tensor: Any) -> np.ndarray | None:
+        source = None if tensor._keys & (PIPELINE | META) else element_source(tensor)
+        return self.values(tensor) if source is None else source.sample(tensor)
+
+    def elements(self, tensor: Any, indices: Sequence[tuple[int, ...]]) -> list[Any] | None:
+        source = None if tensor._keys & (PIPELINE | META) else element_source(tensor)
+        if source is not None:
+            return source.elements(tensor, list(indices))
+        values = self.values(tensor)
+        return None if values is None else [values[index].item() for index in indices]
+
+    def is_near(self, tensor: Any) -> bool:
+        return element_source(tensor) is None
+
+    # -- the graph -----------------------------------------------------------------------------------------------------
+
+    def root(self, tensor: Any) -> Any:
+        return tensor._grad_edge()[0]
+
+    def node(self, node: Any) -> NodeLook:
+        outputs, hooks, variable = [output[:2] for output in node._outputs if output], 0, None
+        if isinstance(node, AccumulateGrad):
+            variable = node.variable
+            outputs, hooks = [(variable.shape, variable._dtype)], len(variable._hooks or ())
+        if node._hooks is not None:
+            hooks += len(node._hooks.pre) + len(node._hooks.post) + sum(map(len, node._hooks.tensor.values()))
+        kept = _kept(node)
+        return NodeLook(
+            name=node.name(), edges=tuple(None if edge is None else (edge[0], edge[1]) for edge in node._edges),
+            kept=None if kept is None else tuple(_saved(kept)), variable=variable, hooks=hooks,
+            outputs=tuple((tuple(shape), dtype.name) for shape, dtype in outputs),
+            order=-1 if variable is not None else node._order)
+
+    def place(self, tensor: Any) -> Any:
+        counter = tensor._version_counter
+        return None if counter is None else (id(counter), tuple(tensor.shape), tensor._strides(), tensor._offset)
+
+    def output_number(self, tensor: Any) -> int:
+        return tensor._output_nr
+
+    # -- the whole library ---------------------------------------------------------------------------------------------
+
+    def storages(self, objects: Iterable[Any]) -> list[LiveStorage]:
+        found: dict[int, LiveStorage] = {}
+        for item in objects:
+            is_tensor = type(item) in TENSOR_TYPES
+            owner = self.owner(item) if is_tensor else item if type(item) is UntypedStorage else None
+            if owner is None:
+                continue
+            if id(owner) not in found:
+                found[id(owner)] = self._live(owner)
+            if is_tensor:
+                found[id(owner)].tensors.append(item)
+        return list(found.values())
+
+    def _live(self, owner: Any) -> LiveStorage:
+        if owner.__class__ is UntypedStorage:
+            return LiveStorage(str(owner.device), owner.data_ptr(), owner.nbytes())
+        return LiveStorage(str(owner._device), self.address(owner), self.storage_bytes(owner))
+
+    def observing(self, observer: Callable[[DispatchEvent], None]) -> AbstractContextManager[Any]:
+        return subscribed(observer)
+
+
+def element_source(tensor: Any) -> Source | None:
+    """How to look at a tensor's values; None if NumPy can read them where they are."""
+    kind = tensor._device.type
+    if kind == "npu" and kind not in sources:
+        from .npu import NpuSource  # loads the device's runtime, which a program on the CPU does without
+
+        sources[kind] = NpuSource()
+    return sources.get(kind)
+
+
+def _history(tensor: Any, length: int) -> Iterator[Any]:
+    node, base = tensor._grad_fn, tensor._base
+    if (base is not None and base._keys & AUTOGRAD and tensor._creation_meta is None and tensor._view_func is None
+            and tensor._attr_version != tensor._version_counter[0]):
+        # It was written through its base, so asking for grad_fn makes this node.
+        yield "AsStridedBackward0"
+        node, length = base._grad_fn, length - 1
+    while node is not None and length:
+        yield node.variable if isinstance(node, AccumulateGrad) else node.name()
+        node, length = next((edge[0] for edge in node._edges if edge is not None), None), length - 1
+
+
+def _hooks(tensor: Any) -> int:
+    inner = None if tensor._grad_fn is None else tensor._grad_fn._hooks
+    of_node = None if inner is None else inner.tensor.get(tensor._output_nr)
+    return sum(len(hooks) for hooks in (tensor._hooks, tensor._post_accumulate_hooks, of_node) if hooks)
+
+
+def _kept(node: Node) -> list[tuple[str, Any]] | None:
+    """What a node keeps for backward, by name; None if it was freed."""
+    if isinstance(node, CopySlices):
+        return None if node.inner is None else _kept(node.inner)
+    if isinstance(node, BackwardCFunction):
+        return None if node._freed else [("saved_tensors", list(node._saved))]
+    if isinstance(node, OperatorNode):
+        return None if node.saved is None else list(zip(node.plan.names, node.saved, strict=True))
+    return []
+
+
+def _saved(kept: list[tuple[str, Any]]) -> Iterator[Kept]:
+    for name, value in kept:
+        if isinstance(value, list):
+            yield from _saved([(f"{name}[{i}]", item) for i, item in enumerate(value)])
+        else:
+            yield _saved_value(name, value)
+
+
+def _saved_value(name: str, value: Any) -> Kept:
+    if isinstance(value, Tensor):
+        value = unwritten(value)
+    if not isinstance(value, Saved):
+        return Kept(name, reprlib.repr(value))
+    tensor = value.tensor
+    if tensor is None:
+        return Kept(name, "packed by a hook", is_tensor=True)
+    version = 0 if tensor._version_counter is None else tensor._version_counter[0]
+    return Kept(name, f"{tensor._dtype.name}[{', '.join(map(str, tensor.shape))}]", tensor, value.version,
+                version != value.version, True)
