@@ -1,5 +1,5 @@
 """``python -m mindtorch run script.py [args]`` runs a PyTorch program on mindtorch; ``python -m mindtorch tour`` opens
-the tour.
+the tour; ``python -m mindtorch course`` makes the students' notebooks, and grades them.
 """
 from __future__ import annotations
 
@@ -45,10 +45,21 @@ def main() -> int:
     guide = commands.add_parser("tour", help="open the tour notebook in JupyterLab")
     guide.add_argument("--html", metavar="FILE",
                        help="execute it to an HTML file instead (for machines without a screen)")
+    teacher = commands.add_parser("course", help="make the course's release, or grade submissions")
+    teacher.add_argument("action", choices=("release", "grade"))
+    teacher.add_argument("folder", help="where the release goes; or a folder that has one for each student")
+    teacher.add_argument("--masters", metavar="FOLDER", help="the masters, if they are not this repository's")
+    teacher.add_argument("--key", default="", help="a word that shows students the solutions (release)")
+    teacher.add_argument("--grades", metavar="FILE", default="grades.csv", help="where the grades go (grade)")
+    teacher.add_argument("--seconds", type=float, default=120.0, help="that a notebook may take (grade)")
     options = parser.parse_args()
     if options.command == "run":
         run(options.script, options.arguments)
         return 0
+    if options.command == "course":
+        from .course.teaching import command  # slow, and of no use to the others
+
+        return command(options)
     return tour(options.html)
 
 

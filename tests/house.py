@@ -71,6 +71,8 @@ HOUSE = (
     Room("viz", "HTML, SVG and text of facts", "how a picture looks"),
     Room("widgets", "pictures that move", "a widget"),
     Room("_ipython", "the extension: magics, formatters, tracebacks", "a magic"),
+    Room("course", "the course: predictions, labs and their checks, readers' parts in the running library, releases "
+         "and grades", "a lesson: `lessons/<name>.py`, and its notebook"),
     Room("_install __main__", "PyTorch's programs run on mindtorch; the command line", "a command"),
 )
 

@@ -6,7 +6,7 @@ from typing import Any
 
 from .._dispatch import dispatcher
 from .._dispatch.aten import expand, sum as sum_all, sum_dim_IntList as sum_dims, t, view
-from .._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, THREAD_STATE
+from .._dispatch.keys import ADDED, AUTOGRAD, CPU, NONCONTIGUOUS, OBSERVED, THREAD_STATE
 from .._dispatch.local import local
 
 
@@ -15,7 +15,7 @@ def is_unobserved() -> bool:
     or observed, and no caller gets the gradient itself.
     """
     task = local.task
-    return (not local.grad_enabled and not dispatcher.mode & (OBSERVED | THREAD_STATE)
+    return (not local.grad_enabled and not dispatcher.mode & (ADDED | OBSERVED | THREAD_STATE)
             and (task is None or not task.captures))
 
 
@@ -48,7 +48,7 @@ def repeated(scalar: Any, shape: Any) -> Any:
     """A gradient expanded, for a formula, without a call of the operator where it is a tensor of no dimensions."""
     array = scalar._array
     if (local.grad_enabled or array is None or array.ndim or scalar._keys & ~(CPU | AUTOGRAD)
-            or dispatcher.mode & (OBSERVED | THREAD_STATE) or not shape or min(shape) < 2):
+            or dispatcher.mode & (ADDED | OBSERVED | THREAD_STATE) or not shape or min(shape) < 2):
         return expand(scalar, shape)
     return scalar._expanded_alias(shape)
 

@@ -15,15 +15,15 @@ from .._about import about, note
 from .._call_site import call_site
 from .._device import CPU as HOST, resolve_device
 from .keys import (
-    AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, NONCONTIGUOUS, OBSERVED, PIPELINE,
-    PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
+    ADDED, AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, NONCONTIGUOUS, OBSERVED,
+    PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
 )
 from .local import local
 from .registry import Operator, OpRegistry
 
 #: Keys that hold for every call: ``THREAD_STATE`` while some thread has a pipeline or is in inference mode,
-#: ``OBSERVED`` while there is an observer, ``FUNCTION`` while some thread has a ``TorchFunctionMode``. A module global,
-#: so that reading it costs next to nothing.
+#: ``OBSERVED`` while there is an observer, ``FUNCTION`` while some thread has a ``TorchFunctionMode``, ``ADDED`` while
+#: some thread has keys of its own. A module global, so that reading it costs next to nothing.
 mode = 0
 _lock = threading.RLock()  # reentrant, because a signal handler may change the mode while its thread does
 _unusual: set[int] = set()  #: the threads on whose account ``THREAD_STATE`` is set
@@ -197,6 +197,8 @@ def resolve(op: Operator, keys: int, offer: Callable[..., Any] | None = None) ->
     elif keys & (BATCHED | DUAL):
         key = BATCHED if keys & BATCHED else DUAL
         function = key_handlers[key](op, keys & ~key)
+    elif keys & ADDED:
+        function = _look_at_added_keys(op, keys & ~ADDED)
     elif keys & THREAD_STATE:
         function = _look_at_thread(op, keys & ~THREAD_STATE)
     elif keys & PIPELINE:
@@ -219,6 +221,18 @@ def _look_at_thread(op: Operator, keys: int) -> Callable[..., Any]:
             return key_handlers[THREAD_STATE](op, keys)(*args)
         if local.frames and op.family == "random" and op.is_inplace:
             refuse_random(local.frames[-1])
+        return (table.get(keys) or resolve(op, keys))(*args)
+
+    return call
+
+
+def _look_at_added_keys(op: Operator, keys: int) -> Callable[..., Any]:
+    """Call the outermost of the keys that the calling thread has added; without one, go on without ``ADDED``."""
+    table = op.table
+
+    def call(*args: Any) -> Any:
+        if local.added:
+            return local.added[-1](op, *args)
         return (table.get(keys) or resolve(op, keys))(*args)
 
     return call

@@ -26,6 +26,7 @@ class DispatchKey(IntFlag):
     Batched = 2048  #: some input stands for one of a batch inside ``vmap``
     Python = 4096  #: some input's class has a ``__torch_dispatch__``, or the thread has a ``TorchDispatchMode``
     TorchFunction = 8192  #: some input's class has a ``__torch_function__``, or some thread a ``TorchFunctionMode``
+    Added = 16384  #: some thread has put keys of its own before Autograd: look at the thread
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
@@ -35,6 +36,7 @@ UNINITIALIZED = int(DispatchKey.Uninitialized)
 PIPELINE, THREAD_STATE, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.ThreadState), int(DispatchKey.Observed)
 DUAL, BATCHED = int(DispatchKey.Dual), int(DispatchKey.Batched)
 PYTHON, FUNCTION = int(DispatchKey.Python), int(DispatchKey.TorchFunction)
+ADDED = int(DispatchKey.Added)
 #: What an alias outside the graph does not take over from its tensor.
 DERIVED = AUTOGRAD | DUAL | FUNCTION
 BACKENDS = CPU | META | NPU
@@ -45,8 +47,8 @@ BACKEND_NAMES = {CPU: "CPU", META: "Meta", NPU: "NPU"}
 class DispatchKeySet:
     """A readable set of dispatch keys, in the order in which the dispatcher looks at them."""
 
-    ORDER = (DispatchKey.Batched, DispatchKey.Dual, DispatchKey.Pipeline, DispatchKey.Inference, DispatchKey.Autograd,
-             DispatchKey.Python, DispatchKey.Meta, DispatchKey.NPU, DispatchKey.CPU)
+    ORDER = (DispatchKey.Batched, DispatchKey.Dual, DispatchKey.Added, DispatchKey.Pipeline, DispatchKey.Inference,
+             DispatchKey.Autograd, DispatchKey.Python, DispatchKey.Meta, DispatchKey.NPU, DispatchKey.CPU)
 
     def __init__(self, bits: int):
         self.bits = bits

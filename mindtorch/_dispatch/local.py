@@ -29,6 +29,7 @@ class LocalState(threading.local):
     dispatch_off: bool = False  #: whether ``__torch_dispatch__`` is not asked
     function_modes: tuple[Any, ...] = ()  #: the ``TorchFunctionMode`` blocks around, the innermost last
     function_off: int = 0  #: whether of ``__torch_function__`` classes are not asked (1), or modes neither (2)
+    added: tuple[Any, ...] = ()  #: the keys of its own that are not excluded, the outermost last
     depth: int = 0  #: of dispatched calls, counted only while there is an observer
 
 

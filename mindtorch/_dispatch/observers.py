@@ -18,7 +18,7 @@ from .._backend import by_key
 from .._call_site import call_site
 from .._interrupts import uninterrupted
 from .dispatcher import TENSOR_TYPES, resolve, set_mode
-from .keys import AUTOGRAD, BACKENDS, OBSERVED, THREAD_STATE, DispatchKeySet
+from .keys import ADDED, AUTOGRAD, BACKENDS, OBSERVED, THREAD_STATE, DispatchKeySet
 from .local import local
 from .registry import Operator
 from .sites import kernel_site
@@ -213,6 +213,7 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         called = perf_counter_ns()
         function = op.table.get(inner_keys) or resolve(op, inner_keys)
         effective = shown if local.grad_enabled else shown & ~AUTOGRAD
+        effective = effective if local.added else effective & ~ADDED
         path = paths.get(effective)
         if path is None:
             path = paths[effective] = _path(op, effective)
@@ -250,5 +251,5 @@ def _path(op: Operator, keys: int) -> Path:
         file, line = kernel_site(kernel, (op.functional or op).name)
     key_set = DispatchKeySet(keys)
     composite = kernel is not None and kernel.composite
-    path = tuple(str(key.name) for key in key_set if not composite or key & BACKENDS)
+    path = tuple(str(key.name) for key in key_set if not composite or key & (BACKENDS | ADDED))
     return key_set, path, name, file, line, composite

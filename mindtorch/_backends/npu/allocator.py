@@ -10,7 +10,7 @@ from __future__ import annotations
 import threading
 import weakref
 from collections import deque
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass
 from typing import Any
@@ -70,12 +70,20 @@ def chain(block: Block | None) -> Iterator[Block]:
         block = block.after
 
 
+def best_fit(free: Sequence[Block], size: int) -> Block | None:
+    """The smallest of the blocks, and of several the one that lies first."""
+    return min(free, key=lambda block: (block.size, block.ptr))
+
+
 class Allocator:
     """The memory of one device. A block is given back when its owner goes, in any thread and at any moment.
 
     The truth is in the segments, the chain of blocks of each, and in the owners. What is derived from them, pools,
     sizes and counts, is made anew if a change was cut short by an exception.
     """
+
+    #: Which of the free blocks that are large enough is taken for so many bytes; None for a new segment.
+    fit: Callable[[Sequence[Block], int], Block | None] = staticmethod(best_fit)
 
     def __init__(self, device: _Runtime):
         self.device = device
@@ -213,7 +221,7 @@ class Allocator:
     # -- pools -------------------------------------------------------------------------------------------------------
 
     def _cached(self, size: int, queue: Queue) -> Block | None:
-        """The smallest free block of the stream's pool that fits."""
+        """The free block of the stream's pool that ``fit`` picks of those that are large enough."""
         if self._waiting:
             self._settle_events()
         small = size <= SMALL
@@ -221,7 +229,9 @@ class Allocator:
         fitting = [block for block in pool if block.size >= size]
         if not fitting:
             return None
-        best = min(fitting, key=lambda block: (block.size, block.ptr))
+        best = self.fit(fitting, size)
+        if best is None:
+            return None
         if not small and best.size - size >= LARGE_SEGMENT and size < LARGE:
             return None  # a huge block is not broken up for little
         pool.remove(best)

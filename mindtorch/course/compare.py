@@ -1,0 +1,121 @@
+"""Whether two values are the same, and in one sentence how they differ."""
+from __future__ import annotations
+
+import math
+from dataclasses import dataclass
+from numbers import Number
+from typing import Any
+
+import numpy as np
+
+from .._dispatch.dispatcher import TENSOR_TYPES
+
+#: Relative and absolute tolerance, by the size of a float in bytes.
+TOLERANCES = {2: (1e-2, 1e-3), 4: (1e-5, 1e-6), 8: (1e-9, 1e-12)}
+
+
+@dataclass(frozen=True)
+class Difference:
+    """How a reader's value differs: a sentence, and where both are tensors of one shape, these two for a picture."""
+
+    text: str
+    expected: Any = None
+    got: Any = None
+
+
+def difference(expected: Any, got: Any) -> Difference | None:
+    """How ``got`` differs from ``expected``; None if it does not. Lists are as good as tuples, and NumPy's numbers as
+    Python's; tensors have to agree in shape and dtype, and in values but for rounding.
+    """
+    if got is None and expected is not None:
+        return Difference(f"it returned nothing, where {shown(expected)} is right: is the return missing?")
+    if _is_tensor(expected):
+        return _of_tensors(expected, got)
+    if isinstance(expected, tuple | list):
+        return _of_sequences(expected, got)
+    if isinstance(expected, dict):
+        return _of_dicts(expected, got)
+    if isinstance(expected, bool) and not isinstance(got, bool | np.bool_):
+        return Difference(f"it returned {shown(got)}, where True or False is asked for")
+    if isinstance(expected, Number):
+        got = got.item() if _is_tensor(got) and got.numel() == 1 else got
+        if not isinstance(got, Number) or not _close(expected, got):
+            return Difference(f"it returned {shown(got)}, where {shown(expected)} is right")
+        return None
+    same = expected is got or bool(expected == got)
+    return None if same else Difference(f"it returned {shown(got)}, where {shown(expected)} is right")
+
+
+def _is_tensor(value: Any) -> bool:
+    return value.__class__ in TENSOR_TYPES
+
+
+def _close(expected: Any, got: Any) -> bool:
+    if isinstance(expected, int) and isinstance(got, int | np.integer):
+        return int(expected) == int(got)
+    return bool(expected == got) or math.isclose(expected, got, rel_tol=1e-5, abs_tol=1e-6) or (
+        expected != expected and got != got)
+
+
+def _of_tensors(expected: Any, got: Any) -> Difference | None:
+    if not _is_tensor(got):
+        return Difference(f"it returned {shown(got)}, where a tensor {kind(expected)} is right")
+    if tuple(got.shape) != tuple(expected.shape):
+        return Difference(f"its shape is {list(got.shape)}, where {list(expected.shape)} is right")
+    if got.dtype != expected.dtype:
+        return Difference(f"its dtype is {got.dtype}, where {expected.dtype} is right")
+    if "meta" in (expected.device.type, got.device.type):
+        if got.device.type != expected.device.type:
+            return Difference(f"it is on {got.device}, where {expected.device} is right")
+        return None
+    right, mine = (np.asarray(value.detach().to("cpu").double() if value.dtype.is_floating_point
+                              else value.detach().to("cpu")) for value in (expected, got))
+    relative, absolute = TOLERANCES.get(expected.dtype.itemsize, TOLERANCES[8]) if (
+        expected.dtype.is_floating_point) else (0, 0)
+    wrong = ~np.isclose(right, mine, rtol=relative, atol=absolute, equal_nan=True)
+    if not wrong.any():
+        return None
+    place = tuple(int(i) for i in np.argwhere(wrong)[0])
+    at = f" at {list(place)}" if place else ""
+    count = f"{int(wrong.sum())} of {wrong.size} values are wrong, the first{at}" if wrong.size > 1 else "it is wrong"
+    return Difference(f"{count}: {_number(mine[place])}, where {_number(right[place])} is right", expected, got)
+
+
+def _of_sequences(expected: Any, got: Any) -> Difference | None:
+    if not isinstance(got, tuple | list):
+        return Difference(f"it returned {shown(got)}, where {shown(expected)} is right")
+    if len(got) != len(expected):
+        return Difference(f"it returned {shown(got)}, with {len(got)} entries where {len(expected)} are right")
+    for i, (right, mine) in enumerate(zip(expected, got, strict=True)):
+        found = difference(right, mine)
+        if found is not None and any(map(_is_tensor, expected)):
+            return Difference(f"of entry {i}, {found.text}", found.expected, found.got)
+        if found is not None:
+            return Difference(f"it returned {shown(got)}, where {shown(expected)} is right")
+    return None
+
+
+def _of_dicts(expected: dict[str, Any], got: Any) -> Difference | None:
+    """Dictionaries of observations, whose keys say what was observed."""
+    for name, right in expected.items():
+        found = difference(right, got.get(name))
+        if found is not None:
+            return Difference(f"{name}: {found.text}", found.expected, found.got)
+    return None
+
+
+def kind(tensor: Any) -> str:
+    """A tensor's type in short, such as float32[2, 3]."""
+    return f"{str(tensor.dtype).removeprefix('torch.')}{list(tensor.shape)}"
+
+
+def _number(value: Any) -> str:
+    return f"{value:.6g}" if isinstance(value, float | np.floating) else str(value)
+
+
+def shown(value: Any) -> str:
+    """A value in a sentence."""
+    if _is_tensor(value):
+        return f"a tensor {kind(value)}"
+    text = repr(tuple(value) if isinstance(value, list | tuple) else value)
+    return text if len(text) <= 60 else f"{text[:57]}..."

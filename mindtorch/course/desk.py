@@ -1,0 +1,135 @@
+"""What a reader calls in a notebook: predict, check, hint, solution, progress."""
+from __future__ import annotations
+
+import hashlib
+import sys
+from typing import Any
+
+from ..viz import course as pictures
+from ..viz.html import Markup
+from .checking import judge
+from .compare import difference, shown
+from .record import Record
+from .said import NotYet
+from .tasks import Lab, Prediction, all_lessons, find
+
+
+class Page:
+    """Something to display: HTML where it can be shown, text elsewhere."""
+
+    def __init__(self, html: Markup):
+        self.html = html
+
+    def _repr_html_(self) -> str:
+        return self.html
+
+    def __repr__(self) -> str:
+        return self.html.plain.strip("\n")
+
+
+def _display(html: Markup) -> None:
+    """Display a picture in the notebook, if there is one."""
+    ipython = sys.modules.get("IPython")
+    if ipython is not None and ipython.get_ipython() is not None:
+        from IPython.display import display
+
+        display(Page(html))
+
+
+def predict(task: str, answer: Any = ...) -> Page:
+    """Commit the answer to a question, and see what is right, and why. The first answer stays; a later one is shown
+    beside it.
+
+    Raises:
+        NotYet: if there is no answer yet, or none of the kind that is asked for.
+    """
+    asked = find(task, Prediction)
+    record = Record()
+    first = record.predictions.get(task, ...)
+    if answer is ... and first is ...:
+        raise NotYet(f"{asked.question} Write your answer in the place of the dots; it need not be right.")
+    given = _plain(answer)
+    if first is ...:
+        record.predictions[task] = given
+        record.write()
+    said = [] if first is ... else [("your first answer", shown(first), difference(asked.answer, first) is None)]
+    if answer is not ... and (first is ... or difference(first, given) is not None):
+        said.append(("your answer" if first is ... else "your answer now", shown(given),
+                     difference(asked.answer, given) is None))
+    return Page(pictures.prediction_page(asked.question, said, shown(asked.answer), asked.reason))
+
+
+def _plain(answer: Any) -> Any:
+    """An answer as JSON keeps it. Raises NotYet if it is of another kind."""
+    if answer is ... or isinstance(answer, bool | int | float | str):
+        return answer
+    if isinstance(answer, tuple | list):
+        return [_plain(item) for item in answer]
+    if hasattr(answer, "item") and getattr(answer, "ndim", 1) == 0:
+        return answer.item()
+    raise NotYet(f"an answer is a number, a text, True or False, or a tuple of these, not {type(answer).__name__}")
+
+
+def check(task: str, mine: Any, hidden: bool = False) -> Page:
+    """Run a part on the lab's cases (``hidden`` ones too, when a teacher grades), and say in one line that it is right.
+
+    Raises:
+        NotYet: if it is not; the message says what is wrong, and names the mistake if it is a usual one.
+    """
+    lab = find(task, Lab)
+    verdict = judge(task, lab, mine, hidden)
+    record = Record()
+    record.tries[task] = record.tries.get(task, 0) + 1
+    if verdict.passed and task not in record.passed:
+        record.passed.append(task)
+    record.write()
+    if verdict.passed:
+        return Page(pictures.passed_page(str(verdict)))
+    wrong = verdict.difference
+    if wrong is not None and wrong.got is not None:
+        _display(pictures.difference_page(wrong.expected, wrong.got, verdict.call))
+    said = str(verdict)
+    raise NotYet(said if verdict.mistake else f"{said} course.hint({task!r}) helps.")
+
+
+def hint(task: str) -> Page:
+    """Show the next hint to a lab, and those before; there are a few, from a nudge to nearly all."""
+    lab = find(task, Lab)
+    record = Record()
+    count = min(record.hints.get(task, 0) + 1, len(lab.hints))
+    record.hints[task] = count
+    record.write()
+    return Page(pictures.hints_page(task, lab.hints[:count], len(lab.hints)))
+
+
+def hashed(key: str) -> str:
+    """What is kept of a teacher's key."""
+    return hashlib.sha256(f"mindtorch course {key}".encode()).hexdigest()
+
+
+def solution(task: str, key: str = "") -> Page:
+    """Show a lab's solution, to who has passed it or has the teacher's key.
+
+    Raises:
+        NotYet: for others.
+    """
+    lab = find(task, Lab)
+    record = Record()
+    if task not in record.passed and not (key and record.key and hashed(key) == record.key):
+        raise NotYet(f"the solution of {task!r} is shown when your own has passed: course.check({task!r}, mine). "
+                     f"course.hint({task!r}) helps.")
+    return Page(pictures.solution_page(task, lab.solution))
+
+
+def progress() -> Page:
+    """Show, for each lesson, what was predicted and passed."""
+    record = Record()
+    rows = []
+    for lesson in all_lessons():
+        predicted = [(record.predictions[task], row.answer) for row in lesson.predictions
+                     if (task := f"{lesson.name}.{row.name}") in record.predictions]
+        right = sum(difference(answer, given) is None for given, answer in predicted)
+        labs = [(row.name, f"{lesson.name}.{row.name}") for row in lesson.labs]
+        rows.append((lesson.number, lesson.question, right, len(predicted), len(lesson.predictions),
+                     [(name, task in record.passed, record.tries.get(task, 0)) for name, task in labs]))
+    return Page(pictures.progress_page(rows))

@@ -1,0 +1,87 @@
+"""Readers' code runs with a limit of time, and what it raises becomes a value."""
+from __future__ import annotations
+
+import ctypes
+import threading
+import traceback
+from collections.abc import Callable, Iterator
+from contextlib import contextmanager
+from dataclasses import dataclass
+from pathlib import Path
+from typing import Any
+
+from .said import Said
+
+SECONDS = 5.0  #: that one case of a lab may take
+UNWRITTEN = "it is not written yet"
+PACKAGE = str(Path(__file__).parents[1])
+
+
+class TimeIsUp(BaseException):
+    """Raised in the thread whose time is up; no Exception, so that ``except Exception`` does not catch it."""
+
+
+@contextmanager
+def limited(seconds: float) -> Iterator[None]:
+    """A block that is interrupted after so many seconds, between two instructions of Python; again and again, should
+    it catch that. What a function in C does is not interrupted.
+
+    Raises:
+        TimeIsUp: in the block, when its time is up.
+    """
+    thread, ended, lock = ctypes.c_ulong(threading.get_ident()), threading.Event(), threading.Lock()
+
+    def interrupt() -> None:
+        wait = seconds
+        while not ended.wait(wait):
+            with lock:
+                if not ended.is_set():
+                    ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, ctypes.py_object(TimeIsUp))
+            wait = 0.2
+
+    watch = threading.Thread(target=interrupt, name="limit of time", daemon=True)
+    watch.start()
+    try:
+        yield
+    finally:
+        with lock:
+            ended.set()
+            ctypes.pythonapi.PyThreadState_SetAsyncExc(thread, None)  # one that is on its way
+
+
+@dataclass(frozen=True)
+class Outcome:
+    """What became of a call: its value, or in a sentence what went wrong."""
+
+    value: Any = None
+    failure: str = ""
+    endless: bool = False  #: whether its time was up
+
+
+def attempt(function: Callable[..., Any], *args: Any, seconds: float = SECONDS) -> Outcome:
+    """Call a reader's function; what it raises is told in one sentence, with the line of the reader's that did it."""
+    try:
+        with limited(seconds):
+            return Outcome(function(*args))
+    except TimeIsUp:
+        return Outcome(failure=f"it had not ended after {seconds:g} seconds: is there a loop that never ends?",
+                       endless=True)
+    except Said as said:
+        return Outcome(failure=str(said))
+    except NotImplementedError as error:
+        return Outcome(failure=UNWRITTEN if not str(error) else _told(error))
+    except RecursionError as error:
+        return Outcome(failure=f"it calls itself without an end{_line_of(error)}")
+    except (Exception, SystemExit) as error:
+        return Outcome(failure=_told(error))
+
+
+def _told(error: BaseException) -> str:
+    first = (str(error).splitlines() or [""])[0]
+    return f"it raised {type(error).__name__}{': ' if first else ''}{first}{_line_of(error)}"
+
+
+def _line_of(error: BaseException) -> str:
+    """The last line outside the library that led to an error."""
+    lines = [frame for frame in traceback.extract_tb(error.__traceback__) if not frame.filename.startswith(PACKAGE)]
+    return f" (in its line `{lines[-1].line}`)" if lines and lines[-1].line else ""

@@ -1,0 +1,70 @@
+"""Pictures of the course: predictions, verdicts, what differs, hints, progress."""
+from __future__ import annotations
+
+from collections.abc import Sequence
+from typing import Any
+
+from ..introspect import tensor_facts
+from .grid import value_grids
+from .html import Markup, join, page, row, table, tag
+from .palette import mono, soft
+
+
+def _mark(right: bool) -> Markup:
+    """A sign that is not told by its colour alone."""
+    return tag("b", "✓" if right else "✗", class_="mt-right" if right else "mt-alert")
+
+
+def _page(*children: Any) -> Markup:
+    return page(tag("div", *children, class_="mt-box"), kind="course", sheet="course")
+
+
+def prediction_page(question: str, said: Sequence[tuple[str, str, bool]], answer: str, reason: str) -> Markup:
+    """Draw a question with the answers that were committed, each (whose, what, whether right), and what is right."""
+    lines = [tag("div", _mark(right), " ", soft(f"{whose}: "), mono(what), class_="mt-said")
+             for whose, what, right in said]
+    correct = None if said and said[-1][2] else tag("div", soft("right is: "), mono(answer), class_="mt-said")
+    return _page(tag("div", tag("b", question)), *lines, correct, tag("p", reason))
+
+
+def passed_page(said: str) -> Markup:
+    """Draw that a part is right."""
+    return _page(tag("div", _mark(True), " ", said))
+
+
+def difference_page(expected: Any, got: Any, call: str) -> Markup:
+    """Draw two tensors of one shape side by side, and where they differ."""
+    wrong = (expected != got) & ~((expected != expected) & (got != got))
+    parts = [tag("div", tag("div", name, class_="mt-soft"), value_grids(tensor, tensor_facts(tensor)), class_="mt-side")
+             for name, tensor in (("right", expected), ("yours", got), ("where they differ", wrong))]
+    return _page(tag("div", mono(call)) if call else None, tag("div", *parts, class_="mt-sides"))
+
+
+def hints_page(task: str, hints: Sequence[str], count: int) -> Markup:
+    """Draw the hints to a lab that were asked for, the last one in bold."""
+    lines = [tag("li", tag("b", text) if text is hints[-1] else text) for text in hints]
+    more = "" if len(hints) == count else f", {count - len(hints)} more"
+    return _page(tag("div", f"hint {len(hints)} to {task}{more}", class_="mt-soft"), tag("ol", *lines))
+
+
+def solution_page(task: str, source: str) -> Markup:
+    """Draw a lab's solution."""
+    return _page(tag("div", f"a solution of {task}; others are as good", class_="mt-soft"),
+                 tag("pre", source, class_="mt-source"))
+
+
+def progress_page(lessons: Sequence[tuple[int, str, int, int, int, Sequence[tuple[str, bool, int]]]]) -> Markup:
+    """Draw what was predicted and passed: for each lesson its number, its question, how many predictions were right, of
+    how many made, of how many there are, and of each lab the name, whether it passed, and the number of tries.
+    """
+    rows = [row(number, question, f"{right} of {made} right" + (f", {total - made} to make" if made < total else ""),
+                join([_lab(*lab) for lab in labs], ", "))
+            for number, question, right, made, total, labs in lessons]
+    passed = sum(lab[1] for lesson in lessons for lab in lesson[5])
+    total = sum(len(lesson[5]) for lesson in lessons)
+    return _page(table(("lesson", "question", "predictions", "labs"), rows, f"{passed} of {total} labs passed"))
+
+
+def _lab(name: str, passed: bool, tries: int) -> Markup:
+    again = f" ({tries} {'try' if tries == 1 else 'tries'})" if tries else ""
+    return join([_mark(passed) if tries else soft("–"), " ", name, soft(again)])

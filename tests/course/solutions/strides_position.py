@@ -1,0 +1,101 @@
+"""Solutions of 'strides.position'. A wrong one's docstring is what the hint has to say."""
+import numpy as np
+
+
+def right_with_numpy(index, shape, stride, offset):
+    if not index:
+        return offset
+    return offset + int(np.dot(np.mod(index, shape), stride))
+
+
+def right_by_recursion(index, shape, stride, offset):
+    if len(index) == 0:
+        return offset
+    *before, last = index
+    return right_by_recursion(before, shape[:-1], stride[:-1], offset + range(shape[-1])[last] * stride[-1])
+
+
+def wrong_no_offset(index, shape, stride, offset):
+    """The offset is missing"""
+    place = 0
+    for d in range(len(index)):
+        i = index[d] if index[d] >= 0 else index[d] + shape[d]
+        place += i * stride[d]
+    return place
+
+
+def wrong_no_offset_and_no_negatives(index, shape, stride, offset):
+    """The offset is missing"""
+    return sum(i * s for i, s in zip(index, stride))
+
+
+def wrong_no_negatives(index, shape, stride, offset):
+    """-1 is the last one"""
+    return offset + sum(i * s for i, s in zip(index, stride))
+
+
+def wrong_own_strides(index, shape, stride, offset):
+    """use the strides that are given"""
+    place = 0
+    for i, size in zip(index, shape):
+        place = place * size + i % size
+    return place + offset
+
+
+def wrong_sizes(index, shape, stride, offset):
+    """not with its size"""
+    total = offset
+    for i, size in zip(index, shape):
+        total += (i + size if i < 0 else i) * size
+    return total
+
+
+def wrong_order(index, shape, stride, offset):
+    """in the wrong order"""
+    backwards = list(reversed(stride))
+    return offset + sum((i % n) * backwards[d] for d, (i, n) in enumerate(zip(index, shape)))
+
+
+def wrong_offset_in_loop(index, shape, stride, offset):
+    """counts once, not once a dimension"""
+    place = 0
+    for i, n, s in zip(index, shape, stride):
+        place += i % n * s + offset
+    return place
+
+
+def wrong_from_one(index, shape, stride, offset):
+    """Indices begin at 0"""
+    return offset + sum((i % n + 1) * s for i, n, s in zip(index, shape, stride))
+
+
+def wrong_bytes(index, shape, stride, offset):
+    """not bytes"""
+    return 4 * (offset + sum(i % n * s for i, n, s in zip(index, shape, stride)))
+
+
+def wrong_returns_too_early(index, shape, stride, offset):
+    """All dimensions count"""
+    place = offset
+    for i, n, s in zip(index, shape, stride):
+        place += i % n * s
+        return place
+    return place
+
+
+def wrong_overwrites(index, shape, stride, offset):
+    """All dimensions count"""
+    place = offset
+    for i, n, s in zip(index, shape, stride):
+        place = offset + i % n * s
+    return place
+
+
+def wrong_adds_strides(index, shape, stride, offset):
+    """multiply each with its index"""
+    return offset + sum(stride)
+
+
+def wrong_minus(index, shape, stride, offset):
+    """so it is added"""
+    return sum(i % n * s for i, n, s in zip(index, shape, stride)) - offset

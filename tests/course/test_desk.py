@@ -1,0 +1,175 @@
+"""What readers call: predictions are committed, checks answer in one line, hints come in tiers, progress is kept."""
+from __future__ import annotations
+
+import json
+import time
+from pathlib import Path
+
+import pytest
+
+import mindtorch as torch
+from mindtorch import course
+from mindtorch.course.compare import difference
+from mindtorch.course.desk import hashed
+from mindtorch.course.lessons.strides import position
+from mindtorch.course.limits import TimeIsUp, attempt, limited
+from mindtorch.course.record import Record
+from mindtorch.viz.course import difference_page
+
+
+@pytest.fixture(autouse=True)
+def folder(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
+    monkeypatch.chdir(tmp_path)
+    return tmp_path
+
+
+def test_nothing_is_said_before_an_answer_is_committed() -> None:
+    with pytest.raises(course.NotYet, match="What are the strides") as said:
+        course.predict("strides.t", ...)
+    assert "(1, 4)" not in str(said.value)
+
+
+def test_an_answer_is_committed_and_a_second_call_shows_both() -> None:
+    first = repr(course.predict("strides.t", (4, 1)))
+    assert "✗ your answer: (4, 1)" in first and "right is: (1, 4)" in first and "swaps sizes" in first
+    second = repr(course.predict("strides.t", [1, 4]))
+    assert "✗ your first answer: (4, 1)" in second and "✓ your answer now: (1, 4)" in second
+    assert "your first answer: (4, 1)" in repr(course.predict("strides.t"))
+    assert json.loads(Path("course.json").read_text())["predictions"] == {"strides.t": [4, 1]}
+
+
+def test_an_answer_is_of_a_kind_that_can_be_kept() -> None:
+    with pytest.raises(course.NotYet, match="not set"):
+        course.predict("strides.t", {1, 4})
+    assert "✓ your answer: 0" in repr(course.predict("strides.expand", torch.tensor(0)))
+
+
+def test_a_right_part_passes_in_one_line() -> None:
+    assert repr(course.check("strides.position", position)) == "✓ strides.position: right, in all 10 cases"
+
+
+def test_the_solution_is_shown_to_who_passed_or_has_the_key(folder: Path) -> None:
+    with pytest.raises(course.NotYet, match="shown when your own has passed"):
+        course.solution("strides.position")
+    record = Record()
+    record.key = hashed("sesame")
+    record.write()
+    with pytest.raises(course.NotYet):
+        course.solution("strides.position", key="simsim")
+    assert "def position" in repr(course.solution("strides.position", key="sesame"))
+    course.check("strides.position", position)
+    assert "def position" in repr(course.solution("strides.position"))
+
+
+def test_hints_come_one_after_the_other() -> None:
+    pages = [repr(course.hint("strides.position")) for _ in range(4)]
+    assert pages[0] in pages[1].replace("hint 2", "hint 1").replace("1 more", "2 more")
+    assert "hint 3" in pages[2] and pages[3] == pages[2]
+
+
+def test_progress_is_shown_and_kept() -> None:
+    course.predict("strides.t", (1, 4))
+    with pytest.raises(course.NotYet):
+        course.check("strides.position", lambda *args: 0)
+    course.check("strides.position", position)
+    shown = repr(course.progress())
+    assert "1 of 1 right, 2 to make" in shown and "✓ position (2 tries)" in shown
+
+
+def test_a_name_that_is_meant_is_suggested() -> None:
+    with pytest.raises(course.NotYet, match=r"no lab 'strides.postion'; is 'strides.position' meant"):
+        course.check("strides.postion", position)
+
+
+def test_a_record_that_cannot_be_read_is_put_aside(folder: Path) -> None:
+    (folder / "course.json").write_text("[1, 2")
+    with pytest.warns(UserWarning, match="is not a record of the course"):
+        course.predict("strides.t", (1, 4))
+    assert (folder / "course.unreadable").read_text() == "[1, 2"
+    (folder / "course.json").write_text('{"predictions": 7, "passed": ["x"]}')
+    assert Record().predictions == {} and Record().passed == ["x"]
+
+
+def test_a_folder_that_cannot_be_written_to_is_said_once(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    def refuse(*args: object) -> None:
+        raise PermissionError(13, "Permission denied")
+
+    monkeypatch.setattr("os.replace", refuse)
+    with pytest.warns(UserWarning, match="cannot be written"):
+        course.predict("strides.t", (4, 1))
+    assert "your first answer: (4, 1)" in repr(course.predict("strides.t"))
+
+
+# -- what readers' code does -------------------------------------------------------------------------------------------
+
+
+def forever(*args: object) -> None:
+    while True:
+        pass
+
+
+def test_what_never_ends_is_ended() -> None:
+    assert attempt(forever, seconds=0.1).endless
+
+    def stubborn() -> None:
+        while True:
+            try:
+                forever()
+            except TimeIsUp:
+                return
+
+    with limited(0.1):
+        stubborn()
+    time.sleep(0.3)  # nothing comes later
+
+
+def test_errors_become_a_sentence_with_the_readers_line() -> None:
+    def divide(*args: object) -> float:
+        return 1 / 0
+
+    with pytest.raises(course.NotYet) as said:
+        course.check("strides.position", divide)
+    assert "it raised ZeroDivisionError: division by zero (in its line `return 1 / 0`)" in str(said.value)
+    assert "calls itself without an end" in attempt(lambda: (f := lambda: f())()).failure
+    assert attempt(exit).failure.startswith("it raised SystemExit")
+
+
+@pytest.mark.parametrize("mine", [..., None, 3])
+def test_what_is_no_function_is_said_to_be_none(mine: object) -> None:
+    with pytest.raises(course.NotYet, match=r"to be written|a function is asked for"):
+        course.check("strides.position", mine)
+
+
+def test_a_notebook_shows_the_sentence_alone() -> None:
+    assert course.NotYet("so")._render_traceback_() == ["NotYet: so"]
+    assert course.Refused("no")._render_traceback_() == ["Refused: no"]
+
+
+@pytest.mark.parametrize(("expected", "got", "said"), [
+    (torch.ones(2), torch.ones(3), "shape is [3], where [2]"),
+    (torch.ones(2), torch.ones(2).double(), "dtype is torch.float64, where torch.float32"),
+    (torch.ones(2), [1.0, 1.0], "where a tensor float32[2] is right"),
+    (torch.ones(2, 2), torch.tensor([[1., 1], [0, 1]]), "1 of 4 values are wrong, the first at [1, 0]: 0, where 1"),
+    ((1, 2), [1, 3], "(1, 3), where (1, 2) is right"),
+    ((1, 2), (1,), "with 1 entries where 2"),
+    (True, 1, "where True or False is asked for"),
+    (3, 4, "it returned 4, where 3 is right"),
+    (0.5, None, "returned nothing"),
+    ({"a": 1}, {"a": 2}, "a: it returned 2"),
+])
+def test_differences_are_told_in_a_sentence(expected: object, got: object, said: str) -> None:
+    found = difference(expected, got)
+    assert found is not None and said in found.text
+
+
+@pytest.mark.parametrize(("expected", "got"), [
+    ((1, 2), [1, 2]), (3, torch.tensor(3)), (0.1 + 0.2, 0.3), (torch.ones(2), torch.ones(2) + 1e-8),
+    (torch.tensor([torch.nan]), torch.tensor([torch.nan])), ((), torch.Size([])),
+])
+def test_what_is_the_same_in_other_words_is_the_same(expected: object, got: object) -> None:
+    assert difference(expected, got) is None
+
+
+def test_the_picture_shows_both_and_where_they_differ() -> None:
+    page = difference_page(torch.tensor([1., 2, 3]), torch.tensor([1., 2, 4]), "f(x)")
+    assert page.count("<table") == 3 and "yours" in page and "where they differ" in page

@@ -1,0 +1,148 @@
+"""Every lesson: what it asks, the solutions that pass, the wrong ones whose mistake is named, and its notebook.
+
+By default one notebook is run as a release and one mutation is tried; with ``MINDTORCH_REQUIRE_ALL=1``, or
+``MINDTORCH_COURSE=all``, all of them are.
+"""
+from __future__ import annotations
+
+import contextlib
+import importlib
+import importlib.util
+import inspect
+import io
+import json
+import os
+from pathlib import Path
+from typing import Any
+
+import pytest
+
+import mindtorch
+from mindtorch.course.checking import judge
+from mindtorch.course.desk import _plain
+from mindtorch.course.running import run
+from mindtorch.course.tasks import all_lessons
+from mindtorch.course.teaching import MASTERS, release
+
+from .mutations import MUTATIONS
+
+ALL = "1" in (os.environ.get("MINDTORCH_REQUIRE_ALL"),) or os.environ.get("MINDTORCH_COURSE") == "all"
+LESSONS = all_lessons()
+LABS = {f"{lesson.name}.{lab.name}": lab for lesson in LESSONS for lab in lesson.labs}
+TRIED = [(notebook, name) for notebook, found in MUTATIONS.items() for name in found]
+
+
+def solutions(task: str, kind: str) -> dict[str, Any]:
+    """The solutions of a lab, by name."""
+    module = importlib.import_module(f"tests.course.solutions.{task.replace('.', '_')}")
+    return {name: function for name, function in vars(module).items() if name.startswith(f"{kind}_")}
+
+
+def cells(lesson: Any) -> list[dict[str, Any]]:
+    return json.loads((MASTERS / f"{lesson.notebook}.ipynb").read_text())["cells"]
+
+
+def source(cell: dict[str, Any]) -> str:
+    return "".join(cell["source"])
+
+
+@pytest.mark.parametrize("task", LABS)
+def test_right_solutions_pass(task: str) -> None:
+    found = solutions(task, "right")
+    assert len(found) >= 2
+    for name, function in {"right": LABS[task].right, **found}.items():
+        verdict = judge(task, LABS[task], function, hidden=True)
+        assert verdict.passed, f"{name}: {verdict}"
+
+
+@pytest.mark.parametrize(("task", "name"), [(task, name) for task in LABS for name in solutions(task, "wrong")])
+def test_the_hint_names_the_mistake(task: str, name: str) -> None:
+    function = solutions(task, "wrong")[name]
+    verdict = judge(task, LABS[task], function)
+    assert not verdict.passed
+    assert " ".join((inspect.getdoc(function) or "").split()) in str(verdict), str(verdict)
+
+
+@pytest.mark.parametrize("task", LABS)
+def test_there_are_ten_wrong_solutions_and_hints_in_tiers(task: str) -> None:
+    assert len(solutions(task, "wrong")) >= 10 and len(LABS[task].hints) >= 3
+    assert all(inspect.getdoc(function) for function in solutions(task, "wrong").values())
+
+
+@pytest.mark.parametrize("task", LABS)
+def test_what_is_not_written_gets_the_first_hint(task: str) -> None:
+    def unwritten(*args: Any, **kwargs: Any) -> None:
+        """Nothing yet."""
+
+    verdict = judge(task, LABS[task], unwritten)
+    assert LABS[task].hints[0] in str(verdict)
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_the_notebook_asks_all_and_says_the_answer(lesson: Any) -> None:
+    text = "\n".join(map(source, cells(lesson)))
+    assert f"# {lesson.number}. " in text and "**In PyTorch**" in text
+    assert f"## The answer\n\n**{lesson.question}" in text
+    for row in lesson.predictions:
+        assert f'course.predict("{lesson.name}.{row.name}", answer)' in text
+        assert _plain(row.answer) is not ...
+    for lab in lesson.labs:
+        assert f'course.check("{lesson.name}.{lab.name}", {lab.right.__name__})' in text
+    minutes = sum(cell["metadata"].get("course", {}).get("minutes", 0) for cell in cells(lesson))
+    assert minutes == lesson.minutes and 20 <= minutes <= 40
+    assert not any(cell.get("outputs") for cell in cells(lesson))
+
+
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_points_are_those_of_the_labs(lesson: Any) -> None:
+    facts = [cell["metadata"]["nbgrader"] for cell in cells(lesson) if "nbgrader" in cell["metadata"]]
+    assert [one["points"] for one in facts if one["grade"]] == [lab.points for lab in lesson.labs]
+    assert len({one["grade_id"] for one in facts}) == len(facts)
+
+
+@pytest.mark.skipif(importlib.util.find_spec("torch") is None, reason="PyTorch is not installed")
+@pytest.mark.parametrize("lesson", LESSONS, ids=lambda lesson: lesson.name)
+def test_common_cells_print_the_same_on_pytorch(lesson: Any) -> None:
+    import torch
+
+    common = [source(cell) for cell in cells(lesson) if "common" in cell["metadata"].get("tags", ())]
+    assert common
+    spaces: list[dict[str, Any]] = [{"torch": mindtorch}, {"torch": torch}]
+    for code in common:
+        ours, theirs = (_printed(code, space) for space in spaces)
+        assert ours == theirs, code
+
+
+def _printed(code: str, space: dict[str, Any]) -> str:
+    printed = io.StringIO()
+    with contextlib.redirect_stdout(printed):
+        exec(code, space)
+    return printed.getvalue()
+
+
+@pytest.mark.skipif(importlib.util.find_spec("nbgrader") is None, reason="nbgrader is not installed")
+@pytest.mark.parametrize("lesson", LESSONS if ALL else LESSONS[:1], ids=lambda lesson: lesson.name)
+def test_the_release_fails_where_something_is_to_be_done_with_a_hint_alone(lesson: Any, tmp_path: Path) -> None:
+    release(MASTERS, tmp_path / "release")
+    notebook = tmp_path / "release" / f"{lesson.notebook}.ipynb"
+    text = notebook.read_text()
+    assert "BEGIN" not in text and "hidden=True" not in text
+    reports = {report.number: report for report in run(notebook)}
+    expected = {number for number, cell in enumerate(json.loads(text)["cells"])
+                if "course.predict(" in source(cell) or "course.check(" in source(cell)}
+    assert len(expected) == len(lesson.predictions) + len(lesson.labs)
+    for number in expected:
+        report = reports[number]
+        assert not report.passed and report.error.startswith("NotYet: "), report
+        assert report.printed.strip() == report.error  # the hint, and no traceback
+    assert str(Path(mindtorch.__file__).parent) not in "".join(report.printed for report in reports.values())
+
+
+@pytest.mark.parametrize(("notebook", "name"), TRIED if ALL else TRIED[:1])
+def test_a_mutation_of_the_library_is_noticed(notebook: str, name: str) -> None:
+    reports = run(MASTERS / f"{notebook}.ipynb", before=MUTATIONS[notebook][name])
+    assert reports and any(report.error.startswith(("AssertionError", "NotYet", "Refused")) for report in reports)
+
+
+def test_every_lesson_has_mutations() -> None:
+    assert set(MUTATIONS) == {lesson.notebook for lesson in LESSONS}
