@@ -51,6 +51,14 @@ class DType:
     def __deepcopy__(self, memo: dict[int, Any]) -> DType:
         return self
 
+    @property
+    def abbr(self) -> str:
+        """A short name, such as 'f32' (``torch.dtype.abbr``)."""
+        if self.name.startswith("float8"):
+            return f"f{self.name.removeprefix('float')}".replace("_", "")
+        letters = "bf" if self.name == "bfloat16" else self.name[0]
+        return f"{letters}{8 * self.itemsize}"
+
     def to_real(self) -> DType:
         """The real dtype of the same precision, ``float32`` for ``complex64`` (``torch.dtype.to_real``)."""
         return _TO_REAL.get(self, self)

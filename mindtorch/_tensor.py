@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import inspect
 from collections.abc import Callable, Iterator
+from copyreg import _slotnames  # type: ignore[attr-defined]
 from math import prod
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -21,7 +22,7 @@ from ._autograd.node import Node
 from ._backend import backends
 from ._device import device as Device
 from ._dispatch import binding, dispatcher
-from ._dispatch.aten import _local_scalar_dense
+from ._dispatch.aten import _local_scalar_dense, detach
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import (
     AUTOGRAD, BACKEND_OF_DEVICE, BATCHED, CPU, DERIVED, FUNCTION, INFERENCE, META, NONCONTIGUOUS, PIPELINE, PYTHON,
@@ -30,7 +31,9 @@ from ._dispatch.keys import (
 from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
 from ._dispatch.torch_dispatch import disabled_torch_dispatch, dispatches
-from ._dispatch.torch_function import PLAIN, DisableTorchFunctionSubclass, order_of_bases, overrides
+from ._dispatch.torch_function import (
+    PLAIN, DisableTorchFunctionSubclass, disabled_torch_function, order_of_bases, overrides,
+)
 from ._dtype import FLOATING, WIDER, DType
 from ._formats import layout, strided
 from ._layout import Ints, Spec, contiguous_strides, is_contiguous, is_non_overlapping_and_dense, storage_size
@@ -106,6 +109,8 @@ class Tensor(Methods, metaclass=_TensorType):
     def __init_subclass__(cls, **kwargs: Any) -> None:
         super().__init_subclass__(**kwargs)
         TENSOR_TYPES.add(cls)
+        if dispatches(cls) and inspect.getattr_static(cls, "__torch_function__") is OWN_TORCH_FUNCTION:
+            cls.__torch_function__ = staticmethod(disabled_torch_function)  # type: ignore[method-assign, assignment]
         if not overrides(cls):
             PLAIN.add(cls)
 
@@ -293,6 +298,8 @@ class Tensor(Methods, metaclass=_TensorType):
         """The address of the first element, 0 where there is none (``torch.Tensor.data_ptr``)."""
         if self._keys & PIPELINE:
             self._wait()
+        if self._keys & PYTHON and self._array is None:
+            return 0
         pointer = self.untyped_storage().data_ptr()
         return pointer + self._offset * self._dtype.itemsize if pointer and self.numel() else 0
 
@@ -384,6 +391,9 @@ class Tensor(Methods, metaclass=_TensorType):
         if self._keys & PYTHON:  # the class, and what its methods put there, is what the tensor is
             out = new(type(self))
             out.__dict__.update({name: value for name, value in self.__dict__.items() if name not in OF_GRAPH})
+            for name in _slotnames(type(self)):
+                if hasattr(self, name):
+                    setattr(out, name, getattr(self, name))
         else:
             out = new(Tensor)
         storage = self._storage or self.untyped_storage()
@@ -475,7 +485,7 @@ class Tensor(Methods, metaclass=_TensorType):
     @property
     def data(self) -> Tensor:
         """This tensor without its history, and with a version counter of its own (``torch.Tensor.data``)."""
-        out = self._shallow_copy_and_detach()
+        out = detach(self) if self._keys & PYTHON else self._shallow_copy_and_detach()
         out._version_counter = None
         out._keys &= ~UNINITIALIZED
         return out
@@ -489,8 +499,8 @@ class Tensor(Methods, metaclass=_TensorType):
                                      "dtype"), "requires_grad of integers", self=value)
         storage = value.untyped_storage()
         self._dtype, self._device, self._array = value._dtype, value._device, value._array
-        kept = self._keys & (DERIVED | INFERENCE | UNINITIALIZED)
-        self._keys = kept | (value._keys & ~(DERIVED | INFERENCE | UNINITIALIZED))
+        own = DERIVED | INFERENCE | UNINITIALIZED | FUNCTION | PYTHON
+        self._keys = self._keys & own | value._keys & ~own
         self._set_layout(storage, value.shape, value._strides(), value._offset)
 
     # -- autograd --------------------------------------------------------------------------------------------------
@@ -755,6 +765,7 @@ class Tensor(Methods, metaclass=_TensorType):
         raise RuntimeError(f"Tensor.__contains__ only supports Tensor or scalar, but you passed in a {type(element)}.")
 
 
+OWN_TORCH_FUNCTION = vars(Tensor)["__torch_function__"]
 TENSOR_TYPES.add(Tensor)
 PLAIN.add(Tensor)
 binding.Tensor = Tensor

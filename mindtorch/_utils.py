@@ -19,12 +19,13 @@ import numpy as np
 
 from . import _device
 from ._about import about, tell_operators
+from ._autograd.grad_mode import no_grad
 from ._backend import backends
 from ._backends.common.convert import to_device
 from ._backends.common.view.memory import check_layout
 from ._creation import as_subclass, empty_strided
 from ._dispatch.aten import as_strided, conj, neg
-from ._dispatch.keys import PIPELINE
+from ._dispatch.keys import PIPELINE, PYTHON
 from ._dtype import DType
 from ._storage import TypedStorage, UntypedStorage
 from ._tensor import Tensor, new, tensor_method
@@ -257,9 +258,31 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
                                  "https://github.com/pytorch/pytorch/pull/103001"), "deep copy", self=self)
     if self._keys & PIPELINE:
         self._wait()
+    if self._keys & PYTHON and self._array is None:
+        return _copied_wrapper(self, memo)
     storage = copy.deepcopy(self.untyped_storage(), memo)
     out = memo[id(self)] = rebuild(type(self), storage, self._dtype, tuple(self.shape), self._strides(), self._offset,
                                    self.requires_grad)
+    return _with_attributes(out, self, memo)
+
+
+def _copied_wrapper(self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """The copy of a subclass without elements: what its ``clone`` makes. Raises RuntimeError if that is of another
+    class.
+    """
+    with no_grad():
+        out = memo[id(self)] = self.clone()
+    if type(out) is not type(self):
+        raise RuntimeError("The default implementation of __deepcopy__() for wrapper subclasses only works for "
+                           "subclass types that implement clone() and for which cloning returns another instance of "
+                           "the same subclass. You should either properly implement clone() for your subclass or "
+                           "override __deepcopy__() if it is intended behavior for clone() to return an instance of a "
+                           "different type.")
+    return _with_attributes(out.requires_grad_(self.requires_grad), self, memo)
+
+
+def _with_attributes(out: Tensor, self: Tensor, memo: dict[int, Any]) -> Tensor:
+    """A copy, with copies of the gradient and of what a program put on the tensor."""
     if self._grad is not None:
         out._grad = _deepcopy(self._grad, memo)
     for name in copyreg._slotnames(type(self)):  # type: ignore[attr-defined]

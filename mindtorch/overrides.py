@@ -13,7 +13,7 @@ from typing import Any
 from ._dispatch.dispatcher import switched
 from ._dispatch.local import local
 from ._dispatch.overloads import OpOverload, OpOverloadPacket
-from ._dispatch.torch_function import asked, attributes, count_mode, handle, overriding, own
+from ._dispatch.torch_function import asked, attributes, check_plain_method, count_mode, handle, overriding, own
 from ._tensor import UNWRAPPED, Tensor
 
 __all__ = ["BaseTorchFunctionMode", "TorchFunctionMode", "enable_reentrant_dispatch", "get_default_nowrap_functions",
@@ -80,6 +80,7 @@ class TorchFunctionMode:
         raise NotImplementedError
 
     def __enter__(self) -> Any:
+        check_plain_method(self, "__torch_function__")
         count_mode(Tensor, 1)
         local.function_modes = (*local.function_modes, self)
         return self

@@ -183,10 +183,8 @@ class OpOverload:
         op = self._operator
         out: tuple[Any, ...] = ()
         if op.is_out:
-            kwargs = dict(kwargs)
-            names = [name for name in ("out", *op.schema.returns) if name in kwargs]
-            given = tuple(kwargs.pop(name) for name in names)
-            out = given if len(given) == 1 else (given,)
+            kwargs, given = _without_out(op, kwargs)
+            out = (given,)
         kwargs = {key: value for key, value in kwargs.items()
                   if key in op.schema.positions or key not in ("layout", "pin_memory", "device")}
         try:
@@ -254,6 +252,16 @@ class OpOverload:
         return _overload_named, (self.namespace, self._opname, self._overloadname)
 
 
+def _without_out(op: Operator, kwargs: dict[str, Any]) -> tuple[dict[str, Any], Any]:
+    """The keywords that are not to be written to, and what is: a tensor, a tuple of several, None for nothing."""
+    returns = op.schema.returns
+    unnamed = (f"out{i}" for i in range(len(returns)))  # results without a name in ATen
+    names = [name for name in ("out", *returns, *unnamed) if name in kwargs]
+    given = tuple(kwargs[name] for name in names)
+    rest = {name: value for name, value in kwargs.items() if name not in names}
+    return rest, given if len(given) > 1 else given[0] if given else None
+
+
 def _overload_named(namespace: str, name: str, overload: str) -> Any:
     return getattr(getattr(getattr(ops, namespace), name), overload)
 
@@ -295,7 +303,7 @@ class OpOverloadPacket:
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         if (found := asked(args, kwargs)) is not None:
             return handle(self, found, args, kwargs)
-        out = kwargs.pop("out", None)
+        kwargs, out = _without_out(registry[self._name], kwargs)
         try:
             op, canonical = resolve_overload(self._name, args, kwargs, out=out is not None)
         except TypeError as error:

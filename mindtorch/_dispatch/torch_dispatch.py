@@ -52,14 +52,14 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
         backends = keys & BACKENDS
         kernel = op.kernel(backends & -backends or CPU)  # of several the first
         if kernel is not None and kernel.makes_view and op.packet not in OWN_COUNTER:
-            _tie_views(result, args)
+            _tie_views(result, args[0], op.packet != "detach")
         return result
 
     return call
 
 
 #: What shares memory, but counts the writes to it apart.
-OWN_COUNTER = ("detach", "unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk")
+OWN_COUNTER = ("unsafe_split", "unsafe_split_with_sizes", "unsafe_chunk")
 
 
 def _written(op: Operator, args: tuple[Any, ...]) -> list[Any]:
@@ -115,18 +115,20 @@ def is_formula() -> bool:
 
 def _checked(op: Operator, result: Any) -> Any:
     """What a handler returned. Raises RuntimeError if the schema has a tensor there, and this is none."""
-    if (op.text.endswith("-> Tensor") and result.__class__ not in TENSOR_TYPES and not op.is_inplace
-            and result is not None):
+    if (op.text.rpartition("-> ")[2] in ("Tensor", "Tensor(a)", "Tensor(a!)") and result is not None
+            and result.__class__ not in TENSOR_TYPES and not op.is_inplace):
         raise RuntimeError(f"Unable to cast {result!r} to Tensor")
     return result
 
 
-def _tie_views(result: Any, args: tuple[Any, ...]) -> None:
-    """Have what a class returned for a view be one, unless it is already; what a kernel returned is as it should be."""
-    source = args[0]
+def _tie_views(result: Any, source: Any, differentiable: bool) -> None:
+    """Have what a class returned for a view count the writes to its source, and be a view of it if that is
+    ``differentiable``, unless it is already; what a kernel returned is as it should be.
+    """
     for out in tensors_of((result,)):
         if out._keys & PYTHON and out._base is None and out is not source and out._grad_fn is None:
             if source._version_counter is None:
                 source._version_counter = [0, source._storage]
             out._version_counter = source._version_counter
-            mark_view(out, source)  # noqa: F821 (put here later)
+            if differentiable:
+                mark_view(out, source)  # noqa: F821 (put here later)

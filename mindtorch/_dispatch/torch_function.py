@@ -8,6 +8,7 @@ attributes by ``overridable`` and by ``Overridable``.
 from __future__ import annotations
 
 import functools
+import inspect
 import sys
 from collections.abc import Callable, Iterable
 from types import FunctionType
@@ -102,6 +103,13 @@ def refused(name: str, protocol: str, modes: tuple[Any, ...], types: tuple[type,
     lines = ([f"  - mode object {modes[-1]}"] if modes else []) + [f"  - tensor subclass {kind}" for kind in types]
     return TypeError(f"Multiple dispatch failed for '{name}'; all {protocol} handlers returned NotImplemented:\n\n"
                      + "\n".join(lines) + "\n\nFor more information, try re-running with TORCH_LOGS=not_implemented")
+
+
+def check_plain_method(mode: Any, name: str) -> None:
+    """Raise RuntimeError for a mode whose method is one of its class, which has no instance to be called with."""
+    if isinstance(inspect.getattr_static(mode, name), classmethod):
+        raise RuntimeError(f"Defining your mode's `{name}` as a classmethod is not supported, please make it a plain "
+                           "method")
 
 
 def overridable(function: Callable[..., Any], creates: bool = False) -> Any:

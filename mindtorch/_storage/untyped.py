@@ -195,9 +195,15 @@ class UntypedStorage(StorageBase):
     __len__ = nbytes
 
     def data_ptr(self) -> int:
-        """The address of the first byte, 0 where there is no memory (``torch.UntypedStorage.data_ptr``)."""
+        """The address of the first byte, 0 where there is no memory (``torch.UntypedStorage.data_ptr``).
+
+        Raises:
+            RuntimeError: for the storage of a tensor of a wrapper subclass.
+        """
         if self._memory is not None:
             return self._memory.address
+        if self._bytes is None and self._nbytes and self.device.type == "cpu":
+            raise RuntimeError("Attempted to access the data pointer on an invalid python storage.")
         return 0 if self._bytes is None or not self._nbytes else self._bytes.ctypes.data
 
     def element_size(self) -> int:

@@ -8,6 +8,7 @@ from typing import Any
 from .._dispatch.dispatcher import set_local, switched
 from .._dispatch.local import local
 from .._dispatch.torch_dispatch import dispatches
+from .._dispatch.torch_function import check_plain_method
 from .._tensor import Tensor
 from .._transforms.pytree import tree_leaves
 
@@ -24,7 +25,13 @@ class TorchDispatchMode:
         """What runs in place of an operator."""
         raise NotImplementedError
 
+    @classmethod
+    def is_infra_mode(cls) -> bool:
+        """Whether the mode is part of a library's machinery, and not of the program's; False unless overridden."""
+        return False
+
     def __enter__(self) -> Any:
+        check_plain_method(self, "__torch_dispatch__")
         set_local("dispatch_modes", (*local.dispatch_modes, self))
         return self
 
@@ -72,8 +79,10 @@ def _disable_current_modes() -> Iterator[list[TorchDispatchMode]]:
 
 
 def is_in_torch_dispatch_mode(include_infra_modes: bool = True) -> bool:
-    """Whether this thread is in a mode (``torch.utils._python_dispatch.is_in_torch_dispatch_mode``)."""
-    return bool(local.dispatch_modes)
+    """Whether this thread is in a mode, or in one of the program's
+    (``torch.utils._python_dispatch.is_in_torch_dispatch_mode``).
+    """
+    return any(include_infra_modes or not mode.is_infra_mode() for mode in local.dispatch_modes)
 
 
 def is_traceable_wrapper_subclass(t: Any) -> bool:

@@ -226,6 +226,115 @@ def test_dispatch_keys_are_pytorchs(t):
     assert keys.has(t._C.DispatchKey.Python) and not keys.has(t._C.DispatchKey.Meta)
 
 
+@BOTH
+def test_a_class_with_torch_dispatch_alone_is_not_asked_for_functions(t):
+    seen = []
+
+    class Counts(t.Tensor):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            seen.append(str(func))
+            return super().__torch_dispatch__(func, types, args, kwargs)
+
+    x = t.ones(2).as_subclass(Counts)
+    assert type(x + 1) is t.Tensor and seen == ["aten.add.Tensor"]
+    x.data = t.zeros(2)
+    assert seen == ["aten.add.Tensor"]
+    assert x.data.tolist() == [0, 0] and seen == ["aten.add.Tensor", "aten.detach.default"]
+
+
+@BOTH
+def test_detach_of_a_wrapper_counts_the_same_writes_and_data_counts_its_own(t):
+    x = wrapper(t)(t.ones(2))
+    x.detach().add_(2)
+    assert x._version == 1
+    x.data.add_(2)
+    assert x._version == 1 and x.elem.tolist() == [5, 5]
+
+
+@BOTH
+def test_attributes_in_slots_are_part_of_a_subclass(t):
+    class Slots(t.Tensor):
+        __slots__ = ("elem",)
+
+        @staticmethod
+        def __new__(cls, elem, requires_grad=False):
+            made = t.Tensor._make_wrapper_subclass(cls, elem.size(), dtype=elem.dtype, requires_grad=requires_grad)
+            made.elem = elem
+            return made
+
+        __torch_dispatch__ = classmethod(wrapper(t).__torch_dispatch__.__func__)
+
+    Slots.log = []
+    x = Slots(t.ones(2), requires_grad=True)
+    x.exp().sum().backward()  # which keeps the exponential
+    assert x.grad.elem.tolist() == pytest.approx([2.718281828, 2.718281828])
+
+
+@BOTH
+def test_a_wrapper_has_no_address_and_is_copied_by_clone(t):
+    x = wrapper(t)(t.ones(2))
+    assert x.data_ptr() == 0
+    with pytest.raises(RuntimeError, match="data pointer on an invalid python storage"):
+        x.untyped_storage().data_ptr()
+    copied = copy.deepcopy(x)
+    assert type(copied) is type(x) and copied.elem.tolist() == [1, 1] and copied.elem is not x.elem
+
+    class Plain(type(x)):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return args[0].elem.clone()
+
+    with pytest.raises(RuntimeError, match="cloning returns another instance of the same subclass"):
+        copy.deepcopy(Plain(t.ones(2)))
+
+
+@BOTH
+def test_the_method_of_a_mode_is_no_classmethod(t):
+    class Mode(module(t, "utils._python_dispatch").TorchDispatchMode):
+        @classmethod
+        def __torch_dispatch__(cls, func, types, args=(), kwargs=None):
+            return func(*args, **(kwargs or {}))
+
+    with pytest.raises(RuntimeError, match="classmethod is not supported, please make it a plain method"), Mode():
+        t.ones(2).exp()
+
+
+@BOTH
+def test_modes_of_a_library_can_be_told_from_the_programs(t):
+    modes = module(t, "utils._python_dispatch")
+
+    class Infra(modes.BaseTorchDispatchMode):
+        @classmethod
+        def is_infra_mode(cls):
+            return True
+
+    with Infra():
+        assert modes.is_in_torch_dispatch_mode() and not modes.is_in_torch_dispatch_mode(include_infra_modes=False)
+        with modes.BaseTorchDispatchMode():
+            assert modes.is_in_torch_dispatch_mode(include_infra_modes=False)
+
+
+@BOTH
+def test_gradients_of_normalisation_are_written_to_out(t):
+    x, out = t.ones(2, 3, device="meta"), [t.empty(0, device="meta") for _ in range(3)]
+    mean = t.ones(2, 1, device="meta")
+    t.ops.aten.native_layer_norm_backward(x, x, [3], mean, mean, x[0], None, [True, True, False],
+                                          out0=out[0], out1=out[1], out2=out[2])
+    assert [tuple(o.shape) for o in out] == [(2, 3), (3,), (0,)]
+
+
+@BOTH
+def test_logs_know_where_they_were_written_and_dtypes_by_short_names(t):
+    tools = module(t, "_C._profiler")
+    frames, = tools.symbolize_tracebacks([tools.gather_traceback(python=True, script=False, cpp=False)])
+    here = [frame for frame in frames if frame["filename"] == __file__]
+    assert here[0]["name"] == "test_logs_know_where_they_were_written_and_dtypes_by_short_names"
+    short = module(t, "utils._dtype_abbrs").dtype_abbrs
+    assert [short[dtype] for dtype in (t.float32, t.bool, t.bfloat16, t.complex128, t.uint8, t.float8_e5m2)] == [
+        "f32", "b8", "bf16", "c128", "u8", "f8e5m2"]
+
+
 def test_overloads_are_pickled_by_name():
     assert pickle.loads(pickle.dumps(mindtorch.ops.aten.add.Tensor)) is mindtorch.ops.aten.add.Tensor
 

@@ -237,7 +237,8 @@ def _out(op: Operator, backend: int) -> Kernel | None:
             raise TypeError(f"{op.packet}(): argument 'out' must be tuple of {len(result)} Tensors, not of {len(out)}")
         for target in out:
             check_writable(target, inputs)
-        written = [write_out(op, part, target, keep_strides) for part, target in zip(result, out, strict=True)]
+        written = [target if part is None else write_out(op, part, target, keep_strides)
+                   for part, target in zip(result, out, strict=True)]
         if functional.schema.returns_list:
             return None
         return type(result)(*written) if hasattr(result, "_fields") else type(result)(written)

@@ -96,7 +96,8 @@ def native_layer_norm(input: Any, normalized_shape: Ints, weight: Any, bias: Any
 def native_layer_norm_backward(grad_out: Any, input: Any, normalized_shape: Ints, mean: Any, rstd: Any, weight: Any,
                                bias: Any, output_mask: Any) -> Any:
     dtype = parameter_dtype("LayerNormBackwardKernelImpl", input, weight, mean, rstd)
-    return gradients(Spec(tuple(input.shape), input._dtype), tuple(normalized_shape), dtype, output_mask)
+    wanted = (output_mask[0], output_mask[1] and weight is not None, output_mask[2] and bias is not None)
+    return gradients(Spec(tuple(input.shape), input._dtype), tuple(normalized_shape), dtype, wanted)
 
 
 # -- by group ----------------------------------------------------------------------------------------------------------

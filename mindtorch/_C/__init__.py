@@ -5,19 +5,19 @@ from collections.abc import Iterable, Iterator
 from enum import IntEnum
 from typing import Any, ClassVar
 
-from ._backends.npu.aclnn import is_available as _npu_aclnn_available, symbols_ok as _npu_aclnn_symbols_ok
-from ._dispatch import dispatcher
-from ._dispatch.dispatcher import switched
-from ._dispatch.keys import INFERENCE, PYTHON
-from ._dispatch.local import local
-from ._dispatch.overloads import FunctionSchema as FunctionSchema
-from ._dispatch.torch_dispatch import disabled_torch_dispatch as _disabled_torch_dispatch_impl
-from ._dispatch.torch_function import (
+from .._backends.npu.aclnn import is_available as _npu_aclnn_available, symbols_ok as _npu_aclnn_symbols_ok
+from .._dispatch import dispatcher
+from .._dispatch.dispatcher import switched
+from .._dispatch.keys import INFERENCE, PYTHON
+from .._dispatch.local import local
+from .._dispatch.overloads import FunctionSchema as FunctionSchema
+from .._dispatch.torch_dispatch import disabled_torch_dispatch as _disabled_torch_dispatch_impl
+from .._dispatch.torch_function import (
     ALL_OFF, DisableTorchFunction as DisableTorchFunction, DisableTorchFunctionSubclass as DisableTorchFunctionSubclass,
     disabled_torch_function as _disabled_torch_function_impl,
 )
-from ._random import Generator as Generator
-from ._tensor import Tensor as TensorBase
+from .._random import Generator as Generator
+from .._tensor import Tensor as TensorBase
 
 __all__ = ["DisableTorchFunction", "DisableTorchFunctionSubclass", "DispatchKey", "DispatchKeySet", "FunctionSchema",
            "Generator", "TensorBase"]
