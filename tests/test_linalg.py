@@ -325,7 +325,10 @@ def test_the_determinant_of_a_singular_matrix_has_derivatives() -> None:
         (first,) = lib.autograd.grad(lib.linalg.det(a), a)
         (kept,) = lib.autograd.grad(lib.linalg.det(a), a, create_graph=True)
         (second,) = lib.autograd.grad((kept * kept).sum(), a)
-        results.append((first, kept, second))
+        results.append((kept, second))
+        if lib is mindtorch:  # PyTorch's is 0 where its factorisation meets a pivot of exactly 0
+            cofactors = torch.tensor([[4.0, 4, -4], [-2, -2, 2], [0, 0, 0]], dtype=torch.float64)
+            assert_same(first, cofactors, rtol=1e-6, atol=1e-6, strides=False)
     for ours, theirs in zip(*results, strict=True):
         assert_same(ours.detach(), theirs.detach(), rtol=1e-6, atol=1e-6, strides=False)
 

@@ -320,7 +320,7 @@ def test_output_size_of_a_transposed_convolution():
 
 @pytest.mark.parametrize("mode", ["zeros", "reflect", "replicate", "circular"])
 def test_padding_modes_and_first_values(mode):
-    same(lambda t: [t.nn.Conv2d(2, 3, 3, padding=(1, 2), padding_mode=mode)(t.arange(60.).view(1, 2, 5, 6))])
+    close(lambda t: t.nn.Conv2d(2, 3, 3, padding=(1, 2), padding_mode=mode)(t.arange(60.).view(1, 2, 5, 6)))
 
 
 def test_a_network_keeps_its_state():

@@ -12,7 +12,7 @@ from typing import Any
 
 import numpy as np
 
-from tests.parity.accuracy import WIDER, own_error, widened
+from tests.parity.accuracy import WIDER, allowed_error, widened
 from tests.parity.exclusions import (
     ANY_OF_EQUALS, DIFFERENT, EXCLUDED, EXCLUDED_CHECKS, TOLERANCES, UNINITIALISED, UP_TO_GAUGE,
 )
@@ -221,14 +221,14 @@ class Comparison:
 
     def near(self, ours: Any, theirs: Any, exact: Callable[[], Outcome] | None = None,
              values: bool = True) -> Iterator[Difference]:
-        """The values agree within the tolerance, or within twice PyTorch's own error (see `accuracy`)."""
+        """The values agree within the tolerance, or within what `accuracy` allows."""
         compare = functools.partial(differences, ours, theirs, rtol=self.rtol, device=self.device)
         found = list(compare(atol=self.atol, values=values))
         if self.dtype in WIDER and any(difference.kind == "value" for difference in found):
             right = (exact or self.exact)()
-            error = own_error(theirs, right.value) if right.error is None else 0.0
+            error = allowed_error(theirs, right.value) if right.error is None else 0.0
             if error:
-                found = list(compare(atol=max(2 * error, self.atol or 0), values=error < np.inf))
+                found = list(compare(atol=max(error, self.atol or 0), values=error < np.inf))
         yield from found
 
     def exact(self) -> Outcome:
