@@ -93,8 +93,9 @@ def _is_new() -> bool:
 
 
 def _is_explained(error: BaseException) -> bool:
-    is_ours = any(is_inside for part in _causes(error) for is_inside, _ in _runs(part.__traceback__))
-    return is_ours and bool(introspect.explain(error).kind)
+    found = introspect.explain(error)
+    return bool(found.kind) and any((type(part).__name__, str(part)) == (found.error, found.message)
+                                    for part in _causes(error))
 
 
 def _causes(error: BaseException | None) -> Iterator[BaseException]:

@@ -402,7 +402,7 @@ ERRORS = [
     ("truth of many", lambda: bool(VECTOR), "VECTOR.any()"),
     ("truth of many", lambda: bool(torch.ones(0)), "torch.ones(0).numel() > 0"),
     ("number of many", lambda: VECTOR.item(), "VECTOR.tolist()"),
-    ("number of many", lambda: [1, 2][VECTOR], "more than one number"),
+    ("indexed list", lambda: [1, 2][VECTOR], "VECTOR holds 4 numbers"),
     ("out of memory", lambda: torch.empty(1 << 44, device="npu"), "the device's memory is full"),
     ("out of memory", lambda: torch.zeros(10**15), "the host does not have that much memory"),
     ("state dict", other_sizes, "2 of other shapes"),

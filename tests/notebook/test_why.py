@@ -21,7 +21,9 @@ from mindtorch.introspect.why import (
 from mindtorch.introspect.why.explanation import CLASH
 
 from .errors import ERRORS, caught
+from .mistakes import MISTAKES
 from .test_harmless import ALLOWED, HOSTILE
+from .test_mistakes import run
 from .test_pictures import Checker
 
 WHY = PACKAGE + "introspect"
@@ -64,7 +66,8 @@ def test_a_common_error_is_explained(kind, function, part):
 
 
 def test_every_kind_of_the_table_is_tested():
-    assert set(EXPLANATIONS) == {kind for kind, _, _ in ERRORS}
+    of_students = (introspect.explain(caught(lambda: run(torch, f"{m.given}\n{m.fails}"))).kind for m in MISTAKES)
+    assert set(EXPLANATIONS) == {kind for kind, _, _ in ERRORS} | set(of_students)
 
 
 # -- what the pictures show ----------------------------------------------------------------------------------------

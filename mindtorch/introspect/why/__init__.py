@@ -11,12 +11,14 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from . import autograd, devices, dtypes, indexing, layout, modules, shapes
+from . import absent, autograd, devices, dtypes, indexing, layout, modules, shapes
 from .explanation import (
     Bars, Call, Cell, Diagnosis, Explanation, Fields, Fix, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow,
     Shapes, Step, Steps, plain,
 )
 from .failure import Failure
+from .layers import refused
+from .program import RECOGNISED
 from .templates import TEMPLATES
 
 __all__ = ["Bars", "Call", "Cell", "Diagnosis", "EXPLANATIONS", "Explanation", "Failure", "Fix", "Group", "Groups",
@@ -48,11 +50,14 @@ EXPLANATIONS: dict[str, Explain] = {
     "mixed devices": devices.mixed, "truth of many": devices.truth, "out of memory": devices.out_of_memory,
     "late error of a device": devices.late,
     "module arguments": modules.called, "before init": modules.before_init, "no forward": modules.no_forward,
-    "no attribute": modules.no_attribute, "state dict type": modules.state_dict_type, "state dict": modules.state_dict,
+    "no attribute": modules.absent_attribute, "state dict type": modules.state_dict_type,
+    "state dict": modules.state_dict,
     "no gradient there": modules.no_gradient, "not a parameter": modules.not_optimized,
-    "missing kernel": modules.no_kernel, "unknown operator": modules.unknown_operator, "no such name": modules.no_name,
-    "no such module": modules.no_module, "unknown argument": modules.unknown_argument,
-    "singular matrix": modules.singular, "pipeline": modules.pipeline,
+    "missing kernel": modules.no_kernel, "unknown operator": modules.unknown_operator, "no such name": absent.no_name,
+    "no such module": absent.no_module, "unknown argument": modules.unknown_argument,
+    "singular matrix": modules.singular, "pipeline": modules.pipeline, "nan in backward": autograd.nan,
+    "refused by a layer": refused, "tensor in a list": dtypes.tensor_in_a_list, "loss shapes": shapes.loss_shapes,
+    **RECOGNISED,
 }
 #: Kinds of errors that mean something else within a call.
 WITHIN = {("broadcast", "matmul"): "batched matmul shapes", ("matmul shapes", "linear"): "linear shapes"}
@@ -60,7 +65,8 @@ WITHIN = {("broadcast", "matmul"): "batched matmul shapes", ("matmul shapes", "l
 PYTHON = {
     "module arguments": r"\w+\.forward\(\) (?P<reason>missing .*|takes .*|got .*)",
     "no gradient there": "'NoneType' object has no attribute|unsupported operand type.*NoneType",
-    "no such name": r"module 'mindtorch.*?' has no attribute '\w+'|'(?:Tensor|Parameter)' object has no attribute",
+    "no such name": r"module 'mindtorch.*?' has no attribute '\w+'|"
+                    r"(?:type object )?'(?:Tensor|Parameter)' (?:object )?has no attribute",
     "no such module": r"No module named '(?P<module>mindtorch[\w.]*)'|cannot import name '(?P<name>\w+)' from "
                       r"'(?P<space>mindtorch[\w.]*)'",
     "unknown argument": r"(?P<function>[\w.]+)\(\) got an unexpected keyword argument '(?P<keyword>\w+)'",
@@ -119,7 +125,10 @@ def _chain(error: BaseException) -> Iterator[BaseException]:
 
 
 def _kinds(failure: Failure) -> Iterator[str]:
-    """What kinds of error one can be; facts that are in a message of Python's are put to the others."""
+    """What kinds of error one can be: what the program wrote tells most. Facts that are in a message of Python's are
+    put to the others.
+    """
+    yield from RECOGNISED
     if failure.kind:
         yield next((kind for (of, name), kind in WITHIN.items() if failure.kind == of and failure.called(name)),
                    failure.kind)
@@ -128,6 +137,7 @@ def _kinds(failure: Failure) -> Iterator[str]:
             if match := re.match(pattern, failure.message):
                 failure.facts.update(match.groupdict())
                 yield kind
+        yield "refused by a layer"
 
 
 def _found(failure: Failure) -> tuple[str, Diagnosis]:

@@ -1,8 +1,10 @@
 """Why there is no gradient: graphs never built, used up, or cut; tensors written too late; what has no place in one."""
 from __future__ import annotations
 
+import ast
 import linecache
 import math
+import re
 from typing import Any
 
 from ..._autograd.accumulate import AccumulateGrad
@@ -71,7 +73,11 @@ def modified(failure: Failure, f: Fields) -> Diagnosis:
     guessed = " Which lines these are is read from the program's text, not from what ran."
     guessed += " There are more of them than writes: not all are to blame." * (len(writes) > now - wanted)
     said = guessed if writes and not exact else ""
-    if tensor.requires_grad and not tensor.node and tensor.name:  # a parameter, which its owner means to change
+    writers = [name for name, value in failure.modules() if getattr(value, "inplace", False)]
+    if writers and not tensor.name and not writes:
+        fixes = [Fix(f"{writers[0]} writes into its input: make it without inplace=True", "nn.ReLU()"),
+                 Fix("the same for the module that is there", f"{writers[0]}.inplace = False")]
+    elif tensor.requires_grad and not tensor.node and tensor.name:  # a parameter, which its owner means to change
         fixes = [Fix("go back before it is changed: an optimizer's step comes after the last backward of a graph",
                       "loss.backward(); optimizer.step()"),
                  Fix("or run forward again after the change, and go back through the new graph")]
@@ -180,6 +186,15 @@ def no_graph(failure: Failure, f: Fields) -> Diagnosis:
     groups = (Group("requires grad", leaves[:LEAVES] or ("nothing here",), GOOD if leaves else ""),
               *((Group("parameters that are frozen", frozen[:LEAVES]),) if frozen else ()),
               Group("no grad_fn", (label,), CLASH))
+    if found := _detached_gradient(failure):
+        return Diagnosis(
+            f"{label} has no graph behind it: gradients are recorded only if that is asked for",
+            f"{found} was computed by a backward pass that recorded nothing, as backward passes do: it is a plain "
+            "tensor. To go back through a gradient, that pass must be recorded itself.",
+            (Fix("record the first backward pass", "torch.autograd.grad(y, x, create_graph=True)"),
+             Fix("or", "y.backward(create_graph=True)")),
+            (Steps((Step("grad(y, x)", "computes, records nothing", GONE), Step(found, "no grad_fn", CLASH),
+                    Step("backward", "has no way back"))),), tuple(outputs))
     if leaves:
         cause = (f"There are tensors that require grad ({', '.join(leaves[:3])}), but {label} was not recorded as "
                  "computed from them: either it was not, or it was inside no_grad or inference_mode, or after "
@@ -195,6 +210,53 @@ def no_graph(failure: Failure, f: Fields) -> Diagnosis:
                           f"{frozen[0].partition('.')[0]}.requires_grad_()"))
     return Diagnosis(f"{label} has no graph behind it: there is nothing to go back through", cause, fixes,
                      (Groups(groups),), tuple(outputs))
+
+
+def _detached_gradient(failure: Failure) -> str:
+    """The name of a gradient in the failing expression, one that was computed without a graph; '' if there is none."""
+    wrote = failure.wrote
+    for node in ast.walk(wrote.node) if wrote.node is not None else ():
+        if isinstance(node, ast.Attribute) and node.attr == "grad" and isinstance(node.value, ast.Name):
+            return ast.unparse(node)
+        for value in wrote.assignments(node.id) if isinstance(node, ast.Name) else ():
+            calls = [inner for inner in ast.walk(value) if isinstance(inner, ast.Call)]
+            if any(ast.unparse(call.func).endswith("autograd.grad") and not any(
+                    word.arg == "create_graph" for word in call.keywords) for call in calls):
+                return ast.unparse(node)
+            if any(isinstance(inner, ast.Attribute) and inner.attr == "grad" for inner in ast.walk(value)):
+                return ast.unparse(node)
+    return ""
+
+
+def nan(failure: Failure, f: Fields) -> Diagnosis:
+    """A gradient that is NaN, in anomaly mode."""
+    node: Any = f.node
+    function = node.forward_name().lower() if node is not None else "an operator"
+    cause, fixes = NAN.get(function, ("The gradient of the operator is infinite or undefined at its input.", (
+        Fix("keep its input away from there", "x.clamp(min=1e-6)"),)))
+    lines = (node.metadata if node is not None else {}).get("traceback_", [])
+    where = re.search(r'line (\d+), in .+\n\s*(.+)', lines[-1]) if lines else None
+    place = f"forward was called in line {where[1]}: {where[2]}" if where else ""
+    return Diagnosis(
+        f"the backward of {function} made a NaN",
+        f"{cause} Anomaly mode stops at the first gradient that is not a number.", fixes,
+        (Steps((Step("forward", place, GOOD), Step(node.name() if node is not None else "backward",
+                                                   f"gradient number {f.number} is NaN", CLASH))),), ())
+
+
+#: Where gradients become NaN, by the operator: why, and what helps.
+NAN: dict[str, tuple[str, tuple[Fix, ...]]] = {
+    "sqrt": ("The slope of a square root at 0 is infinite, and 0 times infinity is no number.",
+             (Fix("stay away from 0", "(x + 1e-8).sqrt()"),)),
+    "log": ("The slope of a logarithm at 0 is infinite, and 0 times infinity is no number.",
+            (Fix("stay away from 0", "(x + 1e-8).log()"),
+             Fix("of a softmax, take both at once", "F.log_softmax(x, -1)"))),
+    "div": ("A division by 0 has an infinite slope, and 0 times infinity is no number.",
+            (Fix("stay away from 0", "a / (b + 1e-8)"),)),
+    "pow": ("The slope of a power smaller than 1 at 0 is infinite, and 0 times infinity is no number.",
+            (Fix("stay away from 0", "(x + 1e-8) ** 0.5"),)),
+    "norm": ("The slope of a norm at 0 is undefined.", (Fix("stay away from 0", "(x * x).sum().add(1e-8).sqrt()"),)),
+}
 
 
 def unused(failure: Failure, f: Fields) -> Diagnosis:

@@ -57,17 +57,36 @@ def not_implemented(failure: Failure, f: Fields) -> Diagnosis:
     dtype, packet = failure.facts["dtype"], failure.packet if failure.calls else f.kernel
     label = next((t.label for t in f.tensors if t.dtype == dtype), "x")
     floats = dtype not in INTEGERS
+    if packet in ("cross_entropy_loss", "nll_loss_nd") and f.target.dtype not in INTEGERS:
+        return swapped(failure, f)
     of_bits = packet.startswith(("bitwise", "__")) or floats
     return Diagnosis(
         f"{packet} does not exist for {dtype}",
         f"{packet} works on bits: it is for integers or bools." if of_bits else f"{packet} is defined for floats.",
-        (Fix("convert first", f"{label}.long()" if of_bits else f"{label}.float()"),
-         Fix("for conditions, compare first", f"({label} > 0) & …") if floats else None),
+        (Fix("& and | bind tighter than comparisons: put those in parentheses", f"({label} > 0) & …")
+         if of_bits and floats else None,
+         Fix("or convert first", f"{label}.long()" if of_bits else f"{label}.float()")),
         (by_dtype(f.tensors, dtype),))
+
+
+def swapped(failure: Failure, f: Fields) -> Diagnosis:
+    """Scores and class numbers of a loss, each in the other's place."""
+    scores, target = f.target, f.x
+    function = failure.wrote.name or "F.cross_entropy"
+    return Diagnosis(
+        f"scores and targets stand in each other's place: {target} is {target.dtype}, {scores} is {scores.dtype}",
+        "Losses take what the model returned first, then what it should have returned. Class numbers are integers, "
+        "scores are floats, one for each class.",
+        (Fix("exchange them", f"{function}({scores}, {target})"),),
+        (Groups((Group("given as scores", (f"{target} {target.size}: {target.dtype}",), CLASH),
+                 Group("given as targets", (f"{scores} {scores.size}: {scores.dtype}",), CLASH))),))
 
 
 def of_bools(failure: Failure, f: Fields) -> Diagnosis:
     fixes = [Fix("where they differ", f"{f.x} ^ …"), Fix("or as numbers", f"{f.x}.int() - …")]
+    if failure.called("rsub") or any(number == 1 for number in (failure.outermost.args if failure.outermost else ())
+                                     if type(number) in (int, float)):
+        fixes = [Fix("the opposite of a mask", f"~{f.x}"), Fix("or as numbers", f"1 - {f.x}.int()")]
     if failure.called("neg", "neg_"):
         fixes = [Fix("the opposite", f"~{f.x}"), Fix("or as numbers", f"-{f.x}.int()")]
     return Diagnosis("bools have no - operator", "True and False are no numbers; what - should mean is not defined.",
@@ -114,7 +133,8 @@ def assigned_dtype(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def expected_index(failure: Failure, f: Fields) -> Diagnosis:
-    index = next((t for t in f.tensors if t.role.startswith("ind") or t.dtype not in INTEGERS), f.tensors[-1])
+    index = next((t for t in f.tensors if t.role.startswith("ind")),
+                 next((t for t in f.tensors if t.dtype not in INTEGERS), f.tensors[-1]))
     return Diagnosis(f"{index} is {index.dtype}: indices are whole numbers",
                      "Places and classes are counted: int64, or int32 where the operator takes it.",
                      (Fix("convert them", f"{index}.long()"),), (by_dtype(f.tensors, index.dtype),))
@@ -169,3 +189,16 @@ def no_number(failure: Failure, f: Fields) -> Diagnosis:
         f"a {f.given} is nothing that a tensor can hold", "Tensors hold numbers and bools.",
         (Fix("turn words or labels into numbers first", "{word: i for i, word in enumerate(sorted(set(words)))}")
          if f.given == "str" else Fix("mark what is missing by a number", "float('nan')"),))
+
+
+def tensor_in_a_list(failure: Failure, f: Fields) -> Diagnosis:
+    """A tensor of several elements among the numbers of which a tensor is to be made."""
+    items = failure.wrote.arguments[0][0] if failure.wrote.arguments else "[…]"
+    return Diagnosis(
+        f"a tensor {f.tensor.size} stands where a number is expected",
+        "torch.tensor makes a tensor of numbers; in a list of tensors each counts as one number. Tensors that exist "
+        "are joined instead, which also keeps their gradients.",
+        (Fix("lay them on top of each other, along a new dimension", f"torch.stack({items})"),
+         Fix("or next to each other", f"torch.cat({items})")),
+        (Groups((Group("in the list", (f"{f.tensor.dtype} {f.tensor.size}",), CLASH),
+                 Group("taken", ("a number", "a tensor of one element"), GOOD))),))

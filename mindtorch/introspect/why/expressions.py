@@ -31,7 +31,7 @@ def written(text: str, caller: FrameType, called: CodeType, args: Sequence[Any],
     """The expressions that a piece of source gives for the arguments of the function that it calls, by the arguments'
     identities. ``args`` and ``named`` are the arguments of the operator that the function came to.
     """
-    node: Any = _parsed(text)
+    node: Any = parsed(text)
     taken = called.co_varnames[: called.co_argcount]
     rest = args[len(taken):]
     rest = rest[0] if taken and len(rest) == 1 and isinstance(rest[0], (list, tuple)) else rest  # of ``*operands``
@@ -48,7 +48,7 @@ def _canonical(name: str, named: Mapping[str, Any]) -> str:
     return "self" if name == "input" and name not in named else name
 
 
-def _parsed(text: str) -> Any:
+def parsed(text: str) -> Any:
     """The expression in a piece of source, or the statement; None if it is neither."""
     for source in (f"({text})", text):  # an expression of several lines stood in brackets that are not part of it
         try:

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import linecache
 import os
+import re
 import sysconfig
 from collections.abc import Iterable, Iterator, Mapping
 from functools import cached_property
@@ -22,6 +23,7 @@ from ..identity import storage_number
 from ..names import named_tensors
 from .explanation import Call, Fields, Involved
 from .expressions import instruction_text, is_statement, written
+from .wrote import Wrote, is_module
 
 INSTALLED = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
 #: What arguments of functions that are no operators are called here.
@@ -91,6 +93,8 @@ class Failure:
         others = [pair for pair in frames if not _is_ours(pair[0]) and not _is_installed(pair[0])]
         self.users = [frames[i] for i in theirs] if ours else others or frames  #: the program's frames
         self._user = traces[theirs[-1]] if theirs else None
+        known = {id(frame) for frame, _ in self.users}
+        self._theirs = [trace for trace in traces if id(trace.tb_frame) in known]
         self._noted = [Called(call) for call in found.calls[::-1] if first < len(frames) - 1 - call.depth <= last]
         self.calls = [call for call in self._noted if call.op]  #: of operators
         self.outer = [call for call in self._noted if not call.op]  #: of modules, of backward, of an index
@@ -148,6 +152,16 @@ class Failure:
             named = {**call.keywords, **dict(zip(self._entered.co_varnames, args, strict=False))}
         return written(instruction_text(self._user), self._user.tb_frame, self._entered, args, named)
 
+    @cached_property
+    def wrote(self) -> Wrote:
+        """The piece of the program that failed."""
+        return Wrote(self._theirs[-1] if self._theirs else None)
+
+    @cached_property
+    def pieces(self) -> list[Wrote]:
+        """The pieces of the program that led there, the outermost first."""
+        return [*map(Wrote, self._theirs[:-1]), self.wrote]
+
     # -- what ----------------------------------------------------------------------------------------------------------
 
     @cached_property
@@ -162,6 +176,14 @@ class Failure:
         for space in [*spaces, self.namespace]:
             visible.update({key: value for key, value in space.items() if key not in visible})
         return dict(named_tensors(visible))
+
+    def modules(self) -> Iterator[tuple[str, Any]]:
+        """The modules that the failing function's variables hold, and those in them, with the paths to them."""
+        spaces = [space for frame, _ in self.users[-1:] for space in (frame.f_locals, frame.f_globals)]
+        for name, value in [item for space in spaces for item in list(space.items())]:
+            if is_module(value) and not name.startswith("_"):
+                for path, module in value.named_modules():
+                    yield re.sub(r"\.(\d+)", r"[\1]", f"{name}.{path}" if path else name), module
 
     @cached_property
     def names(self) -> Names:

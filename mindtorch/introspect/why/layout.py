@@ -67,10 +67,17 @@ def view_elements(failure: Failure, f: Fields) -> Diagnosis:
     fixes = [Fix(f"dimension {dim} would have to be {elements // rest}",
                  f"{tensor}.view{(*wanted[:dim], elements // rest, *wanted[dim + 1:])}")
              for dim, rest in enumerate(rests) if not open_ and rest and not elements % rest]
+    samples = tensor.shape[0] if tensor.shape else 0
+    if open_ and len(tensor.shape) > 1 and samples and elements % samples == 0 and wanted[0] == -1:
+        rest = elements // samples
+        fixes += [Fix(f"to keep the {samples} samples, each has {rest} elements", f"{tensor}.view({samples}, -1)"),
+                  Fix(f"or flatten, and make the layer that follows for {rest} features", f"{tensor}.flatten(1)")]
+    elif not fixes:
+        fixes.append(Fix("let one size be worked out, where the others divide the number", f"{tensor}.view(-1)"))
     return Diagnosis(
         f"{elements} elements cannot be arranged as {text(wanted)}: that takes {asked}",
         "view and reshape neither drop elements nor make new ones: the sizes must multiply to the number of elements.",
-        (*fixes, Fix("or let one size be worked out, where the others divide the number", f"{tensor}.view(-1)")),
+        fixes,
         (Shapes(rows),))
 
 

@@ -1,6 +1,7 @@
 """Why a module, an optimizer or an operator could not be called: arguments, attributes, states, names; pipelines."""
 from __future__ import annotations
 
+import ast
 import difflib
 import inspect
 import linecache
@@ -10,6 +11,7 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..._dispatch.dispatcher import registry
+from . import absent
 from .explanation import (
     CLASH, GONE, GOOD, Diagnosis, Fields, Fix, Group, Groups, Picture, ShapeRow, Shapes, Step, Steps, cells, given,
     plain, text,
@@ -18,7 +20,6 @@ from .failure import Failure
 
 #: Where a function or a class of the library is looked for.
 SPACES = ("mindtorch", "mindtorch.nn", "mindtorch.nn.functional", "mindtorch.optim")
-NAMES = "mindtorch has PyTorch's names; either this one is spelt otherwise, or mindtorch does not have it yet."
 LISTED = 6  #: keys, operators or the like at most that are named
 
 
@@ -47,6 +48,13 @@ def called(failure: Failure, f: Fields) -> Diagnosis | None:
     parameters = inspect.signature(call.function.forward).parameters.values()
     kind, taken = type(call.function).__name__, f"({', '.join(str(p.replace(annotation=p.empty)) for p in parameters)})"
     passed = [*(type(value).__name__ for value in call.args), *(f"{name}=…" for name in call.keywords)]
+    names = list(inspect.signature(type(call.function).forward).parameters)
+    if names[:1] != ["self"] and len(names) == len(call.args):
+        right = f"def forward({', '.join(['self', *names])})"
+        return Diagnosis(
+            f"the forward of {kind} lacks self", "The first parameter of a method is the object that it is called on, "
+            f"by custom self; here {names[0] if names else 'nothing'} stands in its place.",
+            (Fix("write self first", f"{right}: …"),), (given([f"forward({', '.join(names)})"], right),), ())
     return Diagnosis(
         f"{kind} does not take these arguments: {f.reason}",
         f"Calling a module calls its forward, which takes {taken}.",
@@ -54,22 +62,10 @@ def called(failure: Failure, f: Fields) -> Diagnosis | None:
         (given(passed or ["nothing"], taken),), ())
 
 
-def no_attribute(failure: Failure, f: Fields) -> Diagnosis:
+def absent_attribute(failure: Failure, f: Fields) -> Diagnosis:
     """A name that a module does not have; a module that was never made has none at all."""
-    module, kind = f.module, type(f.module).__name__
-    if "_parameters" not in vars(module):
-        return before_init(failure, f)
-    inner = [*module._parameters, *module._buffers, *module._modules]
-    own = [key for key in vars(module) if not key.startswith("_") and key != "training"]
-    close = _like(f.name, [*inner, *own, *(n for n in dir(type(module)) if n[0] != "_")])
-    return Diagnosis(
-        f"this {kind} has no {f.name}",
-        "An attribute is there once __init__, or what runs later, has assigned it. Parameters, buffers and modules are "
-        "found among those assigned to self.",
-        (*[Fix("did you mean", f".{name}") for name in close[:1]],
-         Fix("or assign it in __init__", f"self.{f.name} = …")),
-        (Groups((Group("asked for", (f.name,), CLASH),
-                 Group(f"{kind} holds", (*inner, *own)[:LISTED] or ("nothing",), GOOD if inner or own else ""))),), ())
+    never_made = "_parameters" not in vars(f.module)
+    return before_init(failure, f) if never_made else absent.no_attribute(failure, f)
 
 
 def before_init(failure: Failure, f: Fields) -> Diagnosis:
@@ -84,6 +80,14 @@ def before_init(failure: Failure, f: Fields) -> Diagnosis:
 
 def no_forward(failure: Failure, f: Fields) -> Diagnosis:
     kind = type(f.module)
+    if kind.__name__ in ("ModuleList", "ModuleDict"):
+        each = "f" if kind.__name__ == "ModuleList" else "f.values()"
+        return Diagnosis(
+            f"a {kind.__name__} holds modules, and says nothing of how they are called",
+            "It makes its modules known to the one that holds it. A Sequential calls them one after the other.",
+            (Fix("call each in forward", "for f in self.layers: x = f(x)"),
+             Fix("or, if they follow each other, have them in a Sequential", f"nn.Sequential(*{each})")),
+            (Steps((Step(kind.__name__, "holds", GOOD), Step("nn.Sequential", "holds, and calls in turn", GOOD))),), ())
     own = [name for name in vars(kind) if callable(getattr(kind, name)) and not name.startswith("__")]
     return Diagnosis(
         f"{kind.__name__} has no forward: it cannot be called",
@@ -171,6 +175,8 @@ def no_gradient(failure: Failure, f: Fields) -> Diagnosis | None:
     if found is None or (owner is not None and owner._grad is not None):
         return None
     label = found[1]
+    if owner is not None and owner._grad_fn is not None and _reassigned(failure, label):
+        return _replaced(failure, label, owner)
     state = ("is of a tensor that is not known here" if owner is None else
              "was computed: only leaves keep theirs" if owner._grad_fn is not None else
              "no backward came to it yet" if owner.requires_grad else "does not require grad")
@@ -185,6 +191,29 @@ def no_gradient(failure: Failure, f: Fields) -> Diagnosis | None:
         (Steps((Step(label, state), Step("backward", "has brought it no gradient"),
                 Step(f"{label}.grad", "is None", CLASH))),),
         () if owner is None else (failure.involved(owner, "tensor"),))
+
+
+def _reassigned(failure: Failure, label: str) -> bool:
+    """Whether the program assigns to a name what it computes from it: ``w = w - lr * w.grad``."""
+    return any(isinstance(node, ast.Name) and node.id == label
+               for value in failure.wrote.assignments(label) for node in ast.walk(value))
+
+
+def _replaced(failure: Failure, label: str, owner: Any) -> Diagnosis:
+    update = next(value for value in failure.wrote.assignments(label)
+                  if any(isinstance(node, ast.Name) and node.id == label for node in ast.walk(value)))
+    less = isinstance(update, ast.BinOp) and isinstance(update.op, ast.Sub) and ast.unparse(update.left) == label
+    step = f"{label} -= {ast.unparse(update.right)}" if less else f"{label}.copy_({ast.unparse(update)})"
+    return Diagnosis(
+        f"{label} is no longer the leaf that it was: {label} = … computed a new tensor, which keeps no gradient",
+        f"The new tensor is a result, with a graph that leads back to the old one and grows with each step. Backward "
+        f"leaves gradients in leaves only, so {label}.grad is None.",
+        (Fix("change the leaf in place, recording nothing", f"with torch.no_grad(): {step}"),
+         Fix("then forget the gradient before the next step", f"{label}.grad = None"),
+         Fix("or let an optimizer do both", f"optim.SGD([{label}], lr=0.1)")),
+        (Steps((Step(label, "a leaf: backward leaves a gradient here", GOOD), Step(f"{label} = {ast.unparse(update)}"),
+                Step(label, f"a result of {owner._grad_fn.name()}: no gradient", CLASH))),),
+        (failure.involved(owner, "tensor"),))
 
 
 def not_optimized(failure: Failure, f: Fields) -> Diagnosis:
@@ -227,27 +256,6 @@ def unknown_operator(failure: Failure, f: Fields) -> Diagnosis:
         (_names_like(f.name, close),))
 
 
-def no_name(failure: Failure, f: Fields) -> Diagnosis:
-    error: Any = failure.error
-    name, owner = error.name, error.obj
-    what = owner.__name__ if hasattr(owner, "__name__") else f"a {type(owner).__name__}"
-    close = _like(name, (n for n in dir(owner) if not n.startswith("_")))
-    return Diagnosis(
-        f"{what} has no {name}", NAMES,
-        (Fix("did you mean", close[0]) if close else Fix(f"list what there is: dir({what.removeprefix('a ')})"),),
-        (_names_like(name, close),), (failure.involved(owner, "self"),) if hasattr(owner, "_grad_fn") else ())
-
-
-def no_module(failure: Failure, f: Fields) -> Diagnosis:
-    """An import of what mindtorch does not have."""
-    space, name = (f.space, f.name) if f.name else f.module.rpartition(".")[::2]
-    close = _like(name, (found for found in dir(sys.modules.get(space)) if not found.startswith("_")))
-    return Diagnosis(
-        f"{space} has no {name}", NAMES,
-        (Fix("did you mean", f"from {space} import {close[0]}") if close else
-         Fix(f"list what there is: dir({space})"),), (_names_like(f"{space}.{name}", close),), ())
-
-
 def unknown_argument(failure: Failure, f: Fields) -> Diagnosis | None:
     """A keyword that a function of the library does not have."""
     name, keyword = f.function.removesuffix(".__init__").rpartition(".")[2], f.keyword
@@ -260,8 +268,16 @@ def unknown_argument(failure: Failure, f: Fields) -> Diagnosis | None:
     close = _like(keyword, taken, 0.5)
     return Diagnosis(
         f"{name} has no argument {keyword}", "Arguments that are named must be among those of the function.",
-        (Fix("did you mean", f"{close[0]}=…") if close else Fix("see what it takes", f"help(torch.{name})"),),
+        (Fix("did you mean", f"{close[0]}=…") if close else
+         Fix("leave it out, or see what it takes", f"help({_path(function)})"),),
         (given([f"{keyword}=…"], *taken),), ())
+
+
+def _path(function: Any) -> str:
+    """How a program writes a function or class of the library: ``torch.optim.Adam``."""
+    name = function.__name__
+    return next((f"torch{space.removeprefix('mindtorch')}.{name}" for space in SPACES
+                 if getattr(sys.modules.get(space), name, None) is function), name)
 
 
 # -- what fails late -----------------------------------------------------------------------------------------------

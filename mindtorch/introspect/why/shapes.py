@@ -182,7 +182,7 @@ def linear(failure: Failure, f: Fields) -> Diagnosis:
     outputs, inputs = weight.shape
     last = len(x.shape) - 1
     flat = [Fix("the last dimensions together have that size: flatten them", f"{x}.flatten({dim})")
-            for dim in range(last - 1, 0, -1) if math.prod(x.shape[dim:]) == inputs]
+            for dim in range(1, last) if math.prod(x.shape[dim:]) == inputs][:1]
     turned = Fix("its last but one dimension has that size: transpose it", f"{x}.mT")
     rows = (ShapeRow(x.label, cells(x.shape, [last]), f"{x.shape[-1]} features come in"),
             aside(weight.label, last, (inputs, outputs), [0], f"takes {inputs}, makes {outputs}"))
@@ -275,3 +275,16 @@ def target_shape(failure: Failure, f: Fields) -> Diagnosis:
         f"the target {target} {target.size} should have the shape {text(wanted)}",
         f"Dimension 1 of the scores {x.size} counts the classes; the target has their other dimensions, and a "
         "class number in each place.", (fix,), (Shapes(rows),))
+
+
+def loss_shapes(failure: Failure, f: Fields) -> Diagnosis:
+    """A target of another shape than the scores: the loss compares element with element."""
+    x, target = f.input, f.target
+    code = (f"{target}.view_as({x})" if math.prod(x.shape) == math.prod(target.shape) else "")
+    return Diagnosis(
+        f"the target {target.size} does not have the shape of the scores {x.size}",
+        "This loss compares element with element; it does not broadcast, since that is mostly a mistake.",
+        (Fix("give the target the shape of the scores", code) if code else Fix("make both of one shape"),
+         Fix("or take the dimension of size 1 from the scores", f"{x}.squeeze(-1)")
+         if x.shape[-1:] == (1,) and x.shape[:-1] == target.shape else None),
+        (Shapes((whole(x.label, x.shape), whole(target.label, target.shape))),))

@@ -47,11 +47,6 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
         (Shapes((ShapeRow(f.x.label, cells(f.x.shape, [0]), "a row of scores for each sample"),
                  ShapeRow(f.target.label, cells(f.target.shape, [0]), "a class for each sample")),
                 ("samples", *("classes",) * (len(f.x.shape) > 1))),)),
-    "loss shapes": lambda f: Diagnosis(
-        f"the target {f.target.size} does not have the shape of the input {f.input.size}",
-        "This loss compares element with element; it does not broadcast, since that is mostly a mistake.",
-        (Fix("give the target the input's shape", f"{f.target}.view_as({f.input})"),),
-        (Shapes((whole(f.input.label, f.input.shape), whole(f.target.label, f.target.shape))),)),
     # products
     "einsum": lambda f: Diagnosis(
         f"the subscript {f.letter} of {f.equation!r} has two sizes",

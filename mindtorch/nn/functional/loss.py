@@ -276,7 +276,8 @@ def binary_cross_entropy_with_logits(input: Tensor, target: Tensor, weight: Tens
     """
     number = _number(reduction, size_average, reduce)
     if target.size() != input.size():
-        raise ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})")
+        raise about(ValueError(f"Target size ({target.size()}) must be the same as input size ({input.size()})"),
+                    "loss shapes", input=input, target=target)
     return _binary_cross_entropy_with_logits(input, target, weight, pos_weight, number)
 
 

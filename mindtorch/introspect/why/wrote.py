@@ -1,0 +1,158 @@
+"""What the program wrote where it failed: the piece of syntax, and what the names in it mean; nothing of it is run.
+
+Things are told by what they can do and not by their class, so that PyTorch's own are known too.
+"""
+from __future__ import annotations
+
+import ast
+import builtins
+import linecache
+import operator
+from collections.abc import Callable, Iterator
+from functools import cached_property
+from types import MethodType, ModuleType, TracebackType
+from typing import Any
+
+from ..writes import is_cell
+from .expressions import instruction_text, parsed
+
+
+class Unknown:
+    """The value of what would have to be run to be known."""
+
+    def __repr__(self) -> str:
+        return "…"
+
+
+UNKNOWN = Unknown()
+NUMBERS: dict[type, Callable[[Any, Any], Any]] = {
+    ast.Add: operator.add, ast.Sub: operator.sub, ast.Mult: operator.mul, ast.Div: operator.truediv,
+    ast.FloorDiv: operator.floordiv,
+}
+
+
+def is_tensor(value: Any) -> bool:
+    """Whether a value is a tensor."""
+    return hasattr(type(value), "requires_grad") and hasattr(type(value), "grad_fn")
+
+
+def is_module(value: Any) -> bool:
+    """Whether a value is an ``nn.Module``."""
+    return is_module_class(type(value))
+
+
+def is_module_class(value: Any) -> bool:
+    """Whether a value is a class of modules."""
+    return isinstance(value, type) and hasattr(value, "named_parameters") and hasattr(value, "register_buffer")
+
+
+def is_optimizer(value: Any) -> bool:
+    """Whether a value is an optimizer."""
+    return is_optimizer_class(type(value))
+
+
+def is_optimizer_class(value: Any) -> bool:
+    """Whether a value is a class of optimizers."""
+    return isinstance(value, type) and hasattr(value, "add_param_group") and hasattr(value, "zero_grad")
+
+
+def is_loader(value: Any) -> bool:
+    """Whether a value is a ``DataLoader``."""
+    return hasattr(value, "dataset") and hasattr(value, "batch_sampler")
+
+
+def is_library(value: Any) -> bool:
+    """Whether a value is a function, class or module of the library, or of PyTorch."""
+    name = value.__name__ if isinstance(value, ModuleType) else getattr(value, "__module__", None)
+    return str(name).partition(".")[0] in ("torch", "mindtorch") or type(value).__module__.startswith("mindtorch.")
+
+
+class Wrote:
+    """The piece of the program that failed."""
+
+    def __init__(self, trace: TracebackType | None):
+        self.node: Any = None if trace is None else parsed(instruction_text(trace))
+        self.frame = None if trace is None else trace.tb_frame
+        self.call = self.node if isinstance(self.node, ast.Call) else None
+        self.function = self.value(self.call.func) if self.call else UNKNOWN  #: what was called
+        self.name = self.text(self.call.func) if self.call else ""
+
+    def value(self, node: Any) -> Any:
+        """What an expression stands for, if that can be told without running anything; else ``UNKNOWN``."""
+        match node:
+            case ast.Constant():
+                return node.value
+            case ast.Name():
+                return self._variable(node.id)
+            case ast.List() | ast.Tuple():
+                items = [self.value(item) for item in node.elts]
+                return items if isinstance(node, ast.List) else tuple(items)
+            case ast.UnaryOp(op=ast.USub()):
+                inner = self.value(node.operand)
+                return -inner if isinstance(inner, (int, float)) else UNKNOWN
+            case ast.BinOp():
+                left, right = self.value(node.left), self.value(node.right)
+                known = {type(left), type(right)} <= {int, float} and type(node.op) in NUMBERS and right
+                return NUMBERS[type(node.op)](left, right) if known else UNKNOWN
+            case ast.Attribute():
+                return _attribute(self.value(node.value), node.attr)
+        return UNKNOWN
+
+    def _variable(self, name: str) -> Any:
+        if self.frame is None:
+            return UNKNOWN
+        spaces = (self.frame.f_locals, self.frame.f_globals, vars(builtins))
+        return next((space[name] for space in spaces if name in space), UNKNOWN)
+
+    @cached_property
+    def arguments(self) -> list[tuple[str, Any]]:
+        """The arguments of the call, those by name last: what was written, and what it stands for."""
+        if self.call is None:
+            return []
+        nodes = [*self.call.args, *(word.value for word in self.call.keywords)]
+        return [(self.text(node), self.value(node)) for node in nodes]
+
+    @cached_property
+    def keywords(self) -> dict[str, Any]:
+        """The arguments by name: what they stand for."""
+        return {word.arg: self.value(word.value) for word in self.call.keywords if word.arg} if self.call else {}
+
+    @staticmethod
+    def text(node: Any) -> str:
+        """An expression as it is written."""
+        return "" if node is None else ast.unparse(node)
+
+    @cached_property
+    def source(self) -> ast.AST:
+        """The file of the line that failed; of a notebook, its cells."""
+        file = self.frame.f_code.co_filename if self.frame else ""
+        others = [name for name in [*linecache.cache] if is_cell(name) and name != file] if is_cell(file) else []
+        files = [file, *others]
+        body: list[ast.stmt] = []
+        for name in files if file else ():
+            try:
+                body += ast.parse("".join(linecache.getlines(name))).body
+            except SyntaxError:
+                continue
+        return ast.Module(body, [])
+
+    def assignments(self, name: str) -> Iterator[ast.expr]:
+        """What is assigned to a name, anywhere in the file or the notebook."""
+        for node in ast.walk(self.source):
+            if isinstance(node, ast.Assign) and any(isinstance(t, ast.Name) and t.id == name for t in node.targets):
+                yield node.value
+
+
+def _attribute(owner: Any, name: str) -> Any:
+    """An attribute that can be read without running code of the program's."""
+    if owner is UNKNOWN or name.startswith("__"):
+        return UNKNOWN
+    if not isinstance(owner, (ModuleType, type)) and not is_tensor(owner):
+        if name in getattr(owner, "__dict__", {}):
+            return vars(owner)[name]
+        found = getattr(type(owner), name, UNKNOWN)
+        return MethodType(found, owner) if callable(found) and not isinstance(found, type) else UNKNOWN
+    try:
+        return getattr(owner, name, UNKNOWN)
+    except Exception:  # a name of the library that raises when it is used
+        return UNKNOWN
