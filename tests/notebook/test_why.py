@@ -6,6 +6,7 @@ import inspect
 import sys
 import traceback
 import weakref
+from functools import partial
 from types import FunctionType
 
 import pytest
@@ -66,7 +67,7 @@ def test_a_common_error_is_explained(kind, function, part):
 
 
 def test_every_kind_of_the_table_is_tested():
-    of_students = (introspect.explain(caught(lambda: run(torch, f"{m.given}\n{m.fails}"))).kind for m in MISTAKES)
+    of_students = (introspect.explain(caught(partial(run, torch, f"{m.given}\n{m.fails}"))).kind for m in MISTAKES)
     assert set(EXPLANATIONS) == {kind for kind, _, _ in ERRORS} | set(of_students)
 
 
