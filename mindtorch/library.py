@@ -146,13 +146,13 @@ class Library:
     """
 
     def __init__(self, ns: str, kind: str, dispatch_key: str = ""):
+        self._defined: list[Operator] = []  # before the checks: one that was refused has nothing to take back
+        self._replaced: list[tuple[Operator, dict[int, Any], Any]] = []
         if kind not in ("IMPL", "DEF", "FRAGMENT"):
             raise ValueError(f"Unsupported kind: {kind}")
         if ns in ("prim",) or (ns == "aten" and kind == "DEF"):
             raise ValueError(f"{ns} is a reserved namespace. Please try creating a library with another name.")
         self.ns, self.kind, self.dispatch_key = ns, kind, dispatch_key
-        self._defined: list[Operator] = []
-        self._replaced: list[tuple[Operator, dict[int, Any], Any]] = []
 
     def _named(self, name: str) -> str:
         name = name.removeprefix(f"{self.ns}::")

@@ -61,6 +61,7 @@ def test_a_kernel_of_atens_is_replaced_until_the_library_is_gone(t):
     assert (-t.ones(2)).tolist() == [-1, -1]
 
 
+@pytest.mark.filterwarnings("error::pytest.PytestUnraisableExceptionWarning")
 @BOTH
 def test_errors_of_libraries(t, namespace):
     with pytest.raises(ValueError, match="Unsupported kind"):
