@@ -168,12 +168,11 @@ class Trace:
         return len(self.events)
 
     def __str__(self) -> str:
-        rows = []
-        for e in self.events:
-            outputs = ", ".join(str(o) for o in e.outputs if isinstance(o, TensorMeta))
-            rows.append(f"{'  ' * e.depth}{e.op:<24} {' > '.join(e.path):<24} {e.kernel} ({e.file}:{e.line}) "
-                        f"-> {outputs} {e.duration / 1000:.1f} us")
-        return "\n".join(rows)
+        rows = [(f"{'  ' * e.depth}{e.op}", " > ".join(e.path), f"{e.kernel} ({e.file}:{e.line})",
+                 f"-> {', '.join(str(o) for o in e.outputs if isinstance(o, TensorMeta))} {e.duration / 1000:.1f} us")
+                for e in self.events]
+        widths = [max(map(len, column)) for column in zip(*rows, strict=True)]
+        return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
 @contextmanager

@@ -7,6 +7,7 @@ if TYPE_CHECKING:
     from .broadcast import broadcast_page, broadcast_text
     from .card import tensor_card, tensor_line
     from .container import container_page, container_text
+    from .dispatch import dispatch_page, dispatch_text
     from .graph import graph_page, graph_svg, graph_text
     from .memory import memory_page, memory_text
     from .module import module_page, module_text
@@ -16,7 +17,7 @@ if TYPE_CHECKING:
     from .stepper import stepper_page, stepper_text
     from .storage import storage_page, storage_text
     from .strides import strides_page, strides_text
-    from .tables import dispatch_page, dispatch_text, tensors_page, tensors_text
+    from .tables import tensors_page, tensors_text
     from .timeline import timeline_page, timeline_text
     from .why import why_page, why_text
 else:

@@ -317,8 +317,8 @@ def test_tables_of_thousands_of_rows_say_what_they_leave_out():
     assert "and 1,700 more tensors" in page and viz.tensors_text(rows).endswith("and 1,700 more tensors")
     with torch.observe() as trace:
         x = torch.ones(2)
-        for _ in range(999):
-            x = x + 1
+        for i in range(999):
+            x = x + i
     page = viz.dispatch_page(trace.events)
     assert "and 700 more operators: %%profile adds them up" in page and "1,000 operators" in page
     assert viz.dispatch_text(trace.events).count("add.Tensor") < 2 * 300

@@ -1,0 +1,154 @@
+"""What the dispatcher did as a table: operators below the line of the program that asked for them."""
+from __future__ import annotations
+
+import re
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+from .._call_site import place_of
+from ..introspect import Asked, DispatchEvent, EventRun, LineCalls, NodeCalls, argument_text, by_line
+from .html import Markup, in_text, join, page, row, table, tag
+from .palette import DEVICES, chip, count_text, duration_text, mono, pending_mark, place_text, short, soft
+
+MAX_ROWS = 300  #: operators at most that are drawn
+COLUMNS = 5
+OPERATORS = 4  #: at most that are named of what is folded
+TYPE = re.compile(r"\b([a-z]+\d+|bool)\[")
+SHAPE = re.compile(r"(\w*\[[\d, ]*\])")
+BAR = 24  #: pixels of the longest bar
+LEGEND = ("Operators stand below the line that asked for them and, where it runs backward, below the graph's node. "
+          "└ is called inside the operator above. ↻ counts what was repeated. A dtype is written where it changes.")
+
+
+def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | None = None) -> Markup:
+    """Draw what ``%%dispatch`` shows; ``asked`` says of backward passes and optimizers which operators are theirs."""
+    if not events:
+        return page(tag("div", "no operator was dispatched", class_="mt-soft"), kind="dispatch")
+    body = _Body(max(event.duration for event in events) or 1)
+    for run in by_line(events, asked):
+        for line in run.lines:
+            body.line(line)
+        if run.again:
+            what = "this line" if len(run.lines) == 1 else f"these {len(run.lines)} lines"
+            times = count_text(len(run.again) // len(run.lines), "more time")
+            body.note(f"↻ {what} {times}: ", [event for line in run.again for event in line.events])
+    head = ("operator", "inputs → outputs", "keys looked at", "kernel", "time")
+    said = f"{count_text(len(events), 'operator')}, {duration_text(_total(events))}"
+    left = len(events) - body.told
+    more = soft(f"and {count_text(left, 'more operator')}: %%profile adds them up") if left else None
+    legend = tag("div", LEGEND, class_="mt-note", plain="")
+    return page(table(head, body.rows, said), more, legend, kind="dispatch", sheet="dispatch")
+
+
+dispatch_text = in_text(dispatch_page)
+
+
+class _Body:
+    """The rows of a table, and of how many operators they tell."""
+
+    def __init__(self, longest: int):
+        self.longest, self.told = longest, 0
+        self.rows: list[Markup] = []
+
+    def line(self, line: LineCalls) -> None:
+        """A line of the program, and what it led to, which is folded if an optimizer asked for it."""
+        if self.told >= MAX_ROWS:
+            return
+        is_step = line.part.startswith("step")
+        count = f"{count_text(len(line.events), 'operator')}, {duration_text(_total(line.events))}"
+        kinds = soft(f": {_kinds(line.events)}") if is_step else None
+        place = mono(place_text(line.file, line.line), place_of(line.file, line.line))
+        code = tag("code", short(line.text), plain=f": {short(line.text)} ", class_="mt-code") if line.text else None
+        said = [place, code, chip(line.part) if line.part else None, " ", soft(count), kinds]
+        if is_step:
+            box = tag("input", type="checkbox", aria_label=f"show the operators of the {line.part}")
+            said = [tag("label", box, *said)]
+        told, self.told = self.told, self.told + len(line.events) if is_step else self.told
+        head = tag("tr", tag("th", *said, colspan=COLUMNS, scope="rowgroup", plain="".join(
+            part.plain if isinstance(part, Markup) else part for part in said if part)), class_="mt-asked")
+        inner = _Body(self.longest)
+        inner.told = told
+        for node in line.nodes:
+            inner.node(node)
+        self.told = max(self.told, inner.told)
+        rows = join(inner.rows)
+        plain = head.plain + ("" if is_step else rows.plain)
+        self.rows.append(tag("tbody", head, rows, plain=plain, class_="mt-folded" if is_step else None))
+
+    def node(self, node: NodeCalls) -> None:
+        if node.node and self.told < MAX_ROWS:
+            name = tag("th", f"↩ {node.node}", colspan=COLUMNS, scope="rowgroup", plain=f"↩ {node.node}")
+            self.rows.append(tag("tr", name, class_="mt-by"))
+        for run in node.runs:
+            self.run(run)
+
+    def run(self, run: EventRun) -> None:
+        for event in run.events:
+            if self.told < MAX_ROWS:
+                self.told += 1
+                self.rows.append(self.row(event))
+        if run.again:
+            of = "" if len(run.events) == 1 else f"these {len(run.events)} "
+            self.note(f"↻ {of}{count_text(len(run.again) // len(run.events), 'more time')}: ", run.again)
+
+    def note(self, said: str, events: Sequence[DispatchEvent]) -> None:
+        """What stands for operators that are not listed."""
+        if self.told < MAX_ROWS:
+            self.told += len(events)
+            text = f"{said}{count_text(len(events), 'operator')}, {duration_text(_total(events))}"
+            self.rows.append(tag("tr", tag("td", text, colspan=COLUMNS, plain=text, class_="mt-soft")))
+
+    def row(self, event: DispatchEvent) -> Markup:
+        bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(BAR * event.duration / self.longest))}px")
+        where = soft(place_text(event.file, event.line), f"{event.kernel} at {place_of(event.file, event.line)}")
+        time = join([bar, mono(duration_text(event.duration))], " ")
+        return row(_operator(event), _types(event), _keys(event), where, time)
+
+
+def _total(events: Sequence[DispatchEvent]) -> int:
+    """How long operators took, those inside others not counted again."""
+    outermost = min(event.depth for event in events)
+    return sum(event.duration for event in events if event.depth == outermost)
+
+
+def _kinds(events: Sequence[DispatchEvent]) -> str:
+    counts = Counter(event.op for event in events).most_common()
+    names = [f"{op} × {count}" if count > 1 else op for op, count in counts[:OPERATORS]]
+    return ", ".join(names + ["…"] * (len(counts) > OPERATORS))
+
+
+def _operator(event: DispatchEvent) -> Markup:
+    indent = None
+    if event.depth:
+        style = f"margin-left:{event.depth - 1}em"
+        indent = tag("span", "└ ", plain=f"{'  ' * (event.depth - 1)}└", class_="mt-soft", style=style)
+    name = tag("b", event.op, title=f"called at {place_text(*event.site[:2])}")
+    return join([indent, name, pending_mark("recorded") if event.pending else None], " ")
+
+
+def _keys(event: DispatchEvent) -> Markup:
+    note = chip("composite", "written in other operators, the rows below") if event.composite else None
+    return join([Markup(join(map(_key, event.path), " › "), " > ".join(event.path)), note], " ")
+
+
+def _key(key: str) -> Markup:
+    backend = f" mt-device mt-{key.lower()}" if key.lower() in DEVICES else ""
+    return tag("span", key, class_=f"mt-chip{backend}", title=f"dispatch key {key}")
+
+
+def _types(event: DispatchEvent) -> Markup:
+    """What went in and came out; a dtype is written where it is not that of the tensor before."""
+    given = ", ".join(map(argument_text, event.inputs))
+    if event.error:
+        return join([mono(given), tag("div", event.error, class_="mt-alert", plain=f" {event.error}")])
+    made = ", ".join(map(argument_text, event.outputs))
+    before = ""
+
+    def shorter(found: re.Match[str]) -> str:
+        nonlocal before
+        same, before = found[1] == before, found[1]
+        return "[" if same else found[0]
+
+    text = TYPE.sub(shorter, f"{short(given)} → {short(made)}".lstrip())
+    words = (tag("span", word) if word.endswith("]") else word for word in SHAPE.split(text))
+    return tag("span", *words, class_="mt-mono", title=f"{given} → {made}")

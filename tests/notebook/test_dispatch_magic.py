@@ -1,0 +1,127 @@
+"""``%%dispatch``: operators below the lines and nodes that asked for them, repetitions counted, optimizers folded."""
+from __future__ import annotations
+
+import pytest
+
+import mindtorch as torch
+from mindtorch import introspect, nn, viz
+from mindtorch.introspect import Asked
+
+from .test_pictures import Checker
+
+
+def watched(program):
+    with introspect.watch_dispatch() as trace:
+        program()
+    return trace
+
+
+def step_of(optimizer):
+    model = nn.Linear(2, 1)
+    optimizer = optimizer(model.parameters(), lr=0.1)
+
+    def program():
+        loss = model(torch.ones(3, 2)).relu().sum()
+        loss.backward()
+        optimizer.step()
+
+    return program
+
+
+def asked_of(trace, op):
+    return {trace.asked[event.sequence] for event in trace if event.op == op}
+
+
+def test_operators_know_the_node_or_the_optimizer_that_asked_for_them():
+    trace = watched(step_of(torch.optim.SGD))
+    assert asked_of(trace, "linear") == asked_of(trace, "relu") == {Asked()}
+    assert asked_of(trace, "threshold_backward") == {Asked("backward", "ReluBackward0")}
+    assert asked_of(trace, "mm") == {Asked("backward", "AddmmBackward0")}
+    assert asked_of(trace, "add_.Tensor") == {Asked("step of SGD")}
+    assert {event.sequence for event in trace} == set(trace.asked)
+
+
+def test_gradients_that_meet_are_added_by_no_node():
+    w = torch.ones(2, requires_grad=True)
+    h = w * 2
+    trace = watched((h + h.exp()).sum().backward)
+    assert Asked("backward") in asked_of(trace, "add_.Tensor") | asked_of(trace, "add.Tensor")
+
+
+def test_what_a_closure_computes_is_not_the_optimizers_own():
+    w = torch.ones(2, requires_grad=True)
+    optimizer = torch.optim.LBFGS([w], max_iter=1)
+
+    def closure():
+        loss = w.exp().sum()
+        loss.backward()
+        return loss
+
+    trace = watched(lambda: optimizer.step(closure))
+    assert asked_of(trace, "exp") == {Asked()} and "step of LBFGS" in {asked.part for asked in trace.asked.values()}
+
+
+def test_operators_are_grouped_by_line_and_node():
+    trace = watched(step_of(torch.optim.SGD))
+    lines = [line for run in introspect.by_line(trace.events, trace.asked) for line in run.lines]
+    assert [(line.text, line.part) for line in lines] == [
+        ("loss = model(torch.ones(3, 2)).relu().sum()", ""), ("loss.backward()", "backward"),
+        ("optimizer.step()", "step of SGD")]
+    assert [node.node for node in lines[1].nodes if node.node][:2] == ["SumBackward0", "ReluBackward0"]
+    assert [event for line in lines for event in line.events] == trace.events
+
+
+def test_repetitions_are_counted():
+    x = torch.ones(2)
+
+    def loop():
+        for _ in range(7):
+            y = x + 1
+            y.exp()
+        for _ in range(5):
+            y.cos(), y.sin()
+
+    lines, again = introspect.by_line(watched(loop).events)
+    assert [len(lines.lines), len(lines.again)] == [2, 12] and not again.again
+    run, = again.lines[0].nodes[0].runs
+    assert [len(run.events), len(run.again)] == [2, 8]
+    text = viz.dispatch_text(watched(loop).events)
+    assert "↻ these 2 lines 6 more times: 12 operators" in text and "↻ these 2 4 more times: 8 operators" in text
+
+
+def test_other_shapes_are_no_repetition():
+    def program():
+        for i in range(4):
+            torch.ones(i)
+
+    run, = introspect.by_line(watched(program).events)
+    assert len(run.lines[0].events) == 4 and not any(runs.again for runs in run.lines[0].nodes[0].runs)
+
+
+@pytest.mark.parametrize("optimizer", [torch.optim.SGD, torch.optim.Adam])
+def test_the_steps_of_optimizers_are_folded(optimizer):
+    trace = watched(step_of(optimizer))
+    page, text = viz.dispatch_page(trace.events, trace.asked), viz.dispatch_text(trace.events, trace.asked)
+    shown = Checker(page)
+    name = f"step of {optimizer.__name__}"
+    assert ("aria-label", f"show the operators of the {name}") in shown.attributes
+    folded = next(line for line in text.splitlines() if name in line)
+    assert "optimizer.step()" in folded and "operators" in folded
+    assert text.splitlines()[-1] == folded  # none of them is listed below
+
+
+def test_shapes_go_in_and_come_out_and_a_dtype_is_written_where_it_changes():
+    a, b = torch.ones(2, 3), torch.arange(3)
+    text = viz.dispatch_text(watched(lambda: (a @ a.t(), b * 2, a + b)).events)
+    for said in ("float32[2, 3], [3, 2] → [2, 2]", "int64[3], 2 → [3]", "float32[2, 3], int64[3], 1 → float32[2, 3]"):
+        assert said in text or said.replace(", 1 →", " →") in text
+    text = viz.dispatch_text(watched(lambda: a.sum([0])).events)
+    assert "float32[2, 3], (0,)" in text
+
+
+def test_the_rows_of_a_printed_trace_are_aligned():
+    a = torch.ones(2, 2)
+    with torch.observe() as trace:
+        nn.functional.linear(a, a)
+    starts = {line.index("CPU") for line in str(trace).splitlines() if "Autograd" not in line}
+    assert len(trace) > 1 and len(starts) == 1
