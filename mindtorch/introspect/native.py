@@ -52,7 +52,7 @@ class Native:
         array, storage = tensor._array, known_storage(tensor)
         if array is not None:
             return array.__array_interface__["data"][0] if array.size else 0
-        start = 0 if storage is None else storage.data_ptr()
+        start = 0 if storage is None else _start(storage)
         return start + tensor._offset * tensor._dtype.itemsize if start and tensor.numel() else 0
 
     def record(self, tensor: Any, length: int) -> Record:
@@ -138,7 +138,7 @@ class Native:
 
     def _live(self, owner: Any) -> LiveStorage:
         if owner.__class__ is UntypedStorage:
-            return LiveStorage(str(owner.device), owner.data_ptr(), owner.nbytes())
+            return LiveStorage(str(owner.device), _start(owner), owner.nbytes())
         return LiveStorage(str(owner._device), self.address(owner), self.storage_bytes(owner))
 
     def observing(self, observer: Callable[[DispatchEvent], None]) -> AbstractContextManager[Any]:
@@ -203,3 +203,8 @@ def _saved_value(name: str, value: Any) -> Kept:
     version = 0 if tensor._version_counter is None else tensor._version_counter[0]
     return Kept(name, f"{tensor._dtype.name}[{', '.join(map(str, tensor.shape))}]", tensor, value.version,
                 version != value.version, True)
+
+
+def _start(storage: Any) -> int:
+    """The address of a storage's first byte, 0 where there is no memory yet, or none at all."""
+    return 0 if storage._memory is None and storage._bytes is None else storage.data_ptr()
