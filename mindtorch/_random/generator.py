@@ -115,13 +115,19 @@ class Generator:
 
     def random(self, n: int) -> np.ndarray:
         """``n`` words of 32 bits, as a new uint32 array (``at::CPUGeneratorImpl::random``)."""
-        return self._raw(n).astype(np.uint32)
+        if n == 0:
+            return np.empty(0, np.uint32)
+        with self.lock:
+            words = np.random.Generator(self._mt19937()).integers(0, 1 << 32, n, np.uint32)
+            self._untwisted = False
+        return words
 
     def random64(self, n: int) -> np.ndarray:
         """``n`` words of 64 bits, the high half drawn first (``at::CPUGeneratorImpl::random64``)."""
-        halves = self._raw(2 * n)
-        words = halves[0::2] << np.uint64(32)
-        words |= halves[1::2]
+        words = self.random(2 * n).astype("<u4", copy=False).view("<u8")  # with the half drawn first below
+        high = words << np.uint64(32)
+        words >>= np.uint64(32)
+        words |= high
         return words
 
     @contextmanager
@@ -147,15 +153,7 @@ class Generator:
             finally:
                 used = bulk - operator.length_hint(current)
                 self._set_state_array(start)
-                self._raw(2 * used)
-
-    def _raw(self, n: int) -> np.ndarray:
-        if n == 0:
-            return np.empty(0, np.uint64)
-        with self.lock:
-            words = self._mt19937().random_raw(n)
-            self._untwisted = False
-        return words
+                self.random(2 * used)
 
     def _mt19937(self) -> np.random.MT19937:
         if self._engine is None:

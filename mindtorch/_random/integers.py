@@ -55,11 +55,32 @@ def randperm(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
         limit = min(limit, int(np.iinfo(dtype).max) + 1)
     if n > limit:
         raise RuntimeError(f"randperm: n cannot be greater than {limit} for {dtype.name}, but got n={n}")
-    order = list(range(n))
     first = np.arange(max(n - 1, 0), dtype=np.uint32)
-    for i, j in enumerate((first + generator.random(first.size) % (np.uint32(n) - first)).tolist()):
-        order[i], order[j] = order[j], order[i]
-    return cast(np.array(order, np.int64), dtype)
+    return cast(exchanged(n, (first + generator.random(first.size) % (np.uint32(n) - first)).astype(np.int64)), dtype)
+
+
+def exchanged(n: int, partners: np.ndarray) -> np.ndarray:
+    """The integers from 0 to ``n - 1``, after each of them but the last, in order, changed places with a partner, which
+    stands behind it or is itself.
+
+    What place ``i`` ends with is what stood at its partner's place then. That came there by the last exchange before
+    with the same partner, from the place ``k`` of that exchange; and what ``k`` had, from the last exchange of which
+    ``k`` was the partner, and so on.
+    """
+    places = np.arange(len(partners))
+    origin = np.arange(n)
+    moved = partners != places
+    origin[partners[moved]] = places[moved]  # of several writes, the last one stays
+    while not np.array_equal(further := origin[origin], origin):
+        origin = further
+    sorted_ = np.sort(partners << 32 | places)
+    place, partner = sorted_ & 0xFFFFFFFF, sorted_ >> 32
+    again = np.flatnonzero(partner[1:] == partner[:-1])
+    partner[again + 1] = origin[place[again]]
+    out = np.empty(n, np.int64)
+    out[place] = partner
+    out[len(partners):] = origin[len(partners):]
+    return out
 
 
 def _integers(generator: Generator, n: int, dtype: np.dtype, low: int, count: int, wide: bool) -> np.ndarray:

@@ -16,7 +16,7 @@ from ..._dtype import BOOL, FLOATING, DType, can_cast
 from ..._errors import CPP_NAMES, NAMES as NAMES, check_broadcast
 from ..._layout import Ints, overlaps_itself, storage_size
 from ..._tensor import Tensor
-from .blocks import LARGE, compute
+from .blocks import BLOCK, LARGE, compute, each_block
 from .fast_paths import fast_path
 from .pointwise import Pointwise, PreparedUfunc
 
@@ -125,7 +125,16 @@ def _writer(row: Any) -> Callable[..., None]:
 
     def write(array: np.ndarray, other: Any, *rest: Any) -> None:
         with np.errstate(all="ignore"):
-            row.ufunc(array, row.prepare(other, *rest), out=array)
+            if array.size < LARGE or other.__class__ is not np.ndarray or not (
+                    array.flags.c_contiguous and other.flags.c_contiguous and array.shape == other.shape):
+                row.ufunc(array, row.prepare(other, *rest), out=array)
+                return
+            flat, values = array.reshape(-1), other.reshape(-1)
+
+            def work(part: slice) -> None:
+                row.ufunc(flat[part], row.prepare(values[part], *rest), out=flat[part])
+
+            each_block(work, flat.size, BLOCK // 4, flat.size)
 
     return write
 

@@ -6,6 +6,7 @@ The general kernel asks the meta kernel first, so that every check and every str
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable
+from math import prod
 from typing import Any
 
 import numpy as np
@@ -18,7 +19,7 @@ from ..._dtype import BOOL, DTYPES, FLOATING, INTEGER, RARE, DType, bfloat16, bo
 from ..._layout import Spec, contiguous_strides
 from ..._storage import allocate, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
-from ..common.blocks import LARGE, compute
+from ..common.blocks import BLOCK, LARGE, compute, each_block
 from ..common.fast_paths import REFUSALS, fast_path, fresh, ndarray
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise, PreparedUfunc
@@ -169,6 +170,9 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
     def kernel(*args: Any) -> Any:
         spec, dtype = plan(args)
         wide, rest = opmath.get(dtype, dtype), args[count:]
+        if wide is not dtype and is_ufunc and not rest and spec.stride is None and (
+                all_like(args[:count], spec.shape, dtype)):
+            return in_wide_blocks(ufunc, [arg._array for arg in args[:count]], empty_tensor(spec), wide.np)
         with np.errstate(all="ignore"):
             arrays = [array_of(arg) if i in unpromoted else operand_array(arg, dtype, wide, opmath_scalars)
                       for i, arg in enumerate(args[:count])]
@@ -179,6 +183,25 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         return out
 
     return kernel
+
+
+def all_like(operands: Iterable[Any], shape: Any, dtype: DType) -> bool:
+    """Whether operands are many contiguous elements each, of one shape and dtype."""
+    return prod(shape) >= BLOCK and all(operand.__class__ in TENSOR_TYPES and operand._dtype is dtype
+                                        and not operand._keys & NONCONTIGUOUS and operand._array.shape == shape
+                                        for operand in operands)
+
+
+def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor, wide: np.dtype) -> Tensor:
+    """Have a ufunc compute in a wider dtype, block by block, so that what is wide stays in the cache."""
+    target, flat = out._array.reshape(-1), [array.reshape(-1) for array in arrays]  # type: ignore[union-attr]
+
+    def work(part: slice) -> None:
+        target[part] = ufunc(*[array[part].astype(wide) for array in flat])
+
+    with np.errstate(all="ignore"):
+        each_block(work, target.size, BLOCK // 4, target.size)
+    return out
 
 
 # -- the fast paths of pointwise operators -----------------------------------------------------------------------------

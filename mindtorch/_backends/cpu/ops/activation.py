@@ -86,7 +86,15 @@ def normal_cdf(x: Any) -> Any:
 
 def gelu(x: Any, approximate: str = "none") -> Any:
     if approximate == "tanh":
-        return 0.5 * x * (1 + np.tanh(TANH_SCALE * (x + TANH_CUBIC * x * x * x)))
+        out = np.asarray(x * x)
+        out *= TANH_SCALE * TANH_CUBIC
+        out += TANH_SCALE
+        out *= x
+        np.tanh(out, out=out)
+        out += 1
+        out *= x
+        out *= 0.5
+        return out
     out = normal_cdf(x)
     return np.multiply(out, x, out=out)
 
@@ -106,7 +114,8 @@ def gelu_backward(grad: Any, x: Any, approximate: str = "none") -> Any:
 
 
 def silu(x: Any) -> Any:
-    return x * sigmoid(x)
+    out = sigmoid(x)
+    return np.multiply(out, x, out=out)
 
 
 def silu_backward(grad: Any, x: Any) -> Any:

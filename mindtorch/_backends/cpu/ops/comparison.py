@@ -10,6 +10,7 @@ import numpy as np
 from ...._dtype import from_numpy_dtype
 from ...._errors import check_number
 from . import CPU_KERNELS
+from .pointwise import STEPS, in_blocks
 
 
 def shift(side: Callable[..., Any], x: Any, count: Any) -> Any:
@@ -26,6 +27,11 @@ def clamp(x: Any, low: Any = None, high: Any = None) -> Any:
     if low is not None:
         x = np.maximum(low, x)
     return x if high is None else np.minimum(high, x)
+
+
+def clamped(x: Any, low: Any = None, high: Any = None) -> Any:
+    """The same with numbers: of a large array in one pass."""
+    return clamp(x, low, high) if low is None or high is None or x.size < STEPS else np.clip(x, low, high)
 
 
 def nan_to_num(x: Any, nan: float | None = None, posinf: float | None = None, neginf: float | None = None) -> Any:
@@ -65,7 +71,7 @@ BITS = {
     for overload in ("Tensor", "Scalar_Tensor")
 }
 
-CPU_KERNELS.add(clamp, nan_to_num, np.isnan, np.isinf, np.isfinite, np.logical_and, np.logical_or, np.logical_xor,
+CPU_KERNELS.add(nan_to_num, np.isnan, np.isinf, np.isfinite, np.logical_and, np.logical_or, np.logical_xor,
                 np.logical_not, np.maximum, np.minimum, np.fmax, np.fmin)
 CPU_KERNELS.update({
     "eq.Tensor": np.equal,
@@ -79,6 +85,7 @@ CPU_KERNELS.update({
     "isreal": lambda x: np.equal(x.imag, 0),
     **BITS,
     "bitwise_not": np.invert,
+    "clamp": in_blocks(clamped),
     "clamp.Tensor": clamp,
     **{f"clamp_{end}{overload}": row for end, row in (("min", clamp), ("max", lambda x, high: clamp(x, None, high)))
        for overload in ("", ".Tensor")},

@@ -24,8 +24,9 @@ def bounded(index: Array, size: int, error: type[Exception], message: str, negat
     Raises:
         error: if one is out of bounds.
     """
-    wrong = (index >= size) | (index < (-size if negative else 0))
-    if wrong.any():
+    least = -size if negative else 0
+    if index.size and (index.min() < least or index.max() >= size):
+        wrong = (index >= size) | (index < least)
         first = index[wrong].flat[0]
         raise about(error(message.format(first)), kind, index=int(first), dim=dim, size=size)
     return index
@@ -164,8 +165,8 @@ def reduce_at(x: Array, key: Key, values: Any, reduce: str, include_self: bool) 
 # -- gather and scatter ------------------------------------------------------------------------------------------------
 
 def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
-    """The array (with a dimension, if it has none) and the key under which element ``i`` of ``at`` is the element of
-    the same position but for ``dim``, where it is ``at[i]``.
+    """The array (with a dimension, if it has none; flat, if it is contiguous) and the key under which element ``i`` of
+    ``at`` is the element of the same position but for ``dim``, where it is ``at[i]``.
     """
     x, at = (x, at) if x.ndim and at.ndim else (x.reshape(-1), at.reshape(-1))
     dim %= x.ndim
@@ -173,14 +174,21 @@ def grid(x: Array, dim: int, at: Array) -> tuple[Array, Key]:
     bounded(at, size, RuntimeError, f"index {{}} is out of bounds for dimension {dim} with size {size}", dim=dim)
     key = list(np.ogrid[tuple(slice(n) for n in at.shape)])
     key[dim] = at
-    return x, tuple(key)
+    if not x.flags.c_contiguous:
+        return x, tuple(key)
+    steps = [step // x.itemsize for step in x.strides]  # NumPy is quicker with one flat index
+    places = at if steps[dim] == 1 else at * steps[dim]
+    for d, (index, step) in enumerate(zip(key, steps, strict=True)):
+        if d != dim:
+            places = places + index * step if places is at else np.add(places, index * step, out=places)
+    return x.reshape(-1), (places.reshape(-1),)
 
 
 def gather(x: Array, dim: int, at: Array, sparse_grad: bool = False) -> Array:
     if not at.size:
         return np.empty(at.shape, x.dtype)
     x, key = grid(x, dim, at)
-    return x[key].reshape(at.shape)
+    return (x.take(key[0]) if len(key) == 1 else x[key]).reshape(at.shape)
 
 
 def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None, include_self: bool = True) -> None:
@@ -190,6 +198,7 @@ def scatter_(x: Array, dim: int, at: Array, src: Any, reduce: str | None = None,
     if isinstance(src, Array):
         shape = at.shape or (1,)
         values = src.reshape(src.shape or (1,))[tuple(slice(n) for n in shape)]
+        values = values.reshape(-1) if len(key) == 1 else values
     else:
         values = np.asarray(src).astype(x.dtype)
     if reduce is None:

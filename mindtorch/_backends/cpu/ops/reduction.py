@@ -17,6 +17,9 @@ from . import CPU_KERNELS
 
 #: Longer runs are added up in blocks, where NumPy would add one number after the other.
 BLOCK = 512
+#: Elements from which on a sum is that of products with ones, in lines that are not shorter, and not longer than two
+#: pieces.
+MANY, LINE, PIECE = 1 << 15, 64, 1 << 11
 #: Variances of float32 that are smaller, or infinite, may be those of squares that float32 cannot hold.
 TINY = 1e-30
 Reduce = Callable[[np.ndarray, Ints, bool], Any]
@@ -70,6 +73,12 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
     """
     if x.dtype.kind in "biu":
         return add(x, axis, np.int64, keepdims=keepdims)
+    if x.size >= MANY and x.dtype.kind == "f" and x.flags.c_contiguous:
+        if len(axis) == x.ndim:
+            out = of_all(x.reshape(-1))
+            return out.reshape((1,) * x.ndim) if keepdims else out
+        if axis == (x.ndim - 1,) and LINE <= x.shape[-1] <= 2 * PIECE:
+            return of_lines(x).reshape((*x.shape[:-1], 1)[:x.ndim - 1 + keepdims])
     for a in axis:
         n = x.shape[a]
         if n > BLOCK and x.strides[a] != x.itemsize:
@@ -79,6 +88,18 @@ def total(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
             rest = x[(slice(None),) * a + (slice(n - tail, n),)]
             x = np.concatenate([add(blocks, a + 1), add(rest, a, keepdims=True)], a)
     return add(x, axis, keepdims=keepdims)
+
+
+def of_lines(x: np.ndarray) -> np.ndarray:
+    """The sums along the last axis of a contiguous array: BLAS adds up faster than NumPy."""
+    return np.matmul(x, np.ones(x.shape[-1], x.dtype))
+
+
+def of_all(x: np.ndarray) -> np.ndarray:
+    """The sum of many elements: of pieces first, so that rounding errors stay small."""
+    whole = x.size - x.size % PIECE
+    sums, rest = of_lines(x[:whole].reshape(-1, PIECE)), x[whole:]
+    return np.asarray(add(np.append(sums, add(rest))))
 
 
 def nansum(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
@@ -189,6 +210,11 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
     """The p-norm; 0 counts what is not zero, the infinities give the extrema."""
     if p == 0:
         return total(x != 0, axis, keepdims)
+    if p == 2 and x.dtype.kind == "f" and x.size >= MANY and len(axis) == x.ndim and x.flags.c_contiguous:
+        flat, whole = x.reshape(-1), x.size - x.size % PIECE
+        pieces = flat[:whole].reshape(-1, PIECE)
+        squares = add(np.append(np.vecdot(pieces, pieces), np.vdot(flat[whole:], flat[whole:])))
+        return np.sqrt(squares).reshape((1,) * x.ndim if keepdims else ())
     if p == 2:
         return np.sqrt(total(np.square(x) if x.dtype.kind == "f" else x.real**2 + x.imag**2, axis, keepdims))
     x = np.abs(x)

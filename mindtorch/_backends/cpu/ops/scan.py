@@ -6,9 +6,14 @@ from typing import Any
 
 import numpy as np
 
+from ...._storage import allocate
+from ...common.blocks import each_block
 from . import CPU_KERNELS
 from .pointwise import logaddexp
 from .reduction import converted, lines, to_opmath
+
+#: Elements of a block.
+BLOCK = 1 << 16
 
 
 def running(x: np.ndarray) -> np.dtype:
@@ -21,7 +26,20 @@ def accumulated(ufunc: np.ufunc) -> Callable[..., Any]:
 
     def row(x: np.ndarray, dim: int, dtype: Any = None) -> Any:
         x, axis = lines(to_opmath(converted(x, dtype)), dim)
-        return ufunc.accumulate(x, axis, running(x))
+        wide = running(x)
+        if x.size <= BLOCK or x.ndim == 1 or x.dtype.kind not in "fc":
+            return ufunc.accumulate(x, axis, wide)
+        out = allocate(x.shape, x.dtype)
+        other = 1 if axis == 0 else 0  # what is wider than the input stays in the cache
+        source, target = np.moveaxis(x, other, 0), np.moveaxis(out, other, 0)
+        along = axis if axis > other else 1
+
+        def work(part: slice) -> None:
+            block = source[part].astype(wide)
+            target[part] = ufunc.accumulate(block, along, out=block)
+
+        each_block(work, len(source), max(BLOCK * len(source) // x.size, 1), x.size)
+        return out
 
     return scalar_back(row)
 

@@ -24,12 +24,26 @@ def deduplicated(items: np.ndarray, order: np.ndarray | None = None) -> tuple[An
     return ordered[starts], run, np.diff(np.append(np.flatnonzero(starts), len(items)))
 
 
-def of_elements(order: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
+def counted(flat: np.ndarray, return_inverse: bool) -> tuple[Any, Any, Any]:
+    """The unique elements in order, the place of each item among them if it is asked for, and their counts. Integers
+    that lie close together are counted, without sorting.
+    """
+    if flat.dtype.kind in "iu" and flat.size and (span := int(flat.max()) - (low := int(flat.min()))) < 2 * flat.size:
+        places = np.subtract(flat, flat.dtype.type(low), dtype=flat.dtype).astype(np.int64)
+        counts = np.bincount(places, minlength=span + 1)
+        present = np.flatnonzero(counts)
+        values = (present + low).astype(flat.dtype)
+        inverse = (np.cumsum(counts > 0) - 1)[places] if return_inverse else places
+        return values, inverse, counts[present]
+    return deduplicated(flat, np.argsort(to_opmath(flat), kind="stable"))
+
+
+def of_elements(find: Callable[[np.ndarray, bool], tuple[Any, Any, Any]]) -> Callable[..., Any]:
     """A row over all elements; what was not asked for is empty."""
 
     def row(x: np.ndarray, return_inverse: bool, return_counts: bool) -> tuple[Any, Any, Any]:
         flat = x.reshape(-1)
-        values, run, counts = deduplicated(flat, order(flat))
+        values, run, counts = find(flat, return_inverse)
         none = np.empty(0, np.int64)
         return values, run.reshape(x.shape) if return_inverse else none, counts if return_counts else none
 
@@ -48,9 +62,10 @@ def of_slices(order: Callable[[np.ndarray], Any]) -> Callable[..., Any]:
     return row
 
 
-sorted_elements = of_elements(lambda flat: np.argsort(to_opmath(flat), kind="stable"))
+sorted_elements = of_elements(counted)
 sorted_slices = of_slices(lambda rows: np.lexsort(to_opmath(rows).T[::-1]))
-consecutive_elements, consecutive_slices = of_elements(lambda flat: None), of_slices(lambda rows: None)
+consecutive_elements = of_elements(lambda flat, return_inverse: deduplicated(flat))
+consecutive_slices = of_slices(lambda rows: None)
 
 
 def unique_consecutive(x: np.ndarray, return_inverse: bool = False, return_counts: bool = False,
