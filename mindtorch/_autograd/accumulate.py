@@ -30,6 +30,9 @@ class AccumulateGrad(Node):
     def name(self) -> str:
         return "torch::autograd::AccumulateGrad"
 
+    def __lt__(self, other: Any) -> bool:
+        return False  # leaves that are ready run in any order
+
     def apply(self, grads: list[Any]) -> list[Any]:
         accumulate(self.variable, grads)
         return []

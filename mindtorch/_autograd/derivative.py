@@ -189,7 +189,8 @@ class Derivative:
             return plan
         indices: dict[str, int] = {"grad": 0, "grads": -1}
         done = set()
-        for i, name in enumerate(self.names):
+        # in PyTorch's order, which is that of the alphabet
+        for i, name in sorted(enumerate(self.names), key=lambda item: self.keys[item[1]]):
             key = self.keys[name]
             if not mask >> i & 1 or key in done:
                 continue
@@ -449,8 +450,12 @@ class OperatorNode(Node):
         results: list[Any] = [None] * len(self.derivative.inputs)
         if any(g is not None for g in grads):
             values = [grads[0], *[self._unpacked(value) for value in saved], grads]
+            task = local.task
+            wanted = None if task is None or self.lengths is not None else task.wanted_of(self)
             for where, formula, needs in plan.formulas:
                 if where.__class__ is int:
+                    if wanted is not None and where not in wanted:
+                        continue
                     results[where] = formula(*needs(values))
                     continue
                 for position, part in zip(where, formula(*needs(values)), strict=True):
@@ -483,7 +488,7 @@ class OperatorNode(Node):
             output = outputs[number]
             if fact is not None:
                 self.saved[i] = fact(output)  # type: ignore[index]
-            elif output is not None and output._dtype.category >= FLOATING:
+            elif output is not None and output._grad_fn is self:
                 self.saved[i] = save(twin(output), number, self)  # type: ignore[index]
             elif output is not None:
                 self.saved[i] = save(output)  # type: ignore[index]

@@ -13,7 +13,7 @@ from .._about import about, note
 from .._dispatch.aten import (
     add__Tensor as add_, add_Tensor as add, ones, ones_like, real, stack as stack_tensors, zeros_like,
 )
-from .._dispatch.dispatcher import TENSOR_TYPES, set_local
+from .._dispatch.dispatcher import TENSOR_TYPES, in_cpp, is_seen, set_local
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import FLOATING
@@ -61,6 +61,12 @@ class Task(Node):
                     nodes.append(target)
         return seen, joins
 
+    def wanted_of(self, node: Node) -> set[int] | None:
+        """For which inputs of a node gradients are needed; None for all of them."""
+        if self.needed is None:
+            return None
+        return {i for i, target, _ in node._links if target in self.needed or target in self.captures}
+
     def finish(self) -> Any:
         """The gradients of the inputs, after the callbacks, which may leave further ones."""
         while self.callbacks:
@@ -100,7 +106,8 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     """Run the graph below ``roots`` backward, starting from their gradients.
 
     With ``inputs``, only what their gradients need runs; with ``capture``, those gradients are returned and nothing is
-    accumulated. Of the nodes that are ready, the one that was made last runs first; leaves run at once.
+    accumulated. Of the nodes that are ready, the one that was made last runs first; leaves run at once, or
+    where somebody sees the operators when the node that led to them is done with, as in PyTorch.
     """
     active = local.pipeline
     if active is not None:  # backward runs what is pending, and is not recorded itself
@@ -117,7 +124,8 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     if inputs is not None:
         task.look_for(inputs, capture)
     needed, captures = task.needed, task.captures
-    watched = bool(captures) or AnomalyMode.enabled
+    seen = any(g is not None and is_seen(g) for g in gradients)
+    watched = seen or bool(captures) or AnomalyMode.enabled
     outer, before = local.task, local.grad_enabled
     local.task, local.grad_enabled = task, create_graph
     try:
@@ -165,7 +173,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
                     buffer = [None] * len(target._outputs)
                     buffer[number] = gradient
                 gradient = None  # a leaf sees whether its buffer is all that refers to its gradient
-                if target.__class__ is AccumulateGrad:
+                if target.__class__ is AccumulateGrad and not seen:
                     variable = target.variable
                     if watched or target._hooks is not None or variable._hooks:
                         run_watched(target, buffer, task, create_graph)
@@ -206,7 +214,7 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
 
 
 def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool) -> list[Any] | None:
-    """Run a node that has hooks, or whose gradients are wanted, or in anomaly mode; None if it need not run."""
+    """Run a node that has hooks, or whose gradients are wanted or seen, or in anomaly mode; None if it need not run."""
     runs = task.needed is None or node in task.needed
     task.node = node
     if not runs:
@@ -221,11 +229,13 @@ def run_watched(node: Node, gradients: list[Any], task: Task, create_graph: bool
     if hooks is not None:
         gradients = hooks.run_pre_hooks(gradients)
     arrived = tuple(gradients) if hooks is not None and hooks.post else ()
-    results = node.apply(gradients)
-    if hooks is not None and hooks.post:
+    seen = any(g is not None and is_seen(g) for g in gradients)
+    results = in_cpp(node.apply)(gradients) if seen else node.apply(gradients)
+    if seen or (hooks is not None and hooks.post):
         for position, target, number in node._links:
             if results[position] is not None:
                 results[position] = fit(results[position], target._outputs[number], node, position)
+    if hooks is not None and hooks.post:
         results = hooks.run_post_hooks(results, arrived)
     if AnomalyMode.enabled and AnomalyMode.check_nan:
         check_nan(node, results)

@@ -124,11 +124,12 @@ class BackwardCFunction(Node, FunctionCtx):
             raise RuntimeError("Implementing both 'backward' and 'vjp' for a custom Function is not allowed. You "
                                "should only implement one of them.")
         backward = user.vjp if user.vjp is not Function.vjp else user.backward
-        mode = local.grad_enabled
+        mode, formula = local.grad_enabled, local.formula
+        local.formula = False
         try:
             results = backward(self, grads) if user.boxed_grads_call else backward(self, *grads)
         finally:
-            local.grad_enabled = mode
+            local.grad_enabled, local.formula = mode, formula
         return self._checked(results if isinstance(results, tuple) else (results,))
 
     def _checked(self, results: tuple[Any, ...]) -> list[Any]:

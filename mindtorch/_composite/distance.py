@@ -7,7 +7,7 @@ from .._autograd.grad_mode import no_grad
 from .._backends.common.pointwise import result_type
 from .._dispatch.aten import (
     _cdist_forward as cdist_forward, _euclidean_dist, _pdist_forward as pdist_forward, linalg_matrix_norm_str_ord,
-    linalg_vector_norm as vector_norm, norm_ScalarOpt_dim,
+    linalg_vector_norm as vector_norm, norm_ScalarOpt_dim, scalar_tensor,
 )
 from .._dtype import FLOATING
 from .._errors import NAMES, check
@@ -38,11 +38,12 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     check(dtype.category == FLOATING,
           lambda: f"expected common dtype to be floating point, yet common dtype is {NAMES[dtype.name]}")
     shape = broadcast_shapes(x1.shape, x2.shape)
-    x1, x2 = x1.to(dtype).expand(shape), x2.to(dtype).expand(shape)
+    x1, x2 = (x if x.shape == shape else x.expand(shape) for x in (x1.to(dtype), x2.to(dtype)))
     norms = [vector_norm(x, 2, (dim,), True).clone() for x in (x1, x2)]
     with no_grad():
+        least = scalar_tensor(eps, dtype, None, x1._device)
         for length in norms:
-            length.clamp_min_(eps)
+            length.clamp_min_(least)
     return (x1 / norms[0] * (x2 / norms[1])).sum(dim)
 
 

@@ -3,7 +3,9 @@ from __future__ import annotations
 
 from typing import Any
 
-from .._dispatch.aten import _embedding_bag, _embedding_bag_forward_only, scatter__value as scatter_value_
+from .._dispatch.aten import (
+    _embedding_bag, _embedding_bag_forward_only, aminmax, scatter__value as scatter_value_, zeros,
+)
 from .._dispatch.keys import AUTOGRAD
 from .._dispatch.local import local
 from .._dtype import int64
@@ -23,12 +25,12 @@ def one_hot(self: Any, num_classes: int = -1) -> Any:
         check(num_classes > 0, "Can not infer total number of classes from empty tensor.")
         return self.new_zeros((*shape, num_classes))
     if not self.is_meta:
-        check(self.min().item() >= 0, "Class values must be non-negative.", kind="one_hot classes")
-        most = self.max().item()
+        least, most = (extreme.item() for extreme in aminmax(self))
+        check(least >= 0, "Class values must be non-negative.", kind="one_hot classes")
         check(num_classes == -1 or num_classes > most,
               "Class values must be smaller than num_classes.", kind="one_hot classes")
         num_classes = most + 1 if num_classes == -1 else num_classes
-    return scatter_value_(self.new_zeros((*shape, num_classes)), -1, self.unsqueeze(-1), 1)
+    return scatter_value_(zeros((*shape, num_classes), self._dtype, None, self._device), -1, self.unsqueeze(-1), 1)
 
 
 def embedding_bag(weight: Any, indices: Any, offsets: Any, scale_grad_by_freq: bool = False, mode: int = 0,

@@ -4,7 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from .._dispatch.aten import clone, expand, gather, index_add_, index_put, index_Tensor, masked_scatter_
+from .._dispatch.aten import clone, expand, gather, index_add, index_add_, index_put, index_Tensor, masked_scatter_
+from .._dispatch.dispatcher import is_seen
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
 from .._dtype import int64
@@ -34,7 +35,8 @@ def masked_scatter(self: Any, mask: Any, source: Any) -> Any:
 
 def index_select_backward(grad: Any, self_sizes: Ints, dim: int, index: Any) -> Any:
     """The gradient of ``index_select``."""
-    return index_add_(grad.new_zeros(self_sizes), dim, index, grad)
+    whole = grad.new_zeros(self_sizes)
+    return (index_add if is_seen(grad) else index_add_)(whole, dim, index, grad)
 
 
 def masked_scatter_backward(grad_output: Any, mask: Any, sizes: Ints) -> Any:

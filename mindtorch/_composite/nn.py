@@ -6,9 +6,10 @@ from typing import Any
 
 from .._about import about
 from .._dispatch.aten import (
-    _log_softmax as log_softmax, multilabel_margin_loss_forward, nll_loss2d_forward, nll_loss_forward,
-    pairwise_distance,
+    _log_softmax as log_softmax, empty_like, fill__Scalar as fill_, multilabel_margin_loss_forward, nll_loss2d_forward,
+    nll_loss_forward, pairwise_distance, where_self as where, zeros_like,
 )
+from .._dispatch.dispatcher import is_seen
 from .._dtype import FLOATING
 from .._errors import NAMES, check
 from . import COMPOSITES
@@ -65,27 +66,39 @@ def kl_div(self: Any, target: Any, reduction: int = MEAN, log_target: bool = Fal
         check(given.is_floating_point(), "kl_div: Integral inputs not supported.")
     if log_target:
         return reduced(target.exp() * (target - self), reduction)
-    return reduced(target.xlogy(target) - target * self, reduction)
+    product = target * self
+    return reduced(target.xlogy(target) - product, reduction)
 
 
 def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: float, reduction: int) -> Any:
-    loss = input.exp() - target * input if log_input else input - target * (input + eps).log()
+    if log_input:
+        product = target * input
+        loss = input.exp() - product
+    else:
+        loss = input - target * (input + eps).log()
     if full:
         stirling = target * target.log() - target + 0.5 * (2 * math.pi * target).log()
         loss = loss + stirling.masked_fill(target <= 1, 0)
     return reduced(loss, reduction)
 
 
+def less(number: float, tensor: Any) -> Any:
+    """``number - tensor``; as C++ computes it where somebody sees the operators."""
+    return fill_(empty_like(tensor), number).sub_(tensor) if is_seen(tensor) else number - tensor
+
+
 def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction: int = MEAN) -> Any:
-    zeros = self.new_zeros(())
-    dissimilar = (margin - self).clamp_min(0).where(target != 1, zeros)
-    return reduced(dissimilar + self.where(target != -1, zeros), reduction)
+    zeros = zeros_like(self)
+    margins = less(margin, self).clamp_min_(0)
+    similar = where(target != -1, self, zeros)
+    return reduced(where(target != 1, margins, zeros) + similar, reduction)
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
     check(input1.dim() == input2.dim() == target.dim(), lambda: "margin_ranking_loss : All input tensors should have "
           f"same dimension but got sizes: input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")
-    return reduced((-target * (input1 - input2) + margin).clamp_min(0), reduction)
+    difference = input1 - input2
+    return reduced((-target * difference + margin).clamp_min_(0), reduction)
 
 
 def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
@@ -93,11 +106,14 @@ def cosine_embedding_loss(input1: Any, input2: Any, target: Any, margin: float =
     check(dim <= 1, "0D or 1D target tensor expected, multi-target not supported", kind="target shape")
     check(input1.dim() == input2.dim() == dim + 1, lambda: f"{dim}D target tensor expects {dim + 1}D input tensors, "
           f"but found inputs with sizes {list(input1.shape)} and {list(input2.shape)}.")
+    products = (input1 * input2).sum(dim)
     squares1, squares2 = ((x * x).sum(dim) + 1e-12 for x in (input1, input2))
-    cosine = (input1 * input2).sum(dim) / (squares1 * squares2).sqrt()
-    zeros = cosine.new_zeros(())
-    similar = (1 - cosine).where(target == 1, zeros)
-    return reduced(similar + (cosine - margin).clamp_min(0).where(target == -1, zeros), reduction)
+    cosine = products / (squares1 * squares2).sqrt_()
+    zeros = zeros_like(cosine)
+    of_similar = less(1, cosine)
+    of_dissimilar = (cosine - margin).clamp_min_(0)
+    dissimilar = where(target == -1, of_dissimilar, zeros)
+    return reduced(where(target == 1, of_similar, zeros) + dissimilar, reduction)
 
 
 def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float = 1.0, p: float = 2,
@@ -106,10 +122,11 @@ def triplet_margin_loss(anchor: Any, positive: Any, negative: Any, margin: float
     check(len(set(dims)) == 1,
           lambda: "The anchor, positive, and negative tensors are expected to have the same number of dimensions, but "
                   "got: anchor {}D, positive {}D, and negative {}D inputs".format(*dims))
+    near = pairwise_distance(anchor, positive, p, eps)
     far = pairwise_distance(anchor, negative, p, eps)
     if swap:
         far = far.minimum(pairwise_distance(positive, negative, p, eps))
-    return reduced((margin + pairwise_distance(anchor, positive, p, eps) - far).clamp_min(0), reduction)
+    return reduced((margin + near - far).clamp_min(0), reduction)
 
 
 def multilabel_margin_loss(self: Any, target: Any, reduction: int = MEAN) -> Any:
@@ -196,8 +213,9 @@ def _smoothed(logs: Any, dim: int, target: Any, weight: Any, reduction: int, ign
               label_smoothing: float) -> Any:
     chosen = nll_loss_nd(logs, target, weight, reduction, ignore_index)
     weighted = logs if weight is None else logs * _as_classes(weight, logs, dim)
+    uniform = -weighted.sum(dim)
     ignored = target == ignore_index
-    uniform = (-weighted.sum(dim)).masked_fill(ignored, 0)
+    uniform.masked_fill_(ignored, 0)
     if reduction == SUM:
         uniform = uniform.sum()
     elif reduction == MEAN:

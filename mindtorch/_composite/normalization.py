@@ -5,8 +5,9 @@ from math import prod
 from typing import Any
 
 from .._backends.meta.ops.normalization import check_groups, check_normalized
-from .._dispatch.aten import native_batch_norm, native_group_norm, native_layer_norm
-from .._dtype import COMPLEX, FLOATING, finfo, float32
+from .._dispatch.aten import empty_memory_format as empty, native_batch_norm, native_group_norm, native_layer_norm
+from .._dispatch.dispatcher import is_seen
+from .._dtype import COMPLEX, FLOATING, finfo, float32, uint8
 from .._errors import check, check_takes
 from .._formats import channels_last, channels_last_3d, contiguous_format
 from .._layout import Ints, suggested_order, wrap_dim
@@ -27,6 +28,8 @@ def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_va
     check_channels("running_var", running_var, channels, training)
     check_channels("weight", weight, channels)
     check_channels("bias", bias, channels)
+    if is_seen(input):
+        empty((0,), uint8, None, input._device)  # what PyTorch's other kernels reserve for their backward pass
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
 
 
@@ -76,7 +79,7 @@ def rms_norm(input: Any, normalized_shape: Ints, weight: Any = None, eps: float 
     wide = input.to(float32) if dtype.itemsize == 2 else input
     dims = list(range(input.dim() - len(normalized_shape), input.dim()))
     least = finfo(wide._dtype.to_real()).eps if eps is None else eps
-    result = wide * (wide.pow(2).mean(dims, True) + least).rsqrt()
+    result = wide * wide.pow(2).mean(dims, True).add_(least).rsqrt()
     return (result if weight is None else result * weight).to(dtype)
 
 

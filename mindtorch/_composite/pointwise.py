@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from math import sqrt
+from math import nan, sqrt
 from typing import Any
 
 from .._backends.common.inplace_and_out import check_cast
 from .._backends.common.pointwise import result_type
 from .._dispatch.aten import (
     _conj, _conj_physical, mul_Tensor as mul, pow_Scalar as pow_of_number, pow_Tensor_Scalar as pow_number,
-    pow_Tensor_Tensor as pow_, round_decimals, rsub_Scalar as rsub,
+    pow_Tensor_Tensor as pow_, round_decimals, rsub_Scalar as rsub, where_self,
 )
 from .._dispatch.registry import inplace_name
 from .._dispatch.schemas import registry
@@ -98,7 +98,14 @@ def polygamma_(self: Any, n: int) -> Any:
     return self.copy_(result)
 
 
-COMPOSITES.add(positive, conj, conj_physical, conj_physical_, isclose, where, special_ndtr, polygamma_)
+def logit_backward(grad_output: Any, self: Any, eps: float | None = None) -> Any:
+    low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
+    slope = grad_output / (self * (1 - self))
+    return where_self((self >= low) & (self <= high), slope, nan if eps is None else 0.0)
+
+
+COMPOSITES.add(logit_backward, positive, conj, conj_physical, conj_physical_, isclose, where, special_ndtr,
+               polygamma_)
 COMPOSITES.update({
     **{name: registry[target].call for name, target in ALIASES.items()},
     **{inplace_name(name): registry[inplace_name(target)].call for name, target in ALIASES.items()},

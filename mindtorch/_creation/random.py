@@ -106,13 +106,13 @@ def randint(low: Any = 0, high: Any = None, size: Any = None, *, generator: Gene
     """
     if size is None and isinstance(high, (tuple, list)):
         high, size = None, high
+    operators: tuple[Operator, Operator] = _randint_low, _randint_low_generator
     if high is None:
-        low, high = 0, low
+        low, high, operators = 0, low, (_randint, _randint_generator)
     if not isinstance(size, (tuple, list)):
         raise TypeError(f"randint(): argument 'size' must be tuple of ints, not {type(size).__name__}")
     low, high = _integer("randint", "low", low), _integer("randint", "high", high)
-    operators, bounds = (((_randint_low, _randint_low_generator), (low, high)) if low else
-                         ((_randint, _randint_generator), (high,)))
+    bounds = (high,) if operators[0] is _randint else (low, high)
     return _drawn("randint", *operators, *bounds, sizes_of("randint", (size,)), fill=(_random_from_, low, high),
                   generator=generator, out=out, dtype=dtype, layout=layout, device=device, requires_grad=requires_grad,
                   pin_memory=pin_memory)
@@ -174,10 +174,9 @@ def randint_like(input: Tensor, low: Any = 0, high: Any = None, *, generator: Ge
                  **options: Any) -> Tensor:
     """``torch.randint`` of a tensor's shape, strides, dtype and device (``torch.randint_like``)."""
     if high is None:
-        low, high = 0, low
-    low, high = _integer("randint_like", "low", low), _integer("randint_like", "high", high)
-    if not low:
+        high = _integer("randint_like", "high", low)
         return _drawn_like("randint_like", _randint_like, _randint_like_generator, input, high, generator=generator,
                            **options)
+    low, high = _integer("randint_like", "low", low), _integer("randint_like", "high", high)
     return _drawn_like("randint_like", _randint_like_low, _randint_like_low_generator, input, low, high,
                        generator=generator, **options)

@@ -260,10 +260,13 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
         if not keys & PYTHON:
             raise missing_kernel(op, keys)
     elif kernel.composite and not has_derivative(op):
-        if not keys & PYTHON or not op.is_explicit:
+        if not keys & PYTHON or kernel.registered:
             return kernel.fn
+        decomposed = in_cpp(kernel.fn)
+        if not op.is_explicit:
+            return decomposed
         if keys & AUTOGRAD:
-            decomposed, shown = kernel.fn, op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
+            shown = op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
             return lambda *args: (decomposed if local.grad_enabled else shown)(*args)
     if keys & AUTOGRAD:
         inner = op.table.get(keys & ~AUTOGRAD) or resolve(op, keys & ~AUTOGRAD)
@@ -282,6 +285,19 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
 def has_derivative(op: Operator) -> bool:
     """Whether an operator, or the one that it is a form of, has a derivative of its own."""
     return op.name in registry.derivatives or (op.functional is not None and op.functional.name in registry.derivatives)
+
+
+def in_cpp(function: Callable[..., Any]) -> Callable[..., Any]:
+    """A function that PyTorch has in C++: its calls are shown as those that C++ makes there."""
+
+    def call(*args: Any) -> Any:
+        before, local.formula = local.formula, True
+        try:
+            return function(*args)
+        finally:
+            local.formula = before
+
+    return call
 
 
 def outside_graph(function: Callable[..., Any]) -> Callable[..., Any]:

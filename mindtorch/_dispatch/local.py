@@ -26,6 +26,7 @@ class LocalState(threading.local):
     frames: tuple[Any, ...] = ()  #: the calls of ``vmap`` that run
     dispatch_modes: tuple[Any, ...] = ()  #: the ``TorchDispatchMode`` blocks around, the innermost last
     below_autograd: bool = False  #: whether a ``__torch_dispatch__`` runs, whose calls record no derivatives
+    formula: bool = False  #: whether a derivative or a composite runs, which PyTorch has in C++
     dispatch_off: bool = False  #: whether ``__torch_dispatch__`` is not asked
     function_modes: tuple[Any, ...] = ()  #: the ``TorchFunctionMode`` blocks around, the innermost last
     function_off: int = 0  #: whether of ``__torch_function__`` classes are not asked (1), or modes neither (2)

@@ -5,11 +5,10 @@ method. While they run, their own calls record no derivatives: that is done arou
 """
 from __future__ import annotations
 
-import sys
 from collections.abc import Callable
 from typing import Any
 
-from .dispatcher import TENSOR_TYPES, make_entry, resolve, switched, tensors_of
+from .dispatcher import TENSOR_TYPES, registry, resolve, switched, tensors_of
 from .keys import BACKENDS, CPU, PYTHON
 from .local import local
 from .overloads import overload_of, shown_arguments
@@ -42,6 +41,8 @@ def in_python(op: Operator, keys: int) -> Callable[..., Any]:
                 insert(tensors, tensor)
         if local.dispatch_off or not (modes or tensors):
             return (op.table.get(keys) or resolve(op, keys))(*args)
+        if op.name in TENSORS_FOR_NUMBERS:
+            args = _with_tensors(op, args)
         versions = [(t, t._version_counter and t._version_counter[0]) for t in _written(op, args)]
         result = _ask(op, modes, tensors, args)
         for tensor, version in versions:
@@ -67,21 +68,34 @@ def _written(op: Operator, args: tuple[Any, ...]) -> list[Any]:
     return tensors_of(args[:1] if op.is_inplace else args[-1:] if op.is_out else ())
 
 
+#: Operators that take a number here where PyTorch makes a tensor of it first.
+TENSORS_FOR_NUMBERS = ("where.self",)
+
+
+def _with_tensors(op: Operator, args: tuple[Any, ...]) -> tuple[Any, ...]:
+    """Arguments with tensors in the place of numbers, of the result's dtype and on the first tensor's device."""
+    if all(arg.__class__ in TENSOR_TYPES for arg in args):
+        return args
+    options = op.meta(*args).dtype, None, args[0]._device
+    return tuple([arg if arg.__class__ in TENSOR_TYPES else registry["scalar_tensor"].call(arg, *options)
+                  for arg in args])
+
+
 def _ask(op: Operator, modes: tuple[Any, ...], tensors: list[Any], args: tuple[Any, ...]) -> Any:
     by_number = op.name in BY_NUMBER and args[1].__class__ not in TENSOR_TYPES
-    overload, types = overload_of(op, by_number and (BY_NUMBER[op.name] or is_formula())), tuple(map(type, tensors))
+    overload, types = overload_of(op, by_number and (BY_NUMBER[op.name] or local.formula)), tuple(map(type, tensors))
     given, keywords = shown_arguments(op, args)
     if modes:
         mode = modes[-1]
         handler = overload.py_kernels.get(type(mode))
-        with switched(dispatch_modes=modes[:-1], below_autograd=True):
+        with switched(dispatch_modes=modes[:-1], below_autograd=True, formula=False):
             result = (mode.__torch_dispatch__(overload, types, given, keywords) if handler is None
                       else handler(mode, *given, **keywords))
         if result is not NotImplemented:
             return _checked(op, result)
     for tensor in tensors:
         handler = overload.py_kernels.get(type(tensor))
-        with switched(below_autograd=True):
+        with switched(below_autograd=True, formula=False):
             result = (type(tensor).__torch_dispatch__(overload, types, given, keywords) if handler is None
                       else handler(*given, **keywords))
         if result is not NotImplemented:
@@ -93,24 +107,6 @@ def _ask(op: Operator, modes: tuple[Any, ...], tensors: list[Any], args: tuple[A
 BY_NUMBER = {f"{name}{form}.Tensor": compares for form in ("", "_") for names, compares in {
     "add sub mul div": False, "eq ne lt le gt ge bitwise_and bitwise_or bitwise_xor": True}.items()
     for name in names.split()}
-
-
-#: The code of the functions that dispatch calls.
-ENTRIES = {code for code in make_entry.__code__.co_consts if hasattr(code, "co_code")}
-
-
-def is_formula() -> bool:
-    """Whether the call that is shown is an operator of Python, ``x * 2``, in what PyTorch has in C++: a derivative, a
-    composite, a kernel.
-    """
-    frame: Any = sys._getframe(3)
-    while frame.f_code not in ENTRIES:  # what autograd does around the call
-        frame = frame.f_back
-    rooms = []
-    while (room := frame.f_globals.get("__name__", "").split(".")[1:2]) in (["_dispatch"], ["_api"], ["_tensor"]):
-        rooms += room
-        frame = frame.f_back
-    return "_api" in rooms and room in (["_autograd"], ["_composite"], ["_backends"])
 
 
 def _checked(op: Operator, result: Any) -> Any:

@@ -10,7 +10,11 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
+from .._dispatch.dispatcher import registry
+from .._dispatch.keys import CPU
+from .._dispatch.local import local
 from .._dispatch.observers import DispatchEvent, TensorMeta, subscribe
+from .._dispatch.registry import Kernel
 
 _active: tuple[profile, ...] = ()
 _lock = threading.Lock()
@@ -209,19 +213,37 @@ def _subtract_children(events: EventList) -> None:
         stack.append(event)
 
 
+def _define(schema: str, function: Callable[..., Any]) -> Callable[..., Any]:
+    """The entry of an operator of the profiler, which takes no tensor."""
+    op = registry.define(schema, frozenset({"operator only"}))
+    op.kernels[CPU] = Kernel(function, function, registered=True)
+    return op.call
+
+
+#: How PyTorch begins and ends a block: operators, so that a ``TorchDispatchMode`` sees where it is.
+_enter = _define("profiler::_record_function_enter_new(str name, str? args=None) -> Any", lambda name, args=None: name)
+_exit = _define("profiler::_record_function_exit._RecordFunction(Any _0) -> None", lambda block: None)
+
+
 class record_function:
     """A block, or a decorated function, that profiles show under a name
     (``torch.autograd.profiler.record_function``).
     """
 
+    _block: Any = None  #: what marks the block where a mode sees it
+
     def __init__(self, name: str, args: str | None = None):
-        self.name = name
+        self.name, self.args = name, args
 
     def __enter__(self) -> record_function:
+        if local.dispatch_modes:
+            self._block = _enter(self.name, self.args)
         self._started = perf_counter_ns()
         return self
 
     def __exit__(self, *exc: object) -> None:
+        if self._block is not None:
+            _exit(self._block)
         for active in _active:
             active._add(self.name, self._started, perf_counter_ns() - self._started, threading.get_ident(), [])
 

@@ -12,7 +12,7 @@ from typing import Any, ClassVar
 
 from .. import _functions
 from .._backends.common.optim import decay, descent
-from .._creation import tensor
+from .._creation import tensor, zeros
 from .._dispatch import dispatcher
 from .._dispatch.aten import _foreach_add__Scalar as foreach_add, view_as_real
 from .._dispatch.dispatcher import TENSOR_TYPES
@@ -210,10 +210,13 @@ def counting_dtype(fused: bool | None = None) -> DType:
     return float32 if fused or get_default_dtype() is not float64 else float64
 
 
-def count(value: float, param: Any, group: dict[str, Any]) -> Any:
-    """A number of a parameter's state, as a tensor: on the host, unless the device is to do without it."""
+def count(value: float | None, param: Any, group: dict[str, Any]) -> Any:
+    """A number of a parameter's state, as a tensor, or a zero for None: on the host, unless the device is to do without
+    it.
+    """
     there = group.get("capturable") or group.get("fused")
-    return tensor(value, dtype=counting_dtype(group.get("fused")), device=param.device if there else "cpu")
+    options: Any = {"dtype": counting_dtype(group.get("fused")), "device": param.device if there else "cpu"}
+    return zeros((), **options) if value is None else tensor(value, **options)
 
 
 class RuleOptimizer(Optimizer):

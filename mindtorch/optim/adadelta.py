@@ -56,4 +56,4 @@ class Adadelta(RuleOptimizer):
         })
 
     def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        return {"step": count(0, param, group), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}
+        return {"step": count(None, param, group), "square_avg": zeros_like(param), "acc_delta": zeros_like(param)}

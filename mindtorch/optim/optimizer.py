@@ -15,6 +15,7 @@ from .._autograd.hooks import RemovableHandle
 from .._dispatch.local import local
 from .._dtype import float32
 from .._tensor import Tensor
+from ..autograd.profiler import record_function
 from ..nn.module import typename
 
 Hooks = OrderedDict[int, Callable[..., Any]]
@@ -63,6 +64,10 @@ def _with_hooks(step: Callable[..., Any]) -> Callable[..., Any]:
 
     @functools.wraps(step)
     def hooked(self: Any, *args: Any, **kwargs: Any) -> Any:
+        with record_function(f"Optimizer.step#{type(self).__name__}.step"):
+            return between(self, *args, **kwargs)
+
+    def between(self: Any, *args: Any, **kwargs: Any) -> Any:
         if not (_global_pre_hooks or _global_post_hooks or self._optimizer_step_pre_hooks
                 or self._optimizer_step_post_hooks):
             return step(self, *args, **kwargs)
@@ -227,14 +232,15 @@ class Optimizer:
 
     def zero_grad(self, set_to_none: bool = True) -> None:
         """Forget the parameters' gradients, or set them to zero (``torch.optim.Optimizer.zero_grad``)."""
-        for group in self.param_groups:
-            for param in group["params"]:
-                gradient = param._grad
-                if set_to_none:
-                    param._grad = None
-                elif gradient is not None:
-                    gradient = param._grad = gradient.detach() if gradient.requires_grad else gradient
-                    gradient.zero_()
+        with record_function(f"Optimizer.zero_grad#{type(self).__name__}.zero_grad"):
+            for group in self.param_groups:
+                for param in group["params"]:
+                    gradient = param._grad
+                    if set_to_none:
+                        param._grad = None
+                    elif gradient is not None:
+                        gradient = param._grad = gradient.detach() if gradient.requires_grad else gradient
+                        gradient.zero_()
 
     # -- state -----------------------------------------------------------------------------------------------
 

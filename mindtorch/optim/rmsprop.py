@@ -64,7 +64,7 @@ class RMSprop(RuleOptimizer):
         })
 
     def _start(self, param: Any, group: dict[str, Any]) -> dict[str, Any]:
-        state = {"step": count(0, param, group), "square_avg": zeros_like(param)}
+        state = {"step": count(None, param, group), "square_avg": zeros_like(param)}
         if group["momentum"] > 0:
             state["momentum_buffer"] = zeros_like(param)
         if group["centered"]:

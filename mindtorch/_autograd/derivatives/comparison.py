@@ -1,22 +1,31 @@
 """Derivatives of comparisons, minimum and maximum, and choices."""
 from __future__ import annotations
 
+from collections.abc import Callable
+from operator import gt, lt
 from typing import Any
 
 from ..._dispatch.aten import where_self as where, zeros_like
 from ..derivative import derivative, not_differentiable
+from .pointwise import zero_like
 
 
-def chosen(grad: Any, self: Any, other: Any, hidden: Any) -> Any:
+def chosen(hides: Callable[[Any, Any], Any]) -> Callable[..., Any]:
     """The part of an operand of maximum or minimum: half where both are equal, none where it is hidden."""
-    return where(self == other, grad / 2, grad).masked_fill_(hidden, 0)
+
+    def part(grad: Any, self: Any, other: Any) -> Any:
+        half = grad / 2
+        return where(self == other, half, grad).masked_fill_(hides(self, other), 0)
+
+    return part
 
 
 def inside(grad: Any, self: Any, min: Any, max: Any) -> Any:
     """The gradient where a clamp left the elements alone."""
-    if min is None:
-        return where(self <= max, grad, 0)
-    return where(self >= min if max is None else (self >= min) & (self <= max), grad, 0)
+    zero = zero_like(grad)
+    if min is None or max is None:
+        return where(self <= max if min is None else self >= min, grad, zero)
+    return where((self >= min).logical_and_(self <= max), grad, zero)
 
 
 def bounds(grad: Any, self: Any, min: Any, max: Any) -> Any:
@@ -29,20 +38,18 @@ def bounds(grad: Any, self: Any, min: Any, max: Any) -> Any:
     return below, above
 
 
-derivative("maximum", self=lambda grad, self, other: chosen(grad, self, other, self < other),
-           other=lambda grad, self, other: chosen(grad, self, other, self > other))
-derivative("minimum", self=lambda grad, self, other: chosen(grad, self, other, self > other),
-           other=lambda grad, self, other: chosen(grad, self, other, self < other))
+derivative("maximum", self=chosen(lt), other=chosen(gt))
+derivative("minimum", self=chosen(gt), other=chosen(lt))
 derivative("fmax", self=lambda grad, self, other: grad.masked_fill(~((self >= other) | other.isnan()), 0),
            other=lambda grad, self, other: grad.masked_fill((self >= other) | other.isnan(), 0))
 derivative("fmin", self=lambda grad, self, other: grad.masked_fill(~((self <= other) | other.isnan()), 0),
            other=lambda grad, self, other: grad.masked_fill((self <= other) | other.isnan(), 0))
 derivative("clamp", "ClampBackward1", self=inside)
 derivative("clamp.Tensor", "ClampBackward0", **{"self": inside, "min, max": bounds})
-derivative("clamp_min", self=lambda grad, self, min: where(self >= min, grad, 0))
+derivative("clamp_min", self=lambda grad, self, min: inside(grad, self, min, None))
 derivative("clamp_min.Tensor", "ClampMinBackward1", self=lambda grad, self, min: where(self >= min, grad, 0),
            min=lambda grad, self, min: where(self < min, grad, 0))
-derivative("clamp_max", self=lambda grad, self, max: where(self <= max, grad, 0))
+derivative("clamp_max", self=lambda grad, self, max: inside(grad, self, None, max))
 derivative("clamp_max.Tensor", "ClampMaxBackward1", self=lambda grad, self, max: where(self <= max, grad, 0),
            max=lambda grad, self, max: where(self > max, grad, 0))
 derivative("nan_to_num", self=lambda grad, self: grad * self.isfinite())

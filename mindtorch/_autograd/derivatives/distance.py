@@ -16,6 +16,11 @@ def euclidean_grad(grad: Any, x1: Any, x2: Any, result: Any) -> tuple[Any, Any]:
             x2 * ratio.sum(-2).unsqueeze(-1) - ratio.transpose(-2, -1).matmul(x1))
 
 
+def second_cdist_grad(grad: Any, x1: Any, x2: Any, p: float, result: Any) -> Any:
+    result = result.transpose(-2, -1).contiguous()
+    return cdist_backward(grad.transpose(-2, -1).contiguous(), x2, x1, p, result)
+
+
 def renorm_grad(grad: Any, self: Any, p: Any, dim: int, maxnorm: Any) -> Any:
     """The rows that were scaled down depend on their norm, too."""
     others = tuple(d for d in range(self.ndim) if d != dim % self.ndim)
@@ -31,9 +36,8 @@ derivative("norm.ScalarOpt_dim", "NormBackward1", self=lambda grad, self, p, res
 derivative("dist", self=lambda grad, self, other, p, result: norm_grad(grad, self - other, p, result),
            other=lambda grad, self, other, p, result: -norm_grad(grad, self - other, p, result))
 derivative("_cdist_forward", "CdistBackward0",
-           x1=lambda grad, x1, x2, p, result: cdist_backward(grad, x1, x2, p, result),
-           x2=lambda grad, x1, x2, p, result: (
-               cdist_backward(grad.transpose(-2, -1), x2, x1, p, result.transpose(-2, -1))))
+           x1=lambda grad, x1, x2, p, result: cdist_backward(grad.contiguous(), x1, x2, p, result),
+           x2=second_cdist_grad)
 derivative("_euclidean_dist", **{"x1, x2": euclidean_grad})
 derivative("_pdist_forward", "PdistBackward0", self=lambda grad, self, p, result: pdist_backward(grad, self, p, result))
 derivative("renorm", self=renorm_grad)

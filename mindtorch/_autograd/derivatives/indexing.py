@@ -4,11 +4,13 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch.aten import (
-    _unsafe_masked_index, _unsafe_masked_index_put_accumulate, index_put_, index_select_backward,
-    masked_scatter_backward, ones_like, scatter_value, where_self as where, zeros_like,
+    _unsafe_masked_index, _unsafe_masked_index_put_accumulate, index_put, index_put_, index_select_backward,
+    masked_scatter_backward, ones_like, scatter_value, where_self as where, zeros as zeros_of, zeros_like,
 )
+from ..._dispatch.dispatcher import is_seen
 from ..._dispatch.schemas import registry
 from ..._dtype import bool_
+from ..._formats import contiguous_format
 from ..._layout import broadcast_shapes
 from ..derivative import derivative
 
@@ -27,6 +29,25 @@ def source_grad(grad: Any, dim: int, index: Any, source_shape: Any) -> Any:
 def index_fill_value_grad(grad: Any, dim: int, index: Any) -> Any:
     filled = zeros_like(grad).to(bool_).index_fill(dim, index, True)
     return grad.masked_fill(filled.logical_not(), 0).sum()
+
+
+# The gradient is written into new zeros; into a copy of them, as in PyTorch, where somebody sees the operators.
+
+
+def gather_grad(grad: Any, self_shape: Any, dim: int, index: Any) -> Any:
+    whole = zeros(grad, self_shape)
+    return whole.scatter_add(dim, index, grad) if is_seen(grad) else whole.scatter_add_(dim, index, grad)
+
+
+def take_grad(grad: Any, self: Any, index: Any) -> Any:
+    whole = zeros_like(self)
+    return whole.put(index, grad, True) if is_seen(grad) else whole.put_(index, grad, True)
+
+
+def masked_select_grad(grad: Any, self: Any, mask: Any) -> Any:
+    shape = broadcast_shapes(self.shape, mask.shape)
+    whole = zeros_like(self.expand(shape), None, None, None, None, contiguous_format)
+    return whole.masked_scatter(mask, grad) if is_seen(grad) else whole.masked_scatter_(mask, grad)
 
 
 class Along:
@@ -92,9 +113,10 @@ def prod_grads(along: Along, grad: Any, self: Any, src: Any, include_self: bool,
 
 
 derivative("index.Tensor", self=lambda grad, self_shape, indices:
-           index_put_(zeros(grad, self_shape), indices, grad, True))
+           (index_put if is_seen(grad) else index_put_)(zeros(grad, self_shape), indices, grad, True))
 derivative("index_put", self=lambda grad, indices, values_shape, accumulate:
-           grad if accumulate else grad.index_put(indices, zeros(grad, values_shape), False),
+           grad if accumulate else
+           grad.index_put(indices, zeros_of(values_shape, grad._dtype, None, grad._device), False),
            values=registry["index.Tensor"])
 derivative("_unsafe_masked_index", self=lambda grad, self_shape, mask, indices:
            _unsafe_masked_index_put_accumulate(zeros(grad, self_shape), mask, indices, grad))
@@ -112,19 +134,18 @@ derivative("index_add", self=lambda grad: grad,
 derivative("index_copy", self=lambda grad, dim, index: grad.index_fill(dim, index, 0), source=source_grad)
 derivative("index_reduce", **{"self, source": lambda grad, self, dim, index, source, reduce, include_self, result:
                               reduce_grads(INDEX, grad, self, dim, index, source, reduce, include_self, result)})
-derivative("gather", self=lambda grad, self_shape, dim, index: zeros(grad, self_shape).scatter_add_(dim, index, grad))
+derivative("gather", self=gather_grad)
 derivative("scatter.src", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0),
            src=lambda grad, dim, index: grad.gather(dim, index))
 derivative("scatter.value", "ScatterBackward1", self=lambda grad, dim, index: scatter_value(grad, dim, index, 0))
 derivative("scatter_add", self=lambda grad: grad, src=lambda grad, dim, index: grad.gather(dim, index))
 derivative("scatter_reduce.two", **{"self, src": lambda grad, self, dim, index, src, reduce, include_self, result:
                                     reduce_grads(SCATTER, grad, self, dim, index, src, reduce, include_self, result)})
-derivative("take", self=lambda grad, self_shape, index: zeros(grad, self_shape).put_(index, grad, True))
+derivative("take", self=take_grad)
 derivative("put", self=lambda grad, index, source_shape, accumulate:
            grad if accumulate else grad.put(index, zeros(grad, source_shape), False),
            source=lambda grad, index, source_shape: grad.take(index).reshape(source_shape))
-derivative("masked_select", self=lambda grad, self_shape, mask:
-           zeros(grad, broadcast_shapes(self_shape, mask.shape)).masked_scatter_(mask, grad))
+derivative("masked_select", self=masked_select_grad)
 derivative("masked_scatter", self=lambda grad, mask: grad.masked_fill(mask, 0),
            source=lambda grad, mask, source_shape: masked_scatter_backward(grad, mask, source_shape))
 derivative("masked_scatter_backward", grad_output=lambda grad, grad_output_shape, mask:

@@ -14,7 +14,8 @@ def by_element(gradient: Any, grad: Any, weight: Any, reduction: int) -> Any:
     """The gradient of a weighted loss from that of its values by element."""
     if weight is not None:
         gradient = gradient * weight
-    return gradient * grad / gradient.numel() if reduction == MEAN else gradient * grad
+    gradient = gradient * grad
+    return gradient.div_(gradient.numel()) if reduction == MEAN else gradient
 
 
 def of_logits(grad: Any, self: Any, target: Any, weight: Any, pos_weight: Any, reduction: int) -> Any:
@@ -43,11 +44,11 @@ derivative("binary_cross_entropy", self=registry["binary_cross_entropy_backward"
            target=lambda grad, self, weight, reduction:
                by_element((1 - self).log() - self.log(), grad, weight, reduction))
 derivative("binary_cross_entropy_with_logits", self=of_logits, target=of_target_of_logits)
-derivative("nll_loss_forward", "NllLossBackward0", self=registry["nll_loss_backward"])
-derivative("nll_loss2d_forward", "NllLoss2DBackward0", self=registry["nll_loss2d_backward"])
+derivative("nll_loss_forward", "NllLossBackward0", (0,), self=registry["nll_loss_backward"])
+derivative("nll_loss2d_forward", "NllLoss2DBackward0", (0,), self=registry["nll_loss2d_backward"])
 derivative("nll_loss_backward", grad_output=registry["nll_loss"], self=lambda grad: grad.new_zeros(grad.shape))
 derivative("nll_loss2d_backward", "NllLoss2DBackwardBackward0", grad_output=registry["nll_loss2d"],
            self=lambda grad: grad.new_zeros(grad.shape))
 derivative("multi_margin_loss", self=registry["multi_margin_loss_backward"])
-derivative("multilabel_margin_loss_forward", "MultilabelMarginLossBackward0",
+derivative("multilabel_margin_loss_forward", "MultilabelMarginLossBackward0", (0,),
            self=registry["multilabel_margin_loss_backward"])

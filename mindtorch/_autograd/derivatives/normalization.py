@@ -4,6 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch.aten import native_batch_norm_backward, native_group_norm_backward, native_layer_norm_backward
+from ..._dispatch.dispatcher import is_seen
 from ..._dispatch.local import local
 from ..._groups import Groups, by_channel, by_group, by_row
 from ..derivative import derivative
@@ -104,6 +105,8 @@ def group_norm_grads(grads: Any, input: Any, weight: Any, N: int, C: int, HxW: i
     found = [None, None, None]
     if grad is not None:
         at_once = (*output_mask[:2], output_mask[2] and not local.grad_enabled)
+        if is_seen(grad):
+            grad = grad.contiguous()  # so that PyTorch's kernel can read it
         found = list(native_group_norm_backward(grad, input, result1, result2, weight, N, C, HxW, group, at_once))
         if output_mask[2] and local.grad_enabled:  # it depends on nothing but ``grad``, as the graph is to show
             found[2] = wide(grad, (N, C, HxW)).sum((0, 2)).to(result1.dtype)

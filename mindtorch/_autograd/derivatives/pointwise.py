@@ -10,10 +10,12 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._dispatch.aten import (
-    _conj as complex_conj, div_Tensor as div, div_Tensor_mode as div_mode, imag, mul_Tensor as mul, real, rsqrt,
-    sigmoid_backward, tanh_backward, where_self as where, zeros_like,
+    _conj as complex_conj, div_Tensor as div, div_Tensor_mode as div_mode, empty_like, fill__Scalar as fill_, imag,
+    mul_Tensor as mul, real, rsqrt, scalar_tensor, sigmoid_backward, tanh_backward, where_self as where, zeros,
+    zeros_like,
 )
 from ..._dispatch.dispatcher import TENSOR_TYPES, is_seen
+from ..._dispatch.local import local
 from ..derivative import derivative, not_differentiable
 
 
@@ -40,6 +42,34 @@ def _log(number: Any) -> Any:
     return math.log(number) if number > 0 else -math.inf if number == 0 else math.nan
 
 
+def multiplied(grad: Any, other: Any) -> Any:
+    """The derivative of a product in one factor, given the other."""
+    if other.__class__ not in TENSOR_TYPES and local.formula:
+        return by_wrapped_number(mul, grad, other)
+    return mul(grad, conj(other) if grad._dtype.is_complex else other)
+
+
+def divided(grad: Any, other: Any) -> Any:
+    """The derivative of a quotient in its dividend."""
+    if other.__class__ not in TENSOR_TYPES and local.formula:
+        return by_wrapped_number(div, grad, other)
+    return div(grad, conj(other) if grad._dtype.is_complex else other)
+
+
+def by_wrapped_number(operator: Callable[..., Any], grad: Any, number: Any) -> Any:
+    """An operator with a number that PyTorch keeps as a tensor, and therefore shows as one."""
+    local.formula = False
+    try:
+        return operator(grad, conj(number))
+    finally:
+        local.formula = True
+
+
+def zero_like(grad: Any) -> Any:
+    """A zero to choose where there is no gradient; a tensor, as in PyTorch, where somebody sees the operators."""
+    return scalar_tensor(0.0, grad._dtype, None, grad._device) if is_seen(grad) else 0
+
+
 def power_by_number(grad: Any, self: Any, exponent: Any) -> Any:
     if exponent == 0:
         return zeros_like(self)
@@ -49,24 +79,36 @@ def power_by_number(grad: Any, self: Any, exponent: Any) -> Any:
 
 
 def power_by_tensor(grad: Any, self: Any, exponent: Any) -> Any:
-    return where(exponent == 0, 0, grad * conj(exponent * self.pow(exponent - 1)))
+    slope = grad * conj(exponent * self.pow(exponent - 1))
+    zero = zero_like(grad)
+    return where(exponent == 0, zero, slope)
 
 
 def power_in_exponent(grad: Any, self: Any, exponent: Any, result: Any) -> Any:
     if exponent._dtype.is_complex:  # the logarithm of a negative number is complex
         self = self.to(exponent._dtype) if self.__class__ in TENSOR_TYPES else complex(self)
-    log = self.log() if self.__class__ in TENSOR_TYPES else _log(self)
-    whole = grad * conj(result * log)
-    at_zero = self == 0
-    if at_zero is False:
-        return whole
-    flat = real(exponent) >= 0 if exponent._dtype.is_complex else exponent >= 0
-    return where(flat if at_zero is True else at_zero & flat, 0, whole)
+    if self.__class__ not in TENSOR_TYPES:
+        whole = grad * conj(result * _log(self))
+        return whole if self != 0 else where(_is_positive(exponent), zero_like(grad), whole)
+    positive = _is_positive(exponent)
+    flat = (self == 0).logical_and(positive)
+    slope = conj(result * self.log())
+    zero = zero_like(grad)
+    return grad * where(flat, zero, slope)
+
+
+def _is_positive(exponent: Any) -> Any:
+    return real(exponent) >= 0 if exponent._dtype.is_complex else exponent >= 0
 
 
 def by_tensor(grad: Any, self: Any, other: Any) -> Any:
     """The derivative of a quotient in its divisor."""
     return conj((self / other) / other).neg() * grad
+
+
+def copysign_backward(grad: Any, self: Any, result: Any) -> Any:
+    ratio = (result / self).masked_fill_(self == 0, 0)
+    return grad * ratio
 
 
 def sgn_backward(grad: Any, self: Any, result: Any) -> Any:
@@ -77,14 +119,18 @@ def sgn_backward(grad: Any, self: Any, result: Any) -> Any:
 
 
 def atan2_backward(grad: Any, self: Any, other: Any) -> Any:
-    scale = (self * self + other * other).reciprocal()
+    square = self * self + other * other
+    scale = square.reciprocal().masked_fill(square == 0, 0)
     return grad * other * scale, grad * -self * scale
 
 
 def sinc_backward(grad: Any, self: Any) -> Any:
     scaled = self * math.pi
     square = self * scaled
-    return where(square == 0, 0, grad * conj((scaled * scaled.cos() - scaled.sin()) / square))
+    sine = (self * math.pi).sin()
+    slope = grad * conj((scaled * scaled.cos() - sine) / square)
+    zero = zero_like(grad)
+    return where(square == 0, zero, slope)
 
 
 def angle_backward(grad: Any, self: Any) -> Any:
@@ -93,9 +139,18 @@ def angle_backward(grad: Any, self: Any) -> Any:
     return (grad * (self * 1j) / (self.abs() ** 2)).masked_fill(self == 0, 0)
 
 
+def quotient_of(number: Any, tensor: Any) -> Any:
+    """``number / tensor``; as C++ computes it where somebody sees the operators."""
+    return fill_(empty_like(tensor), number).div_(tensor) if is_seen(tensor) else number / tensor
+
+
 def rounded_away(name: str) -> Callable[..., Any]:
     """The derivative of a remainder in its divisor: minus the rounded quotient."""
-    return lambda grad, self, other: -grad * div_mode(self, other, name)
+    def of_divisor(grad: Any, self: Any, other: Any) -> Any:
+        quotient = div_mode(self, other, name)
+        return -grad * quotient
+
+    return of_divisor
 
 
 derivative("add.Tensor", self=lambda grad: grad, other=lambda grad, alpha: grad if alpha == 1 else grad * conj(alpha))
@@ -103,10 +158,8 @@ derivative("sub.Tensor", self=lambda grad: grad, other=lambda grad, alpha: -grad
 derivative("rsub.Tensor", self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha),
            other=lambda grad: grad)
 derivative("rsub.Scalar", "RsubBackward1", self=lambda grad, alpha: -grad if alpha == 1 else grad * -conj(alpha))
-derivative("mul.Tensor", self=lambda grad, other: mul(grad, conj(other) if grad._dtype.is_complex else other),
-           other=lambda grad, self: grad * (conj(self) if grad._dtype.is_complex else self))
-derivative("div.Tensor", self=lambda grad, other: div(grad, conj(other) if grad._dtype.is_complex else other),
-           other=by_tensor)
+derivative("mul.Tensor", self=multiplied, other=lambda grad, self: multiplied(grad, self))
+derivative("div.Tensor", self=divided, other=by_tensor)
 derivative("div.Tensor_mode", "DivBackward2", self=lambda grad, other, rounding_mode: (
                grad / conj(other) if rounding_mode is None else zeros_like(grad)),
            other=lambda grad, self, other, rounding_mode: (
@@ -166,10 +219,10 @@ derivative("logaddexp", self=lambda grad, self, other: grad / conj(1 + (other - 
 derivative("logaddexp2", self=lambda grad, self, other: grad / (1 + 2 ** (other - self)),
            other=lambda grad, self, other: grad / (1 + 2 ** (self - other)))
 
-derivative("copysign.Tensor", self=lambda grad, self, result: grad * where(self == 0, 0, result / self),
-           other=lambda grad: zeros_like(grad))
-derivative("copysign.Scalar", "CopysignBackward1",
-           self=lambda grad, self, result: grad * where(self == 0, 0, result / self))
+derivative("copysign.Tensor", self=copysign_backward,
+           other=lambda grad, other_shape, other_dtype, other_device:
+               zeros(other_shape, other_dtype, None, other_device))
+derivative("copysign.Scalar", "CopysignBackward1", self=copysign_backward)
 derivative("nextafter",
            self=lambda grad, self, other: where(self != other, grad, 0), other=lambda grad: zeros_like(grad))
 derivative("ldexp.Tensor", self=lambda grad, other: grad * conj(2**other),
@@ -184,7 +237,7 @@ derivative("addcmul", self=lambda grad: grad,
            tensor1=lambda grad, tensor2, value: grad * conj(tensor2 * value),
            tensor2=lambda grad, tensor1, value: grad * conj(tensor1 * value))
 derivative("addcdiv", self=lambda grad: grad,
-           tensor1=lambda grad, tensor2, value: grad * conj(value / tensor2),
+           tensor1=lambda grad, tensor2, value: grad * conj(quotient_of(value, tensor2)),
            tensor2=lambda grad, tensor1, tensor2, value: -grad * conj(value * tensor1 / (tensor2 * tensor2)))
 
 derivative("_conj _conj_physical", self=lambda grad: conj(grad))

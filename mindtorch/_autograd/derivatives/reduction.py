@@ -4,7 +4,7 @@ from __future__ import annotations
 from math import inf, prod
 from typing import Any
 
-from ..._dispatch.aten import cat, reshape, unsqueeze
+from ..._dispatch.aten import cat, ones, reshape, unsqueeze, view
 from ..._dispatch.dispatcher import is_seen
 from ..._layout import wrap_dims
 from ..derivative import derivative, not_differentiable
@@ -42,7 +42,7 @@ def var_grad(grad: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> 
 
 
 def std_grad(grad: Any, result: Any, self: Any, dim: Any, correction: Any, keepdim: bool) -> Any:
-    return var_grad((grad / (result * 2)).masked_fill(result == 0, 0), self, dim, correction, keepdim)
+    return var_grad((grad / (result * 2)).masked_fill_(result == 0, 0), self, dim, correction, keepdim)
 
 
 def moments_grad(first: Any, grad: Any, shape: Any, dim: Any, keepdim: bool) -> Any:
@@ -51,27 +51,36 @@ def moments_grad(first: Any, grad: Any, shape: Any, dim: Any, keepdim: bool) -> 
     return first if second is None else second if first is None else first + second
 
 
-def exclusive_cumprod(x: Any, dim: int) -> Any:
-    """The product of all elements before each one."""
-    size = x.shape[dim]
-    if not size:
-        return x
-    ones = x.new_ones([1 if d == dim % x.ndim else n for d, n in enumerate(x.shape)])
-    return cat([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
-
-
 def prod_grad(grad: Any, self: Any, dim: int) -> Any:
     """The gradient times the product of all others: of those before times those behind, which zeros do not disturb."""
     if not self.ndim:
         return grad.clone()
-    return grad * (exclusive_cumprod(self, dim) * exclusive_cumprod(self.flip(dim), dim).flip(dim)).conj()
+    size = self.shape[dim]
+    if not size:
+        return grad * self
+    first = ones([1 if d == dim % self.ndim else n for d, n in enumerate(self.shape)], self._dtype, None, self._device)
+    before = cat([first, self.narrow(dim, 0, size - 1)], dim).cumprod(dim)
+    behind = cat([first, self.narrow(dim, 1, size - 1).flip(dim)], dim).cumprod(dim).flip(dim)
+    return grad * (before * behind).conj()
 
 
 def extremum_grad(grad: Any, self: Any, result: Any, dim: Any = None, keepdim: bool = False) -> Any:
     """The gradient, spread evenly over all elements that are equal to the extremum."""
-    result = restored(result, self.shape, dim, keepdim)
-    equal = (self == result) | (self.isnan() & result.isnan()) if dim is None else self == result
-    return equal * (restored(grad, self.shape, dim, keepdim) / equal.sum(dim or None, True))
+    if dim is None:
+        is_nan = self.isnan()
+        both_nan = is_nan.logical_and(result.isnan())
+        equal = (self == result).logical_or_(both_nan)
+        return equal * (grad / equal.sum())
+    shape = tuple(self.shape)
+    if not keepdim and shape:
+        dims = wrap_dims(dim, len(shape))
+        kept = [1 if d in dims else n for d, n in enumerate(shape)]
+        result = view(result, kept)
+        equal = result == self
+        grad = view(grad, kept)
+    else:
+        equal = result == self
+    return equal * (grad / equal.sum(dim or None, True))
 
 
 def aminmax_grad(grads: Any, self: Any, results: Any, dim: Any, keepdim: bool) -> Any:
@@ -96,7 +105,7 @@ def norm_grad(grad: Any, self: Any, p: Any, norm: Any, dim: Any = None, keepdim:
     if p == 1:
         return self.sgn() * grad
     if p == 2:
-        return grad * (self / norm).masked_fill(norm == 0, 0)
+        return grad * (self / norm).masked_fill_(norm == 0, 0)
     size = self.abs()
     if p in (inf, -inf):
         equal = (size == norm) | (size.isnan() & norm.isnan())

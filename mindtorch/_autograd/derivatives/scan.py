@@ -3,11 +3,10 @@ from __future__ import annotations
 
 from typing import Any
 
-from ..._dispatch.aten import stack
+from ..._dispatch.aten import cat, stack, zeros
 from ..._dtype import finfo
 from ..._layout import wrap_dim
 from ..derivative import derivative
-from .reduction import exclusive_cumprod
 
 
 def backwards(scan: Any, x: Any, dim: int) -> Any:
@@ -21,6 +20,15 @@ def cumsum(x: Any, dim: int) -> Any:
 
 def logcumsumexp(x: Any, dim: int) -> Any:
     return x.logcumsumexp(dim)
+
+
+def exclusive_cumprod(x: Any, dim: int) -> Any:
+    """The product of all elements before each one."""
+    size = x.shape[dim]
+    if not size:
+        return x
+    ones = x.new_ones([1 if d == dim % x.ndim else n for d, n in enumerate(x.shape)])
+    return cat([ones, x.narrow(dim, 0, size - 1)], dim).cumprod(dim)
 
 
 def cumprod_grad(grad: Any, self: Any, result: Any, dim: int) -> Any:
@@ -57,4 +65,4 @@ derivative("cumsum", self=lambda grad, dim: backwards(cumsum, grad, dim))
 derivative("cumprod", self=cumprod_grad)
 derivative("logcumsumexp", self=logcumsumexp_grad)
 derivative("cummax cummin", self=lambda grad, self_shape, indices, dim: (
-    grad.new_zeros(self_shape).scatter_add(dim, indices, grad)))
+    zeros(self_shape, grad._dtype, None, grad._device).scatter_add(dim, indices, grad)))

@@ -7,4 +7,4 @@ from .pointwise import not_implemented
 for name in ("_unique2", "unique_dim", "unique_consecutive"):
     derivative(name, self=not_implemented(name))
 not_differentiable("histc searchsorted.Tensor searchsorted.Scalar bucketize.Tensor bucketize.Scalar "
-                   "nonzero nonzero_static isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor")
+                   "nonzero nonzero_static equal allclose isin.Tensor_Tensor isin.Tensor_Scalar isin.Scalar_Tensor")

@@ -9,16 +9,12 @@ from ..._dispatch.aten import (
     special_zeta as zeta, special_zeta_self_scalar as zeta_of_number, where_self as where, xlogy_Tensor as xlogy,
 )
 from ..._dispatch.dispatcher import TENSOR_TYPES
+from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.special import POLYNOMIALS
 from ..._dtype import finfo
 from ..._errors import check_takes
 from ..derivative import derivative, not_differentiable
 from .pointwise import not_implemented
-
-
-def logit_backward(grad: Any, self: Any, eps: float | None) -> Any:
-    low, high = (0.0, 1.0) if eps is None else (eps, 1 - eps)
-    return where((self >= low) & (self <= high), grad / (self * (1 - self)), math.nan if eps is None else 0.0)
 
 
 def mvlgamma_backward(grad: Any, self: Any, p: int) -> Any:
@@ -65,7 +61,7 @@ def i1e_backward(grad: Any, self: Any, result: Any) -> Any:
 derivative("erf", self=lambda grad, self: 2 / math.sqrt(math.pi) * (-self.pow(2)).exp() * grad)
 derivative("erfc", self=lambda grad, self: -2 / math.sqrt(math.pi) * (-self.pow(2)).exp() * grad)
 derivative("erfinv", self=lambda grad, self: 0.5 * math.sqrt(math.pi) * self.erfinv().pow(2).exp() * grad)
-derivative("logit", self=logit_backward)
+derivative("logit", self=registry["logit_backward"])
 derivative("lgamma", self=lambda grad, self: grad * digamma(self))
 derivative("digamma", self=lambda grad, self: grad * polygamma(1, self))
 derivative("polygamma", self=lambda grad, n, self: grad * polygamma(n + 1, self))

@@ -4,8 +4,8 @@ from __future__ import annotations
 from typing import Any
 
 from ..._dispatch.aten import (
-    arange_start_step, cat, copy_, diagonal_backward, index_add_, new_empty_strided, reshape, select_backward,
-    slice_backward, stack, unfold_backward, view_as_complex, view_as_real, zero_, zeros_like,
+    arange_start_step, cat, copy_, diagonal_backward, expand, index_add_, new_empty_strided, reshape, select_backward,
+    slice_backward, stack, unfold_backward, view_as_complex, view_as_real, zero_, zeros,
 )
 from ..._dispatch.schemas import registry
 from ..._dispatch.schemas.views import COPIES
@@ -40,14 +40,15 @@ def slice_grad(grad: Any, self_shape: Any, dim: int, start: int | None, end: int
 
 def unbind_grad(grads: Any, dim: int) -> Any:
     known = next(g for g in grads if g is not None)
-    return stack([zeros_like(known) if g is None else g for g in grads], dim)
+    return stack([expand(zeros((), known._dtype, None, known._device), known.shape) if g is None else g
+                  for g in grads], dim)
 
 
 def split_grad(grads: Any, sizes: Any, dim: int, shape: Any) -> Any:
     """The pieces' gradients joined, zeros for those that got none."""
     dim %= len(shape)
     known = next(g for g in grads if g is not None)
-    pieces = [known.new_zeros((*shape[:dim], n, *shape[dim + 1:])) if g is None else g
+    pieces = [zeros((*shape[:dim], n, *shape[dim + 1:]), known._dtype, None, known._device) if g is None else g
               for g, n in zip(grads, sizes, strict=True)]
     return cat(pieces, dim)
 

@@ -8,6 +8,7 @@ function, method:
     unique(Tensor self, bool sorted=True, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor  # The different elements of `self`, or its different slices along `dim`, with the position of each element's value if `return_inverse` and how often each occurs if `return_counts`.
     unique_consecutive.python(Tensor self, bool return_inverse=False, bool return_counts=False, int? dim=None) -> Tensor  # `self` without those elements, or slices along `dim`, that equal the one before them.
     argwhere(Tensor self) -> Tensor  # The indices of the elements of `self` other than zero, a row for each.
+function, method, explicit:
     allclose(Tensor self, Tensor other, float rtol=1e-05, float atol=1e-08, bool equal_nan=False) -> bool  # Whether all elements of `self` and `other` differ by no more than `atol` plus `rtol` times the absolute value of `other`.
     equal(Tensor self, Tensor other) -> bool  # Whether `self` and `other` have the same shape and the same elements.
 function:

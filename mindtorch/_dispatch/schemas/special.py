@@ -1,6 +1,8 @@
 """Special functions, element by element."""
 
 SCHEMAS = """
+operator only, explicit:
+    logit_backward(Tensor grad_output, Tensor self, float? eps=None) -> Tensor
 function, method, in-place, out:
     erf(Tensor self) -> Tensor  # The error function of each element x of `self`: 2 / sqrt(pi) times the integral of exp(-t^2) from 0 to x.
     erfc(Tensor self) -> Tensor  # One minus the error function of each element of `self`, accurate for large elements too.

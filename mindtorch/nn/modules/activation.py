@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ..._call_site import outside
-from ..._creation import empty, full
+from ..._creation import empty
 from ..._tensor import Tensor
 from .. import functional as F, init as _init
 from ..functional.attention import canonical_mask
@@ -270,7 +270,7 @@ class PReLU(Module):
     def __init__(self, num_parameters: int = 1, init: float = 0.25, device: Any = None, dtype: Any = None) -> None:
         super().__init__()
         self.num_parameters, self.init = num_parameters, init
-        self.weight = Parameter(full((num_parameters,), float(init), device=device, dtype=dtype))
+        self.weight = Parameter(empty(num_parameters, device=device, dtype=dtype).fill_(init))
 
     def reset_parameters(self) -> None:
         """Set the slopes back to ``init``, as ``torch.nn.PReLU.reset_parameters`` does."""
