@@ -17,4 +17,16 @@ import mindtorch
 mindtorch.Tensor.storage_offset = lambda self: 0
 """,
     },
+    "02_views": {
+        "reshape always copies": """
+import mindtorch
+own = mindtorch.Tensor.reshape
+mindtorch.Tensor.reshape = lambda self, *shape: own(self, *shape).clone()
+""",
+        "reshape copies what is not contiguous": """
+import mindtorch
+own = mindtorch.Tensor.reshape
+mindtorch.Tensor.reshape = lambda self, *shape: own(self.contiguous(), *shape)
+""",
+    },
 }
