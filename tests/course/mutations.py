@@ -29,4 +29,19 @@ own = mindtorch.Tensor.reshape
 mindtorch.Tensor.reshape = lambda self, *shape: own(self.contiguous(), *shape)
 """,
     },
+    "03_broadcasting": {
+        "no sum, only the first": """
+from mindtorch._autograd import engine
+def reduce_grad(grad, shape):
+    while grad.dim() > len(shape):
+        grad = grad[0]
+    return grad[tuple(slice(0, size) for size in shape)]
+engine.reduce_grad = reduce_grad
+""",
+        "gradients are averaged": """
+from mindtorch._autograd import engine
+own = engine.reduce_grad
+engine.reduce_grad = lambda grad, shape: own(grad, shape) * (__import__("math").prod(shape) / grad.numel())
+""",
+    },
 }
