@@ -42,7 +42,10 @@ def difference(expected: Any, got: Any) -> Difference | None:
         if not isinstance(got, Number) or not _close(expected, got):
             return Difference(f"it returned {shown(got)}, where {shown(expected)} is right")
         return None
-    same = expected is got or bool(expected == got)
+    if isinstance(expected, np.ndarray) or isinstance(got, np.ndarray) or _is_tensor(got):
+        same = type(expected) is type(got) is np.ndarray and np.array_equal(expected, got, equal_nan=True)
+    else:
+        same = expected is got or bool(expected == got)
     return None if same else Difference(f"it returned {shown(got)}, where {shown(expected)} is right")
 
 

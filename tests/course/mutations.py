@@ -44,4 +44,16 @@ own = engine.reduce_grad
 engine.reduce_grad = lambda grad, shape: own(grad, shape) * (__import__("math").prod(shape) / grad.numel())
 """,
     },
+    "04_kernels": {
+        "wrong promotion": """
+from mindtorch import library, registry
+own = registry["add.Tensor"].kernel(1).fn
+library.impl("add.Tensor", "cpu", lambda self, other, *rest: own(self, other, *rest).to(self.dtype))
+""",
+        "alpha is forgotten": """
+from mindtorch import library, registry
+own = registry["add.Tensor"].kernel(1).fn
+library.impl("add.Tensor", "cpu", lambda self, other, alpha=1: own(self, other))
+""",
+    },
 }

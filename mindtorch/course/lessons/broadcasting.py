@@ -8,8 +8,8 @@ PREDICTIONS = (
     Prediction("shape", "a has the shape (4, 1, 6), and b the shape (3, 1). What is the shape of a + b?", (4, 3, 6),
                "Shapes are aligned at their right ends. Where one has size 1, or no dimension, its elements are read "
                "again and again, by a stride of 0."),
-    Prediction("dtype", "What is the dtype of torch.ones(2) + torch.tensor(1.5, dtype=torch.float64)? Write it as text, "
-               "such as 'float64'.", "float32",
+    Prediction("dtype", "What is the dtype of torch.ones(2) + torch.tensor(1.5, dtype=torch.float64)? Write it as "
+               "text, such as 'float64'.", "float32",
                "The second tensor has no dimensions, and such a one counts as a number: it does not make the other's "
                "dtype wider, unless it is of a higher kind (bool, integer, floating point, complex)."),
     Prediction("gradient", "w has the shape (3,) and a the shape (2, 3), all ones. What is the gradient of "
@@ -97,7 +97,8 @@ MISTAKES = (
     Mistake("The gradient keeps its dtype.", lambda g, shape: unbroadcast(g, shape).float()),
     Mistake("The gradient itself is wanted, and not ones of its shape.",
             lambda g, shape: unbroadcast(g * 0 + 1, shape)),
-    Mistake("The gradient itself is wanted, and not ones of its shape.", lambda g, shape: torch.ones(shape, dtype=g.dtype)),
+    Mistake("The gradient itself is wanted, and not ones of its shape.",
+            lambda g, shape: torch.ones(shape, dtype=g.dtype)),
 )
 
 
@@ -123,8 +124,8 @@ LESSON = Lesson(
         "unbroadcast", "What is the gradient of a tensor that was broadcast?", unbroadcast, CASES,
         ("What was read several times gets several contributions, which are added. Which dimensions were read several "
          "times?",
-         "There are two kinds: dimensions that the shape does not have, which are summed and gone, and those in which it "
-         "has size 1, which are summed and stay, with keepdim=True.",
+         "There are two kinds: dimensions that the shape does not have, which are summed and gone, and those in which "
+         "it has size 1, which are summed and stay, with keepdim=True.",
          "While grad.dim() > len(shape): grad = grad.sum(0). Then, for every d with shape[d] == 1: grad = grad.sum(d, "
          "keepdim=True)."),
         MISTAKES, 3,

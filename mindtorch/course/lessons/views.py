@@ -6,9 +6,9 @@ from math import prod
 from ..tasks import Lab, Lesson, Mistake, Prediction
 
 PREDICTIONS = (
-    Prediction("transposed", "x has the shape (3, 4), and y = x.t(). Does y.reshape(12) share its memory with x?", False,
-               "Read in the order of y, the places are 0, 4, 8, 1, 5, ...: there is no one step that leads from each to "
-               "the next. No stride can describe that, so reshape had to copy."),
+    Prediction("transposed", "x has the shape (3, 4), and y = x.t(). Does y.reshape(12) share its memory with x?",
+               False, "Read in the order of y, the places are 0, 4, 8, 1, 5, ...: there is no one step that leads from "
+               "each to the next. No stride can describe that, so reshape had to copy."),
     Prediction("columns", "And x[:, ::2].reshape(6), which reads every other column?", True,
                "The places are 0, 2, 4, 6, 8, 10: always two further, also from one row to the next. One stride of 2 "
                "describes them all."),
@@ -87,17 +87,18 @@ def _keeps_ones(shape, stride, new):
 MISTAKES = (
     Mistake("As many elements are needed for a view, but they are not enough: each new dimension needs one stride.",
             lambda n, s, new: _same_count(n, new)),
-    Mistake("A tensor need not be contiguous: dimensions that are kept or split may have any stride. Only those that are "
-            "joined must follow each other in memory.", lambda n, s, new: _same_count(n, new) and _contiguous(n, s)),
-    Mistake("A tensor need not be contiguous: dimensions that are kept or split may have any stride. Only those that are "
-            "joined must follow each other in memory.",
+    Mistake("A tensor need not be contiguous: dimensions that are kept or split may have any stride. Only those that "
+            "are joined must follow each other in memory.",
+            lambda n, s, new: _same_count(n, new) and _contiguous(n, s)),
+    Mistake("A tensor need not be contiguous: dimensions that are kept or split may have any stride. Only those that "
+            "are joined must follow each other in memory.",
             lambda n, s, new: _same_count(n, new) and _contiguous(*_squeezed(n, s))),
     Mistake("The last stride need not be 1: what counts is that a dimension's stride is the next one's size times its "
             "stride.", lambda n, s, new: can_view(n, s, new) and s[-1] in (0, 1, 4)),
     Mistake("The numbers of elements have to be the same, too.",
             lambda n, s, new: can_view(n, s, new) if _same_count(n, new) else True),
-    Mistake("That there are no gaps in memory is not enough: the order in which the elements are read has to stay, too.",
-            lambda n, s, new: _same_count(n, new) and _sorted(n, s)),
+    Mistake("That there are no gaps in memory is not enough: the order in which the elements are read has to stay, "
+            "too.", lambda n, s, new: _same_count(n, new) and _sorted(n, s)),
     Mistake("A dimension may also be split: 4 elements in steps of one length are 2 times 2 in steps of two lengths.",
             lambda n, s, new: tuple(n) == tuple(new) or (_same_count(n, new) and _one_run(*_squeezed(n, s)))),
     Mistake("A dimension of size 1 is never walked along, so its stride means nothing, and it can come and go.",
