@@ -23,7 +23,7 @@ from .local import local
 from .registry import Operator
 from .sites import kernel_site
 
-_next = itertools.count().__next__
+numbered = itertools.count().__next__  #: of the calls of all threads, the one that began next
 
 
 @dataclass(frozen=True, slots=True)
@@ -216,7 +216,7 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
         path = paths.get(effective)
         if path is None:
             path = paths[effective] = _path(op, effective)
-        sequence, depth, inputs = _next(), local.depth, tuple(map(describe, args))
+        sequence, depth, inputs = numbered(), local.depth, tuple(map(describe, args))
         error, result = None, ()
         start = perf_counter_ns()
         local.depth = depth + 1  # with no call between this and the block that takes it back: none can be interrupted

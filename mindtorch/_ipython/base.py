@@ -13,7 +13,7 @@ from IPython.core.magic import Magics, line_cell_magic, output_can_be_silenced
 from IPython.core.magic_arguments import magic_arguments, parse_argstring
 from IPython.display import display
 
-from .._tensor import Tensor
+from .. import introspect
 
 if TYPE_CHECKING:
     from ..viz.html import Markup
@@ -81,7 +81,7 @@ class MagicGroup(Magics):
         if not expression:
             raise UsageError(f"%{magic} needs a tensor: %{magic} x")
         value = self._value(expression, magic)
-        if not isinstance(value, Tensor):
+        if not introspect.is_tensor(value):
             raise UsageError(f"%{magic}: {expression!r} is of type {type(value).__name__}, not a tensor")
         return value
 

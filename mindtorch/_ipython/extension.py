@@ -19,19 +19,24 @@ from .reloading import AfterCells
 from .tracebacks import fold_tracebacks, unfold_tracebacks
 
 #: Classes by their names, for what is loaded when a program uses it: those that are drawn as trees of what they hold.
-MODULE = "mindtorch.nn.module", "Module"
+#: PyTorch's are there by their names, too, so that a program may import it later, or never.
+TENSOR = "torch", "Tensor"
+MODULES = [("mindtorch.nn.module", "Module"), ("torch.nn.modules.module", "Module")]
+STORAGES = [("torch.storage", "UntypedStorage"), ("torch.storage", "TypedStorage")]
 HOLDERS = [("mindtorch.optim.optimizer", "Optimizer"), ("mindtorch.utils.data.dataloader", "DataLoader"),
-           ("mindtorch.utils.data.dataset", "Dataset")]
+           ("mindtorch.utils.data.dataset", "Dataset"), ("torch.optim.optimizer", "Optimizer"),
+           ("torch.utils.data.dataloader", "DataLoader"), ("torch.utils.data.dataset", "Dataset"),
+           ("torch._C", "Generator")]
 CONTAINERS = (list, tuple, dict, GeneratorType)  #: drawn where tensors are in them
 
 
 def load(ip: Any) -> None:
     """``%load_ext mindtorch``."""
 
-    def card(tensor: Tensor) -> str:
+    def card(tensor: Any) -> str:
         return str(viz.tensor_card(tensor, introspect.names_of(ip.user_ns)))
 
-    def both(tensor: Tensor) -> dict[str, str]:
+    def both(tensor: Any) -> dict[str, str]:
         # The card first: it never waits, and shows what is pending. The text waits, as PyTorch's does.
         html = card(tensor)
         try:
@@ -49,19 +54,22 @@ def load(ip: Any) -> None:
     def contents_if_tensors(value: Any) -> str | None:
         return contents(value) if introspect.holds_tensors(value) else None
 
-    def dataclass(value: Any) -> Any:
-        # Dataclasses have no class in common, and IPython asks for the method only where nothing is registered.
+    def anything(value: Any) -> Any:
+        # Dataclasses, and PyTorch's nodes, have no class in common, and IPython asks for the method only where nothing
+        # is registered.
         if is_dataclass(value) and introspect.holds_tensors(value):
             return contents(value)
+        if introspect.is_node(value):
+            return graph(value)
         method = get_real_method(value, "_repr_html_")
         return None if method is None else method()
 
-    def graph(node: Node) -> str:
+    def graph(node: Any) -> str:
         return str(viz.graph_page(introspect.graph_facts(node, dict(introspect.named_tensors(ip.user_ns)))))
 
-    def memory(storage: StorageBase) -> str:
-        seen_by = storage.untyped().aliases()
+    def memory(storage: Any) -> str:
         names = introspect.names_of(ip.user_ns)
+        seen_by = introspect.library_of(storage).seen_by(storage, names)
         if not seen_by:
             return contents(storage)
         return str(viz.storage_page(introspect.storage_facts(seen_by[0], names)))
@@ -70,14 +78,15 @@ def load(ip: Any) -> None:
     html = ip.display_formatter.formatters["text/html"]
     for container in CONTAINERS:
         html.for_type(container, contents_if_tensors)
-    for names in HOLDERS:
-        html.for_type_by_name(*names, contents)
+    for draw_it, classes in ((contents, HOLDERS), (memory, STORAGES), (tree, MODULES)):
+        for names in classes:
+            html.for_type_by_name(*names, draw_it)
     pictures: dict[type, Callable[[Any], Any]] = {Generator: contents, Node: graph, StorageBase: memory,
-                                                  object: dataclass}
+                                                  object: anything}
     for kind, draw in pictures.items():
         html.for_type(kind, draw)
     ip.display_formatter.mimebundle_formatter.for_type(Tensor, both)
-    html.for_type_by_name(*MODULE, tree)
+    ip.display_formatter.mimebundle_formatter.for_type_by_name(*TENSOR, both)
     magics = MindtorchMagics(ip)
     ip.register_magics(magics)
     ip.Completer.custom_matchers.append(magics.complete)
@@ -93,9 +102,11 @@ def unload(ip: Any) -> None:
     for callback in [found for found in ip.events.callbacks["post_run_cell"] if isinstance(found, AfterCells)]:
         ip.events.unregister("post_run_cell", callback)
     hide_operators(ip)
-    ip.display_formatter.mimebundle_formatter.pop(Tensor, None)
+    for tensor in (Tensor, ".".join(TENSOR)):
+        ip.display_formatter.mimebundle_formatter.pop(tensor, None)
     html = ip.display_formatter.formatters["text/html"]
-    for kind in (*CONTAINERS, Generator, Node, StorageBase, object, *(".".join(names) for names in (MODULE, *HOLDERS))):
+    by_name = (".".join(names) for names in (*MODULES, *STORAGES, *HOLDERS))
+    for kind in (*CONTAINERS, Generator, Node, StorageBase, object, *by_name):
         html.pop(kind, None)
     magics = ip.magics_manager.registry.pop(MindtorchMagics.__name__, None)
     if magics is None:

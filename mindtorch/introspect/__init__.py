@@ -12,6 +12,7 @@ if TYPE_CHECKING:
     from .folding import Fold, folded, unfolded
     from .graph import GraphFacts, NodeFacts, Saved, graph_facts
     from .identity import storage_number
+    from .libraries import is_node, is_tensor, library_of
     from .memory import BlockFacts, DeferredFree, MemoryFacts, SegmentFacts, StorageUse, memory_facts
     from .module import MemberFacts, ModuleFacts, module_facts
     from .names import module_name, named_tensors, names_of

@@ -103,11 +103,11 @@ def _items(value: Any) -> Iterator[tuple[str, Any]] | None:
     return iter(row[1](value)) if row else items(value)
 
 
-# -- objects of the library, by the names of their classes: a program may not have loaded them -----------------------
+# -- objects of the libraries, by the names of their classes: a program may not have loaded them -----------------------
 
 
-def _row(value: Any) -> tuple[Callable[[Any], str], Callable[[Any], Items]] | None:
-    """How an object is described and what is inside it; None if it is no object of the library."""
+def _row(value: Any) -> Row | None:
+    """How an object is described and what is inside it; None if it is no object of a library."""
     if isinstance(value, GeneratorType):
         return (_about_listing, _of_listing) if _listing(value) else None
     for base in type(value).__mro__:
@@ -196,11 +196,20 @@ def _length(listed: Any) -> str:
         return ""
 
 
-ROWS: dict[tuple[str, str], tuple[Callable[[Any], str], Callable[[Any], Items]]] = {
-    ("mindtorch.optim.optimizer", "Optimizer"): (lambda o: f"{len(o.state)} parameters with state", _of_optimizer),
-    ("mindtorch.nn.module", "Module"): (lambda module: module.extra_repr(), _of_module),
-    ("mindtorch._storage.untyped", "StorageBase"): (_about_storage, lambda _: ()),
-    ("mindtorch._random.generator", "Generator"): (lambda _: "the state of random numbers", _of_generator),
-    ("mindtorch.utils.data.dataloader", "DataLoader"): (_length, _of_loader),
-    ("mindtorch.utils.data.dataset", "Dataset"): (_length, _of_dataset),
+Row = tuple[Callable[[Any], str], Callable[[Any], Items]]
+OPTIMIZER: Row = lambda o: f"{len(o.state)} parameters with state", _of_optimizer
+MODULE: Row = lambda module: module.extra_repr(), _of_module
+STORAGE: Row = _about_storage, lambda _: ()
+GENERATOR: Row = lambda _: "the state of random numbers", _of_generator
+LOADER: Row = _length, _of_loader
+DATASET: Row = _length, _of_dataset
+#: mindtorch's, and PyTorch's.
+ROWS: dict[tuple[str, str], Row] = {
+    ("mindtorch.optim.optimizer", "Optimizer"): OPTIMIZER, ("mindtorch.nn.module", "Module"): MODULE,
+    ("mindtorch._storage.untyped", "StorageBase"): STORAGE, ("mindtorch._random.generator", "Generator"): GENERATOR,
+    ("mindtorch.utils.data.dataloader", "DataLoader"): LOADER, ("mindtorch.utils.data.dataset", "Dataset"): DATASET,
+    ("torch.optim.optimizer", "Optimizer"): OPTIMIZER, ("torch.nn.modules.module", "Module"): MODULE,
+    ("torch.storage", "UntypedStorage"): STORAGE, ("torch.storage", "TypedStorage"): STORAGE,
+    ("torch._C", "Generator"): GENERATOR, ("torch.utils.data.dataloader", "DataLoader"): LOADER,
+    ("torch.utils.data.dataset", "Dataset"): DATASET,
 }

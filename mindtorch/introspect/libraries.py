@@ -7,25 +7,26 @@ from .._autograd.node import Node
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .library import Library
 from .native import Native
+from .pytorch import PyTorch, is_pytorchs, is_pytorchs_node, is_pytorchs_tensor, pytorch
 
-NATIVE = Native()
+NATIVE, PYTORCH = Native(), PyTorch()
 
 
 def library_of(value: Any) -> Library:
-    """The library that an object is of."""
-    return NATIVE
+    """The library that a tensor, a storage or a node is of."""
+    return PYTORCH if is_pytorchs(value) else NATIVE
 
 
 def libraries() -> list[Library]:
     """The libraries that are loaded; none is loaded by asking."""
-    return [NATIVE]
+    return [NATIVE] if pytorch() is None else [NATIVE, PYTORCH]
 
 
 def is_tensor(value: Any) -> bool:
     """Whether an object is a tensor of one of the libraries."""
-    return value.__class__ in TENSOR_TYPES
+    return value.__class__ in TENSOR_TYPES or is_pytorchs_tensor(value)
 
 
 def is_node(value: Any) -> bool:
     """Whether an object is a node of an autograd graph of one of the libraries."""
-    return isinstance(value, Node)
+    return isinstance(value, Node) or is_pytorchs_node(value)

@@ -34,6 +34,11 @@ class Layout:
     materialized: bool = True
     without: str = ""
 
+    @property
+    def strided(self) -> bool:
+        """Whether strides tell where the elements lie."""
+        return len(self.stride) == len(self.shape)
+
 
 @dataclass(frozen=True, slots=True)
 class Record:
@@ -111,6 +116,9 @@ class Library(Protocol):
         """The live tensors that see the same memory, this one among them, as far as the library knows them or they have
         names.
         """
+
+    def seen_by(self, storage: Any, names: Mapping[int, str]) -> list[Any]:
+        """The live tensors that see a storage, as far as the library knows them or they have names."""
 
     def storage_bytes(self, tensor: Any) -> int:
         """The size of the storage under a tensor."""

@@ -76,8 +76,8 @@ def items(value: Any) -> Iterator[tuple[str, Any]] | None:
     """
     if isinstance(value, Mapping):
         return ((f"[{_key(key)}]", item) for key, item in list(value.items()))
-    if isinstance(value, tuple) and hasattr(value, "_fields"):
-        return ((f".{name}", item) for name, item in zip(value._fields, value, strict=False))
+    if isinstance(value, tuple) and (names := getattr(value, "__match_args__", ())):  # of C code's named tuples, too
+        return ((f".{name}", item) for name, item in zip(names, value, strict=False))
     if isinstance(value, (list, tuple)) and type(value).__name__ != "Size":
         return ((f"[{i}]", item) for i, item in enumerate(value))
     if is_dataclass(value) and not isinstance(value, type):

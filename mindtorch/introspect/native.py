@@ -40,6 +40,9 @@ class Native:
         storage = known_storage(tensor)
         return [] if storage is None else storage.aliases()
 
+    def seen_by(self, storage: Any, names: Mapping[int, str]) -> list[Any]:
+        return storage.untyped().aliases()
+
     def storage_bytes(self, tensor: Any) -> int:
         storage = known_storage(tensor)
         return tensor.numel() * tensor._dtype.itemsize if storage is None else storage.nbytes()
@@ -104,7 +107,7 @@ class Native:
         outputs, hooks, variable = [output[:2] for output in node._outputs if output], 0, None
         if isinstance(node, AccumulateGrad):
             variable = node.variable
-            outputs, hooks = [(variable.shape, variable._dtype)], len(variable._hooks or ())
+            outputs, hooks = [(self.layout(variable).shape, variable._dtype)], len(variable._hooks or ())
         if node._hooks is not None:
             hooks += len(node._hooks.pre) + len(node._hooks.post) + sum(map(len, node._hooks.tensor.values()))
         kept = _kept(node)
@@ -116,7 +119,8 @@ class Native:
 
     def place(self, tensor: Any) -> Any:
         counter = tensor._version_counter
-        return None if counter is None else (id(counter), tuple(tensor.shape), tensor._strides(), tensor._offset)
+        look = self.layout(tensor)
+        return None if counter is None else (id(counter), look.shape, look.stride, look.offset)
 
     def output_number(self, tensor: Any) -> int:
         return tensor._output_nr

@@ -8,7 +8,7 @@ from typing import Any
 
 import numpy as np
 
-from .._dtype import COMPLEX, FLOATING, DType
+from .._dtype import COMPLEX, DType
 from .libraries import library_of
 from .tensor import Statistics
 
@@ -19,6 +19,7 @@ PIXELS = 4096  #: of all pictures of a tensor together
 PICTURES = 12  #: of a batch at most
 SIDE = 8  #: elements at least that a picture is high and wide
 CHANNELS = (1, 3, 4)
+FLOATS = ("float", "bfloat", "q")  #: how the names of dtypes begin that hold fractions, quantized ones among them
 NEARLY_WHOLE = 1 << 20  #: bytes at most that are copied from a device for an overview
 
 
@@ -100,12 +101,12 @@ def pictures(tensor: Any, statistics: Statistics) -> list[np.ndarray]:
 def _bytes(values: np.ndarray, dtype: DType, statistics: Statistics) -> np.ndarray:
     if dtype.name == "uint8":
         return values
-    low, high = brightness(dtype, statistics)
+    low, high = brightness(dtype.name, statistics)
     scaled = (values.astype(np.float64) - low) / ((high - low) or 1.0) * 255
     return np.nan_to_num(scaled, nan=0.0, posinf=255.0, neginf=0.0).clip(0, 255).astype(np.uint8)
 
 
-def brightness(dtype: DType, statistics: Statistics) -> tuple[float, float]:
+def brightness(dtype: str, statistics: Statistics) -> tuple[float, float]:
     """The numbers that are black and white."""
     low, high = float(statistics.minimum), float(statistics.maximum)
-    return (0.0, 1.0) if dtype.name == "bool" or (dtype.category == FLOATING and 0 <= low <= high <= 1) else (low, high)
+    return (0.0, 1.0) if dtype == "bool" or (dtype.startswith(FLOATS) and 0 <= low <= high <= 1) else (low, high)

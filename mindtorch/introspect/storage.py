@@ -97,7 +97,7 @@ def storage_facts(tensor: Any, names: Mapping[int, str] | None = None, segments:
 
 def _reads(look: Layout, places: int) -> tuple[tuple[int, ...], ...] | None:
     """When each of the first places of the storage is read, None if there are too many elements to follow."""
-    if not places or prod(look.shape) > POSITIONS:
+    if not places or not look.strided or prod(look.shape) > POSITIONS:
         return None
     found = orders_of(place for _, place in _elements(look))
     return tuple(tuple(found.get(place, ())) for place in range(places))
@@ -112,7 +112,7 @@ def _values(tensors: Iterable[Any], dtype: Any, places: int) -> tuple[Any, ...]:
     found: dict[int, Any] = {}
     for tensor in tensors:
         look = library_of(tensor).layout(tensor)
-        if look.dtype is dtype and prod(look.shape) <= POSITIONS:
+        if look.dtype is dtype and look.strided and prod(look.shape) <= POSITIONS:
             new = {place: index for index, place in _elements(look) if place not in found}
             with suppress(RuntimeError):  # a device that lets nobody read
                 found.update(zip(new, (cell.value for cell in cells(tensor, list(new.values()))), strict=True))
@@ -128,8 +128,8 @@ def coverage(look: Layout, nbytes: int, segment_bytes: int) -> tuple[float, ...]
     """
     size = look.dtype.itemsize
     edges = np.minimum(np.arange(0, nbytes + segment_bytes, segment_bytes), nbytes)
-    if 0 in look.shape or not nbytes:
-        return (0.0,) * (len(edges) - 1)
+    if 0 in look.shape or not nbytes or not look.strided:
+        return (float(not look.strided),) * (len(edges) - 1)
     span = filled = 1
     steps = _merged(look.stride, look.shape)
     while steps and (steps[0][0] <= span or prod(n for _, n in steps) > POSITIONS):

@@ -9,14 +9,13 @@ from typing import Any
 import numpy as np
 
 from .._dtype import COMPLEX, FLOATING, DType
-from .._layout import CHANNELS_LAST, is_contiguous, is_non_overlapping_and_dense
+from .._layout import CHANNELS_LAST, contiguous_strides, is_contiguous, is_non_overlapping_and_dense
 from .identity import storage_number
 from .libraries import library_of
 from .names import named_tensors
 from .off_host import Pending
+from .sampling import sampling
 
-SAMPLE = 100_000  #: elements at most that statistics look at
-PERIODS = 2 * 3 * 5 * 7 * 11 * 13  #: what often divides the length of something that repeats
 FEW = 1 << 14  #: elements at most whose places are all worked out
 BINS = 40  #: of a histogram
 HISTORY = 6  #: nodes at most that are named
@@ -60,8 +59,9 @@ class TensorFacts:
     ``storage`` is the storage's number; ``base`` the name of the tensor that this one is a view of, '' if it
     has none in the namespace; ``history`` names the nodes from ``grad_fn`` on along their first inputs,
     ``HISTORY`` at most; ``hooks`` counts those that see the tensor's gradient; ``refused`` is what a device said
-    that does not let its memory be read, such as a lost one. The parameter of a lazy module that was not called yet is
-    not ``materialized``: its shape, which is (0,) here, is not known yet.
+    that does not let its memory be read, such as a lost one; ``without`` says what a tensor is that has no
+    values or, where it is not ``strided``, neither strides nor a storage of its own. The parameter of a lazy module
+    that was not called yet is not ``materialized``: its shape, which is (0,) here, is not known yet.
     """
 
     name: str
@@ -93,6 +93,8 @@ class TensorFacts:
     pending: Pending | None
     statistics: Statistics | None
     refused: str
+    without: str = ""
+    strided: bool = True
 
 
 def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bool = True) -> TensorFacts:
@@ -107,16 +109,18 @@ def tensor_facts(tensor: Any, names: Mapping[int, str] | None = None, values: bo
     # The name of a leaf says more than that its gradient is accumulated.
     history = tuple(node if isinstance(node, str) else names.get(id(node), ACCUMULATE) for node in record.history)
     elements = math.prod(look.shape)
+    lying = look.shape, look.stride if look.strided else contiguous_strides(look.shape)
     return TensorFacts(
         name=names.get(id(tensor), ""), dtype=look.dtype.name, shape=look.shape, stride=look.stride, offset=look.offset,
         device=look.device, elements=elements, bytes=elements * look.dtype.itemsize,
-        contiguous=is_contiguous(look.shape, look.stride), channels_last=_channels_last(look.shape, look.stride),
-        dense=is_non_overlapping_and_dense(look.shape, look.stride), overlapping=_overlap(look.shape, look.stride),
+        contiguous=is_contiguous(*lying), channels_last=_channels_last(*lying),
+        dense=is_non_overlapping_and_dense(*lying), overlapping=_overlap(*lying),
         storage=storage_number(tensor), storage_bytes=library.storage_bytes(tensor), address=library.address(tensor),
         is_view=record.base is not None, base="" if record.base is None else names.get(id(record.base), ""),
         version=record.version, requires_grad=record.requires_grad, is_leaf=not history, history=history,
         has_grad=library.grad(tensor) is not None, hooks=record.hooks, inference=record.inference,
         materialized=look.materialized, kind=type(tensor).__name__, pending=library.pending(tensor), refused=refused,
+        without=look.without, strided=look.strided,
         statistics=None if sampled is None else statistics(sampled, look.dtype, elements))
 
 
@@ -172,24 +176,9 @@ def _sample_or_reason(tensor: Any) -> tuple[np.ndarray | None, str]:
         return None, str(error)
 
 
-def sample(array: np.ndarray) -> np.ndarray:
-    """Return the array, or at most ``SAMPLE`` of its elements: indices in equal steps, fewer of long dimensions.
-
-    What repeats every 2, 10 or 16 elements must not look as if all were the same: no step has such a factor.
-    """
-    left, steps = SAMPLE, [1] * array.ndim
-    if array.size > SAMPLE:
-        for done, dim in enumerate(sorted(range(array.ndim), key=array.shape.__getitem__)):
-            steps[dim] = -(-array.shape[dim] // max(1, int(left ** (1 / (array.ndim - done)))))
-            while math.gcd(steps[dim], PERIODS) > 1:
-                steps[dim] += 1
-            left //= -(-array.shape[dim] // steps[dim])
-    return array[tuple(slice(None, None, step) for step in steps)]
-
-
 def statistics(array: np.ndarray, dtype: DType, total: int | None = None) -> Statistics:
     """Compute statistics of values, or of an even sample of them; ``array`` may be a sample of ``total`` elements."""
-    values = sample(array).ravel()
+    values = array[sampling(array.shape)].ravel()
     with np.errstate(all="ignore"):
         if dtype.name == "bfloat16":
             values = values.astype(np.float32)

@@ -29,8 +29,8 @@ def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
     values = _waiting(facts) if facts.statistics is None else value_grids(tensor, facts, sharing.values is not None)
     said = join((tag("span", words, class_=loudness) for words, loudness in said_of(facts)), " · ")
     whole = overviews(tensor, facts) if facts.elements > PLACES else None  # the grid of few elements tells all
-    parts = (_head(facts), tag("div", said, class_="mt-summary"), values, whole, strips(sharing),
-             _details(facts, sharing))
+    memory = strips(sharing) if facts.strided else None
+    parts = (_head(facts), tag("div", said, class_="mt-summary"), values, whole, memory, _details(facts, sharing))
     return page(tag("div", *parts, class_="mt-box"), kind="card", sheet="card")
 
 
@@ -44,7 +44,7 @@ def tensor_line(facts: TensorFacts) -> str:
 
 
 def _head(facts: TensorFacts) -> Markup:
-    layout = f"stride {layout_text(facts.stride, facts.offset)}"
+    layout = f"stride {layout_text(facts.stride, facts.offset)}" if facts.strided else "no strides"
     return tag("div", tensor_name(facts.name) if facts.name else None,
                soft(facts.kind) if facts.kind != "Tensor" else None, mono(type_of(facts)),
                tag("span", layout, class_="mt-mono mt-soft"), device_badge(facts.device), storage_chip(facts.storage),
@@ -60,7 +60,7 @@ def remarks(facts: TensorFacts) -> Iterator[Markup]:
         order = "one after the other" if not facts.dense else "in the order of their indices, though without gaps"
         form = "channels last, not contiguous" if facts.channels_last else "not contiguous"
         yield chip(form, f"the elements do not lie in memory {order}")
-    repeated = [dim for dim, (n, step) in enumerate(zip(facts.shape, facts.stride, strict=True)) if n > 1 and not step]
+    repeated = [dim for dim, (n, step) in enumerate(zip(facts.shape, facts.stride, strict=False)) if n > 1 and not step]
     if repeated:
         dims = f"dimension{'' if len(repeated) == 1 else 's'} {', '.join(map(str, repeated))}"
         yield chip(f"expanded: {dims}", f"{dims}: stride 0, all indices mean the same memory")
@@ -111,6 +111,8 @@ def _waiting(facts: TensorFacts) -> Markup:
     pending = facts.pending
     if facts.refused:
         return tag("div", f"⚠ the values cannot be read: {facts.refused[:REASON]}", class_="mt-alert")
+    if facts.without:
+        return tag("div", facts.without, class_="mt-soft")
     if pending is None:
         elsewhere = f"the values are on {facts.device}, and not on the host"
         where = "on the meta device: shape and strides, no values" if facts.device == "meta" else elsewhere
@@ -150,6 +152,8 @@ def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:
 def _position(facts: TensorFacts) -> str:
     """Where the element at an index lies."""
     letters = "ijklmnpq"[: len(facts.shape)]
+    if not facts.strided:
+        return "known to its operators only"
     if len(letters) < len(facts.shape):
         return "offset + Σ index · stride"
     steps = zip(letters, facts.stride, strict=True)

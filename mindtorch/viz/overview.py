@@ -69,7 +69,7 @@ def _pictures(tensor: Any, facts: TensorFacts, s: Statistics) -> Markup | None:
     if not found:
         return None
     names = {"N": "pictures", "C": "channels", "H": "height", "W": "width"}
-    black, white = ("0", "255") if facts.dtype == "uint8" else map(number_text, brightness(tensor._dtype, s))
+    black, white = ("0", "255") if facts.dtype == "uint8" else map(number_text, brightness(facts.dtype, s))
     said = [f"read as [{', '.join(names[letter] for letter in layout)}]", f"{black} is black, {white} is white"]
     said += list(_left_out(found, facts, layout))
     size = ZOOM if len(found) == 1 else SMALL

@@ -31,7 +31,7 @@ def tensors_page(rows: Sequence[TensorFacts]) -> Markup:
         body.append(row(SPANNED if facts.storage == before else memory, _clipped("b", facts.name),
                         mono(type_of(facts)), join([device_badge(facts.device), mark], " "),
                         _clipped("span", base), _autograd(facts), "–" if facts.version is None else facts.version,
-                        mono(layout_text(facts.stride, facts.offset))))
+                        mono(layout_text(facts.stride, facts.offset)) if facts.strided else soft("no strides")))
         before = facts.storage
     counted = table(head, body, f"{count_text(len(rows), 'tensor')} {over}")
     more = soft(f"and {count_text(len(rows) - MAX_ROWS, 'more tensor')}") if len(rows) > MAX_ROWS else None
