@@ -49,6 +49,12 @@ def about(error: E, kind: str, **facts: Any) -> E:
     return error
 
 
+def kind_of(error: BaseException) -> str:
+    """What kind of error it was raised as; nothing for one that the library has not described."""
+    found = error.__dict__.get("_about")
+    return found.kind if found is not None else ""
+
+
 def wrong_argument(function: str, name: str, wanted: str, value: Any, position: int | None = None) -> TypeError:
     """PyTorch's error of an argument of another type than a function takes; ``position`` is where it was given, from 1,
     if not by name.
@@ -67,7 +73,10 @@ def note(error: BaseException, function: Any, args: tuple[Any, ...], kwargs: Map
     depth, trace = -1, error.__traceback__
     while trace is not None:
         depth, trace = depth + 1, trace.tb_next
-    found.calls.append(Call(weakly(function), weakly(args), weakly(kwargs or {}), depth, site))
+    if found.calls and depth <= found.calls[-1].depth:  # the same object, raised another time
+        found.calls.clear()
+    if len(found.calls) < CALLS:
+        found.calls.append(Call(weakly(function), weakly(args), weakly(kwargs or {}), depth, site))
 
 
 def tell(error: BaseException, subject: Any, sentence: str) -> None:
@@ -124,6 +133,8 @@ def sketch(value: Any) -> str:
     return str(value) if says_it and type(value) is not type else type(value).__name__
 
 
+#: How many calls an error remembers at most: one that is raised again and again keeps its traceback, which grows.
+CALLS = 1000
 SKETCHED = 4  #: items of a list at most that a sketch has
 
 

@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ._about import about
-from ._dtype import COMPLEX, FLOATING, INTEGER, NAMES as NAMES, DType, finfo, iinfo
+from ._dtype import COMPLEX, FLOATING, INTEGER, NAMES as NAMES, DType, finfo, float16, iinfo
 
 
 class OutOfMemoryError(RuntimeError):
@@ -84,6 +84,14 @@ def check_fits(dtype: DType, *numbers: Any) -> None:
                   lambda: f"value cannot be converted to type {C_NAMES[dtype.name]} without overflow")
 
 
+def check_half(dtype: DType, *numbers: Any) -> None:
+    """Refuse finite numbers that are too large for float16, if that is the dtype. Raises PyTorch's RuntimeError."""
+    if dtype is float16:
+        for number in numbers:
+            if isinstance(number, int | float):
+                check_number(dtype, number)
+
+
 def check_number(dtype: DType, number: Any) -> None:
     """Refuse a number that a dtype cannot hold: too large, not finite where it must be, or complex where it must not
     be. Raises PyTorch's RuntimeError.
@@ -95,7 +103,7 @@ def check_number(dtype: DType, number: Any) -> None:
     if dtype.category >= FLOATING:
         largest = finfo(dtype.to_real()).max
         fits = len(parts) == 1 or dtype.category == COMPLEX
-        fits = fits and all(isinstance(part, int) or part - part != 0 or abs(part) <= largest for part in parts)
+        fits = fits and all(part - part != 0 or abs(part) <= largest for part in parts)
     else:
         fits = dtype.category != INTEGER or isinstance(number, int) or (
             len(parts) == 1 and iinfo(dtype).min <= number <= iinfo(dtype).max)

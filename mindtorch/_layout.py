@@ -2,7 +2,6 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import pairwise
 from math import prod
 from typing import Any, NamedTuple
 
@@ -97,11 +96,13 @@ def wrap_dims(dims: Sequence[int] | int | None, ndim: int) -> Ints:
     """
     if dims is None or (not isinstance(dims, int) and len(dims) == 0):
         return tuple(range(ndim))
-    wrapped = sorted([wrap_dim(dim, ndim) for dim in ((dims,) if isinstance(dims, int) else dims)])
-    for one, other in pairwise(wrapped):
-        if one == other:
-            raise RuntimeError(f"dim {one} appears multiple times in the list of dims")
-    return tuple(wrapped) if ndim else ()
+    wrapped: list[int] = []
+    for dim in (dims,) if isinstance(dims, int) else dims:
+        axis = wrap_dim(dim, ndim)
+        if axis in wrapped:
+            raise RuntimeError(f"dim {axis} appears multiple times in the list of dims")
+        wrapped.append(axis)
+    return tuple(sorted(wrapped)) if ndim else ()
 
 
 def broadcast_shapes(*shapes: Sequence[int]) -> Ints:

@@ -37,6 +37,7 @@ def cosine_similarity(x1: Any, x2: Any, dim: int = 1, eps: float = 1e-8) -> Any:
     dtype = result_type((x1, x2))
     check(dtype.category == FLOATING,
           lambda: f"expected common dtype to be floating point, yet common dtype is {NAMES[dtype.name]}")
+    check(eps >= 0, lambda: f"eps must be non-negative, got: {eps:g}")
     shape = broadcast_shapes(x1.shape, x2.shape)
     x1, x2 = (x if x.shape == shape else x.expand(shape) for x in (x1.to(dtype), x2.to(dtype)))
     norms = [vector_norm(x, 2, (dim,), True).clone() for x in (x1, x2)]

@@ -66,11 +66,13 @@ def _unsafe_masked_index_put_accumulate(self: Any, mask: Any, indices: list[Any]
 
 
 def take_along_dim(self: Any, indices: Any, dim: int | None = None) -> Any:
-    """``torch.take_along_dim``: ``gather``, broadcast but for ``dim``. Raises RuntimeError unless indices are int64."""
-    check(indices._dtype is int64,
-          lambda: f"torch.take_along_dim(): dtype of indices should be Long but got {NAMES[indices._dtype.name]}")
+    """``torch.take_along_dim``: ``gather``, broadcast but for ``dim``. Along a dimension it raises RuntimeError
+    unless indices are int64.
+    """
     if dim is None:
         return gather(self.view(-1) if self.is_contiguous() else self.reshape(-1), 0, indices.view(-1))
+    check(indices._dtype is int64,
+          lambda: f"torch.take_along_dim(): dtype of indices should be Long but got {NAMES[indices._dtype.name]}")
     check(self.dim() == indices.dim(), lambda: "torch.take_along_dim(): input and indices should have the same number "
           f"of dimensions, but got {self.dim()} dimensions for input, and {indices.dim()} dimensions for indices")
     size = self.size(dim)  # which checks dim

@@ -39,6 +39,10 @@ def linear(input: Any, weight: Any, bias: Any = None) -> Any:
 
 def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     """``torch.nn.functional.bilinear``: ``input1 @ weight[k] @ input2 + bias[k]`` for each k."""
+    operands = {"input1": input1, "input2": input2, "weight": weight, "bias": bias}
+    dtypes = {name: operand.dtype for name, operand in operands.items() if operand is not None}
+    check(len({*dtypes.values()}) == 1, lambda: "All tensors must have the same dtype, got "
+          + ", ".join(f"{name}: {dtype}" for name, dtype in dtypes.items()))
     check(input1.ndim == input2.ndim,
           lambda: f"bilinear(): input dimensions do not match: got {input1.ndim} and {input2.ndim}")
     for d, (size1, size2) in enumerate(zip(input1.shape[:-1], input2.shape[:-1], strict=True)):
@@ -52,8 +56,6 @@ def bilinear(input1: Any, input2: Any, weight: Any, bias: Any = None) -> Any:
     if bias is not None:
         check(bias.size(0) == outputs,
               lambda: f"bilinear(): bias size does not match weight size: got {bias.size(0)} but expected {outputs}")
-    check(input1._dtype is input2._dtype is weight._dtype, lambda: "All tensors must have the same dtype, got input1: "
-          f"{input1.dtype}, input2: {input2.dtype}, weight: {weight.dtype}")
     rows1, rows2 = input1.reshape((-1, size1)), input2.reshape((-1, size2))
     out = trilinear(rows1, weight, rows2, (1, 3), (0,), (1, 2), (2, 3), 1)
     out = out.reshape((*input1.shape[:-1], outputs))
@@ -167,9 +169,9 @@ def tensordot(self: Any, other: Any, dims_self: Ints, dims_other: Ints) -> Any:
     for d, e in zip(dims_self, dims_other, strict=True):
         n, m = self.size(d), other.size(e)
         if m == 1:
-            left = left.sum(d, keepdim=True)
+            left = left.sum(d, keepdim=True, dtype=left.dtype)
         elif n == 1:
-            right = right.sum(e, keepdim=True)
+            right = right.sum(e, keepdim=True, dtype=right.dtype)
         else:
             if n != m:
                 raise RuntimeError(f"contracted dimensions need to match, but first has size {n} in dim {d} and second "

@@ -18,8 +18,8 @@ NONE, MEAN, SUM = 0, 1, 2
 
 
 def reduced(values: Any, reduction: int) -> Any:
-    """What a loss makes of its values by element."""
-    return values if reduction == NONE else values.mean() if reduction == MEAN else values.sum()
+    """What a loss makes of its values by element; a number that is no reduction leaves them, as PyTorch's."""
+    return values.mean() if reduction == MEAN else values.sum() if reduction == SUM else values
 
 
 def scaled(gradient: Any, grad_output: Any, reduction: int) -> Any:
@@ -83,8 +83,10 @@ def poisson_nll_loss(input: Any, target: Any, log_input: bool, full: bool, eps: 
 
 
 def less(number: float, tensor: Any) -> Any:
-    """``number - tensor``; as C++ computes it where somebody sees the operators."""
-    return fill_(empty_like(tensor), number).sub_(tensor) if is_seen(tensor) else number - tensor
+    """``number - tensor`` in the tensor's dtype; as C++ computes it where somebody sees the operators."""
+    if is_seen(tensor) or not tensor.is_floating_point():
+        return fill_(empty_like(tensor), number).sub_(tensor)
+    return number - tensor
 
 
 def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction: int = MEAN) -> Any:
@@ -95,8 +97,6 @@ def hinge_embedding_loss(self: Any, target: Any, margin: float = 1.0, reduction:
 
 
 def margin_ranking_loss(input1: Any, input2: Any, target: Any, margin: float = 0.0, reduction: int = MEAN) -> Any:
-    check(input1.dim() == input2.dim() == target.dim(), lambda: "margin_ranking_loss : All input tensors should have "
-          f"same dimension but got sizes: input1: {input1.size()}, input2: {input2.size()}, target: {target.size()} ")
     difference = input1 - input2
     return reduced((-target * difference + margin).clamp_min_(0), reduction)
 

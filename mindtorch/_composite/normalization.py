@@ -23,11 +23,14 @@ def batch_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_va
         out = input.clone()
         out = out if weight is None else out * weight[0]
         return out if bias is None else out + bias[0]
-    channels = input.shape[wrap_dim(1, input.dim())]
+    channels = input.shape[1] if input.dim() > 1 else 0
     check_channels("running_mean", running_mean, channels, training)
     check_channels("running_var", running_var, channels, training)
     check_channels("weight", weight, channels)
     check_channels("bias", bias, channels)
+    input.size(1)
+    check((running_mean is None) == (running_var is None),
+          "running_mean and running_var must either both be None or neither be None", ValueError)
     if is_seen(input):
         empty((0,), uint8, None, input._device)  # what PyTorch's other kernels reserve for their backward pass
     return native_batch_norm(input, weight, bias, running_mean, running_var, training, momentum, eps)[0]
@@ -42,9 +45,7 @@ def check_channels(name: str, parameter: Any, channels: int, optional: bool = Tr
 def instance_norm(input: Any, weight: Any, bias: Any, running_mean: Any, running_var: Any, use_input_stats: bool,
                   momentum: float, eps: float, cudnn_enabled: bool) -> Any:
     """The batch normalisation of one sample, which has the channels of all."""
-    check((running_mean is None) == (running_var is None),
-          "running_mean and running_var must either both be None or neither be None", ValueError)
-    check(use_input_stats or running_mean is not None,
+    check(use_input_stats or (running_mean is not None and running_var is not None),
           "Expected running_mean and running_var to be defined when use_input_stats is false")
     channels, batch = input.shape[wrap_dim(1, input.dim())], input.shape[0]
     weight, bias, mean, var = [None if parameter is None else parameter.repeat(batch)

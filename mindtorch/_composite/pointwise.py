@@ -6,7 +6,7 @@ from math import nan, sqrt
 from typing import Any
 
 from .._backends.common.inplace_and_out import check_cast
-from .._backends.common.pointwise import result_type
+from .._backends.common.pointwise import check_alpha, result_type
 from .._dispatch.aten import (
     _conj, _conj_physical, mul_Tensor as mul, pow_Scalar as pow_of_number, pow_Tensor_Scalar as pow_number,
     pow_Tensor_Tensor as pow_, round_decimals, rsub_Scalar as rsub, where_self,
@@ -80,6 +80,12 @@ def isclose(self: Any, other: Any, rtol: float = 1e-5, atol: float = 1e-8, equal
     return close | (difference.isfinite() & (difference <= atol + (rtol * other).abs()))
 
 
+def add_to_number(self: Any, other: Any, alpha: Any = 1) -> Any:
+    """``torch.add`` of a number and a tensor."""
+    check_alpha(result_type((self, other)), alpha)
+    return (other if alpha == 1 else mul(other, alpha)).add(self)
+
+
 def where(condition: Any) -> Any:
     """``torch.where`` of a condition alone: the indices at which it holds, one tensor per dimension."""
     return condition.nonzero(as_tuple=True)
@@ -116,7 +122,7 @@ COMPOSITES.update({
     "float_power.Scalar": lambda self, exponent: _powered(self, exponent, pow_of_number),
     "float_power_.Tensor_Tensor": float_power_,
     "float_power_.Tensor_Scalar": float_power_,
-    "add.Scalar_Tensor": lambda self, other, alpha=1: mul(other, alpha).add(self),
+    "add.Scalar_Tensor": add_to_number,
     "sub.Scalar_Tensor": lambda self, other, alpha=1: rsub(other, self, alpha),
     "mul.Scalar_Tensor": lambda self, other: mul(other, self),
     "div.Scalar_Tensor": lambda self, other: other.reciprocal() * self,

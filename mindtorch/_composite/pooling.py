@@ -9,16 +9,23 @@ from .._dispatch.aten import (
     _adaptive_avg_pool2d, _adaptive_avg_pool3d, adaptive_max_pool2d, avg_pool2d, max_pool2d_with_indices,
     max_pool3d_with_indices,
 )
-from .._errors import check
+from .._errors import check, check_real
 from .._layout import CHANNELS_LAST, Ints, suggested_order, wrap_dims
 from . import COMPOSITES
 
 
 def check_line(name: str, self: Any) -> None:
     """A tensor (N, C, L) or (C, L)."""
-    check(self.dim() in (2, 3),
+    check(self.dim() in (2, 3) and 0 not in self.shape[-2:],
           lambda: f"{name}: Expected 2D or 3D (batch mode) tensor with optional 0 dim batch size for input, but got:"
                   f"{list(self.shape)}")
+
+
+def check_single(name: str, **given: Ints) -> None:
+    """Refuse lists of another number of ints than one."""
+    for argument, ints in given.items():
+        if len(ints) != 1:
+            raise RuntimeError(f"{name}() argument '{argument}' should contain one int (got {len(ints)})")
 
 
 def max_pool1d_with_indices(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,),
@@ -29,8 +36,8 @@ def max_pool1d_with_indices(self: Any, kernel_size: Ints, stride: Ints = (), pad
         RuntimeError: for another number of dimensions, or sizes that do not fit.
     """
     check_line("max_pool1d", self)
-    check(len(kernel_size) == 1 and len(stride) < 2 and len(padding) == 1 and len(dilation) == 1,
-          "max_pool1d() kernel_size, stride, padding and dilation must be one int each")
+    check_single("max_pool1d", kernel_size=kernel_size, stride=stride or kernel_size, padding=padding,
+                 dilation=dilation)
     values, indices = max_pool2d_with_indices(self.unsqueeze(-2), (1, *kernel_size), (1, *(stride or kernel_size)),
                                               (0, *padding), (1, *dilation), ceil_mode)
     return values.squeeze(-2), indices.squeeze(-2)
@@ -47,7 +54,15 @@ def first_of(function: Callable[..., Any]) -> Callable[..., Any]:
 
 def max_pool1d(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = (0,), dilation: Ints = (1,),
                ceil_mode: bool = False) -> Any:
+    check_line("max_pool1d", self)
+    check_single("max_pool1d", kernel_size=kernel_size, stride=stride or kernel_size, padding=padding,
+                 dilation=dilation)
     check(kernel_size[0] > 0, lambda: f"max_pool1d() kernel_size must be greater than zero, but got {kernel_size[0]}")
+    check(padding[0] >= 0, lambda: f"max_pool1d() padding must be non-negative, but got {padding[0]}")
+    check(padding[0] <= kernel_size[0] // 2, lambda: "max_pool1d() padding should be at most half of kernel size, but "
+          f"got padding={padding[0]} and kernel_size={kernel_size[0]}")
+    if self.device.type == "cpu":
+        check_real("max_pool1d_impl", self)
     return max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]
 
 
@@ -55,6 +70,7 @@ def avg_pool1d(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = 
                count_include_pad: bool = True) -> Any:
     check(self.dim() in (2, 3), lambda: f"Expected 2 to 3 dimensions, but got {self.dim()}-dimensional tensor for "
                                         "argument #1 'self' (while checking arguments for avg_pool1d)")
+    check_single("avg_pool1d", kernel_size=kernel_size, stride=stride or kernel_size, padding=padding)
     return avg_pool2d(self.unsqueeze(-2), (1, *kernel_size), (1, *(stride or kernel_size)), (0, *padding), ceil_mode,
                       count_include_pad).squeeze(-2)
 

@@ -9,7 +9,7 @@ from typing import Any
 from .._backends.common.inplace_and_out import write_out
 from .._dispatch.aten import complex as complex_of, constant_pad_nd, ones_like, searchsorted
 from .._dispatch.schemas import registry
-from .._dtype import BOOL, FLOATING, INTEGER
+from .._dtype import BOOL, FLOATING, INTEGER, int32, int64
 from .._errors import NAMES, check, check_takes
 from .._layout import Ints, wrap_dim
 from . import COMPOSITES
@@ -29,6 +29,8 @@ def nanmean(self: Any, dim: Any = None, keepdim: bool = False, dtype: Any = None
     """``torch.nanmean``: the mean of what is not NaN."""
     check(self._dtype.category >= FLOATING, lambda: "nanmean(): expected input to have floating point or complex dtype "
           f"but got {NAMES[self._dtype.name]}")
+    check(dtype is None or dtype.category >= FLOATING, lambda: "nanmean(): could not infer output dtype. Optional "
+          f"dtype must be either a floating point or complex dtype. Got: {NAMES[dtype.name]}")
     count = self.detach().isnan().logical_not().sum(dim, keepdim)
     return self.nansum(dim, keepdim, dtype=dtype) / count
 
@@ -123,14 +125,17 @@ SEGMENT_REDUCTIONS = {"max": ("amax", -math.inf), "min": ("amin", math.inf), "su
 def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = None, offsets: Any = None,
                    axis: int = 0, unsafe: bool = False, initial: Any = None) -> Any:
     """``torch.segment_reduce``: each position along the axis is scattered into the result of its segment."""
+    axis = wrap_dim(axis, data.ndim)
     check(reduce in SEGMENT_REDUCTIONS, lambda: f"Unsupported reduction given! {reduce}")
-    check(data.numel() > 0, "Expected data.numel() > 0 to be True, but got False.")
     check(indices is None, "segment_reduce(): indices based reduction is not supported yet.")
     check((lengths is None) != (offsets is None), "segment_reduce(): Either lengths or offsets must be defined.")
-    axis = wrap_dim(axis, data.ndim)
     given = lengths if offsets is None else offsets
     check(axis == given.ndim - 1, lambda: f"segment_reduce(): Expected axis to be the last dimension of "
           f"{'lengths' if offsets is None else 'offsets'} but got {axis}.")
+    check_takes(given._dtype in (int32, int64),
+                f"_segment_reduce_{'lengths' if offsets is None else 'offsets'}_cpu_kernel1", given._dtype)
+    check_takes(data._dtype.category == FLOATING, "_segment_reduce_cpu", data._dtype)
+    check(data.numel() > 0, "Expected data.numel() > 0 to be True, but got False.")
     if offsets is None:
         ends = lengths.cumsum(axis)
         check(unsafe or lengths.is_meta or bool((lengths >= 0).all()), "lengths contains negative value!")

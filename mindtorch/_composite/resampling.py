@@ -121,6 +121,8 @@ def product_of(factors: list[Any]) -> Any:
 # -- sampling ----------------------------------------------------------------------------------------------------------
 
 def check_grid(input: Any, grid: Any, interpolation_mode: int) -> None:
+    for given in (input, grid):
+        given.size(0)
     dims = input.dim() - 2
     shapes = f"input with sizes {list(input.shape)} and grid with sizes {list(grid.shape)}"
     check(input._device == grid._device,

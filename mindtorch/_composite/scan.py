@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from .._dispatch.aten import cat
-from .._dtype import bool_
+from .._dtype import bool_, uint8
 from .._errors import check
 from .._layout import wrap_dim, wrap_dims
 from . import COMPOSITES
@@ -13,6 +13,9 @@ from . import COMPOSITES
 def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any = None) -> Any:
     """``torch.diff``: the n-th differences along a dimension."""
     check(self.ndim >= 1, "diff expects input to be at least one-dimensional")
+    check(n >= 0, lambda: f"order must be non-negative but got {n}")
+    if n == 0 and prepend is None and append is None:
+        return self.clone()
     axis = wrap_dim(dim, self.ndim)
     for other in (prepend, append):
         if other is not None:
@@ -23,7 +26,6 @@ def diff(self: Any, n: int = 1, dim: int = -1, prepend: Any = None, append: Any 
                 raise RuntimeError("diff expects the shape of tensor to prepend or append to match that of input "
                                    f"except along the differencing dimension; input.size() = {list(self.shape)}, but "
                                    f"got {wanted}")
-    check(n >= 0, lambda: f"order must be non-negative but got {n}")
     if n == 0:
         return self.clone()
     parts = [part for part in (prepend, self, append) if part is not None]
@@ -41,8 +43,14 @@ def check_not_bool(name: str, y: Any, x: Any = None) -> None:
           lambda: f"{name}: received a bool input for {which}, but bool is not supported")
 
 
+def check_real_number(name: str, dx: Any) -> None:
+    check(isinstance(dx, int | float) and not isinstance(dx, bool),
+          lambda: f"{name}: Currently, we only support dx as a real number.")
+
+
 def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
     """The elements along a dimension but the last, and but the first."""
+    wrap_dim(dim, y.ndim)
     check_not_bool(name, y, x)
     size = y.size(dim)
     return y.narrow(dim, 0, max(size - 1, 0)), y.narrow(dim, min(size, 1), max(size - 1, 0))
@@ -50,9 +58,10 @@ def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
 
 def steps(name: str, y: Any, x: Any, dim: int) -> Any:
     """The distances of the points ``x`` along a dimension, in a shape that goes with ``y``."""
+    dim = wrap_dim(dim, y.ndim)
     if x.ndim == 1:
         check(x.shape[0] == y.size(dim), lambda: f"{name}: There must be one `x` value for each sample point")
-        x = x.view([x.shape[0] if d == wrap_dim(dim, y.ndim) else 1 for d in range(y.ndim)])
+        x = x.view([x.shape[0] if d == dim else 1 for d in range(y.ndim)])
     elif x.ndim < y.ndim:
         x = x.view([1] * (y.ndim - x.ndim) + list(x.shape))
     before, behind = neighbours(name, x, dim)
@@ -72,6 +81,7 @@ def trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
     if not y.size(dim):
         return y.sum(dim, dtype=y.dtype)
     check_not_bool("trapezoid", y)
+    check_real_number("trapezoid", dx)
     return (y.sum(dim) - (y.select(dim, 0) + y.select(dim, -1)) * 0.5) * dx
 
 
@@ -83,6 +93,8 @@ def cumulative_trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
 
 def cumulative_trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
     """``torch.cumulative_trapezoid`` over points at a distance of ``dx``."""
+    check_not_bool("cumulative_trapezoid", y)
+    check_real_number("cumulative_trapezoid", dx)
     left, right = neighbours("cumulative_trapezoid", y, dim)
     return (dx / 2.0 * (left + right)).cumsum(dim)
 
@@ -91,6 +103,9 @@ def gradient(self: Any, spacing: Any = None, dim: Any = None, edge_order: int = 
     """``torch.gradient``: the derivative along each dimension from central differences, and one-sided ones at
     the edges. ``spacing`` is a distance for all dimensions, or for each a distance or the coordinates.
     """
+    if dim is not None and not all(type(d) is int for d in (dim if isinstance(dim, list | tuple) else (dim,))):
+        raise TypeError(f"gradient(): argument 'dim' must be int or tuple of ints, not {dim!r}")
+    check(self._dtype is not uint8, "torch.gradient does not support uint8 input.")
     check(edge_order in (1, 2), "torch.gradient only supports edge_order=1 and edge_order=2.")
     dims = range(self.ndim) if dim is None else (dim,) if isinstance(dim, int) else dim
     dims = [wrap_dim(d, self.ndim) for d in dims]
@@ -118,8 +133,11 @@ def gradient_along(f: Any, dim: int, distance: Any, edge_order: int) -> Any:
     else:
         start = weighted(f, dim, (0, 1, 2), 1, one_sided(first, second))
         end = weighted(f, dim, (n - 1, n - 2, n - 3), 1, one_sided(-last, -before_last))
-    inner = weighted(f, dim, (0, 1, 2), n - 2, (
-        -right / (left * (left + right)), (right - left) / (left * right), left / (right * (left + right))))
+    if left is distance:
+        inner = (f.narrow(dim, 2, n - 2) - f.narrow(dim, 0, n - 2)) / (2 * distance)
+    else:
+        inner = weighted(f, dim, (0, 1, 2), n - 2, (
+            -right / (left * (left + right)), (right - left) / (left * right), left / (right * (left + right))))
     return cat([start, inner, end], dim)
 
 

@@ -168,9 +168,9 @@ def repeat_interleave_int(self: Any, repeats: int, dim: int | None = None, outpu
 def repeat_interleave_tensor(self: Any, repeats: Any, dim: int | None = None, output_size: int | None = None) -> Any:
     """``torch.repeat_interleave`` by numbers, one for each element or one for all. Raises RuntimeError otherwise."""
     source = flatten(self) if dim is None else self
+    check(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor")
     dim = wrap_dim(dim or 0, source.dim())
     size = source.size(dim)
-    check(repeats.dim() <= 1, "repeats must be 0-dim or 1-dim tensor")
     if not repeats.dim() or repeats.numel() == 1:
         repeats = expand(repeats.reshape(1), (size,))
     check(repeats.numel() == size, lambda: "repeats must have the same size as input along dim, but got "
@@ -188,6 +188,8 @@ def roll(self: Any, shifts: Ints, dims: Ints = ()) -> Any:
         return _unsafe_view(roll(flat, shifts, (0,)), self.shape)
     check(len(shifts) == len(dims),
           lambda: f"shifts and dimensions must align. shifts: {len(shifts)}, dims:{len(dims)}")
+    if not self.numel():
+        return clone(self)
     for shift, dim in zip(shifts, dims, strict=True):
         if not self.dim():
             raise IndexError(f"Dimension specified as {dim} but tensor has no dimensions")
@@ -250,8 +252,8 @@ def diag_embed(self: Any, offset: int = 0, dim1: int = -2, dim2: int = -1) -> An
 
 def trace(self: Any) -> Any:
     """``torch.trace``: the sum of the diagonal. Raises RuntimeError unless the tensor is a matrix."""
-    check(self.dim() == 2, lambda: f"trace: expected a matrix, but got tensor with dim {self.dim()}")
     check_takes(self._dtype is not bool_, "trace", self._dtype)
+    check(self.dim() == 2, lambda: f"trace: expected a matrix, but got tensor with dim {self.dim()}")
     return self.diagonal().sum()
 
 

@@ -20,8 +20,7 @@ def quantile(ignore_nan: bool) -> Callable[..., Any]:
         if isinstance(q, float):
             check(0 <= q <= 1, lambda: f"quantile() q must be in the range [0, 1] but got {q:g}")
             q = self.new_full((), q)
-        check_quantile(self, q, interpolation)
-        axis = None if dim is None else wrap_dim(dim, self.ndim)
+        axis = check_quantile(self, q, dim, interpolation)
         ranks, line = ranked(self, q, axis, keepdim, ignore_nan)
         if interpolation in ROUNDING:
             result = line.gather(-1, getattr(ranks, ROUNDING[interpolation])().to(int64))
@@ -34,14 +33,17 @@ def quantile(ignore_nan: bool) -> Callable[..., Any]:
     return compute
 
 
-def check_quantile(self: Any, q: Any, interpolation: str) -> None:
+def check_quantile(self: Any, q: Any, dim: int | None, interpolation: str) -> int | None:
+    """Refuse what PyTorch refuses, in its order, and return the dimension as a non-negative index."""
     check(self.numel(), "quantile() input tensor must be non-empty")
     check(q.ndim <= 1, "quantile() q must be a scalar or 1D tensor")
     check(self._dtype in (float32, float64), "quantile() input tensor must be either float or double dtype")
     check(self._dtype is q._dtype, "quantile() q tensor must be same dtype as the input tensor")
     check(interpolation in INTERPOLATIONS, lambda: "quantile() interpolation must be one of linear, lower, higher, "
           f"midpoint or nearest, but got {interpolation}")
+    axis = None if dim is None else wrap_dim(dim, self.ndim)
     check(self.is_meta or ((q >= 0) & (q <= 1)).all(), "quantile() q values must be in the range [0, 1]")
+    return axis
 
 
 def ranked(self: Any, q: Any, axis: int | None, keepdim: bool, ignore_nan: bool) -> tuple[Any, Any]:

@@ -34,7 +34,11 @@ def stft(self: Any, n_fft: int, hop_length: int | None = None, win_length: int |
          center: bool = True, pad_mode: str = "reflect", normalized: bool = False, onesided: bool | None = None,
          return_complex: bool | None = None, align_to_window: bool | None = None) -> Any:
     """``torch.stft``: from (batch?, time) to (batch?, frequency, frame)."""
-    check(not center or align_to_window is None, "stft only supports align_to_window for center = False.")
+    signal = self
+    if center:
+        check(align_to_window is None, "stft only supports align_to_window for center = False.")
+        wide = pad(self.view((*(1,) * (3 - self.ndim), *self.shape)), (n_fft // 2, n_fft // 2), pad_mode)
+        signal = wide.view(wide.shape[wide.ndim - self.ndim:])
     check(self._dtype.category >= FLOATING, "stft: expected a tensor of floating point or complex values")
     check(1 <= self.ndim <= 2, lambda: f"stft: expected a 1D or 2D tensor, but got {self.ndim}D")
     hop, size = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
@@ -47,9 +51,7 @@ def stft(self: Any, n_fft: int, hop_length: int | None = None, win_length: int |
                       "complex tensors for all inputs, and return_complex=False will raise an error.\nNote: you can "
                       "still call torch.view_as_real on the complex output to recover the old return format.",
                       stacklevel=2)
-    signal = self.unsqueeze(0) if self.ndim == 1 else self
-    if center:
-        signal = pad(signal.unsqueeze(0), (n_fft // 2, n_fft // 2), pad_mode).squeeze(0)
+    signal = signal.unsqueeze(0) if self.ndim == 1 else signal
     length = signal.shape[1]
     check(0 < n_fft <= length, lambda: f"stft: expected 0 < n_fft < {length}, but got n_fft={n_fft}")
     check(hop > 0, lambda: f"stft: expected hop_length > 0, but got hop_length={hop}")
@@ -79,6 +81,9 @@ def istft(self: Any, n_fft: int, hop_length: int | None = None, win_length: int 
     hop, size = n_fft // 4 if hop_length is None else hop_length, n_fft if win_length is None else win_length
     check(self.is_complex(), "istft requires a complex-valued input tensor matching the output from stft with "
           "return_complex=True.")
+    ndim = self.ndim + 1  # with the two parts of complex numbers, as ATen looks at them
+    check(ndim > 2, lambda: f"Dimension out of range (expected to be in range of [{-ndim}, {ndim - 1}], but got -3)",
+          IndexError)
     check(self.numel(), "istft: input tensor cannot be empty.")
     check(2 <= self.ndim <= 3, lambda: f"istft: expected a tensor with 2 or 3 dimensions, but got {self.ndim}")
     bins, frames = self.shape[-2:]

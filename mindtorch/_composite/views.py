@@ -57,6 +57,7 @@ def unflatten(self: Any, dim: int, sizes: Ints) -> Any:
     """``torch.unflatten``: one dimension as several, one perhaps -1. Raises RuntimeError unless their product fits."""
     dim = wrap_dim(dim, self.dim())
     check(sizes, "unflatten: sizes must be non-empty")
+    check(self.dim(), "unflatten got an unexpected error: the tensor has no dimensions")
     shape = tuple(self.shape)
     try:
         inner = infer_size(sizes, shape[dim])
@@ -218,7 +219,8 @@ def tensor_split_indices(self: Any, indices: Ints, dim: int = 0) -> tuple[Any, .
 def tensor_split_tensor(self: Any, tensor_indices_or_sections: Any, dim: int = 0) -> tuple[Any, ...]:
     """``torch.tensor_split`` with indices or a number of sections in an int64 tensor."""
     given = tensor_indices_or_sections
-    _splittable(self, dim)
+    check(self.dim(),
+          lambda: f"tensor_split expected at least a 1-dimensional tensor, but got a tensor with {self.dim()} dims")
     check(given.device.type == "cpu",
           lambda: f"tensor_split expected tensor_indices_or_sections to be on cpu, but it's on {given.device}")
     check(given._dtype.name == "int64", lambda: "tensor_split expected tensor_indices_or_sections to have dtype of "
@@ -267,7 +269,12 @@ def copy_of(name: str) -> Row:
 
 def narrow_copy(self: Any, dim: int, start: int, length: int) -> Any:
     """``torch.narrow_copy``: ``narrow``, copied."""
-    check(dim < max(self.dim(), 1), lambda: f"narrow_copy(): dim {dim} is out of range for {self.dim()} dimensions")
+    ndim = self.dim()
+    check(ndim, "narrow() cannot be applied to a 0-dim tensor.")
+    check(dim < ndim, lambda: f"narrow_copy(): dim {dim} is out of range for {ndim} dimensions")
+    size = self.size(dim)
+    check(-size <= start <= size, lambda: f"start out of range (expected to be in range of [{-size}, {size}], but got "
+          f"{start})", IndexError)
     return clone(narrow(self, dim, start, length), "contiguous_format")
 
 

@@ -115,7 +115,7 @@ def case(number: int, table: list[tuple[Operator, Call]], seed: int = 0) -> tupl
     drawn = random.Random(seed * 10**9 + number)
     op, (name, ours, theirs) = table[number % len(table)]
     positional, keywords = arguments(op, drawn)
-    mine = port([positional, keywords], mindtorch)
+    mine, (positional, keywords) = port([positional, keywords], mindtorch), port([positional, keywords], torch)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected, got = Outcome.of(theirs, *positional, **keywords), Outcome.of(ours, *mine[0], **mine[1])

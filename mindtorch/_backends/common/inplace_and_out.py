@@ -7,14 +7,14 @@ from typing import Any
 
 import numpy as np
 
-from ..._about import about
+from ..._about import about, kind_of
 from ..._dispatch.aten import copy_, resize_
 from ..._dispatch.dispatcher import TENSOR_TYPES, has_derivative, outside_graph, registry, resolve, tensors_of
 from ..._dispatch.keys import AUTOGRAD, CPU, NONCONTIGUOUS
 from ..._dispatch.registry import Kernel, Operator
 from ..._dtype import BOOL, FLOATING, DType, can_cast
-from ..._errors import CPP_NAMES, NAMES as NAMES, check_broadcast
-from ..._layout import Ints, overlaps_itself, storage_size
+from ..._errors import CPP_NAMES, NAMES as NAMES, check, check_broadcast
+from ..._layout import Ints, overlaps_itself, storage_size, wrap_dim
 from ..._tensor import Tensor
 from .blocks import BLOCK, LARGE, compute, each_block
 from .fast_paths import fast_path
@@ -87,8 +87,22 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
     meta = registry.meta_rows.get(functional.name)
     makes_real = isinstance(meta, Pointwise) and meta.kind == "real"
 
+    def of_own_dtype(filled: list[Any], self: Any) -> list[Any]:
+        dim, dtype = (filled[functional.schema.positions[name]] for name in ("dim", "dtype"))
+        wrap_dim(dim, self.ndim)
+        check(dtype is self._dtype, lambda: f"Bad in-place call: input tensor dtype {CPP_NAMES[self._dtype.name]} and "
+              f"output tensor dtype {CPP_NAMES[dtype.name]} should match")
+        return filled
+
     def general(self: Any, *args: Any) -> Any:
-        result = compute(self, *args) if fill is None else compute(*fill((self, *args), self))
+        try:
+            result = compute(self, *args) if fill is None else compute(*of_own_dtype(fill((self, *args), self), self))
+        except NotImplementedError as error:  # ATen looks at the target before it looks for a kernel
+            if isinstance(meta, Pointwise) and kind_of(error) == "not for this dtype":
+                shape, dtype = meta.promised((self, *args))
+                check_broadcast(shape, self.shape)
+                check_cast(dtype, self._dtype)
+            raise
         check_broadcast(result.shape, self.shape)
         check_writable(self, args)
         if result._dtype is not self._dtype:
@@ -146,13 +160,15 @@ def _inplace_fast_path(row: Any, meta: Pointwise, general: Callable[..., Any]) -
     """
     if meta.kind == "bool" or meta.unpromoted:
         return None
-    dtypes, others = meta.fast, meta.count - 1
+    dtypes, others, checks = meta.fast, meta.count - 1, meta.check is not None
     ufunc, write = row.ufunc if isinstance(row, PreparedUfunc) else row, _writer(row)
 
     @fast_path
     def by_function(self: Any, *args: Any) -> Any:
         dtype, array = self._dtype, self._array
         if dtype.category != FLOATING or dtype not in dtypes:
+            return None
+        if checks and any(arg.__class__ is not float and arg.__class__ is not int for arg in args[others:]):
             return None
         operands = []
         for arg in args[:others]:

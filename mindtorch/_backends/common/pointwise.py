@@ -10,8 +10,10 @@ from typing import Any
 
 from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.keys import NONCONTIGUOUS
-from ..._dtype import FLOATING, DType, bool_, dtype_of_number, dtypes, get_default_dtype, promote_types
-from ..._errors import check_takes
+from ..._dtype import (
+    COMPLEX, FLOATING, DType, bool_, dtype_of_number, dtypes, float16, get_default_dtype, promote_types,
+)
+from ..._errors import check, check_number, check_takes
 from ..._layout import Ints, Spec, broadcast_shapes, contiguous_strides, iterator_strides, like_strides
 
 
@@ -36,6 +38,16 @@ def result_type(operands: Any) -> DType:
         else:
             result = dtype_at.to_complex() if dtype_at.is_floating_point else promote_types(dtype_at, result)
     return result if result is not None else get_default_dtype()
+
+
+def check_alpha(promoted: DType, alpha: Any) -> None:
+    """Refuse a factor of a higher category than the result's."""
+    check(promoted is bool_ or not isinstance(alpha, bool), "Boolean alpha only supported for Boolean results.")
+    check(promoted.category >= FLOATING or isinstance(alpha, int),
+          "For integral input tensors, argument alpha must not be a floating point number.")
+    check(promoted.category == COMPLEX or not isinstance(alpha, complex),
+          "For non-complex input tensors, argument alpha must not be a complex number.")
+    check_number(promoted, alpha)
 
 
 def _keep(dtype: DType) -> DType:
@@ -87,7 +99,8 @@ class Pointwise:
     ``unpromoted`` (a condition) take no part in promotion and are not converted. ``takes`` says in the words of
     ``_dtype.dtypes`` which promoted dtypes it is implemented for, ``kernel`` how PyTorch's error calls it in others.
     ``check(promoted, *args)`` raises what else has to be refused; unless ``fast`` is False, it concerns only calls
-    that fast paths leave: other dtypes than theirs, mixed dtypes, or further arguments of a binary operator.
+    that fast paths leave: other dtypes than theirs, mixed dtypes, or further arguments of a binary operator;
+    ``fast_half`` is False where it concerns numbers that float16 does not hold.
     ``opmath`` says that float16 and bfloat16 are computed in float32, as ATen's opmath_t; ``opmath_scalars``, that
     a number beside them is not rounded to them before; ``iterates_numbers``, that numbers are operands of ATen's
     iterator too, which shows in the strides of odd outputs.
@@ -95,7 +108,8 @@ class Pointwise:
 
     def __init__(self, kind: str = "default", count: int = 1, takes: str = "all", kernel: str = "", *,
                  unpromoted: tuple[int, ...] = (), check: Callable[..., None] | None = None, fast: bool = True,
-                 opmath: bool = True, opmath_scalars: bool = False, iterates_numbers: bool = True):
+                 fast_half: bool = True, opmath: bool = True, opmath_scalars: bool = False,
+                 iterates_numbers: bool = True):
         self.kind = kind
         self.compute, self.output = KINDS[kind]
         self.count = count
@@ -107,6 +121,8 @@ class Pointwise:
         self.opmath_scalars = opmath_scalars
         self.iterates_numbers = iterates_numbers
         self.fast = FAST.get(kind, frozenset()) & self.takes if fast else frozenset()
+        if not fast_half:
+            self.fast -= {float16}
 
     def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
         """The output's specification, and the dtype in which to compute.
@@ -127,6 +143,12 @@ class Pointwise:
         if dtype.is_complex and output.is_floating_point:
             stride = like_strides(shape, operands[0]._strides())  # ATen's is of empty_like, which keeps odd strides
         return Spec(shape, output, stride), dtype
+
+    def promised(self, args: tuple[Any, ...]) -> tuple[Ints, DType]:
+        """The output's shape and dtype, whether the operator takes the dtypes or not."""
+        operands = args[: self.count]
+        typed = [o for i, o in enumerate(operands) if i not in self.unpromoted]
+        return self.layout(operands)[0], self.output(self.compute(result_type(typed)))
 
     def layout(self, operands: tuple[Any, ...], dtype: DType | None = None) -> tuple[Ints, Ints | None]:
         """The broadcast shape, and the strides (None for contiguous). Operands of another dtype than that of the

@@ -224,7 +224,7 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
                **{dtype: bool_ if meta.kind == "bool" else dtype for dtype in meta.fast}}
     function = row.ufunc if isinstance(row, PreparedUfunc) else row
     is_ufunc = isinstance(function, np.ufunc)  # whose results need no look; it takes no further arguments
-    with_rest = refuse if is_ufunc else function
+    with_rest = refuse if is_ufunc or (meta.check is not None and count == 2) else function
     compares = meta.kind == "bool"  # where NumPy takes numbers that the dtype does not hold
     if not meta.fast:
         return None

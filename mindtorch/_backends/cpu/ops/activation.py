@@ -56,7 +56,15 @@ def zeroed(values: Any, mask: Any) -> Any:
 
 
 def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
+    if not np.isfinite(alpha):  # of which 0 would make NaN on the other side
+        return np.where(x >= 0, x * scale, np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)).astype(x.dtype)
     return np.maximum(x, 0) * scale + np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)
+
+
+def threshold(x: Any, threshold: Any, value: Any) -> Any:
+    """Negative numbers wrap around in an unsigned dtype, as in C."""
+    threshold, value = (np.asarray(number).astype(x.dtype) for number in (threshold, value))
+    return np.where(x <= threshold, value, x)
 
 
 def elu_backward(grad: Any, alpha: Any, scale: Any, input_scale: Any, is_result: bool, x: Any) -> Any:
@@ -227,7 +235,7 @@ CPU_KERNELS.update({
     "softshrink_backward": lambda grad, x, lambd: zeroed(grad, np.abs(x) <= lambd),
     "hardshrink": lambda x, lambd=0.5: zeroed(x, np.abs(x) <= lambd),
     "hardshrink_backward": lambda grad, x, lambd: zeroed(grad, np.abs(x) <= lambd),
-    "threshold": lambda x, threshold, value: np.where(x <= x.dtype.type(threshold), x.dtype.type(value), x),
+    "threshold": threshold,
     "threshold_backward": lambda grad, x, threshold: zeroed(grad, np.less_equal(x, threshold or ZEROS[x.dtype])),
     "log_sigmoid_forward": in_opmath(log_sigmoid_forward),
     "glu": in_opmath(glu),

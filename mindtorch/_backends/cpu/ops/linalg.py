@@ -8,6 +8,7 @@ import numpy as np
 
 from . import CPU_KERNELS
 from .reduction import to_opmath
+from .shape import of_one_dtype
 
 ndarray = np.ndarray
 cross: Any = np.cross
@@ -48,8 +49,7 @@ def addbmm(self: ndarray, batch1: ndarray, batch2: ndarray, beta: Any = 1, alpha
 
 
 def addr(self: ndarray, vec1: ndarray, vec2: ndarray, beta: Any = 1, alpha: Any = 1) -> ndarray:
-    dtype = np.result_type(self, vec1, vec2)
-    self, vec1, vec2 = (array.astype(dtype) for array in (self, vec1, vec2))
+    self, vec1, vec2 = of_one_dtype([self, vec1, vec2])
     product = np.multiply.outer(vec1 if alpha == 1 else vec1 * _scalar(alpha, vec1), vec2)
     return added(np.broadcast_to(self, product.shape), product, beta, 1)
 

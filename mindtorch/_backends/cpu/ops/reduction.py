@@ -106,6 +106,13 @@ def nansum(x: np.ndarray, axis: Ints, keepdims: bool) -> Any:
     return total(np.where(np.isnan(x), 0, x) if x.dtype.kind == "f" else x, axis, keepdims)
 
 
+def nansum_as(x: np.ndarray, dim: Any = None, keepdim: bool = False, dtype: Any = None) -> Any:
+    """``nansum`` in another dtype, which may have no NaN."""
+    if x.dtype.kind == "f" or x.dtype.name == "bfloat16":
+        x = np.where(np.isnan(x), x.dtype.type(0), x)
+    return reduced(nansum)(x, dim, keepdim, dtype)
+
+
 def mean(x: np.ndarray, axis: Ints, keepdims: bool = False) -> Any:
     return total(x, axis, keepdims) / np.asarray(count(x, axis), x.dtype)
 
@@ -132,14 +139,17 @@ def moments(name: str, finish: Callable[[Any], Any] = np.asarray) -> Callable[..
     def row(x: np.ndarray, dim: Any = None, correction: Any = None, keepdim: bool = False) -> tuple[Any, Any]:
         axis = wrap_dims(dim, x.ndim)
         freedom = count(x, axis) - (1 if correction is None else correction)
-        spread, middle = variance(to_opmath(x), axis, max(freedom, 0), keepdim)
+        freedom = freedom if freedom > 0 else 0  # also for NaN, as ``std::max`` has it
+        spread, middle = variance(to_opmath(x), axis, freedom, keepdim)
         if freedom <= 0 and np.size(spread):
             warnings.warn(f"{name}(): degrees of freedom is <= 0. Correction should be strictly less than "
                           "the reduction factor (input numel divided by output numel).", stacklevel=6)
         if x.dtype.kind != "c" and spread.dtype == np.float32 and not np.all((spread > TINY) & (spread < np.inf)):
-            wide = variance(x.astype(np.float64), axis, max(freedom, 0), keepdim)[0]
-            return finish(wide).astype(np.float32), middle  # PyTorch always computes so
-        return finish(spread), middle
+            wide = variance(x.astype(np.float64), axis, freedom, keepdim)[0]
+            spread = finish(wide).astype(np.float32)  # PyTorch always computes so
+        else:
+            spread = finish(spread)
+        return (spread if x.size else np.full_like(spread, np.nan)), middle
 
     return row
 
@@ -235,7 +245,7 @@ CPU_KERNELS.add(aminmax, linalg_vector_norm)
 CPU_KERNELS.update({
     "sum": whole(summed),
     "sum.dim_IntList": summed,
-    "nansum": reduced(nansum),
+    "nansum": nansum_as,
     "mean": whole(averaged),
     "mean.dim": averaged,
     "prod": whole(multiplied),

@@ -50,7 +50,7 @@ def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
     if (repeats < 0).any():
         raise RuntimeError("repeats can not be negative")
     total = int(repeats.sum())
-    if output_size is not None and output_size != total:
+    if output_size is not None and output_size != total and len(repeats):
         raise RuntimeError("allocated size does not match required size: "
                            f"output_size is {output_size}, the sum {total}")
     return np.repeat(np.arange(len(repeats)), repeats)
@@ -58,7 +58,7 @@ def repeat_interleave(repeats: Array, output_size: int | None = None) -> Array:
 
 CPU_KERNELS.add(cat, stack, tril_indices, triu_indices)
 CPU_KERNELS.update({
-    "flip": lambda x, dims: np.flip(x, dims) if dims else x,
+    "flip": lambda x, dims: np.flip(x, dims) if dims and x.ndim else x,
     "tril": lambda x, diagonal=0: np.tril(x, diagonal),
     "triu": lambda x, diagonal=0: np.triu(x, diagonal),
     "tril_": lambda x, diagonal=0: np.copyto(x, np.tril(x, diagonal)),

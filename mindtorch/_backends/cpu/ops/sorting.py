@@ -23,6 +23,8 @@ def sort(x: np.ndarray, dim: int = -1, descending: bool = False) -> tuple[Any, A
 
 
 def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: bool = True) -> tuple[Any, Any]:
+    if not x.ndim:  # however many are asked for
+        return x, np.zeros((), np.int64)
     along, axis = lines(x, dim)
     wide = np.moveaxis(to_opmath(along), axis, -1)
     if 0 < k < wide.shape[-1]:
@@ -31,8 +33,7 @@ def topk(x: np.ndarray, k: int, dim: int = -1, largest: bool = True, sorted: boo
     else:
         index = order(wide, -1, largest)[..., :k]
     index = np.moveaxis(index, -1, axis)
-    shape = index.shape if x.ndim else index.shape[k:]
-    return np.take_along_axis(along, index, axis).reshape(shape), index.reshape(shape)
+    return np.take_along_axis(along, index, axis), index
 
 
 def extreme(x: np.ndarray, k: int, largest: bool) -> np.ndarray:

@@ -34,7 +34,7 @@ def logit(x: Any, eps: float | None = None) -> Any:
     """Half precision is rounded after each step, as ATen does, and so is ``1 - eps``."""
     if eps is not None:
         low = np.asarray(eps).astype(x.dtype)
-        x = np.minimum(np.maximum(x, low), 1 - low)
+        x = np.where(x < low, low, np.minimum(x, 1 - low))
     return np.log(x / (1 - x))
 
 

@@ -4,8 +4,8 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, uint8
-from ...._errors import check, check_fits, check_real, check_takes
+from ...._dtype import COMPLEX, FLOATING, DType, bool_, finfo, float32, uint8
+from ...._errors import check, check_fits, check_half, check_number, check_real, check_takes
 from ...._layout import Spec, wrap_dim
 from ...common.pointwise import Pointwise
 from . import META_KERNELS
@@ -35,12 +35,14 @@ def check_clamped(words: str) -> Callable[..., None]:
 def check_hardtanh(promoted: DType, self: Any, min_val: Any = -1, max_val: Any = 1) -> None:
     check_clamped("Bool inputs not supported for hardtanh")(promoted)
     check_fits(promoted, min_val, max_val)
+    check_half(promoted, min_val, max_val)
     check(promoted is not uint8 or (min_val >= 0 and max_val >= 0),
           "cannot do hardtanh on an unsigned type with negative limits")
 
 
 def check_threshold(promoted: DType, self: Any, threshold: Any, value: Any) -> None:
-    check_fits(promoted, threshold, value)
+    check_number(float32 if promoted.category == FLOATING and promoted.itemsize == 2 else promoted, threshold)
+    check_number(promoted, value)
 
 
 def check_celu(promoted: DType, self: Any, alpha: Any = 1.0) -> None:
@@ -112,7 +114,7 @@ RRELU = activation("leaky_relu")
 META_KERNELS.add(glu, rrelu_with_noise)
 META_KERNELS.update({
     "relu": activation("relu", "real", check=check_clamped("Boolean inputs not supported for relu")),
-    "hardtanh": activation("hardtanh", "real", check=check_hardtanh),
+    "hardtanh": activation("hardtanh", "real", check=check_hardtanh, fast_half=False),
     "hardtanh_backward": backward("hardtanh"),
     "elu": activation("elu"),
     "elu_backward": Pointwise("default", 6, "reduced|floating", "elu_backward_cpu", unpromoted=(1, 2, 3, 4),
@@ -137,7 +139,7 @@ META_KERNELS.update({
     "softshrink_backward": backward("softshrink"),
     "hardshrink": activation("hardshrink"),
     "hardshrink_backward": backward("hardshrink"),
-    "threshold": activation("threshold", "real", check=check_threshold),
+    "threshold": activation("threshold", "real", check=check_threshold, fast=False),
     "threshold_backward": Pointwise("default", 2, "real", "threshold_cpu"),
     "log_sigmoid_forward": log_sigmoid,
     "log_sigmoid_backward": Pointwise("default", 3, "reduced|floating", "log_sigmoid_backward_cpu"),

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
-from ...._errors import C_NAMES, check, check_broadcast, check_fits, check_number, check_takes
+from ...._errors import C_NAMES, check, check_broadcast, check_fits, check_half, check_number, check_takes
 from ...._layout import Spec, broadcast_shapes
 from ...common.inplace_and_out import deprecated_on, with_overlap
 from ...common.pointwise import Pointwise
@@ -29,10 +29,12 @@ def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -
     check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
     check(promoted.category != COMPLEX, "clamp is not supported for complex types", NotImplementedError)
     check_fits(promoted, min, max)
+    check_half(promoted, min, max)
 
 
 def check_tensor_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
-    check_bounds(promoted, self, min, max)
+    check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
+    check(not self._dtype.is_complex, "clamp is not supported for complex types", NotImplementedError)
     check_takes(promoted is not bool_ or min is None or max is None, "clamp_cpu", promoted)
 
 
@@ -67,9 +69,10 @@ def masked_fill_(self: Any, mask: Any, value: Any) -> None:
 
 #: It may write to one element several times, and reads the value before.
 MASKED_FILL_ = with_overlap(masked_fill_, deprecated_on("masked_fill_"))
-CLAMP = Pointwise("default", 3, "real", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
-CLAMP_ONE = Pointwise("default", 2, "real", "clamp_scalar_cpu", check=check_bounds, iterates_numbers=False)
-CLAMP_BY_ONE = Pointwise("default", 2, "bool|real", check=check_bounds)
+CLAMP = Pointwise("default", 3, "real", "clamp_scalar_cpu", check=check_bounds, fast_half=False,
+                  iterates_numbers=False)
+CLAMP_ONE = Pointwise("default", 2, "real", "clamp_scalar_cpu", check=check_bounds, fast_half=False,
+                      iterates_numbers=False)
 SHIFTS = {f"bitwise_{side}_shift.{overload}": Pointwise("default", 2, "integral", f"{side[0]}shift_cpu")
           for side in ("left", "right") for overload in ("Tensor", "Scalar_Tensor")}
 BITS = {f"bitwise_{name}.{overload}": Pointwise("default", 2, "bool|integral|unsigned", f"bitwise_{name}_cpu")
@@ -87,14 +90,14 @@ META_KERNELS.update({
     **SHIFTS,
     "bitwise_not": Pointwise("default", 1, "bool|integral", "bitwise_not_cpu"),
     "clamp": CLAMP,
-    "clamp.Tensor": Pointwise("default", 3, "bool|real", check=check_tensor_bounds, fast=False),
+    "clamp.Tensor": Pointwise("default", 3, "bool|real", "maximum_cpu", check=check_tensor_bounds, fast=False),
     "clamp_min": CLAMP_ONE,
-    "clamp_min.Tensor": CLAMP_BY_ONE,
+    "clamp_min.Tensor": Pointwise("default", 2, "bool|real", "maximum_cpu"),
     "clamp_max": CLAMP_ONE,
-    "clamp_max.Tensor": CLAMP_BY_ONE,
+    "clamp_max.Tensor": Pointwise("default", 2, "bool|real", "minimum_cpu"),
     "heaviside": Pointwise("default", 2, "bool|real", check=check_heaviside),
     "nan_to_num": Pointwise("default", 1, "all|unsigned", opmath=False),
-    "where.self": Pointwise("default", 3, "all|unsigned|complex32", unpromoted=(0,), check=check_condition),
+    "where.self": Pointwise("default", 3, "all|unsigned|complex32", unpromoted=(0,), check=check_condition, fast=False),
     "masked_fill.Scalar": masked_fill,
     "masked_fill.Tensor": masked_fill,
     "masked_fill_.Scalar": MASKED_FILL_,

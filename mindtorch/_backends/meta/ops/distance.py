@@ -4,12 +4,13 @@ from __future__ import annotations
 from math import inf
 from typing import Any
 
-from ...._dtype import BOOL, FLOATING, bfloat16, float16
+from ...._dtype import FLOATING, bfloat16, float16
 from ...._errors import NAMES, check, check_takes
 from ...._layout import Spec, broadcast_shapes, wrap_dims
 from ...common.pointwise import result_type
 from . import META_KERNELS
 from .core import like_input
+from .pointwise import check_sub
 from .reduction import linalg_vector_norm, reduced_shape
 
 
@@ -25,8 +26,7 @@ def norm(self: Any, p: Any, dim: Any, keepdim: bool = False) -> Spec:
 
 def dist(self: Any, other: Any, p: Any = 2) -> Spec:
     dtype = result_type((self, other))
-    check(dtype.category != BOOL, "Subtraction, the `-` operator, with two bool tensors is not supported. Use the `^` "
-          "or `logical_xor()` operator instead.", kind="minus of bools")
+    check_sub(dtype, self, other)
     check_norm(dtype)
     shape = broadcast_shapes(self.shape, other.shape)
     check(0 not in shape or 0 <= p < inf, lambda: f"linalg.vector_norm cannot compute the {p} norm on an empty tensor "
@@ -36,6 +36,8 @@ def dist(self: Any, other: Any, p: Any = 2) -> Spec:
 
 def cdist(x1: Any, x2: Any, p: float, compute_mode: int | None = None) -> Spec:
     shape = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
+    check(x1._dtype is x2._dtype or not x1.numel() or not x2.numel(),
+          lambda: f"expected scalar type {NAMES[x1._dtype.name]} but found {NAMES[x2._dtype.name]}")
     check_takes(x1._dtype not in (float16, bfloat16) or not x1.numel() or not x2.numel(), "cdist", x1._dtype)
     return Spec((*shape, x1.shape[-2], x2.shape[-2]), x1._dtype)
 

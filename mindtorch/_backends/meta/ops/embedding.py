@@ -29,6 +29,8 @@ def embedding_renorm_(self: Any, indices: Any, max_norm: float, norm_type: float
     check(self.dim() == 2, lambda: f"Expected 2-dimensional tensor, but got {self.dim()}-dimensional tensor for "
           "argument #1 'self' (while checking arguments for embedding_renorm_)")
     check_indices("embedding_renorm_", indices, 2)
+    check(self._dtype.category >= FLOATING or not indices.numel(), lambda: "norm(): input dtype should be either "
+          f"floating point or complex. Got {NAMES[self._dtype.name]} instead.")
 
 
 def embedding_dense_backward(grad_output: Any, indices: Any, num_weights: int, padding_idx: int,

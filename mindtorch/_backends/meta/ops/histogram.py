@@ -15,7 +15,7 @@ def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Spec:
     check_takes(self._dtype.category == INTEGER, "bincount_cpu", self._dtype)
     check(minlength >= 0, "minlength should be >= 0")
     check(self.ndim == 1, "bincount only supports 1-d non-negative integral inputs.")
-    check(weights is None or (weights.ndim == 1 and weights.shape == self.shape),
+    check(weights is None or not self.numel() or (weights.ndim == 1 and weights.shape == self.shape),
           "weights should be 1-d and have the same length as input")
     if weights is None or not self.numel():
         return Spec(None, int64)
@@ -23,9 +23,9 @@ def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Spec:
 
 
 def histc(self: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:
-    check_real("histogram_cpu", self)
     check_bins((bins,))
     check(min <= max, "torch.histc: max must be larger than min")
+    check_real("histogram_cpu", self)
     return Spec((bins,), self._dtype)
 
 
@@ -65,6 +65,7 @@ def check_edges(self: Any, bins: Any) -> None:
 
 def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Specs:
     check_edges(self, (bins,))
+    check_bins((bins.numel() - 1,))
     check_weight(self, weight, self.shape)
     check_real("histogram_cpu", self)
     return Spec((bins.numel() - 1,), self._dtype), Spec((bins.numel(),), self._dtype)
@@ -73,9 +74,9 @@ def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = Fa
 def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any = None, density: bool = False) -> Specs:
     check_bins((bins,))
     check_range(range, 1)
+    check_takes(range is not None or not self.numel() or self._dtype in (float32, float64), "histogramdd", self._dtype)
     check_weight(self, weight, self.shape)
     check_real("histogram_cpu", self)
-    check_takes(self._dtype.itemsize > 2 or range is not None or not self.numel(), "histogramdd", self._dtype)
     return Spec((bins,), self._dtype), Spec((bins + 1,), self._dtype)
 
 

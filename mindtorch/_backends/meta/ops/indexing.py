@@ -197,17 +197,15 @@ def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
     check(index._dtype is int64, "index_fill_(): Expected dtype int64 for index.", IndexError)
     check(self._dtype.is_complex or not isinstance(value, complex),
           "index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    check_number(self._dtype, value)
     wrap_dim(dim, self.dim())
     check(index.dim() <= 1, "Index has to be a vector/scalar")
+    check_number(self._dtype, value)
 
 
 def index_fill_tensor_(self: Any, dim: int, index: Any, value: Any) -> None:
     check(not value.dim(), lambda: "index_fill_ only supports a 0-dimensional value tensor, but got tensor with "
           f"{value.dim()} dimension(s).")
-    check(self._dtype.is_complex or not value._dtype.is_complex,
-          "index_fill_(): Converting complex Scalar to non-complex type is not supported")
-    index_fill_scalar_(self, dim, index, 0)
+    index_fill_scalar_(self, dim, index, 0j if value._dtype.is_complex else 0)
 
 
 # -- gather and scatter ------------------------------------------------------------------------------------------------
@@ -233,11 +231,12 @@ def gather(self: Any, dim: int, index: Any, sparse_grad: bool = False) -> Spec:
 def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
     """What all forms of ``scatter`` check; ``src`` is None for a number."""
     dim = wrap_dim(dim, self.dim())
-    if not index.numel():
-        return
-    check(index._dtype in (int32, int64), "scatter(): Expected dtype int32/int64 for index", kind="index dtype")
+    check(index._dtype in (int32, int64) or not index.numel(),
+          "scatter(): Expected dtype int32/int64 for index", kind="index dtype")
     check(src is None or src._dtype is self._dtype,
           "scatter(): Expected self.dtype to be equal to src.dtype", kind="assigned dtype")
+    if not index.numel():
+        return
     have, wanted = sizes(self), sizes(index)
     check(len(have) == len(wanted),
           "Index tensor must have the same number of dimensions as self tensor", kind="gather dimensions")
@@ -250,7 +249,9 @@ def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
     if src is None:
         return check(fits, too_large)
     given = sizes(src)
-    wrap_dim(len(wanted) - 1, len(given))
+    for d in range(len(wanted) if fits and src.dim() else 0):
+        if wanted[d] > src.size(d):  # which has to be a dimension
+            break
     check(len(given) == len(wanted),
           "Index tensor must have the same number of dimensions as src tensor", kind="gather dimensions")
     check(fits and all(n <= m for n, m in zip(wanted, given, strict=True)),
@@ -258,8 +259,8 @@ def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
 
 
 def scatter_value_(self: Any, dim: int, index: Any, value: Any) -> None:
-    check_number(self._dtype, value)
     check_scatter(self, dim, index)
+    check_number(self._dtype, value)
 
 
 def check_reduce(reduce: str) -> None:
@@ -269,19 +270,20 @@ def check_reduce(reduce: str) -> None:
 def scatter_reduce_old_(self: Any, dim: int, index: Any, src: Any, reduce: str) -> None:
     warnings.warn("The reduce argument of torch.scatter with Tensor src is deprecated and will be removed in a future "
                   "PyTorch release. Use torch.scatter_reduce instead for more reduction options.", stacklevel=2)
-    check_reduce(reduce)
     check_scatter(self, dim, index, src)
+    check_reduce(reduce)
 
 
 def scatter_value_reduce_(self: Any, dim: int, index: Any, value: Any, reduce: str) -> None:
+    check_scatter(self, dim, index)
     check_reduce(reduce)
-    scatter_value_(self, dim, index, value)
+    check_number(self._dtype, value)
 
 
 def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> None:
+    check_scatter(self, dim, index, src)
     check(reduce in ("sum", "prod", "mean", "amax", "amin"),
           lambda: f"reduce argument must be either sum, prod, mean, amax or amin, got {reduce}")
-    check_scatter(self, dim, index, src)
     refused = (reduce == "mean" and self._dtype is bool_) or (reduce[0] == "a" and self._dtype.is_complex)
     check_takes(not refused or not index.numel(), f"scatter_gather_tensor_cpu_reduce_{reduce}", self._dtype)
 

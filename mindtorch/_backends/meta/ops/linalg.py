@@ -89,6 +89,7 @@ def addmv(self: Any, mat: Any, vec: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
 
 
 def mv(self: Any, vec: Any) -> Spec:
+    self.size(0)  # of which PyTorch makes the output first
     check(self.ndim == 2 and vec.ndim == 1,
           lambda: f"vector + matrix @ vector expected, got 1, {self.ndim}, {vec.ndim}")
     (n, k), (k2,) = self.shape, vec.shape
@@ -125,6 +126,7 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Spec
 
 
 def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    _check_expands(self, (batch1.size(1), batch2.size(2)))
     for name, batch in (("batch1", batch1), ("batch2", batch2)):
         if batch.ndim != 3:
             raise about(RuntimeError(f"{name} must be a 3D tensor, got {batch.ndim}D"), "matrices wanted")
@@ -136,23 +138,24 @@ def addbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -
 
 
 def baddbmm(self: Any, batch1: Any, batch2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:
+    _check_expands(self, (batch1.size(0), batch1.size(1), batch2.size(2)))
     spec = bmm(batch1, batch2, "baddbmm")
     check(self._dtype is spec.dtype, lambda: f"Input dtypes must be the same, got: input {self.dtype}, batch1: "
           f"{batch1.dtype}, batch2: {batch2.dtype}")
     _check_numbers(spec.dtype, beta, alpha)
-    _check_expands(self, spec.shape)  # type: ignore[arg-type]
     return spec
 
 
 def linalg_cross(self: Any, other: Any, dim: int = -1) -> Spec:
     check(self.ndim == other.ndim, "linalg.cross: inputs must have the same number of dimensions.")
+    self.size(dim)
     dim = wrap_dim(dim, self.ndim)
     lengths = [t.shape[dim] if t.ndim else 1 for t in (self, other)]
     check(lengths == [3, 3],
           lambda: f"linalg.cross: inputs dimension {dim} must have length 3. Got {lengths[0]} and {lengths[1]}")
+    _refuse_bool("cross", self)
     check(self._dtype is other._dtype,
           lambda: f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[other._dtype.name]}")
-    _refuse_bool("cross", self)
     return Spec(broadcast_shapes(self.shape, other.shape), self._dtype)
 
 

@@ -80,6 +80,9 @@ def check_normalized(input: Any, normalized_shape: Ints, weight: Any, bias: Any 
         if parameter is not None and parameter.shape != sizes:
             raise RuntimeError(f"Expected {name} to be of same shape as normalized_shape, but got {name} of shape "
                                f"{list(parameter.shape)} and normalized_shape = {list(sizes)}")
+    if not comma:  # of rms_norm
+        check(len(sizes) <= len(shape), lambda: f"Input tensor must have at least {len(sizes)} dimensions, but got "
+              f"{len(shape)}", ValueError)
     check(shape[-len(sizes):] == sizes,
           lambda: f"Given normalized_shape={list(sizes)}, expected input with shape "
                   f"[*{comma}{', '.join(map(str, sizes))}], but got input of size{list(shape)}")

@@ -2,27 +2,17 @@
 from __future__ import annotations
 
 from collections.abc import Callable
-from functools import partial
 from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float16, float32, float64, int32
-from ...._errors import NAMES, check, check_fits, check_takes
+from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, int32
+from ...._errors import NAMES, check, check_fits, check_half, check_takes
 from ...._layout import Spec
-from ...common.pointwise import Pointwise
+from ...common.pointwise import Pointwise, check_alpha
 from . import META_KERNELS
 
 MINUS = ("{}, the `-` operator, {} is not supported. If you are trying to invert a mask, use the `~` or "
          "`logical_not()` operator instead.")
-
-
-def check_alpha(promoted: DType, alpha: Any) -> None:
-    """Refuse a factor of a higher category than the result's."""
-    check(promoted is bool_ or not isinstance(alpha, bool), "Boolean alpha only supported for Boolean results.")
-    check(promoted.category >= FLOATING or isinstance(alpha, int),
-          "For integral input tensors, argument alpha must not be a floating point number.")
-    check(promoted.category == COMPLEX or not isinstance(alpha, complex),
-          "For non-complex input tensors, argument alpha must not be a complex number.")
 
 
 def _is_bool(operand: Any) -> bool:
@@ -49,6 +39,7 @@ def check_power(promoted: DType, self: Any, exponent: Any) -> None:
     check(promoted.category != INTEGER or not isinstance(exponent, int) or exponent >= 0,
           "Integers to negative integer powers are not allowed.", kind="negative power")
     check_fits(promoted, exponent)
+    check_half(promoted, exponent)
 
 
 def refuse_complex(message: str, error: type[Exception] = NotImplementedError) -> Callable[..., None]:
@@ -101,7 +92,11 @@ def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value:
           "tensor2).")
 
 
-def check_parts(kernel: str, promoted: DType, first: Any, second: Any) -> None:
+def check_ldexp(promoted: DType, self: Any, other: Any) -> None:
+    check_takes(not (self._dtype.is_floating_point and other._dtype is bool_), "ldexp_cpu_exp", bool_)
+
+
+def check_parts(promoted: DType, first: Any, second: Any) -> None:
     """What ``complex`` and ``polar`` ask of their operands."""
     names = [NAMES[t._dtype.name] for t in (first, second)]
     for tensor in (first, second):
@@ -109,8 +104,6 @@ def check_parts(kernel: str, promoted: DType, first: Any, second: Any) -> None:
               lambda: f"Expected both inputs to be Half, Float or Double tensors but got {names[0]} and {names[1]}")
     check(first._dtype is second._dtype,
           lambda: f"Expected object of scalar type {names[0]} but got scalar type {names[1]} for second argument")
-    half = kernel == "complex_cpu" and promoted is float16
-    check_takes(half or promoted in (float32, float64), kernel, promoted)
 
 
 def frexp(self: Any) -> tuple[Spec, Spec]:
@@ -119,11 +112,26 @@ def frexp(self: Any) -> tuple[Spec, Spec]:
     return Spec(shape, self._dtype, stride), Spec(shape, int32, stride)
 
 
+class Reversed(Pointwise):
+    """A binary operator whose second operand comes first in the loop, which shows in the output's strides."""
+
+    def layout(self, operands: Any, dtype: DType | None = None) -> Any:
+        return super().layout(operands[::-1], dtype)
+
+
 class Contiguous(Pointwise):
     """A pointwise operator whose output is contiguous whatever its operands' strides are."""
 
     def layout(self, operands: Any, dtype: DType | None = None) -> Any:
         return super().layout(operands, dtype)[0], None
+
+
+class Angle(Pointwise):
+    """``angle``, whose output is contiguous for complex numbers."""
+
+    def plan(self, args: tuple[Any, ...]) -> tuple[Spec, DType]:
+        spec, dtype = super().plan(args)
+        return (Spec(spec.shape, spec.dtype) if dtype.is_complex else spec), dtype
 
 
 FREXP = Pointwise()
@@ -136,7 +144,7 @@ DEGREES = "{} is not supported for complex tensors."
 META_KERNELS.update({
     "add.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_add),
     "sub.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub),
-    "rsub.Tensor": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub),
+    "rsub.Tensor": Reversed("default", 2, "all|complex32", "add_stub", check=check_sub),
     "rsub.Scalar": Pointwise("default", 2, "all|complex32", "add_stub", check=check_sub),
     "mul.Tensor": Pointwise("default", 2, "all|unsigned|complex32", "mul_cpu", opmath_scalars=True),
     "div.Tensor": DIVISIONS[None],
@@ -148,7 +156,8 @@ META_KERNELS.update({
     "fmod.Tensor": Pointwise("default", 2, "real", "fmod_cpu"),
     "fmod.Scalar": Pointwise("default", 2, "real", "fmod_cpu"),
     "pow.Tensor_Tensor": POWER,
-    "pow.Tensor_Scalar": Pointwise("default", 2, kernel="pow", check=check_power, iterates_numbers=False),
+    "pow.Tensor_Scalar": Pointwise("default", 2, kernel="pow", check=check_power, fast_half=False,
+                                   iterates_numbers=False),
     "pow.Scalar": Contiguous("default", 2, "real|complex", "pow"),
     "neg": Pointwise("default", 1, "all|complex32", "neg_cpu", check=check_neg),
     "abs": Pointwise("real", 1, "real|complex|complex32", "abs_cpu"),
@@ -175,7 +184,7 @@ META_KERNELS.update({
     "copysign.Tensor": Pointwise("float", 2, "bool|real", "copysign_cpu"),
     "copysign.Scalar": Pointwise("float", 2, "bool|real", "copysign_cpu"),
     "nextafter": Pointwise("default", 2, "reduced|floating", "nextafter_cpu", opmath=False),
-    "ldexp.Tensor": Pointwise("float", 2),
+    "ldexp.Tensor": Pointwise("float", 2, check=check_ldexp),
     "frexp.Tensor": frexp,
     "gcd": Pointwise("default", 2, "integral", "gcd_cpu"),
     "lcm": Pointwise("default", 2, "integral", "lcm_cpu"),
@@ -185,7 +194,7 @@ META_KERNELS.update({
     "addcdiv": Pointwise("default", 3, "real|complex", "addcdiv_cpu_out", check=check_addcdiv),
     "_conj": Pointwise("default", 1, "all|unsigned|complex32"),
     "_conj_physical": Pointwise("default", 1, "all|unsigned|complex32"),
-    "angle": Pointwise("float_real", 1, kernel="angle_cpu"),
-    **{name: Pointwise("float_to_complex", 2, check=partial(check_parts, f"{name}_cpu"))
-       for name in ("polar", "complex")},
+    "angle": Angle("float_real", 1, kernel="angle_cpu"),
+    "polar": Pointwise("float_to_complex", 2, "float32|float64", "polar_cpu", check=check_parts),
+    "complex": Pointwise("float_to_complex", 2, "float16|float32|float64", "complex_cpu", check=check_parts),
 })

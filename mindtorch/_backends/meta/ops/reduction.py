@@ -38,6 +38,17 @@ def reduction(rule: Rule, no_identity: str = "") -> Callable[..., Spec]:
     return meta
 
 
+def in_range_first(meta: Callable[..., Spec]) -> Callable[..., Spec]:
+    """The same where PyTorch looks at the range of all dimensions before it looks for repeated ones."""
+
+    def checked(self: Any, dim: Any = None, keepdim: bool = False) -> Spec:
+        for d in (dim,) if isinstance(dim, int) else dim or ():
+            wrap_dim(d, self.ndim)
+        return meta(self, dim, keepdim)
+
+    return checked
+
+
 def whole(meta: Callable[..., Any]) -> Callable[..., Any]:
     """The same over all dimensions, for ``op(self, dtype)``."""
     return lambda self, dtype=None: meta(self, None, False, dtype)
@@ -171,6 +182,7 @@ def argument(name: str) -> Callable[..., Spec]:
 def nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
     spec = total(self, dim, keepdim, dtype)
     check(self._dtype.category < COMPLEX, "nansum on CPU does not support complex inputs")
+    check_takes(spec.dtype.category < COMPLEX, "nansum_cpu", spec.dtype)
     return spec
 
 
@@ -213,10 +225,10 @@ META_KERNELS.update({
     "std_mean.correction": moments("std_mean"),
     "all": truths,
     "all.dim": truths,
-    "all.dims": listed(truths),
+    "all.dims": in_range_first(listed(truths)),
     "any": truths,
     "any.dim": truths,
-    "any.dims": listed(truths),
+    "any.dims": in_range_first(listed(truths)),
     "count_nonzero.dim_IntList": reduction(counted),
     "amax": reduction(only("max_values_cpu", range(COMPLEX)), "amax"),
     "amin": reduction(only("min_values_cpu", range(COMPLEX)), "amin"),
@@ -226,5 +238,5 @@ META_KERNELS.update({
     "min.dim": selection("min", real("min")),
     "argmax": argument("argmax"),
     "argmin": argument("argmin"),
-    "logsumexp": reduction(floated),
+    "logsumexp": in_range_first(reduction(floated)),
 })

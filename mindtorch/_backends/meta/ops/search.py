@@ -26,9 +26,9 @@ def unique2(self: Any, sorted: bool = True, return_inverse: bool = False, return
 
 
 def unique_dim(self: Any, dim: int, *flags: bool) -> Specs:
+    refuse("unique_dim", self._dtype, COMPLEX)
     check(self.ndim, lambda: f"Dimension specified as {dim} but tensor has no dimensions", IndexError)
     axis = wrap_dim(dim, self.ndim)
-    refuse("unique_dim", self._dtype, COMPLEX)
     check(self.numel() or (not self.shape[axis] and sum(n == 0 for n in self.shape) == 1),
           "There are 0 sized dimensions, and they aren't selected, so unique cannot be applied")
     return (Spec(None, self._dtype, lambda shape: strides_in_front(shape, axis)),
@@ -60,6 +60,7 @@ def searchsorted(sorted_sequence: Any, self: Any, out_int32: bool = False, right
     check(side in (None, "left", "right"), lambda: f"{name}side can only be 'left' or 'right' but got {side}")
     check(side != "left" or not right,
           lambda: f"{name}side and right can't be set to opposites, got side of left while right was True")
+    check(bounds, f"{name}boundaries tensor should have positive dimension, but got 0 dimension")
     check(len(bounds) == 1 or shape, lambda: f"{name}input value can be a scalar only when boundaries tensor dimension "
           f"is 1, but got boundaries tensor dim({len(bounds)}) and input value's dim({len(shape)})")
     check(len(bounds) == 1 or bounds[:-1] == shape[:-1], lambda: f"{name}boundaries tensor should be 1 dimension or "
@@ -85,10 +86,16 @@ def nonzero(self: Any) -> Spec:
     return Spec(None, int64, lambda shape: (1, shape[0]))
 
 
+def nonzero_static(self: Any, size: int, fill_value: int = -1) -> Spec:
+    check(size >= 0, "nonzero_static: 'size' must be an non-negative integer")
+    return Spec((size, self.ndim), int64)
+
+
 def isin(elements: Any, test_elements: Any, assume_unique: bool = False, invert: bool = False) -> Spec:
     for given in (elements, test_elements):
-        if given.__class__ in TENSOR_TYPES and given._dtype.category not in (INTEGER, FLOATING):
-            raise RuntimeError(f"Unsupported input type encountered for isin(): {NAMES[given._dtype.name]}")
+        dtype = result_type((given,))
+        if dtype.category not in (INTEGER, FLOATING):
+            raise RuntimeError(f"Unsupported input type encountered for isin(): {NAMES[dtype.name]}")
     return Spec(tuple(elements.shape) if elements.__class__ in TENSOR_TYPES else (), bool_)
 
 
@@ -99,7 +106,7 @@ META_KERNELS.update({
     "searchsorted.Scalar": searchsorted,
     "bucketize.Tensor": bucketize,
     "bucketize.Scalar": bucketize,
-    "nonzero_static": lambda self, size, fill_value=-1: Spec((size, self.ndim), int64),
+    "nonzero_static": nonzero_static,
     "isin.Tensor_Tensor": isin,
     "isin.Tensor_Scalar": isin,
     "isin.Scalar_Tensor": isin,

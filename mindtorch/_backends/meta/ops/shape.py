@@ -103,8 +103,10 @@ def triangle_indices(name: str, count: Callable[[int, int, int], int]) -> Callab
 
 
 def repeat_interleave(repeats: Any, output_size: int | None = None) -> Spec:
-    check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat")
     check_takes(repeats._dtype in (int32, int64), "repeat_interleave_cpu", repeats._dtype)
+    check(repeats.dim() == 1, "repeat_interleave only accept 1D vector as repeat")
+    if not repeats.numel() and not repeats.is_meta:
+        return Spec((0,), repeats._dtype)
     return Spec(None if output_size is None else (output_size,), repeats._dtype)
 
 

@@ -33,7 +33,7 @@ def kthvalue(self: Any, k: int, dim: int = -1, keepdim: bool = False) -> tuple[S
     axis = wrap_dim(dim, self.ndim)
     check(1 <= k <= (self.shape[axis] if self.ndim else 1),
           lambda: f"kthvalue(): selected number k out of range for dimension {axis}")
-    return selection("kthvalue", only("kthvalue_cpu", ORDERED))(self, dim, keepdim)
+    return selection("kthvalue", only("kthvalue_cpu", ORDERED if self.ndim else range(COMPLEX + 1)))(self, dim, keepdim)
 
 
 ORDERED = range(BOOL + 1, COMPLEX)
@@ -44,5 +44,6 @@ META_KERNELS.update({
     "median.dim": selection("median", only("median_out", ORDERED)),
     "nanmedian": reduction(only("median_cpu", ORDERED)),
     "nanmedian.dim": selection("median", only("median_out", ORDERED)),
-    "mode": selection("mode", only("mode_cpu", range(COMPLEX))),
+    "mode": lambda self, dim=-1, keepdim=False: selection(
+        "mode", only("mode_cpu", range(COMPLEX + (not self.ndim))))(self, dim, keepdim),
 })

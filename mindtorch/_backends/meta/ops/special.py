@@ -48,9 +48,9 @@ META_KERNELS.update({
     "mvlgamma": Pointwise("float", 1, "bool|real", "mvlgamma_cpu", check=check_mvlgamma, fast=False),
     "igamma": Pointwise("default", 2, "reduced|floating", "igamma_cpu"),
     "igammac": Pointwise("default", 2, "reduced|floating", "igammac_cpu"),
-    **{f"xlogy.{overload}": function("xlogy_cpu", 2, "bool|real")
+    **{f"xlogy.{overload}": function("xlogy_cpu", 2, "bool|real", opmath=False)
        for overload in ("Tensor", "Scalar_Other", "Scalar_Self")},
-    **{f"special_xlog1py{overload}": function("xlog1py_cpu", 2, "bool|real")
+    **{f"special_xlog1py{overload}": function("xlog1py_cpu", 2, "bool|real", opmath=False)
        for overload in ("", ".other_scalar", ".self_scalar")},
     **{f"special_zeta{overload}": function("zeta_cpu", 2) for overload in ("", ".other_scalar", ".self_scalar")},
     **{f"special_{name}": function(f"{name}_cpu")
