@@ -50,7 +50,6 @@ def check_real_number(name: str, dx: Any) -> None:
 
 def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
     """The elements along a dimension but the last, and but the first."""
-    wrap_dim(dim, y.ndim)
     check_not_bool(name, y, x)
     size = y.size(dim)
     return y.narrow(dim, 0, max(size - 1, 0)), y.narrow(dim, min(size, 1), max(size - 1, 0))
@@ -58,7 +57,6 @@ def neighbours(name: str, y: Any, dim: int, x: Any = None) -> tuple[Any, Any]:
 
 def steps(name: str, y: Any, x: Any, dim: int) -> Any:
     """The distances of the points ``x`` along a dimension, in a shape that goes with ``y``."""
-    dim = wrap_dim(dim, y.ndim)
     if x.ndim == 1:
         check(x.shape[0] == y.size(dim), lambda: f"{name}: There must be one `x` value for each sample point")
         x = x.view([x.shape[0] if d == dim else 1 for d in range(y.ndim)])
@@ -70,6 +68,7 @@ def steps(name: str, y: Any, x: Any, dim: int) -> Any:
 
 def trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
     """``torch.trapezoid`` over the points ``x``."""
+    dim = wrap_dim(dim, y.ndim)
     if not y.size(dim):
         return y.sum(dim, dtype=y.dtype)
     left, right = neighbours("trapezoid", y, dim, x)
@@ -87,12 +86,14 @@ def trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
 
 def cumulative_trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
     """``torch.cumulative_trapezoid`` over the points ``x``."""
+    dim = wrap_dim(dim, y.ndim)
     left, right = neighbours("cumulative_trapezoid", y, dim, x)
     return (steps("cumulative_trapezoid", y, x, dim) * (left + right)).cumsum(dim) / 2.0
 
 
 def cumulative_trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
     """``torch.cumulative_trapezoid`` over points at a distance of ``dx``."""
+    dim = wrap_dim(dim, y.ndim)
     check_not_bool("cumulative_trapezoid", y)
     check_real_number("cumulative_trapezoid", dx)
     left, right = neighbours("cumulative_trapezoid", y, dim)

@@ -3,15 +3,18 @@ outcomes of so many calls, of a seed: the values, or the type of exception. Each
 
 Arguments have the types that the schema names; shapes, dtypes, layouts and numbers go together by chance only. Numbers
 are small, so that nothing takes long, with a few at the end of what they may be.
+
+Where the two libraries are meant to differ, ``EXPLAINED`` says so; any other difference is a finding.
 """
 from __future__ import annotations
 
 import random
+import re
 import sys
 import warnings
 from collections import Counter
 from collections.abc import Callable, Iterator
-from typing import Any
+from typing import Any, NamedTuple
 
 import mindtorch
 from mindtorch._dispatch.registry import Operator
@@ -29,8 +32,51 @@ SHAPES = [(), (), (1,), (3,), (3,), (2, 3), (2, 3), (3, 3), (3, 3), (3, 2), (2, 
 DTYPES = ["float32"] * 5 + ["float64", "int64", "int64", "int32", "uint8", "bool", "float16", "bfloat16", "complex64"]
 INTS = [0, 0, 1, 1, 2, 3, -1, -1, -2, 4, 5, -7]
 NUMBERS = [0, 1, 2, -1, 0.5, -1.5, 3, True, float("inf"), float("nan"), 2**62]
+#: Parameters that are always given: PyTorch's functions below ``torch`` have the default 0 for the mean.
+GIVEN = ("reduction",)
 OBJECTS = ("Generator", "Device", "Layout", "MemoryFormat", "Storage", "Stream")
 Call = tuple[str, Callable[..., Any], Callable[..., Any]]
+
+
+class Explained(NamedTuple):
+    """Operators, by patterns of their names, that differ from PyTorch's in a way that a pattern describes."""
+
+    operators: str
+    difference: str
+    reason: str
+
+
+EXPLAINED = [Explained(*row) for row in (
+    ("conj|adjoint|svd", "conj|^stride", "A complex tensor is conjugated at once, not when it is read."),
+    (r"unique_consecutive.*", r"of \[1\]", "Where return_inverse is given by position, PyTorch's second output is that "
+     "of return_counts; here it is the inverse, as documented."),
+    ("svd", r"value of \[[02]\]", "A singular vector and its negative are as good as each other."),
+    ("kthvalue|mode|median.dim|nanmedian.dim", r"value of \[1\]", "Which of equal elements, or of NaNs, is found "
+     "depends on how PyTorch partitions them."),
+    ("index_put_?", "no error, torch RuntimeError", "Without any index PyTorch fails in an assertion of its own."),
+    ("index_put_?", "torch IndexError", "PyTorch counts a mask without dimensions as an index."),
+    ("isin.*", "no error, torch RuntimeError .view size", "PyTorch refuses some strides of what is searched for."),
+    ("isin.*", "^value", "PyTorch casts the number that is searched for, which may wrap around."),
+    (r"pow_?\..*|float_power.*|sgn_?|cumprod_?|diff|log.*|prod.*", r"(nan|inf)[+-]nanj|nan[+-]infj|\(1\+0j\)",
+     "Of complex numbers that are zero or not finite PyTorch's vector loop makes other NaNs than its scalar loop."),
+    ("svd", "linalg_svd_cpu", "PyTorch takes half precision where there are no elements."),
+    ("matrix_exp|linalg_matrix_exp", "torch nan", "PyTorch's polynomial overflows in half precision."),
+    ("(var|std).*", "torch nan", "A mean or variance of infinities depends on the order in which PyTorch adds."),
+    ("dist|.*norm.*|pairwise_distance", r"nan|no error, torch no error", "There is no norm of order NaN."),
+    ("expand|expand_as|broadcast_to|tile|repeat", "Storage size calculation", "PyTorch makes an empty tensor of a "
+     "negative size."),
+    ("norm.python", "argument 'out' must be Tensor", "torch.norm hands on a dtype in the place of out."),
+    ("logsumexp", "doesn't match the broadcast shape", "PyTorch refuses an empty list of dimensions."),
+    ("slogdet|logdet|det|qr|cholesky|linalg_.*|inverse|pinverse", "nan|inf|_LinAlgError", "LAPACK's results for "
+     "matrices with NaN or infinity differ from build to build."),
+    ("embedding", "INDICES element is out of DATA bounds", "PyTorch checks an index of an empty table elsewhere."),
+    ("stft.*", "MKL FFT", "There is no FFT of half precision in PyTorch; here it is computed in float32."),
+)]
+
+
+def explained(operator: str, difference: str) -> bool:
+    """Whether a difference is one that is meant to be."""
+    return any(re.fullmatch(row.operators, operator) and re.search(row.difference, difference) for row in EXPLAINED)
 
 
 def calls() -> list[tuple[Operator, Call]]:
@@ -66,14 +112,14 @@ class Arguments:
         self.drawn = drawn
         self.dtype, self.shape = drawn.choice(DTYPES), drawn.choice(SHAPES)
 
-    def one(self, base: str) -> Any:
+    def one(self, base: str, name: str = "") -> Any:
         drawn = self.drawn
         match base:
             case "Tensor":
                 dtype = self.dtype if drawn.random() < 0.85 else drawn.choice(DTYPES)
                 return tensor(drawn, dtype, self.shape if drawn.random() < 0.7 else drawn.choice(SHAPES))
             case "int":
-                return drawn.choice(INTS)
+                return drawn.choice(INTS if name not in GIVEN else [0, 1, 2])
             case "bool":
                 return drawn.random() < 0.5
             case "float":
@@ -91,7 +137,7 @@ class Arguments:
         if parameter.optional and self.drawn.random() < 0.3:
             return None
         if not parameter.is_list:
-            return self.one(parameter.base)
+            return self.one(parameter.base, parameter.name)
         count = parameter.size if parameter.size and self.drawn.random() < 0.8 else self.drawn.randrange(4)
         return [self.one(parameter.base) for _ in range(count)]
 
@@ -101,7 +147,8 @@ def arguments(op: Operator, drawn: random.Random) -> tuple[list[Any], dict[str, 
     given, positional, keywords = Arguments(drawn), [], {}
     gap = False
     for parameter in op.schema.parameters:
-        if parameter.base in OBJECTS or (parameter.default is not REQUIRED and drawn.random() < 0.5):
+        if parameter.base in OBJECTS or (
+                parameter.default is not REQUIRED and parameter.name not in GIVEN and drawn.random() < 0.5):
             gap = True
         elif gap or parameter.kwarg_only:
             keywords[parameter.name] = given.of(parameter)
@@ -111,11 +158,12 @@ def arguments(op: Operator, drawn: random.Random) -> tuple[list[Any], dict[str, 
 
 
 def case(number: int, table: list[tuple[Operator, Call]], seed: int = 0) -> tuple[str, list[str]]:
-    """One call: its description, and in what the two libraries differ."""
+    """One call: its description, and in what the two libraries differ that is not explained."""
     drawn = random.Random(seed * 10**9 + number)
     op, (name, ours, theirs) = table[number % len(table)]
     positional, keywords = arguments(op, drawn)
     mine, (positional, keywords) = port([positional, keywords], mindtorch), port([positional, keywords], torch)
+    shown = f"{op.name}{(*positional, keywords)}"
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         expected, got = Outcome.of(theirs, *positional, **keywords), Outcome.of(ours, *mine[0], **mine[1])
@@ -123,8 +171,9 @@ def case(number: int, table: list[tuple[Operator, Call]], seed: int = 0) -> tupl
         return name, []
     found = [*error_differences(got, expected)]
     if not found and expected.error is None:
-        found = [*differences(got.value, expected.value, rtol=1e-3, atol=1e-3)]
-    return f"{op.name}{(*positional, keywords)}", [str(difference) for difference in found]
+        tolerance = 1e-2 if "bfloat16" in shown else 1e-3
+        found = [*differences(got.value, expected.value, rtol=tolerance, atol=tolerance)]
+    return shown, [text for text in map(str, found) if not explained(op.name, text)]
 
 
 def findings(count: int, seed: int = 0, start: int = 0) -> Iterator[tuple[int, str, str, list[str]]]:

@@ -78,6 +78,7 @@ def front(x: Array, dim: int) -> Array:
 
 def index_select(x: Array, dim: int, at: Array) -> Array:
     if not x.ndim:
+        bounded(at.reshape(-1), 1, IndexError, BEYOND, kind="index in self", dim=dim)
         return x
     at = bounded(at.reshape(-1), x.shape[dim], IndexError, BEYOND, kind="index in self", dim=dim)
     return np.take(x, at, axis=dim)

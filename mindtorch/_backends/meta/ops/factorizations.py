@@ -240,9 +240,9 @@ def geqrf(self: Any) -> Specs:
 
 
 def householder_product(input: Any, tau: Any) -> Spec:
-    _check_reflectors("torch.linalg.householder_product", input, tau)
-    check(input.shape[-2] >= input.shape[-1],
+    check(input.ndim < 2 or input.shape[-2] >= input.shape[-1],
           "torch.linalg.householder_product: input.shape[-2] must be greater than or equal to input.shape[-1]")
+    _check_reflectors("torch.linalg.householder_product", input, tau)
     check_lapack("orgqr_cpu", input._dtype)
     return like(input)
 
@@ -266,7 +266,7 @@ def ormqr(self: Any, input2: Any, input3: Any, left: bool = True, transpose: boo
 
 def _check_reflectors(function: str, matrix: Any, tau: Any) -> None:
     check(matrix.ndim >= 2, lambda: f"{function}: input must have at least 2 dimensions.")
-    check(matrix.shape[-1] >= tau.shape[-1] if tau.ndim else True,
+    check(matrix.shape[-1] >= tau.size(-1),
           lambda: f"{function}: input.shape[-1] must be greater than or equal to tau.shape[-1]")
     check(matrix.ndim - tau.ndim == 1, lambda: f"{function}: Expected tau to have one dimension less than input, but "
           f"got tau.ndim equal to {tau.ndim} and input.ndim is equal to {matrix.ndim}")

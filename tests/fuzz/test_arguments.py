@@ -1,0 +1,24 @@
+"""A sample of random arguments for every schema: the outcome is PyTorch's, or the difference is explained."""
+from __future__ import annotations
+
+import re
+
+from tests.fuzz.arguments import EXPLAINED, calls, case, explained
+
+TABLE = calls()
+SAMPLE = 8  #: cases of each operator
+
+
+def test_operators_have_pytorchs_outcome_for_random_arguments() -> None:
+    found = []
+    for number in range(SAMPLE * len(TABLE)):
+        shown, differences = case(number, TABLE, seed=13)
+        if differences:
+            found.append(f"case {number}: {shown}\n    {'; '.join(differences)}")
+    assert not found, "\n".join(found)
+
+
+def test_explanations_are_of_operators_that_are_tried() -> None:
+    names = [op.name for op, _ in TABLE]
+    assert all(any(re.fullmatch(row.operators, name) for name in names) for row in EXPLAINED)
+    assert not explained("add.Tensor", "value: 1 at [0], torch 2")
