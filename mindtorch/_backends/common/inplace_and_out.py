@@ -330,6 +330,8 @@ def write_out(op: Operator, result: Tensor, out: Tensor, keep_strides: bool = Tr
         raise wrong_dtype(op, result._dtype, out._dtype)
     else:
         check_writable(out)
+    if op.functional is not None and isinstance(registry.meta_rows.get(op.functional.name), Pointwise):
+        check_writable(out, inputs)  # ATen's iterator looks at the memory before it resizes the output
     if out.shape != result.shape or ("empty out resized" in op.flags and not out.numel()):
         resize_output(out, tuple(result.shape))
         if keep_strides:
@@ -361,7 +363,12 @@ def resize_output(out: Tensor, shape: Ints) -> Tensor:
                           "and in a future PyTorch release outputs will not be resized unless they have zero elements. "
                           "You can explicitly reuse an out tensor t by resizing it, inplace, to zero elements with "
                           "t.resize_(0).", stacklevel=6)
-        resize_(out, shape)
+        keys = out._keys
+        out._keys = keys & ~AUTOGRAD  # what requires grad may be resized so, where gradients are not recorded
+        try:
+            resize_(out, shape)
+        finally:
+            out._keys = (out._keys & ~AUTOGRAD) | (keys & AUTOGRAD)
     return out
 
 

@@ -124,6 +124,7 @@ def inplace_kernel(op: Operator, row: Aclnn, meta: Pointwise, general: Callable[
 def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Callable[..., Any]:
     """The kernel of an operator that exists in place only: ACLNN writes into its first argument."""
     defaults, on_cpu = defaults_of(op), fallback_of(op)
+    policy = getattr(check, "policy", check_writable)
 
     def kernel(*args: Any) -> Any:
         check(*args)
@@ -132,7 +133,7 @@ def writing_kernel(op: Operator, row: Aclnn, check: Callable[..., Any]) -> Calla
             return on_cpu(*args)
         target = args[0]
         if target.__class__ in TENSOR_TYPES:
-            check_writable(target, args[1:])
+            policy(target, args[1:])
             if not target.numel():
                 return target
         return target if launched(row.calls(args, []), device_of(args)) else on_cpu(*args)
