@@ -61,6 +61,12 @@ def max_pool1d(self: Any, kernel_size: Ints, stride: Ints = (), padding: Ints = 
     check(padding[0] >= 0, lambda: f"max_pool1d() padding must be non-negative, but got {padding[0]}")
     check(padding[0] <= kernel_size[0] // 2, lambda: "max_pool1d() padding should be at most half of kernel size, but "
           f"got padding={padding[0]} and kernel_size={kernel_size[0]}")
+    step, reach = (stride or kernel_size)[0], dilation[0] * (kernel_size[0] - 1) + 1
+    check(step > 0, lambda: f"max_pool1d() stride must be greater than zero, but got {step}")
+    check(dilation[0] > 0, lambda: f"max_pool1d() dilation must be greater than zero, but got {dilation[0]}")
+    room = self.shape[-1] + 2 * padding[0] - reach
+    check(room >= (0 if not ceil_mode else 1 - step), lambda: "max_pool1d() Invalid computed output size: "
+          f"{room // step + 1}")
     if self.device.type == "cpu":
         check_real("max_pool1d_impl", self)
     return max_pool1d_with_indices(self, kernel_size, stride, padding, dilation, ceil_mode)[0]

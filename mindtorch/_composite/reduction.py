@@ -132,10 +132,6 @@ def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = N
     given = lengths if offsets is None else offsets
     check(axis == given.ndim - 1, lambda: f"segment_reduce(): Expected axis to be the last dimension of "
           f"{'lengths' if offsets is None else 'offsets'} but got {axis}.")
-    check_takes(given._dtype in (int32, int64),
-                f"_segment_reduce_{'lengths' if offsets is None else 'offsets'}_cpu_kernel1", given._dtype)
-    check_takes(data._dtype.category == FLOATING, "_segment_reduce_cpu", data._dtype)
-    check(data.numel() > 0, "Expected data.numel() > 0 to be True, but got False.")
     if offsets is None:
         ends = lengths.cumsum(axis)
         check(unsafe or lengths.is_meta or bool((lengths >= 0).all()), "lengths contains negative value!")
@@ -143,6 +139,9 @@ def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = N
               "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
               "!unsafe.")
         offsets = constant_pad_nd(ends, (1, 0), 0)
+    check_takes(given._dtype in (int32, int64), "_segment_reduce_offsets_cpu_kernel1", given._dtype)
+    check_takes(data._dtype.category == FLOATING, "_segment_reduce_cpu", data._dtype)
+    check(data.numel() > 0, "Expected data.numel() > 0 to be True, but got False.")
     counts, segments = offsets.diff(dim=axis), offsets.shape[axis] - 1
     places = ones_like(offsets.narrow(axis, 0, 1))
     places = places.expand((*offsets.shape[:-1], data.shape[axis])).cumsum(axis) - 1

@@ -4,7 +4,7 @@ from __future__ import annotations
 from typing import Any
 
 from ..._device import device as Device
-from ..._dtype import bool_
+from ..._dtype import INTEGER, bool_
 from ..._errors import check_number
 from ..._layout import Spec
 from ..._tensor import Tensor, empty_tensor
@@ -12,11 +12,16 @@ from ..common.creation import creation_kernels
 
 
 def fill(spec: Spec, value: Any, device: Device) -> Tensor:
-    """A tensor filled with a number. Raises RuntimeError for a complex number in a real dtype."""
+    """A tensor filled with a number. Raises RuntimeError for one that the dtype does not hold; negative integers wrap
+    around in an unsigned dtype.
+    """
     dtype = spec.dtype
-    if isinstance(value, complex) and not dtype.is_complex:
+    if value.__class__ is complex or (value != 0 and value != 1):
         check_number(dtype, value)
-        value = bool(value) if dtype is bool_ else value.real
+        if isinstance(value, complex) and not dtype.is_complex:
+            value = bool(value) if dtype is bool_ else value.real
+        elif dtype.category == INTEGER and not dtype.is_signed and value < 0:
+            value %= 1 << 8 * dtype.itemsize
     out = empty_tensor(spec)
     out._array.fill(value)  # type: ignore[union-attr]
     return out

@@ -301,8 +301,8 @@ def pointwise_fast_path(op: Operator, row: Any, meta: Pointwise, general: Rows) 
                 return None
             arrays.append(arg)
         result = None if dtype is None or number > dtype.category else results[dtype]
-        if result is None:
-            return None
+        if result is None or (len(args) > count and result.category < FLOATING):
+            return None  # what is no operand may not fit integers
         array = np.asarray(function(*arrays, *args[count:]))
         own = array.dtype is result.np and array.size and is_own(array, arrays)
         return fresh(array, result) if own else None

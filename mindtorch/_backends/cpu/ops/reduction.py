@@ -220,6 +220,8 @@ def vector_norm(x: np.ndarray, p: float, axis: Ints, keepdims: bool = False) -> 
     """The p-norm; 0 counts what is not zero, the infinities give the extrema."""
     if p == 0:
         return total(x != 0, axis, keepdims)
+    if count(x, axis) == 1:
+        return maximum(np.abs(x), axis, keepdims=keepdims)
     if p == 2 and x.dtype.kind == "f" and x.size >= MANY and len(axis) == x.ndim and x.flags.c_contiguous:
         flat, whole = x.reshape(-1), x.size - x.size % PIECE
         pieces = flat[:whole].reshape(-1, PIECE)

@@ -6,7 +6,7 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, int32
-from ...._errors import NAMES, check, check_fits, check_half, check_takes
+from ...._errors import NAMES, check, check_fits, check_half, check_number, check_takes
 from ...._layout import Spec
 from ...common.pointwise import Pointwise, check_alpha
 from . import META_KERNELS
@@ -83,6 +83,10 @@ def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
         else:
             check(self._dtype.is_complex or not isinstance(other, complex),
                   lambda: f"value cannot be converted to type {self.dtype} without overflow")
+
+
+def check_addcmul(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
+    check_number(promoted, value)
 
 
 def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
@@ -190,7 +194,7 @@ META_KERNELS.update({
     "lcm": Pointwise("default", 2, "integral", "lcm_cpu"),
     "lerp.Tensor": Pointwise("default", 3, "reduced|floating|complex", "lerp_kernel_tensor", check=check_lerp),
     "lerp.Scalar": Pointwise("default", 2, "reduced|floating|complex", "lerp_kernel_scalar", check=check_lerp),
-    "addcmul": Pointwise("default", 3, "real|complex", "addcmul_cpu_out"),
+    "addcmul": Pointwise("default", 3, "real|complex", "addcmul_cpu_out", check=check_addcmul),
     "addcdiv": Pointwise("default", 3, "real|complex", "addcdiv_cpu_out", check=check_addcdiv),
     "_conj": Pointwise("default", 1, "all|unsigned|complex32"),
     "_conj_physical": Pointwise("default", 1, "all|unsigned|complex32"),
