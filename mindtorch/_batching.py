@@ -13,7 +13,7 @@ from __future__ import annotations
 import itertools
 import warnings
 from collections.abc import Callable
-from typing import Any
+from typing import Any, NamedTuple
 
 from ._backends.common.pointwise import Pointwise
 from ._dispatch.aten import (
@@ -102,7 +102,7 @@ def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
     """The Batched key: run an operator on all elements of the innermost frame."""
     backend = keys & BACKENDS or CPU
     kernel = op.kernel(backend & -backend)
-    if kernel is not None and kernel.composite and not has_derivative(op):
+    if kernel is not None and kernel.composite and not has_derivative(op) and op.name not in RULES:
         return kernel.fn
     functional = op.functional if op.is_inplace and op.functional is not None else op
     rule = RULES.get(functional.name) or (pointwise if isinstance(registry.meta_rows.get(functional.name), Pointwise)
@@ -131,6 +131,36 @@ def on_batched(op: Operator, keys: int) -> Callable[..., Any]:
 
 
 IN_PLACE_VIEWS = ("squeeze_", "squeeze_.dim", "squeeze_.dims", "t_", "transpose_", "unsqueeze_")
+
+
+class BatchInfo(NamedTuple):
+    """What a registered rule is told of the ``vmap`` that calls it."""
+
+    batch_size: int
+    randomness: str
+
+
+def registered(function: Callable[..., Any]) -> Callable[..., Any]:
+    """The rule that a user's function makes: it takes ``BatchInfo``, the dimension of the batch in each argument, which
+    is None where there is none, and the arguments; it returns the results and the dimensions of the batch in them.
+    """
+
+    def rule(op: Operator, frame: Frame, args: tuple[Any, ...]) -> Any:
+        def place(arg: Any) -> Any:
+            return [place(item) for item in arg] if isinstance(arg, list) else 0 if is_batched(arg, frame) else None
+
+        def whole(arg: Any) -> Any:
+            return [whole(item) for item in arg] if isinstance(arg, list) else lowered(arg, frame)
+
+        def in_front(result: Any, dim: Any) -> Any:
+            if result.__class__ in TENSOR_TYPES:
+                return expand(result, (frame.size, *result.shape)) if dim is None else moved(result, dim, 0)
+            dims = dim if isinstance(dim, (list, tuple)) else [dim] * len(result)
+            return type(result)([in_front(*pair) for pair in zip(result, dims, strict=True)])
+
+        return in_front(*function(BatchInfo(frame.size, frame.randomness), tuple(map(place, args)), *map(whole, args)))
+
+    return rule
 
 
 def wrapped(result: Any, frame: Frame) -> Any:

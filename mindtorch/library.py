@@ -28,6 +28,7 @@ from typing import Any
 
 from ._autograd.derivative import derivative as derivative, not_differentiable as not_differentiable
 from ._autograd.function import Function
+from ._batching import RULES, registered
 from ._device import device
 from ._dispatch.dispatcher import TENSOR_TYPES, has_derivative, switched, tensors_of
 from ._dispatch.keys import AUTOGRAD
@@ -38,7 +39,8 @@ from ._dtype import DType
 from ._tensor import Tensor
 
 __all__ = ["CustomOpDef", "Library", "custom_op", "define", "derivative", "impl", "infer_schema", "kernel", "meta",
-           "not_differentiable", "opcheck", "ops", "register_autograd", "register_fake", "register_kernel"]
+           "not_differentiable", "opcheck", "ops", "register_autograd", "register_fake", "register_kernel",
+           "register_vmap"]
 __dir__ = __all__.copy
 
 
@@ -192,6 +194,7 @@ class Library:
             registry.forget_resolved(op)
         for op in self._defined:
             registry.undefine(op)
+            RULES.pop(op.name, None)
         self._replaced, self._defined = [], []
 
     def __del__(self) -> None:
@@ -298,6 +301,10 @@ class CustomOpDef:
         """
         register_autograd(self._qualname, backward, setup_context=setup_context)
 
+    def register_vmap(self, func: Callable[..., Any] | None = None, /) -> Any:
+        """Say how the operator runs on a batch (``torch.library.CustomOpDef.register_vmap``)."""
+        return register_vmap(self, func)
+
     def __call__(self, *args: Any, **kwargs: Any) -> Any:
         return self._opoverload(*args, **kwargs)
 
@@ -365,6 +372,20 @@ def register_autograd(op: Any, backward: Callable[..., Any], /, *, setup_context
         "forward": staticmethod(forward), "setup_context": staticmethod(keep), "backward": staticmethod(backward)})
     found.autograd = lambda *args: made.apply(*args)  # type: ignore[attr-defined]
     registry.forget_resolved(found)
+
+
+def register_vmap(op: Any, func: Callable[..., Any] | None = None, /, *, lib: Library | None = None) -> Any:
+    """Say how an operator runs on all elements of a batch inside ``vmap``; a decorator without ``func``
+    (``torch.library.register_vmap``). ``func(info, in_dims, *args)`` gets ``info.batch_size`` and ``info.randomness``,
+    and for each argument the dimension of the batch, or None; it returns the results and the dimensions of the batch
+    in them.
+    """
+    if func is None:
+        return lambda function: register_vmap(op, function)
+    found = _operator(op)
+    RULES[found.name] = registered(func)
+    registry.forget_resolved(found)
+    return func
 
 
 def opcheck(op: Any, args: tuple[Any, ...], kwargs: dict[str, Any] | None = None, *,

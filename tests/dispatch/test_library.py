@@ -138,3 +138,36 @@ def test_modes_see_custom_operators(t, namespace):
     with Recorder():
         op(t.ones(2))
     assert seen[-1 if t is mindtorch else seen.index(f"{namespace}.scaled.default")] == f"{namespace}.scaled.default"
+
+
+@BOTH
+def test_a_custom_operator_runs_on_a_batch_by_its_rule(t, namespace):
+    called = []
+
+    def product(x, y):
+        return t.tensor(x.numpy() * y.numpy())
+
+    def on_batch(info, in_dims, x, y):
+        called.append((info.batch_size, info.randomness, in_dims))
+        x, y = (v.unsqueeze(-1) if dim is None else v.movedim(dim, -1) for v, dim in zip((x, y), in_dims, strict=True))
+        return (x * y).movedim(-1, 0), 0
+
+    product.__annotations__ = {"x": t.Tensor, "y": t.Tensor, "return": t.Tensor}
+    op = library(t).custom_op(f"{namespace}::product", product, mutates_args=())
+    library(t).register_vmap(op, on_batch)
+    x, y = t.arange(6.0).view(2, 3), t.arange(3.0)
+    assert t.vmap(op, in_dims=(0, None))(x, y).tolist() == (x * y).tolist()
+    assert t.vmap(op, in_dims=(1, 0))(x, y).tolist() == (x * y).T.tolist()
+    assert [entry[:2] for entry in called] == [(2, "error"), (3, "error")] and called[0][2] == (0, None)
+
+
+@BOTH
+def test_a_rule_for_batches_returns_a_dimension_for_each_result(t, namespace):
+    def cube(x):
+        return x**3, 3 * x**2
+
+    cube.__annotations__ = {"x": t.Tensor, "return": tuple[t.Tensor, t.Tensor]}
+    op = library(t).custom_op(f"{namespace}::cube", cube, mutates_args=())
+    op.register_vmap(lambda info, in_dims, x: (op(x), (in_dims[0], in_dims[0])))
+    x = t.arange(4.0)
+    assert [part.tolist() for part in t.vmap(op)(x)] == [(x**3).tolist(), (3 * x**2).tolist()]
