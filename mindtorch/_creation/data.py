@@ -129,6 +129,10 @@ def _infer_dtype(flat: list[Any]) -> DType:
 
 def _array_of(data: Any, dtype: DType | None) -> tuple[np.ndarray, DType]:
     """Numbers or nested sequences as a fresh array."""
+    if (data.__class__ is list or data.__class__ is tuple) and {*map(type, data)} == {float}:
+        dtype = dtype or get_default_dtype()
+        if dtype.category == FLOATING:
+            return np.array(data, WIDER.get(dtype.name) or dtype.np).astype(dtype.np, copy=False), dtype
     shape = _shape_of(data)
     flat: list[Any] = []
     _flatten(data, shape, flat, data)

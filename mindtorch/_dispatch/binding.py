@@ -22,7 +22,7 @@ from .keys import AUTOGRAD, BATCHED, DUAL, FUNCTION
 from .registry import Operator
 from .schema import REQUIRED, Parameter
 from .signature import annotations_of, document, merged, returned
-from .torch_function import asked, handle, overridable, overriding, remembered
+from .torch_function import PLAIN, asked, handle, overridable, overriding, remembered
 
 NUMBERS = (bool, int, float, complex)
 ALIASES = {"input": "self", "axis": "dim", "axes": "dim", "keepdims": "keepdim", "x1": "self", "x2": "other",
@@ -263,9 +263,12 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
     for i, (position, given) in enumerate(zip(where, (*args, *kwargs.values()), strict=True)):
         kind, bound, times = given.__class__, canonical[position], 0
         if kind in _INT_LISTS:
-            if parameters[position].base != "int":
+            base = parameters[position].base
+            if base == "Tensor" and parameters[position].is_list and given and kind is not Size:
+                times, as_given = -2, False
+            elif base != "int":
                 return None
-            if kind is list:
+            elif kind is list:
                 times, as_given = -1, False
         elif kind not in TENSOR_TYPES and kind not in DECIDING_TYPES:
             return None
@@ -282,7 +285,8 @@ def _shortcut(args: tuple[Any, ...], kwargs: dict[str, Any], canonical: tuple[An
         values = template.copy()
         for position, i, times in fills:
             value = given[i]
-            values[position] = value if not times else tuple(value) if times < 0 else (value,) * times
+            values[position] = (value if not times else (value,) * times if times > 0 else
+                                tuple(value) if times == -1 else list(value))
         return values
 
     return fill
@@ -308,6 +312,15 @@ def _holds_ints(args: tuple[Any, ...]) -> bool:
     return True
 
 
+def _holds_tensors(args: tuple[Any, ...]) -> bool:
+    """Whether all lists hold tensors, of a class that nobody asks, and at least one."""
+    for arg in args:
+        if arg.__class__ in _INT_LISTS and not (arg and TENSOR_TYPES.issuperset(kinds := {*map(type, arg)})
+                                                and PLAIN.issuperset(kinds)):
+            return False
+    return True
+
+
 def _self_place(name: str) -> int:
     """Where ``self`` stands among a packet's parameters: the place of the tensor that a method is called on."""
     text = registry.packets[name][0].text
@@ -330,9 +343,9 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
     """The function, or the method, that a packet is called through.
 
     What a combination of argument types led to is remembered in ``resolved``: the overload, and how its arguments are
-    made from those given. Lists count as resolved as long as they hold ints.
+    made from those given. Lists count as resolved as long as they hold ints, or tensors, as they did then.
     """
-    resolved: dict[tuple[Any, ...], tuple[Callable[..., Any], Callable[..., Any], bool]] = {}
+    resolved: dict[tuple[Any, ...], tuple[Callable[..., Any], Callable[..., Any], Any]] = {}
     # the same for one argument, as ``x.relu()`` has it: without building a key
     resolved_unary: dict[Any, Callable[..., Any]] = {}
 
@@ -349,10 +362,10 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
             kinds = tuple(map(type, args))
         found = resolved.get(kinds)
         if found is not None:
-            call, shortcut, has_lists = found
-            if shortcut is _as_given and not has_lists:
+            call, shortcut, holds = found
+            if shortcut is _as_given and holds is None:
                 return call(*given)
-            if not has_lists or _holds_ints(given):
+            if holds is None or holds(given):
                 return call(*shortcut(given))
         asks = bool(dispatcher.mode & FUNCTION or overriding(given))  # then the types must not be remembered
         if asks and (whom := asked(args, kwargs)) is not None:
@@ -363,13 +376,17 @@ def make_function(name: str, method: bool = False) -> Callable[..., Any]:
         if out is not None:
             return out_form(op).call(*canonical, out)
         if given and not asks and not names_out:
-            has_lists = any(a.__class__ in _INT_LISTS for a in given)
-            quicker = _shortcut(args, kwargs, canonical, op) if not has_lists or _holds_ints(given) else None
+            holds, quicker = None, None
+            if any(a.__class__ in _INT_LISTS for a in given):
+                holds = next((check for check in (_holds_ints, _holds_tensors) if check(given)), None)
+                quicker = None if holds is None else _shortcut(args, kwargs, canonical, op)
+            else:
+                quicker = _shortcut(args, kwargs, canonical, op)
             if quicker is not None:
                 if not resolved:
                     remembered.extend((resolved, resolved_unary))
-                resolved[kinds] = (op.call, quicker, has_lists)
-                if len(kinds) == 1 and quicker is _as_given and not has_lists and not kwargs:
+                resolved[kinds] = (op.call, quicker, holds)
+                if len(kinds) == 1 and quicker is _as_given and holds is None and not kwargs:
                     resolved_unary[kinds[0]] = op.call
         return op.call(*canonical)
 

@@ -6,6 +6,7 @@ from __future__ import annotations
 
 import re
 from dataclasses import dataclass, field
+from functools import cached_property
 from typing import Any
 
 REQUIRED: Any = type("Required", (), {"__repr__": lambda self: "<required>"})()
@@ -63,7 +64,7 @@ class Schema:
         """Whether several outputs have names, as those of ``max.dim``: values and indices."""
         return len(self.returns) > 1 and self.returns[0] not in ("", "result0")
 
-    @property
+    @cached_property
     def positional(self) -> int:
         """How many parameters may be given by position."""
         return sum(not p.kwarg_only for p in self.parameters)

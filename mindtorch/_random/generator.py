@@ -16,6 +16,8 @@ from .._dtype import uint8
 from .._tensor import Tensor, from_array
 
 DEFAULT_SEED = 67280421310721  # c10::detail's default_rng_seed_val
+#: Up to so many words, it is quicker to have them one by one.
+FEW = 64
 _WORDS = 624  # words of MT19937's state
 
 # at::CPUGeneratorImplState: what get_state returns, byte for byte.
@@ -118,7 +120,9 @@ class Generator:
         if n == 0:
             return np.empty(0, np.uint32)
         with self.lock:
-            words = np.random.Generator(self._mt19937()).integers(0, 1 << 32, n, np.uint32)
+            engine = self._mt19937()
+            words = (engine.random_raw(n).astype(np.uint32) if n <= FEW else
+                     np.random.Generator(engine).integers(0, 1 << 32, n, np.uint32))
             self._untwisted = False
         return words
 

@@ -6,6 +6,7 @@ them into an output of any strides. Docstrings name the ``at::`` distribution or
 from __future__ import annotations
 
 import math
+from collections.abc import Iterator
 
 import numpy as np
 
@@ -13,12 +14,15 @@ from . import box_muller
 from .generator import Generator
 from .numerics import FLOATS, affine, cast, compute_dtype, libm, unit_interval
 
+#: Up to so many normals, calls of NumPy count for more than what they do.
+FEW = 16
 _FLOAT64 = np.dtype(np.float64)
 
 
 def fill(out: np.ndarray, values: np.ndarray) -> None:
     """Write ``values`` into ``out`` in the order of its memory, as ``TensorIterator`` visits an output."""
-    out = out.transpose(memory_order(out))
+    if not out.flags.c_contiguous:
+        out = out.transpose(memory_order(out))
     out[...] = values.reshape(out.shape)
 
 
@@ -104,6 +108,11 @@ def _normal_pairs(generator: Generator, n: int, mean: float, std: float) -> np.n
         kept = [] if generator.next_normal is None else [generator.next_normal]
         missing = max(0, n - len(kept))
         u = standard_uniform(generator, missing + missing % 2, _FLOAT64).reshape(-1, 2)
+        if missing <= FEW:
+            values = np.array([*kept, *_pairs(u.tolist())])
+            if n:
+                generator.next_normal = float(values[n]) if len(values) > n else None
+            return affine(values[:n], std, mean)
         radius = np.sqrt(-2 * libm(np.log1p, -u[:, 1], _FLOAT64))
         angle = box_muller.TWO_PI * u[:, 0]
         pairs = np.stack((radius * np.cos(angle), radius * np.sin(angle)), axis=1)
@@ -111,6 +120,14 @@ def _normal_pairs(generator: Generator, n: int, mean: float, std: float) -> np.n
         if n:
             generator.next_normal = float(values[n]) if len(values) > n else None
     return affine(values[:n], std, mean)
+
+
+def _pairs(uniforms: list[list[float]]) -> Iterator[float]:
+    """The normals of a few pairs of uniforms, by the C library's functions."""
+    for angle, radius in uniforms:
+        radius, angle = math.sqrt(-2 * math.log1p(-radius)), box_muller.TWO_PI * angle
+        yield radius * math.cos(angle)
+        yield radius * math.sin(angle)
 
 
 # -- from one uniform each ------------------------------------------------------------------------------

@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._dispatch.return_types import named_tuple
 from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
 from ..common.fast_paths import Row, fast_path, fresh, ndarray
 from .ops import CPU_KERNELS
@@ -39,6 +40,48 @@ def sum_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> nd
     if dtype is not None or not dim or not is_plain(self._dtype) or self._array.size > SMALL:
         return None
     return np.asarray(add(self._array, dim, keepdims=keepdim))
+
+
+@fast_path
+def mean_dim(self: Any, dim: Any, keepdim: bool = False, dtype: Any = None) -> ndarray | None:
+    """``mean`` over some dimensions of a small tensor."""
+    array = self._array
+    if dtype is not None or not dim or not is_plain(self._dtype) or not 0 < array.size <= SMALL:
+        return None
+    sums = add(array, dim, keepdims=keepdim)
+    return np.asarray(sums / array.dtype.type(array.size // sums.size))
+
+
+def best(name: str, find: Callable[..., ndarray]) -> Callable[[Row], Row]:
+    """``max`` and ``min`` along the last dimension, with the places."""
+
+    def run(self: Any, dim: int, keepdim: bool = False) -> Any:
+        array = self._array
+        if dim not in (-1, array.ndim - 1) or keepdim or not array.size or self._dtype.itemsize < 4:
+            return None
+        at = np.asarray(find(array, -1))
+        lines = array.reshape(-1, array.shape[-1])
+        values = lines[arange(len(lines)), at.reshape(-1)].reshape(at.shape)
+        return named_tuple(name, ("values", "indices"))(fresh(values, self._dtype), fresh(at, int64))
+
+    return fast_path(run)
+
+
+def place(find: Callable[..., Any]) -> Callable[[Row], Row]:
+    """``argmax`` and ``argmin`` along the last dimension."""
+
+    def run(self: Any, dim: Any = None, keepdim: bool = False) -> Any:
+        array = self._array
+        if dim is None or dim not in (-1, array.ndim - 1) or keepdim or not array.size or not is_plain(self._dtype):
+            return None
+        return fresh(np.asarray(find(array, -1)), int64)
+
+    return fast_path(run)
+
+
+def truth(reduce: Callable[..., Any]) -> Callable[[Row], Row]:
+    """``all`` and ``any`` of booleans."""
+    return fast_path(lambda self: np.asarray(reduce(self._array, None)) if self._dtype is bool_ else None)
 
 
 def along(compute: Callable[..., None], count: int) -> Callable[[Row], Row]:
@@ -212,6 +255,13 @@ def on_lists(name: str, count: int) -> Callable[[Row], Row]:
 FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "sum": whole(lambda x: add(x, None)),
     "sum.dim_IntList": sum_dim,
+    "mean.dim": mean_dim,
+    "max.dim": best("max", np.argmax),
+    "min.dim": best("min", np.argmin),
+    "argmax": place(np.argmax),
+    "argmin": place(np.argmin),
+    "all": truth(np.logical_and.reduce),
+    "any": truth(np.logical_or.reduce),
     "mean": whole(lambda x: add(x, None) / x.dtype.type(x.size)),
     "_softmax": along(softmax_of, 1),
     "_log_softmax": along(log_softmax_of, 1),

@@ -9,6 +9,7 @@ from typing import Any
 
 import numpy as np
 
+from ...._autograd.views import mark_multiple
 from ...._layout import contiguous_strides
 from ...._tensor import Tensor
 from ..fast_paths import Row, fast_path
@@ -80,6 +81,37 @@ def unsqueeze(self: Tensor, dim: int) -> Tensor | None:
     return basic_view(self, (*(WHOLE,) * dim, None)) if dim >= 0 else None
 
 
+def permuted(self: Tensor, dims: tuple[int, ...]) -> Tensor | None:
+    """Dimensions in another order, all of them counted from the first, in a tensor of any strides."""
+    array = self._array
+    if 0 in array.shape:  # type: ignore[union-attr]
+        return None
+    part, steps = array.transpose(dims), self._stride or contiguous_strides(array.shape)  # type: ignore[union-attr]
+    return as_view(self, part, self._offset, tuple([steps[d] for d in dims])) if min(dims, default=0) >= 0 else None
+
+
+permute = fast_path(permuted)
+
+
+@fast_path
+def transpose(self: Tensor, dim0: int, dim1: int) -> Tensor | None:
+    """Two dimensions exchanged."""
+    order = list(range(self._array.ndim))  # type: ignore[union-attr]
+    order[dim0], order[dim1] = order[dim1], order[dim0]
+    return permuted(self, tuple(order))
+
+
+@fast_path
+def split(self: Tensor, size: int, dim: int = 0) -> tuple[Tensor, ...] | None:
+    """Pieces of one size, but for the last, along any dimension of a tensor of any strides."""
+    shape = self._array.shape  # type: ignore[union-attr]
+    if size <= 0 or 0 in shape or not -len(shape) <= dim < len(shape):
+        return None
+    before = (WHOLE,) * (dim % len(shape))
+    pieces = [basic_view(self, (*before, slice(start, start + size))) for start in range(0, shape[dim], size)]
+    return mark_multiple(tuple(pieces))
+
+
 @fast_path
 def t(self: Tensor) -> Tensor | None:
     """A matrix of any strides; where one of its sizes is below 2, its strides say nothing about its memory."""
@@ -149,4 +181,5 @@ Maker = Callable[[Row], Row]
 #: Of contiguous tensors; the rest goes to those of any strides.
 FAST_PATHS: dict[str, Maker] = {"expand": expand, "view": view, "select.int": select, "slice.Tensor": slice_}
 #: Of tensors of any strides.
-NONCONTIGUOUS: dict[str, Maker] = {"select.int": select_any, "slice.Tensor": slice_any, "unsqueeze": unsqueeze, "t": t}
+NONCONTIGUOUS: dict[str, Maker] = {"select.int": select_any, "slice.Tensor": slice_any, "unsqueeze": unsqueeze, "t": t,
+                                   "permute": permute, "transpose.int": transpose, "split.Tensor": split}

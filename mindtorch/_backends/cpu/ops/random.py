@@ -25,7 +25,8 @@ def put(out: np.ndarray, generator: Generator | None, sample: Sampler, *paramete
 
 
 def _is_complex(array: np.ndarray) -> bool:
-    return array.dtype.name.startswith("complex")  # complex32 is of a kind of its own
+    kind = array.dtype.kind
+    return kind == "c" or (kind == "V" and array.dtype.name == "complex32")  # which is of a kind of its own
 
 
 def drawn(sample: Sampler, *defaults: Any) -> Callable[..., Any]:
