@@ -19,6 +19,7 @@ if TYPE_CHECKING:
     from ..viz.html import Markup
 
 HELP = ("-h", "--help")
+TENSOR_MAGICS = ("storage", "graph")  #: those whose argument is a tensor
 
 
 class Picture:
@@ -63,13 +64,17 @@ class MagicGroup(Magics):
 
     @context_matcher(identifier="mindtorch")
     def complete(self, context: CompletionContext) -> Any:
-        """Find the options of the magic on the line, for IPython's completer."""
+        """Find options and tensors for the magic on the line, for IPython's completer."""
         words = context.line_with_cursor.split()
         name = words[0].lstrip("%") if words and words[0].startswith("%") else ""
         magic = next((table[name] for table in self.magics.values() if name in table), None)
         options = () if magic is None else (*magic.parser._option_string_actions, "--help")
         found = [option for option in options if option.startswith(context.token or "-")]
         completions = [SimpleCompletion(option, type="option") for option in found]
+        if name in TENSOR_MAGICS and not context.token.startswith("-"):
+            names = (tensor for tensor, _ in introspect.named_tensors(self.shell.user_ns))
+            completions += [SimpleCompletion(tensor, type="tensor") for tensor in names
+                            if tensor.startswith(context.token)]
         return {"completions": completions, "suppress": context.token.startswith("-") and bool(found)}
 
     def _tensor(self, expression: str, magic: str) -> Any:

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from .chrome_trace import save_chrome_trace, to_chrome_trace
     from .container import ItemFacts, container_facts, holds_tensors
     from .dispatched import Asked, AskedTrace, EventRun, LineCalls, NodeCalls, argument_text, by_line, watch_dispatch
-    from .folding import Fold, folded, unfolded
+    from .folding import Fold, folded, modules_of, unfolded
     from .graph import GraphFacts, NodeFacts, Saved, graph_facts
     from .identity import storage_number
     from .libraries import is_node, is_tensor, library_of

@@ -67,6 +67,13 @@ def unfolded(parts: Sequence[Part]) -> tuple[Part, ...]:
                  for i, chunk in chunks)
 
 
+def modules_of(facts: GraphFacts) -> dict[int, str]:
+    """The modules with parameters of their own that nodes and leaves belong to, by the nodes' identities."""
+    paths = _Folding(facts).paths | {leaf.identity: module_of(leaf.variable) for leaf in facts.nodes if leaf.variable}
+    own = {paths[leaf.identity] for leaf in facts.nodes if leaf.variable}
+    return {identity: ".".join(path) for identity, path in paths.items() if path and path in own}
+
+
 def nodes_of(parts: Iterable[Part]) -> list[int]:
     """The operators in these parts, each repetition's too."""
     return [node for part in parts for node in (part.nodes if isinstance(part, Fold) else (part,))]

@@ -30,7 +30,7 @@ class NodeFacts:
     ``shapes`` and ``dtypes`` are those of the forward outputs, whose gradients come in, ``outputs`` their
     names, in the outputs' order; ``has_grad`` tells of a leaf, or of an output with a name (``retain_grad``), that it
     has a gradient; ``edges`` holds (identity of the next node, its output number) for each differentiable input, None
-    where no gradient is needed.
+    where no gradient is needed; ``formulas`` are what it computes for its inputs: (their names, the formula).
     """
 
     identity: int
@@ -45,6 +45,7 @@ class NodeFacts:
     has_grad: bool
     outputs: tuple[str, ...]
     sequence: int
+    formulas: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True)
@@ -119,7 +120,7 @@ def _node_facts(node: Any, look: NodeLook, names: Names) -> NodeFacts:
         edges=tuple(None if edge is None else (id(edge[0]), edge[1]) for edge in look.edges),
         saved=tuple(_saved(kept, names) for kept in look.kept or ()), hooks=look.hooks, freed=look.kept is None,
         has_grad=id(node) in names.graded if variable is None else library_of(variable).grad(variable) is not None,
-        outputs=tuple(names.of_outputs.get(id(node), ())), sequence=look.order)
+        outputs=tuple(names.of_outputs.get(id(node), ())), sequence=look.order, formulas=look.formulas)
 
 
 def _saved(kept: Kept, names: Names) -> Saved:

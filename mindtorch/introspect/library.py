@@ -73,7 +73,8 @@ class Kept:
 class NodeLook:
     """A node of the graph: its ``name``, the next nodes with their output numbers (None where no gradient is needed),
     what it keeps (None if that was freed), shape and dtype of its forward outputs. ``variable`` is the leaf that it
-    accumulates the gradient of; ``order`` grows with the time at which nodes were made.
+    accumulates the gradient of; ``order`` grows with the time at which nodes were made. ``formulas`` are what it
+    computes for its inputs, as (names, formula), if that is known.
     """
 
     name: str
@@ -83,6 +84,7 @@ class NodeLook:
     variable: Any
     hooks: int
     order: int
+    formulas: tuple[tuple[str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)

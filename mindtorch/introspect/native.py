@@ -19,6 +19,7 @@ from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE, UNINITIALIZED
 from .._dispatch.observers import DispatchEvent, subscribed
 from .._storage import UntypedStorage
 from .._tensor import Tensor
+from .formulas import formulas_of
 from .known import known_storage
 from .library import Kept, Layout, LiveStorage, NodeLook, Record
 from .off_host import Pending, Source, sources
@@ -115,7 +116,8 @@ class Native:
             name=node.name(), edges=tuple(None if edge is None else (edge[0], edge[1]) for edge in node._edges),
             kept=None if kept is None else tuple(_saved(kept)), variable=variable, hooks=hooks,
             outputs=tuple((tuple(shape), dtype.name) for shape, dtype in outputs),
-            order=-1 if variable is not None else node._order)
+            order=-1 if variable is not None else node._order,
+            formulas=tuple(formulas_of(node)) if isinstance(node, OperatorNode) else ())
 
     def place(self, tensor: Any) -> Any:
         counter = tensor._version_counter

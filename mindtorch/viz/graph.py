@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from ..introspect import Fold, GraphFacts, NodeFacts, folded, unfolded
-from .graph_picture import Picture, fold_title, kept_lines, node_lines
+from ..introspect import Fold, GraphFacts, NodeFacts, folded, modules_of, unfolded
+from .graph_picture import FEW, Picture, fold_title, formula_lines, kept_lines, node_lines
 from .html import Markup, join, page, row, table, tag
 from .palette import count_text, mono, soft, type_text
 
@@ -19,13 +19,40 @@ def graph_page(facts: GraphFacts) -> Markup:
     said = tag("div", summary(facts), class_="mt-summary")
     drawn = tag("div", picture.draw(parts, f"autograd graph: {summary(facts)}"), class_="mt-scroll", tabindex="0")
     inside = _Folds(picture, BOXES - len(parts)).pages(parts, is_top=True)
-    return page(tag("div", said, drawn, inside, _nodes(facts), class_="mt-box"), kind="graph-page")
+    legend = tag("div", *(tag("span", tag("b", mark), f" {meaning}") for mark, meaning in legend_of(facts)),
+                 class_="mt-legend", plain="")
+    return page(tag("div", said, drawn, legend, inside, _nodes(facts), class_="mt-box"), kind="graph-page",
+                sheet="graph")
 
 
 def graph_svg(facts: GraphFacts) -> Markup:
     """Draw the whole graph as one SVG, with nothing folded."""
     operators = [node.identity for node in facts.nodes if not node.variable]
     return Picture(facts).draw(operators, f"autograd graph: {summary(facts)}")
+
+
+def legend_of(facts: GraphFacts) -> Iterator[tuple[str, str]]:
+    """The marks that a picture of this graph has, and what they mean."""
+    nodes = facts.nodes
+    goals = [[edge[0] for edge in node.edges if edge is not None] for node in nodes]
+    saved = [saved for node in nodes for saved in node.saved]
+    marks = [
+        ("arrow", "where a gradient goes, from the result down to the leaves", True),
+        ("two arrows", "the same tensor is used twice: its gradients add up",
+         any(len(to) > len(set(to)) for to in goals)),
+        ("to x: …", "the gradient that goes to input x; grad is what comes from above, result the output, another name "
+         "what was kept", any(node.formulas for node in nodes)),
+        ("[2, 3]", "the shape of the output", any(node.shapes for node in nodes)), ("[]", "a single number",
+         any(() in node.shapes for node in nodes)),
+        ("[], []", "the operator has two outputs", any(len(node.shapes) > 1 for node in nodes)),
+        ("keeps x", "a tensor kept from the forward pass, since the formula needs it",
+         any(kept.is_tensor for kept in saved)),
+        ("rounded, green", "a leaf: its gradient stays in .grad", any(node.variable for node in nodes)),
+        ("coloured ground", "a module and its parameters", len(nodes) <= FEW and bool(modules_of(facts))),
+        ("dashed", "backward has freed what was kept", any(node.freed for node in nodes)),
+        ("⚠", "written in place since it was kept", any(kept.stale for kept in saved)),
+    ]
+    return ((mark, meaning) for mark, meaning, is_there in marks if is_there)
 
 
 def summary(facts: GraphFacts) -> str:
@@ -81,11 +108,13 @@ def _nodes(facts: GraphFacts) -> Markup:
         types = ", ".join(map(type_text, node.dtypes, node.shapes))
         goals = (names[edge[0]] for edge in node.edges if edge is not None and edge[0] in names)
         kept = join(tag("div", mono(line)) for line in kept_lines(node))
-        rows.append(row(tag("b", names[node.identity]), mono(types), kept, node.hooks or "", ", ".join(goals)))
+        formulas = join(tag("div", mono(line)) for line in formula_lines(node))
+        rows.append(row(tag("b", names[node.identity]), mono(types), formulas, kept, node.hooks or "",
+                        ", ".join(goals)))
     count = count_text(len(facts.nodes), "node")
     if len(rows) < len(facts.nodes):
         count += f", of which the latest {len(rows)} are listed"
-    head = ("node", "of", "kept for backward", "hooks", "gradients go to")
+    head = ("node", "of", "computes", "kept for backward", "hooks", "gradients go to")
     return tag("details", tag("summary", "the nodes as a table"), table(head, rows, count))
 
 
@@ -107,7 +136,7 @@ def _fold_lines(parts: Sequence[int | Fold], picture: Picture, depth: int) -> It
 
 
 def _line(node: NodeFacts, depth: int) -> str:
-    return "  " * depth + "  ".join(node_lines(node))
+    return "  " * depth + "  ".join([*node_lines(node), *formula_lines(node)])
 
 
 def _tree_lines(facts: GraphFacts) -> Iterator[str]:

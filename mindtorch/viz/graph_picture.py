@@ -1,18 +1,25 @@
 """One picture of an autograd graph, or of a fold of it: gradients flow from the top to the leaves at the bottom."""
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
 
-from ..introspect import Fold, GraphFacts, NodeFacts
+from ..introspect import Fold, GraphFacts, NodeFacts, modules_of
 from .html import Markup, tag
-from .layered import Placed, layout
-from .palette import count_text, shape_text
+from .layered import Layout, Placed, layout
+from .palette import count_text, shape_text, storage_class
 
 HEIGHT, PADDING = 38.0, 22.0
 LOW = 22.0  #: the height of a box that stands for what is outside
 WIDEST = 46  #: characters at most of a box's line
 FIRST, SECOND = 12.0, 10.5  #: font sizes of a box's two lines
+LINE, MONO = 14.0, 6.35  #: a formula's height, and about the width of a character of it
+MOST_FORMULAS, MOST_ARROWS = 3, 4  #: formulas at most in a box, arrows at most from one box to another
+APART, AROUND = 12.0, 7.0  #: pixels between such arrows; from a box to the edge of its module's ground
+FEW = 48  #: nodes at most of a graph in which modules are drawn
+WORD = re.compile(r"(?<!\.)\b[a-z_]\w*")
+LAYOUT = re.compile(r", \w+_(shape|stride|dtype|device|offset)\b")  #: what a box leaves to the table
 NARROW, WIDE = set("fijlrtI1.,:;'|()[]· "), set("mwMWADGOQ%@—⚠×")
 ARROW = tag("defs", tag("marker", tag("path", d="M0,0 L8,4 L0,8 z"), id="mt-arrow", viewBox="0 0 8 8", refX="7",
                         refY="4", markerWidth="7", markerHeight="7", orient="auto"))
@@ -27,6 +34,7 @@ class Box:
     title: str
     look: str
     height: float = HEIGHT
+    formulas: tuple[str, ...] = ()
 
 
 class Picture:
@@ -34,6 +42,7 @@ class Picture:
 
     def __init__(self, facts: GraphFacts):
         self.root = facts.root
+        self.modules = modules_of(facts) if len(facts.nodes) <= FEW else {}
         self.nodes = {node.identity: node for node in facts.nodes}
         self.goals = {node.identity: [edge[0] for edge in node.edges if edge is not None and edge[0] in self.nodes]
                       for node in facts.nodes}
@@ -67,12 +76,35 @@ class Picture:
         sizes = {key: (_width(box), box.height) for key, box in boxes.items()}
         placed = layout(sizes, edges)
         heights = {key: box.height for key, box in boxes.items()}
-        curves = (_curve(line, heights[start], heights[goal]) for (start, goal), line in placed.paths.items())
-        drawn = [tag("path", d=curve, marker_end="url(#mt-arrow)") for curve in curves]
+        drawn = list(self._modules(placed, heights)) if around is None else []
+        for (start, goal), line in placed.paths.items():
+            arrows = min(MOST_ARROWS, self.goals.get(start, []).count(goal)) or 1
+            for i in range(arrows):
+                shift = APART * (i - (arrows - 1) / 2)
+                curve = _curve([(x + shift, y) for x, y in line], heights[start], heights[goal])
+                drawn.append(tag("path", d=curve, marker_end="url(#mt-arrow)"))
         drawn += [_draw(box, placed.boxes[key]) for key, box in boxes.items()]
         width, height = f"{placed.width:.0f}", f"{placed.height:.0f}"
         return tag("svg", ARROW, *drawn, class_="mt-graph", role="img", aria_label=label, width=width, height=height,
                    style=f"--width:{width}", viewBox=f"0 0 {width} {height}")
+
+    def _modules(self, placed: Layout, heights: dict[object, float]) -> Iterator[Markup]:
+        """What belongs to one module, on ground of one colour: its boxes, and the lines between them."""
+        names = dict.fromkeys(name for identity, name in self.modules.items() if identity in placed.boxes)
+        if not names or all(identity not in placed.boxes for identity in self.modules):
+            return
+        for number, name in enumerate(names):
+            inside = {key: at for key, at in placed.boxes.items() if self.modules.get(key) == name}
+            ground = [tag("rect", x=f"{at.x - at.width / 2 - AROUND:.1f}", y=f"{at.y - at.height / 2 - AROUND:.1f}",
+                          width=f"{at.width + 2 * AROUND:.1f}", height=f"{at.height + 2 * AROUND:.1f}", rx=2 * AROUND)
+                      for at in inside.values()]
+            ground += [tag("path", d=_curve(line, heights[start], heights[goal]))
+                       for (start, goal), line in placed.paths.items() if start in inside and goal in inside]
+            top = min(inside.values(), key=lambda at: (at.y, at.x))
+            label = tag("text", name, class_="module", x=f"{top.x - top.width / 2:.1f}",
+                        y=f"{top.y - top.height / 2 - AROUND - 3:.1f}")
+            yield tag("g", tag("title", f"module {name}"), tag("g", *ground, class_="ground"), label,
+                      class_=f"in {storage_class(number)}")
 
     def _edges(self, owner: dict[int, object], boxes: dict[object, Box],
                around: Fold | None) -> list[tuple[object, object]]:
@@ -101,7 +133,10 @@ class Picture:
         kinds = {"leaf": bool(node.variable), "root": node.identity == self.root and not node.variable,
                  "freed": node.freed, "stale": any(saved.stale for saved in node.saved)}
         look = " ".join(kind for kind, holds in kinds.items() if holds)
-        return Box(*node_lines(node, WIDEST), "\n".join([node.name, *kept_lines(node)]), look)
+        formulas = tuple(formula_lines(node))
+        shown = tuple(whole_words(LAYOUT.sub("", line), WIDEST) for line in formulas[:MOST_FORMULAS])
+        title = "\n".join([node.name, *formulas, *kept_lines(node)])
+        return Box(*node_lines(node, WIDEST), title, look, HEIGHT + LINE * len(shown), shown)
 
     def _fold(self, fold: Fold) -> Box:
         states = list(self.fold_states(fold))
@@ -175,6 +210,21 @@ def kept_lines(node: NodeFacts) -> list[str]:
     return lines
 
 
+def formula_lines(node: NodeFacts) -> list[str]:
+    """What a node computes for each of its inputs, with the names of kept tensors that have one."""
+    known = {saved.name: saved.tensor for saved in node.saved if saved.tensor}
+    return [f"to {names}: {WORD.sub(lambda word: known.get(word[0], word[0]), formula)}"
+            for names, formula in node.formulas]
+
+
+def whole_words(text: str, room: int) -> str:
+    """The beginning of a text that is too long, up to a place between words."""
+    if len(text) <= room:
+        return text
+    end = max(text.rfind(sign, 0, room - 1) for sign in " ,([")
+    return f"{text[: end if end > 0 else room - 1].rstrip(' ,')}{'(' if text[end] == '(' else ''}…"
+
+
 def _clipped(text: str, room: int = WIDEST) -> str:
     return text if len(text) <= room else text[: max(room, 8) - 1] + "…"
 
@@ -185,7 +235,8 @@ def _width(box: Box) -> float:
     def length(text: str, size: float) -> float:
         return size * sum(0.4 if c in NARROW else 0.85 if c in WIDE else 0.62 for c in _clipped(text))
 
-    return max(length(box.first, FIRST * 1.08), length(box.second, SECOND)) + PADDING
+    widest = max((MONO * len(line) for line in box.formulas), default=0.0)
+    return max(length(box.first, FIRST * 1.08), length(box.second, SECOND), widest) + PADDING
 
 
 def _draw(box: Box, at: Placed) -> Markup:
@@ -195,11 +246,13 @@ def _draw(box: Box, at: Placed) -> Markup:
     if box.look.startswith("fold"):  # as a stack of cards
         behind = tag("rect", class_="behind", x=f"{left + 4:.1f}", y=f"{top + 4:.1f}", **size)
     x, clips = f"{at.x:.1f}", max(len(box.first), len(box.second)) > WIDEST
+    middle = at.y - LINE * len(box.formulas) / 2
     return tag("g", tag("title", "\n".join([box.first, box.second, box.title]) if clips else box.title), behind,
                tag("rect", x=f"{left:.1f}", y=f"{top:.1f}", **size),
-               tag("text", _clipped(box.first), x=x, y=f"{at.y + (-3 if box.second else 4):.1f}"),
-               tag("text", _clipped(box.second), class_="soft", x=x, y=f"{at.y + 12:.1f}") if box.second else None,
-               class_=box.look or None)
+               tag("text", _clipped(box.first), x=x, y=f"{middle + (-3 if box.second else 4):.1f}"),
+               tag("text", _clipped(box.second), class_="soft", x=x, y=f"{middle + 12:.1f}") if box.second else None,
+               *(tag("text", line, class_="formula", x=x, y=f"{middle + 12 + LINE * (i + 1):.1f}")
+                 for i, line in enumerate(box.formulas)), class_=box.look or None)
 
 
 def _curve(points: list[tuple[float, float]], above: float, below: float) -> str:

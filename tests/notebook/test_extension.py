@@ -181,6 +181,9 @@ def test_options_are_completed(shell):
         assert "--help" in offered(f"%{name} --")
         assert name not in RUN_CODE or "--help" in offered(f"%%{name} --")
     assert "--device" not in offered("x = --d")
+    shell.run_cell("loss = torch.ones(2, requires_grad=True).sum(); lost = 3; model = torch.nn.Linear(2, 1)")
+    assert "loss" in offered("%graph lo") and "loss" in offered("%storage lo")
+    assert "model.weight" in offered("%storage model.w")
 
 
 # -- %why ----------------------------------------------------------------------------------------------------------

@@ -1,0 +1,100 @@
+"""Derivatives as formulas: the source of the very row of the table that a node computes with, made readable."""
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterator
+from functools import lru_cache
+from types import CodeType
+from typing import Any
+
+from .._autograd.derivative import OperatorNode, callable_of
+from .._dispatch.registry import Operator
+
+SIGNS: dict[str, ast.operator] = {"mul": ast.Mult(), "div": ast.Div(), "add": ast.Add(), "sub": ast.Sub()}
+COMPLEX = {"grad._dtype.is_complex", "grad.is_complex()", "grad.is_complex() and (not self_dtype.is_complex)"}
+REAL = {"conj", "complex_conj"}  #: functions that leave real numbers as they are
+
+
+def formulas_of(node: OperatorNode) -> Iterator[tuple[str, str]]:
+    """For each input of a node that needs a gradient its name, or several names, and the formula of that gradient.
+
+    In it ``grad`` is the gradient that arrives, ``grads`` those of all outputs; other names are inputs and outputs of
+    the operator. For real numbers it has no conjugates.
+    """
+    is_real = not any(output is not None and output[1].is_complex for output in node._outputs)
+    names = node.derivative.names
+    for where, formula, _ in node.plan.formulas:
+        inputs = ", ".join(names[i] for i in (where if isinstance(where, tuple) else (where,)))
+        yield inputs, formula_text(_origin(node, inputs, formula), is_real)
+
+
+def _origin(node: OperatorNode, inputs: str, formula: Any) -> Any:
+    """The formula as it stands in the row: an operator stands for its kernel."""
+    row = node.derivative.row
+    written = {} if row is None else row.formulas
+    return written.get(node.derivative.keys.get(inputs.partition(",")[0], ""), formula)
+
+
+@lru_cache(512)
+def formula_text(formula: Any, is_real: bool = True) -> str:
+    """The expression that a function returns; of one that does more than that, its call."""
+    function, given = callable_of(formula)
+    names = ", ".join(given)
+    if isinstance(formula, Operator):
+        return f"{formula.packet}({names})"
+    found = _expression(function.__code__)
+    if found is None:
+        return f"{function.__name__}({names})" if function.__name__.isidentifier() else f"a function of {names}"
+    cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
+    known = {name: getattr(cell.cell_contents, "__name__", None) or repr(cell.cell_contents) for name, cell in cells}
+    return ast.unparse(_Readable(known, is_real).visit(ast.parse(ast.unparse(found), mode="eval").body))
+
+
+class _Readable(ast.NodeTransformer):
+    """Writes what a formula has from outside in place of the names there; leaves out what only complex numbers need."""
+
+    def __init__(self, known: dict[str, str], is_real: bool):
+        self.known, self.is_real = known, is_real
+
+    def visit_Name(self, node: ast.Name) -> ast.expr:
+        return ast.Name(self.known.get(node.id, node.id))
+
+    def visit_Call(self, node: ast.Call) -> ast.expr:
+        self.generic_visit(node)
+        name = node.func.id if isinstance(node.func, ast.Name) else ""
+        if self.is_real and name in REAL:
+            return node.args[0]
+        if name in SIGNS and len(node.args) == 2 and not node.keywords:
+            return ast.BinOp(node.args[0], SIGNS[name], node.args[1])
+        return node
+
+    def visit_IfExp(self, node: ast.IfExp) -> ast.expr:
+        self.generic_visit(node)
+        asks = ast.unparse(node.test)
+        is_same = ast.unparse(node.body) == ast.unparse(node.orelse)
+        return node.orelse if is_same or (self.is_real and asks in COMPLEX) else node
+
+
+def _expression(code: CodeType) -> ast.expr | None:
+    """What a function returns, if it does nothing else."""
+    tree = _parsed("".join(linecache.getlines(code.co_filename)))
+    starts = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
+    for node in ast.walk(tree):
+        if isinstance(node, ast.Lambda) and node.lineno == code.co_firstlineno:
+            first, last = (node.body.lineno, node.body.col_offset), (node.body.end_lineno, node.body.end_col_offset)
+            if all(first <= start < last for start in starts):
+                return node.body
+        elif isinstance(node, ast.FunctionDef) and node.name == code.co_name and node.lineno == code.co_firstlineno:
+            body = node.body[1:] if ast.get_docstring(node) else node.body
+            only = body[0] if len(body) == 1 else None
+            return only.value if isinstance(only, ast.Return) else None
+    return None
+
+
+@lru_cache(64)
+def _parsed(source: str) -> ast.Module:
+    try:
+        return ast.parse(source)
+    except SyntaxError:  # of a cell with magics
+        return ast.Module([], [])
