@@ -5,7 +5,7 @@ import ast
 import linecache
 from collections.abc import Iterator
 from functools import lru_cache
-from types import CodeType
+from types import CodeType, FunctionType
 from typing import Any
 
 from .._autograd.derivative import OperatorNode, callable_of
@@ -24,8 +24,9 @@ def formulas_of(node: OperatorNode) -> Iterator[tuple[str, str]]:
     """
     is_real = not any(output is not None and output[1].is_complex for output in node._outputs)
     names = node.derivative.names
-    for where, formula, _ in node.plan.formulas:
-        inputs = ", ".join(names[i] for i in (where if isinstance(where, tuple) else (where,)))
+    computed = ((where if isinstance(where, tuple) else (where,), formula) for where, formula, _ in node.plan.formulas)
+    for where, formula in sorted(computed, key=lambda one: one[0]):
+        inputs = ", ".join(names[i] for i in where)
         yield inputs, formula_text(_origin(node, inputs, formula), is_real)
 
 
@@ -38,7 +39,7 @@ def _origin(node: OperatorNode, inputs: str, formula: Any) -> Any:
 
 @lru_cache(512)
 def formula_text(formula: Any, is_real: bool = True) -> str:
-    """The expression that a function returns; of one that does more than that, its call."""
+    """The expression that a function returns, the last of several; of one that does more than that, its call."""
     function, given = callable_of(formula)
     names = ", ".join(given)
     if isinstance(formula, Operator):
@@ -48,6 +49,23 @@ def formula_text(formula: Any, is_real: bool = True) -> str:
         return f"{function.__name__}({names})" if function.__name__.isidentifier() else f"a function of {names}"
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     known = {name: getattr(cell.cell_contents, "__name__", None) or repr(cell.cell_contents) for name, cell in cells}
+    text = _readable(found, known, is_real)
+    called = function.__globals__.get(found.func.id) if _is_plain(found) else None
+    inner = _expression(called.__code__) if isinstance(called, FunctionType) else None
+    if inner is None:
+        return text
+    given = dict(zip(called.__code__.co_varnames, map(ast.unparse, found.args), strict=False))
+    inlined = _readable(inner, given, is_real)
+    return inlined if len(inlined) <= len(text) else text
+
+
+def _is_plain(found: ast.expr) -> bool:
+    """Whether an expression is the call of a function with names and constants."""
+    return (isinstance(found, ast.Call) and isinstance(found.func, ast.Name) and not found.keywords
+            and all(isinstance(given, (ast.Name, ast.Constant)) for given in found.args))
+
+
+def _readable(found: ast.expr, known: dict[str, str], is_real: bool) -> str:
     return ast.unparse(_Readable(known, is_real).visit(ast.parse(ast.unparse(found), mode="eval").body))
 
 
@@ -77,7 +95,7 @@ class _Readable(ast.NodeTransformer):
 
 
 def _expression(code: CodeType) -> ast.expr | None:
-    """What a function returns, if it does nothing else."""
+    """What a function returns if it does nothing else; before the last return there may be ones of special cases."""
     tree = _parsed("".join(linecache.getlines(code.co_filename)))
     starts = [(line, column) for line, _, column, _ in code.co_positions() if line and column]
     for node in ast.walk(tree):
@@ -87,8 +105,9 @@ def _expression(code: CodeType) -> ast.expr | None:
                 return node.body
         elif isinstance(node, ast.FunctionDef) and node.name == code.co_name and node.lineno == code.co_firstlineno:
             body = node.body[1:] if ast.get_docstring(node) else node.body
-            only = body[0] if len(body) == 1 else None
-            return only.value if isinstance(only, ast.Return) else None
+            *cases, last = body
+            is_known = all(isinstance(case, ast.If) and isinstance(case.body[-1], ast.Return) for case in cases)
+            return last.value if is_known and isinstance(last, ast.Return) else None
     return None
 
 
