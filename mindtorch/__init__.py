@@ -109,6 +109,7 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
         set_autocast_enabled as set_autocast_enabled, set_autocast_gpu_dtype as set_autocast_gpu_dtype,
     )
     from .amp.grad_scaler import GradScaler as GradScaler
+    from .introspect.checks import check as check
     from .serialization import load as load, save as save
 
 globals().update({**_DTYPES, **_RARE})

@@ -97,10 +97,13 @@ class ActivityEvent:
 #: What an event says of keys and kernel, from ``key_set`` to ``composite``.
 Path = tuple[DispatchKeySet, tuple[str, ...], str, str, int, bool]
 Observer = Callable[[DispatchEvent], None]
+ValueObserver = Callable[[DispatchEvent, tuple[Any, ...], Any], None]
 ActivityObserver = Callable[[ActivityEvent], None]
 #: Who is told of activities; devices look here before they take any trouble.
 activity_observers: tuple[ActivityObserver, ...] = ()
 _observers: tuple[Observer, ...] = ()
+#: Who is shown the arguments and the result of each call, too, which are not to be kept.
+_value_observers: tuple[ValueObserver, ...] = ()
 _lock = threading.RLock()  # a signal handler may observe, too
 
 
@@ -117,7 +120,7 @@ def _unsubscribe(observer: Observer) -> None:
     global _observers
     with uninterrupted(), _lock:
         _observers = tuple(o for o in _observers if o is not observer)
-        set_mode(OBSERVED, bool(_observers))
+        set_mode(OBSERVED, bool(_observers or _value_observers))
 
 
 def subscribe_activities(observer: ActivityObserver) -> Callable[[], None]:
@@ -153,6 +156,29 @@ def subscribed(observer: Observer, activities: ActivityObserver | None = None) -
         finally:  # once more, where an interrupt came before that began
             _unsubscribe(observer)
             _unsubscribe_activities(activities)
+
+
+@contextmanager
+def subscribed_values(observer: ValueObserver) -> Iterator[None]:
+    """A block in which ``observer(event, arguments, result)`` is called after each dispatched call of this thread. It
+    must neither keep tensors nor call operators.
+    """
+    global _value_observers
+    thread = threading.get_ident()
+
+    def shown(event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
+        if event.thread == thread:
+            observer(event, args, result)
+
+    try:
+        with uninterrupted(), _lock:
+            _value_observers = (*_value_observers, shown)
+            set_mode(OBSERVED, True)
+        yield
+    finally:
+        with uninterrupted(), _lock:
+            _value_observers = tuple(o for o in _value_observers if o is not shown)
+            set_mode(OBSERVED, bool(_observers or _value_observers))
 
 
 @dataclass
@@ -237,6 +263,8 @@ def observed(op: Operator, keys: int) -> Callable[..., Any]:
                                   local.pipeline is not None)
             for observer in _observers:
                 observer(event)
+            for value_observer in _value_observers:
+                value_observer(event, args, result)
 
     return call
 

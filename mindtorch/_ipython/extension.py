@@ -22,6 +22,7 @@ from .tracebacks import fold_tracebacks, unfold_tracebacks
 #: PyTorch's are there by their names, too, so that a program may import it later, or never.
 TENSOR = "torch", "Tensor"
 MODULES = [("mindtorch.nn.module", "Module"), ("torch.nn.modules.module", "Module")]
+CHECKS = [("mindtorch.introspect.checks.finding", "CheckFacts")]
 STORAGES = [("torch.storage", "UntypedStorage"), ("torch.storage", "TypedStorage")]
 HOLDERS = [("mindtorch.optim.optimizer", "Optimizer"), ("mindtorch.utils.data.dataloader", "DataLoader"),
            ("mindtorch.utils.data.dataset", "Dataset"), ("torch.optim.optimizer", "Optimizer"),
@@ -74,11 +75,14 @@ def load(ip: Any) -> None:
             return contents(storage)
         return str(viz.storage_page(introspect.storage_facts(seen_by[0], names)))
 
+    def check(facts: Any) -> str:
+        return str(viz.check_page(facts))
+
     unload(ip)
     html = ip.display_formatter.formatters["text/html"]
     for container in CONTAINERS:
         html.for_type(container, contents_if_tensors)
-    for draw_it, classes in ((contents, HOLDERS), (memory, STORAGES), (tree, MODULES)):
+    for draw_it, classes in ((contents, HOLDERS), (memory, STORAGES), (tree, MODULES), (check, CHECKS)):
         for names in classes:
             html.for_type_by_name(*names, draw_it)
     pictures: dict[type, Callable[[Any], Any]] = {Generator: contents, Node: graph, StorageBase: memory,
@@ -105,7 +109,7 @@ def unload(ip: Any) -> None:
     for tensor in (Tensor, ".".join(TENSOR)):
         ip.display_formatter.mimebundle_formatter.pop(tensor, None)
     html = ip.display_formatter.formatters["text/html"]
-    by_name = (".".join(names) for names in (*MODULES, *STORAGES, *HOLDERS))
+    by_name = (".".join(names) for names in (*MODULES, *STORAGES, *HOLDERS, *CHECKS))
     for kind in (*CONTAINERS, Generator, Node, StorageBase, object, *by_name):
         html.pop(kind, None)
     magics = ip.magics_manager.registry.pop(MindtorchMagics.__name__, None)

@@ -98,6 +98,29 @@ class MindtorchMagics(MagicGroup):
         facts = introspect.explain(error, self.shell.user_ns)
         return Picture(viz.why_page(facts))
 
+    @magic(line_cell_magic, argument("objects", nargs="*", help="in a line: a model, its loss, its optimizer, in any "
+                                     "order, with commas between them; over a cell: nothing"))
+    def check(self, line: str, cell: str | None = None) -> Any:
+        """Find what goes wrong without an exception: in a model, a loss, an optimizer, or in a cell that trains."""
+        names = self.shell.user_ns
+        if cell is None:
+            written = [part.strip() for part in line.split(",") if part.strip()]
+            if not written:
+                raise UsageError("%check needs what to look at: %check model, loss, optimizer; or a cell below %%check")
+            values = [self._value(part, "check") for part in written]
+            try:
+                facts = introspect.check(*values, names=written)
+            except TypeError as error:
+                raise UsageError(f"%check: {error}") from None
+            return Picture(viz.check_page(facts))
+        _, code = self._code(self.check, line, cell)
+        found = introspect.Checking()
+        try:
+            with introspect.checking(names) as found:
+                return self._run(code)
+        finally:
+            display(Picture(viz.check_page(found.facts)))
+
     # -- what runs a cell or a statement, and shows what happened --------------------------------------------
 
     @magic(line_cell_magic,

@@ -6,6 +6,7 @@ from .._lazy import lazily
 if TYPE_CHECKING:
     from .._dispatch.observers import DispatchEvent, TensorMeta, Trace, observe
     from .broadcast import BroadcastFacts, Dimension, broadcast_facts, parse_shape
+    from .checks import CheckFacts, Checking, Finding, check, checking
     from .chrome_trace import save_chrome_trace, to_chrome_trace
     from .container import ItemFacts, container_facts, holds_tensors
     from .dispatched import Asked, AskedTrace, EventRun, LineCalls, NodeCalls, argument_text, by_line, watch_dispatch

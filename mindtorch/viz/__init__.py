@@ -6,6 +6,7 @@ from .._lazy import lazily
 if TYPE_CHECKING:
     from .broadcast import broadcast_page, broadcast_text
     from .card import tensor_card, tensor_line
+    from .check import check_page, check_text
     from .container import container_page, container_text
     from .dispatch import dispatch_page, dispatch_text
     from .graph import graph_page, graph_svg, graph_text

@@ -6,7 +6,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ..introspect.why import (
-    Bars, Call, Cell, Explanation, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
+    Bars, Call, Cell, Explanation, Fix, Group, Groups, Involved, Places, Ruler, ShapeRow, Shapes, Step, Steps,
 )
 from ..introspect.why.explanation import CLASH, GONE, GOOD
 from .html import Markup, in_text, join, page, row, table, tag
@@ -22,20 +22,27 @@ BAR = 40  #: characters of the longest bar in plain text
 def why_page(facts: Explanation) -> Markup:
     """Draw what ``%why`` shows."""
     error = tag("span", f"⚠ {facts.error}", plain=f"{facts.error}: ", class_="mt-chip mt-invalid")
-    fixes = tag("ul", *(tag("li", fix.text, _code(fix.code)) for fix in facts.fixes), class_="mt-fixes")
     message = tag("details", tag("summary", "the error's message"), tag("pre", facts.message, class_="mt-message"),
                   plain="")
-    parts = (tag("div", error, tag("b", facts.title), class_="mt-head"), _place(facts.call),
+    parts = (tag("div", error, tag("b", facts.title), class_="mt-head"), place_line(facts.call),
              *map(picture, facts.pictures), tag("p", tag("b", "Why ", plain="Why: "), facts.cause),
-             tag("p", tag("b", "What helps"), plain="\nWhat helps:\n", class_="mt-helps") if facts.fixes else None,
-             fixes if facts.fixes else None, _tensors(facts.tensors), message)
+             fixes_list(facts.fixes), _tensors(facts.tensors), message)
     return page(tag("div", *parts, class_="mt-box"), kind="why", sheet="why")
 
 
 why_text = in_text(why_page)
 
 
-def _place(call: Call | None) -> Markup | None:
+def fixes_list(fixes: Sequence[Fix]) -> Markup | None:
+    """What helps, and the code that does it."""
+    if not fixes:
+        return None
+    listed = tag("ul", *(tag("li", fix.text, _code(fix.code)) for fix in fixes), class_="mt-fixes")
+    return join([tag("p", tag("b", "What helps"), plain="\nWhat helps:\n", class_="mt-helps"), listed])
+
+
+def place_line(call: Call | None) -> Markup | None:
+    """The line of the program that is meant."""
     if call is None:
         return None
     operator = join([" in ", mono(f"aten::{call.operator}")]) if call.operator else None

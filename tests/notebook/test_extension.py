@@ -109,9 +109,10 @@ EVERY = sorted({*MAGICS["line"], *MAGICS["cell"]})
 
 def test_these_are_the_magics():
     assert EVERY == [
-        "device", "dispatch", "graph", "memory", "pipeline", "profile", "storage", "tensors", "timeline", "why",
+        "check", "device", "dispatch", "graph", "memory", "pipeline", "profile", "storage", "tensors", "timeline",
+        "why",
     ]
-    assert sorted(MAGICS["cell"]) == sorted(RUN_CODE)
+    assert sorted(MAGICS["cell"]) == sorted(["check", *RUN_CODE])  # a line of which names what to look at
 
 
 @pytest.mark.parametrize("name", EVERY)

@@ -1,0 +1,172 @@
+"""Finds what goes wrong in a training program without an exception: ``check`` looks at a model, a loss, an optimizer;
+``checking`` watches a block of the program while it runs.
+"""
+from __future__ import annotations
+
+import ast
+import linecache
+from collections.abc import Iterable, Iterator, Mapping
+from contextlib import contextmanager
+from typing import Any
+
+from ..libraries import library_of
+from ..names import named_tensors
+from ..why.explanation import CLASH, GOOD, Fix, Step, Steps
+from ..why.wrote import is_module, is_optimizer, is_tensor
+from ..writes import is_cell
+from .finding import CheckFacts, Finding, line_of
+from .graph import Graph, findings as of_graph
+from .recording import Recording, recording
+from .state import of_containers, of_gradients, of_losses, of_models, of_modes, of_optimizers, unreached
+
+__all__ = ["CheckFacts", "Checking", "Finding", "check", "checking"]
+
+Found = dict[str, Any]
+
+
+def check(*objects: Any, names: Iterable[str] = ()) -> CheckFacts:
+    """Look at models, losses and optimizers, in any order, for mistakes that raise nothing: a loss that broadcasts, a
+    parameter that is not reached or in no optimizer, gradients that vanish or explode, softmax before cross_entropy, a
+    forgotten ``train()``, and more. Best after the first ``backward(retain_graph=True)``, or before it. ``names`` are
+    what the program calls the objects, in their order. PyTorch has no counterpart.
+
+    Raises:
+        TypeError: for an object that is neither a module, nor a tensor, nor an optimizer.
+    """
+    given = [*names, *[""] * len(objects)]
+    models: Found = {}
+    losses: Found = {}
+    optimizers: Found = {}
+    for name, value in zip(given, objects, strict=False):
+        known = ((is_module, models), (is_tensor, losses), (is_optimizer, optimizers))
+        table = next((table for is_one, table in known if is_one(value)), None)
+        if table is None:
+            raise TypeError(f"check takes modules, losses and optimizers, not {type(value).__name__}")
+        table[name or ("model" if table is models else "")] = value
+    roots = [library_of(loss).root(loss) for loss in losses.values() if loss.requires_grad]
+    graph = Graph(roots, library_of(next(iter(losses.values())))) if roots else None
+    found = [*of_losses(losses, models), *(of_graph(graph) if graph else ()), *_of_objects(models, optimizers, graph),
+             *of_modes(models, bool(roots))]
+    return CheckFacts(_words(models, losses, optimizers), _once(found))
+
+
+def _of_objects(models: Found, optimizers: Found, graph: Graph | None) -> Iterator[Finding]:
+    yield from unreached(graph, models, optimizers)
+    yield from of_models(models)
+    yield from of_optimizers(models, optimizers, None if graph is None else graph.leaves)
+    yield from of_gradients(models)
+
+
+def _once(found: Iterable[Finding]) -> tuple[Finding, ...]:
+    return tuple({(finding.kind, finding.title): finding for finding in found}.values())
+
+
+def _words(models: Found, losses: Found, optimizers: Found) -> tuple[str, ...]:
+    """What was looked at, as a sentence has it."""
+    return (*(f"{name or 'model'} ({type(model).__name__})" for name, model in models.items()),
+            *(f"{name or 'loss'} ({', '.join(map(str, loss.shape)) or 'one number'})" for name, loss in losses.items()),
+            *(f"{name or 'optimizer'} ({type(optimizer).__name__})" for name, optimizer in optimizers.items()))
+
+
+class Checking:
+    """What a block that is watched was found to do; ``facts`` are there once it has ended."""
+
+    def __init__(self) -> None:
+        self.facts = CheckFacts((), ())
+
+
+@contextmanager
+def checking(namespace: Mapping[str, Any] | None = None) -> Iterator[Checking]:
+    """A block that is watched for mistakes that raise nothing; ``namespace`` is what the program's names mean. It
+    slows the block down: each result is searched for NaN.
+    """
+    names = namespace if namespace is not None else {}
+    found = Checking()
+    with recording(names) as record:
+        try:
+            yield found
+        finally:
+            found.facts = _after(record, names)
+    if record.findings:  # what only the end of the recording told
+        found.facts = CheckFacts(found.facts.checked, _once([*record.findings, *found.facts.findings]))
+
+
+def _after(record: Recording, namespace: Mapping[str, Any]) -> CheckFacts:
+    known = {id(value): name for name, value in reversed(list(namespace.items())) if not name.startswith("_")}
+    called = [model for ref in record.models.values() if (model := ref()) is not None]
+    layers = {id(layer) for layer in called}
+    called += [value for name, value in namespace.items() if is_module(value) and not name.startswith("_")
+               and id(value) not in layers and any(id(part) in layers for part in value.modules())]
+    inner = {id(part) for model in called for part in model.modules() if part is not model}
+    models = {known.get(id(model), f"model {i}" if i else "model"): model for i, model in enumerate(
+        model for model in called if id(model) not in inner)}
+    optimizers = {known.get(key, "optimizer"): found for key, ref in record.optimizers.items()
+                  if (found := ref()) is not None}
+    waiting = {name: value for name, value in namespace.items() if is_optimizer(value) and not name.startswith("_")}
+    found = list(record.findings)
+    kinds = {finding.kind for finding in found}
+    if record.passes:
+        learnt = {name: model for name, model in models.items()
+                  if any(id(p) in record.leaves for p in model.parameters())}
+        reached = _Reached(list(record.leaves.values()))
+        aside = {name: model for name, model in models.items() if name not in learnt
+                 and any(id(p) in {id(t) for o in optimizers.values() for g in o.param_groups for t in g["params"]}
+                         for p in model.parameters())}
+        learnt |= aside
+        found += unreached(reached, learnt, optimizers or waiting)  # type: ignore[arg-type]
+        found += of_models(learnt)
+        found += of_optimizers(learnt, optimizers or waiting, reached.leaves)
+        found += of_gradients(learnt, frozenset({"nan"} if "first NaN" in kinds else ()))
+    found += of_containers(namespace)
+    found += _of_text(record, namespace)
+    counts = [(record.passes, "backward pass", "es"), (record.steps, "step", "s")]
+    done = [f"{count} {what}{ending * (count != 1)}" for count, what, ending in counts if count]
+    return CheckFacts((*_words(models, {}, optimizers), *done), _once(found))
+
+
+class _Reached:
+    """The leaves to which backward passes led."""
+
+    def __init__(self, leaves: list[Any]):
+        self.leaves = leaves
+
+
+def _of_text(record: Recording, namespace: Mapping[str, Any]) -> Iterator[Finding]:
+    """Tensors that carry their history along: ``w = w - lr * grad``, ``total += loss``."""
+    computed = {name: value for name, value in named_tensors(namespace) if value.requires_grad and not value.is_leaf
+                and "." not in name and "[" not in name}
+    for file in [name for name in [*linecache.cache] if is_cell(name) or name.startswith("<")]:
+        for node in ast.walk(_parsed(file)):
+            if not isinstance(node, (ast.For, ast.While)):
+                continue
+            for inner in ast.walk(node):
+                target = inner.target if isinstance(inner, ast.AugAssign) else (
+                    inner.targets[0] if isinstance(inner, ast.Assign) else None)
+                if not isinstance(target, ast.Name) or target.id not in computed or not record.passes:
+                    continue
+                value = inner.value  # type: ignore[attr-defined]
+                uses = isinstance(inner, ast.AugAssign) or any(
+                    isinstance(part, ast.Name) and part.id == target.id for part in ast.walk(value))
+                if uses:
+                    yield _history(target.id, ast.unparse(inner), file, inner.lineno)
+
+
+def _history(name: str, statement: str, file: str, line: int) -> Finding:
+    updates = any(word in statement for word in ("grad", "lr", " - "))
+    fixes = (Fix("change the leaf in place, recording nothing", f"with torch.no_grad(): {name} -= lr * {name}.grad"),
+             Fix("or let an optimizer do it", f"optim.SGD([{name}], lr=0.1)")) if updates else (
+        Fix("add numbers", statement.rstrip() + (".item()" if statement.rstrip()[-1].isalnum() else "")),
+        Fix("or cut the history", f"{name} = {name}.detach()"))
+    return Finding(
+        "growing history", f"{name} carries the graphs of all passes of the loop along",
+        f"{statement} computes a new tensor from the old one, and is recorded: the graph grows with each pass, keeps "
+        f"all its tensors in memory{', and the new tensor is no leaf, which would get a gradient' * updates}.",
+        fixes, (Steps((Step(name, "pass 1", GOOD), Step(name, "pass 2, on top of pass 1"),
+                       Step(name, "pass 3, on top of both", CLASH))),), line_of(file, line))
+
+
+def _parsed(file: str) -> ast.AST:
+    try:
+        return ast.parse("".join(linecache.getlines(file)))
+    except SyntaxError:
+        return ast.Module([], [])

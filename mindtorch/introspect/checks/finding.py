@@ -1,0 +1,64 @@
+"""What a check finds: silent mistakes, each with its cause, its place in the program, a picture and what helps."""
+from __future__ import annotations
+
+import linecache
+import re
+from collections.abc import Sequence
+from dataclasses import dataclass
+from typing import Any
+
+from ..._call_site import PACKAGE
+from ..why.explanation import Call, Fix, Picture
+
+
+@dataclass(frozen=True)
+class Finding:
+    """A mistake that raises nothing. ``kind`` names the rule that found it, ``place`` is the program's line, if one is
+    to blame. It holds no tensor.
+    """
+
+    kind: str
+    title: str
+    cause: str
+    fixes: tuple[Fix, ...]
+    pictures: tuple[Picture, ...] = ()
+    place: Call | None = None
+
+
+@dataclass(frozen=True)
+class CheckFacts:
+    """What was ``checked``, in words, and what was found, each thing once."""
+
+    checked: tuple[str, ...]
+    findings: tuple[Finding, ...]
+
+    def __str__(self) -> str:
+        lines = [f"checked {', '.join(self.checked) or 'nothing'}: "
+                 f"{len(self.findings) or 'no'} finding{'s' * (len(self.findings) != 1)}"]
+        for finding in self.findings:
+            where = f" (line {finding.place.line})" if finding.place else ""
+            lines += [f"- {finding.title}{where}", f"  {finding.cause}"]
+            lines += [f"    {fix.text}{f':  {fix.code}' if fix.code else ''}" for fix in finding.fixes]
+        return "\n".join(lines)
+
+    __repr__ = __str__
+
+
+def line_of(file: str, line: int, function: str = "", operator: str = "") -> Call:
+    """A line of the program."""
+    return Call(operator, file, line, function, linecache.getline(file, line).strip())
+
+
+def called_at(lines: Sequence[str]) -> Call | None:
+    """The program's line in a traceback as ``traceback.format_list`` writes it, such as anomaly mode keeps in nodes."""
+    for text in reversed(lines):
+        found = re.search(r'File "(.+)", line (\d+), in (.+)', text)
+        if found and not found[1].startswith(PACKAGE) and "/site-packages/torch/" not in found[1]:
+            return line_of(found[1], int(found[2]), found[3])
+    return None
+
+
+def numbers(values: Sequence[Any], most: int = 6) -> str:
+    """Some of many, in a sentence."""
+    shown = ", ".join(map(str, values[:most]))
+    return f"{shown} and {len(values) - most} more" if len(values) > most else shown

@@ -1,0 +1,301 @@
+"""What a training cell does, step by step, while it runs: operators, backward passes, calls of models, steps.
+
+It subscribes to the dispatcher's observers and to the hooks that all modules and all optimizers have. It keeps the
+leaves of graphs while it lasts, and nothing else of them.
+"""
+from __future__ import annotations
+
+import math
+import sys
+import weakref
+from collections.abc import Iterator, Mapping
+from contextlib import ExitStack, contextmanager
+from typing import Any
+
+import numpy as np
+
+from ..._autograd.anomaly import set_detect_anomaly
+from ..._dispatch.local import local
+from ..._dispatch.observers import DispatchEvent, subscribed_values
+from ...nn import _hooks as module_hooks
+from ...optim import optimizer as optimizer_hooks
+from ..libraries import library_of
+from ..why.explanation import CLASH, GONE, GOOD, Fix, Group, Groups, Step, Steps
+from ..why.wrote import is_optimizer, is_tensor
+from .finding import Finding, called_at, line_of
+from .graph import Graph, findings as of_graph
+from .state import MOODY
+
+GRAPHS = 3  #: backward passes whose graphs are looked at
+LARGE = 50.0  #: of the mean size of numbers that come into a layer
+#: Where an operator makes NaN or infinity of numbers: why, and what helps.
+MADE_NAN = {
+    "log": ("the logarithm of 0 is minus infinity, that of a negative number is NaN", "(x + 1e-8).log()"),
+    "sqrt": ("the square root of a negative number is NaN", "x.clamp(min=0).sqrt()"),
+    "div": ("a division by 0 is infinity, and 0 / 0 is NaN", "a / (b + 1e-8)"),
+    "exp": ("exp of more than 88 is beyond float32", "x.clamp(max=80).exp()"),
+    "pow": ("a power was too large, or of a negative number", "x.clamp(min=0) ** p"),
+    "std": ("the deviation of a single number divides by 0", "x.std(unbiased=False)"),
+    "var": ("the variance of a single number divides by 0", "x.var(unbiased=False)"),
+    "mean": ("the mean of nothing is 0 / 0", "if x.numel(): x.mean()"),
+    "softmax": ("a row of minus infinity alone has nothing to choose from", "mask with a large negative number: -1e9"),
+}
+
+
+class Recording:
+    """What happened, as far as it can tell mistakes."""
+
+    def __init__(self, namespace: Mapping[str, Any]):
+        self.namespace = namespace
+        self.findings: list[Finding] = []
+        self.models: dict[int, weakref.ref[Any]] = {}
+        self.optimizers: dict[int, weakref.ref[Any]] = {}
+        self.losses = self.steps = self.passes = 0
+        self.leaves: dict[int, Any] = {}
+        self._task: Any = None
+        self._since_step = 0  # backward passes since the last step
+        #: Parameters whose gradient a step has used, with its identity; of those, to which backward has added since,
+        #: the line that did.
+        self._used: dict[int, tuple[weakref.ref[Any], int]] = {}
+        self._added: dict[int, Any] = {}
+        self._classes: list[frozenset[Any]] = []  # in the targets of each batch
+        self._modes: list[tuple[str, bool]] = []  # of the modules called since the last backward
+        self._infinite: Finding | None = None  # what made the first infinity, which may be meant
+
+    def found(self, finding: Finding) -> None:
+        """Note a finding, once for each kind and line."""
+        key = finding.kind, finding.place.line if finding.place else None
+        if key not in {(known.kind, known.place.line if known.place else None) for known in self.findings}:
+            self.findings.append(finding)
+
+    # -- what is told ------------------------------------------------------------------------------------------------
+
+    def operator(self, event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
+        """An operator was run."""
+        task = local.task
+        if task is not None and task is not self._task:
+            self._task = task
+            self._begin_backward(event, task)
+        if event.error:
+            return
+        if event.depth == 0:
+            self._first_nan(event, args, result, task)
+        packet = event.op.partition(".")[0]
+        if task is None and packet in ("cross_entropy_loss", "nll_loss_nd", "nll_loss") and len(args) > 1:
+            self._targets(args[1])
+        if task is None and packet in ("linear", "addmm", "conv2d", "conv1d") and event.depth == 0:
+            self._scale(event, args[0])
+        if packet in ("dropout", "feature_dropout") and len(args) > 2 and args[2] and not local.grad_enabled:
+            self._dropped(event)
+
+    def call(self, module: Any, args: Any) -> None:
+        """A module is called."""
+        if next(iter(module.parameters()), None) is not None:
+            self.models.setdefault(id(module), weakref.ref(module))
+        if local.grad_enabled:
+            self._modes.append((type(module).__name__, module.training))
+        if local.grad_enabled or not module.training or type(module).__name__ not in MOODY:
+            return
+        self.found(Finding(
+            "training while predicting", f"a {type(module).__name__} is in training mode where nothing is learnt",
+            "The model is called under no_grad, so it predicts; but dropout still drops at random, and batch "
+            "normalisation takes and remembers statistics of the data that it is tested on.",
+            (Fix("before predicting", "model.eval()"), Fix("and before training goes on", "model.train()")),
+            (Steps((Step("no_grad", "predicting", GOOD), Step(type(module).__name__, "as if training", CLASH))),)))
+
+    def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """An optimizer is about to take a step."""
+        self.optimizers.setdefault(id(optimizer), weakref.ref(optimizer))
+        if any(map(callable, (*args, *kwargs.values()))):  # a closure, which computes the gradients within the step
+            self.steps += 1
+            return
+        grads = [(p, library_of(p).grad(p)) for group in optimizer.param_groups for p in group["params"]]
+        there = [g for _, g in grads if g is not None]
+        if not there or (self._since_step and all(_is_zero(g) for g in there)):
+            after = self._since_step
+            self.found(Finding(
+                "step without gradients", "the optimizer takes a step, and there are no gradients",
+                "They were thrown away between backward and step: zero_grad stands in the wrong place." if after else
+                "No backward came before it: the step does nothing.",
+                (Fix("the order is", "optimizer.zero_grad(); loss.backward(); optimizer.step()"),),
+                (Steps((Step("backward", "gradients come", GOOD if after else GONE),
+                        *((Step("zero_grad", "and go", CLASH),) if after else ()),
+                        Step("step", "finds none", CLASH))),), self._here()))
+        self.steps += 1
+        self._since_step = 0
+        added = [self._added[id(p)] for p, _ in grads if id(p) in self._added]
+        if added:
+            self.found(Finding(
+                "forgotten zero_grad", f"the gradients of the step before are still there: {len(added)} tensors",
+                "Backward adds to the gradients that it finds. Without zero_grad each step goes along the sum of all "
+                "gradients since the beginning.",
+                (Fix("in each step, before backward", "optimizer.zero_grad()"),
+                 Fix("or, by hand", "w.grad = None")),
+                (Steps((Step("backward", "gradient 1", GOOD), Step("step", "uses it"),
+                        Step("backward", "gradient 1 + gradient 2", CLASH), Step("step", "uses the sum"))),), added[0]))
+
+    def after_step(self, optimizer: Any) -> None:
+        """It has taken the step."""
+        for parameter in [p for group in optimizer.param_groups for p in group["params"]]:
+            grad = library_of(parameter).grad(parameter)
+            self._added.pop(id(parameter), None)
+            self._used.pop(id(parameter), None)
+            if grad is not None and not _is_zero(grad):
+                self._used[id(parameter)] = weakref.ref(parameter), id(grad)
+
+    # -- rules ---------------------------------------------------------------------------------------------------------
+
+    def _begin_backward(self, event: DispatchEvent, task: Any) -> None:
+        self.passes += 1
+        self._since_step += 1
+        place = line_of(*event.site)
+        for key, (ref, identity) in list(self._used.items()):
+            parameter = ref()
+            grad = None if parameter is None else library_of(parameter).grad(parameter)
+            if grad is None or id(grad) != identity or _is_zero(grad):
+                del self._used[key]
+                self._added.pop(key, None)
+            else:
+                self._added[key] = place
+        moody = [name for name, training in self._modes if name in MOODY and not training]
+        if moody and not any(training for _, training in self._modes):
+            self.found(Finding(
+                "eval while training", "the model is in evaluation mode, and is trained",
+                f"{' and '.join(dict.fromkeys(moody))} do otherwise while a model trains: dropout drops, batch "
+                "normalisation takes statistics of the batch, and remembers them.",
+                (Fix("before training", "model.train()"),),
+                (Steps((Step("model.eval()", "called before, and never undone"),
+                        Step("training", "as if predicting", CLASH))),), place))
+        self._modes = []
+        if self.passes <= GRAPHS:
+            roots = [node for _, node, _ in task._links]
+            if roots:
+                graph = Graph(roots, library_of(roots[0]))
+                self.leaves |= {id(leaf): leaf for leaf in graph.leaves}
+                for finding in of_graph(graph):
+                    self.found(finding)
+
+    def _first_nan(self, event: DispatchEvent, args: tuple[Any, ...], result: Any, task: Any) -> None:
+        bad, packet = _bad(result), event.op.partition(".")[0]
+        if not bad or "empty" in packet or any(finding.kind == "first NaN" for finding in self.findings):
+            return
+        if any(map(_bad, args)):
+            if bad == "NaN" and self._infinite is not None:
+                self.found(self._infinite)  # it was not meant: NaN came of it
+            return
+        name = packet.removesuffix("_").removeprefix("_")
+        node = None if task is None else task.node
+        if task is not None:
+            place = called_at(node.metadata.get("traceback_", ())) if node is not None else line_of(*event.site)
+            forward = node.forward_name() if node is not None else packet
+            cause = (f"Forward was all right: in backward, {packet} made it. The slope of {forward.lower()} is "
+                     "infinite or undefined where it was computed, and 0 times infinity is NaN.")
+            fixes = (Fix("keep the operand away from there", f"(x + 1e-8).{forward.lower()}()"
+                         if forward.lower() in ("sqrt", "log") else "x.clamp(min=1e-6)"),)
+            title = f"the backward of {forward} makes the first NaN"
+        else:
+            place = line_of(*event.site)
+            known = next((row for key, row in MADE_NAN.items() if name.startswith(key)), None)
+            cause = ("Its operands are all finite, and its result is not: "
+                     f"{known[0] if known else 'the values are beyond its domain or its dtype'}. Whatever is computed "
+                     "from it is NaN too, and so are all gradients.")
+            fixes = (Fix("keep the operand where the result is finite", known[1] if known else "x.clamp(-1e6, 1e6)"),)
+            title = f"{packet} makes the first {bad}"
+        finding = Finding("first NaN", title, cause, fixes,
+                          (Steps((Step("operands", "finite", GOOD), Step(packet, bad, CLASH),
+                                  Step("what follows", "NaN", GONE))),), place)
+        if bad == "NaN":
+            self.found(finding)
+        else:
+            self._infinite = self._infinite or finding
+
+    def _targets(self, target: Any) -> None:
+        values = library_of(target).values(target) if is_tensor(target) else None
+        if values is not None and values.dtype.kind == "i" and values.size >= 4:
+            self._classes.append(frozenset(np.unique(values).tolist()))
+
+    def _scale(self, event: DispatchEvent, x: Any) -> None:
+        values = library_of(x).values(x) if is_tensor(x) and not x.requires_grad else None
+        if values is None or not values.size or values.dtype.kind != "f":
+            return
+        size = float(np.abs(values[:256]).mean())
+        if np.isfinite(size) and size > LARGE:
+            self.found(Finding(
+                "large inputs", f"the inputs of the first layer are of the size of {size:.0f}",
+                "Weights begin in a size that suits inputs around 1. Larger inputs make large gradients, saturated "
+                "units and steps that leap.",
+                (Fix("of pixels from 0 to 255", "x = x / 255"), Fix("or by column", "x = (x - x.mean(0)) / x.std(0)")),
+                (Groups((Group("mean size", (f"{size:.0f}",), CLASH), Group("wanted", ("about 1",), GOOD))),),
+                line_of(*event.site)))
+
+    def _dropped(self, event: DispatchEvent) -> None:
+        models = [m for ref in self.models.values() if (m := ref()) is not None]
+        if models and not any(m.training for m in models):
+            self.found(Finding(
+                "dropout while predicting", "dropout is on although the model is in evaluation mode",
+                "F.dropout drops unless it is told not to: it does not know of the module's mode.",
+                (Fix("tell it", "F.dropout(x, 0.5, training=self.training)"),
+                 Fix("or use the module", "nn.Dropout(0.5)")),
+                (Steps((Step("model.eval()", "predicting", GOOD), Step("F.dropout", "drops all the same", CLASH))),),
+                line_of(*event.site)))
+
+    def finish(self) -> None:
+        """What only the whole tells."""
+        if len(self._classes) > 2 and all(len(c) == 1 for c in self._classes) and len(set(self._classes)) > 1:
+            self.found(Finding(
+                "sorted batches", "each batch holds samples of one class alone",
+                "The data is sorted by class, and not shuffled. Each step then learns to answer with the class of the "
+                "batch, and unlearns the one before.",
+                (Fix("shuffle", "DataLoader(dataset, batch_size=32, shuffle=True)"),
+                 Fix("or by hand", "order = torch.randperm(len(x)); x, y = x[order], y[order]")),
+                (Groups(tuple(Group(f"batch {i}", (f"class {next(iter(c))}",), CLASH)
+                              for i, c in enumerate(self._classes[:3]))),)))
+        if self.passes and not self.steps:
+            named = [(name, value) for name, value in self.namespace.items() if not name.startswith("_")]
+            waiting = [(name, value) for name, value in named if is_optimizer(value)]
+            learning = {id(p) for _, o in waiting for group in o.param_groups for p in group["params"]}
+            if waiting and learning & set(self.leaves):
+                self.found(Finding(
+                    "no step", f"backward ran {self.passes} times, and {waiting[0][0]} took no step",
+                    "Backward leaves gradients in the parameters. Changing the parameters by them is the optimizer's "
+                    "step, which was not called; without parentheses, it is only named.",
+                    (Fix("after backward", f"{waiting[0][0]}.step()"),),
+                    (Steps((Step("backward", "gradients come", GOOD), Step("step", "never called", CLASH))),)))
+
+    def _here(self) -> Any:
+        frame = sys._getframe(1)
+        while frame is not None and "mindtorch" in str(frame.f_globals.get("__name__", "")).partition(".")[0]:
+            frame = frame.f_back  # type: ignore[assignment]
+        return None if frame is None else line_of(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def _is_zero(tensor: Any) -> bool:
+    values = library_of(tensor).values(tensor)
+    return values is not None and not values.any()
+
+
+def _bad(value: Any) -> str:
+    """'NaN' or 'infinity', if a result or an argument has one; '' if not."""
+    if isinstance(value, (list, tuple)):
+        return next(filter(None, map(_bad, value)), "")
+    if isinstance(value, float):
+        return "" if math.isfinite(value) else "infinity"
+    values = library_of(value).values(value) if is_tensor(value) else None
+    if values is None or values.dtype.kind not in "fc" or not values.size or np.isfinite(values).all():
+        return ""
+    return "NaN" if np.isnan(values).any() else "infinity"
+
+
+@contextmanager
+def recording(namespace: Mapping[str, Any]) -> Iterator[Recording]:
+    """A block in which is noted what can tell mistakes. It runs in anomaly mode, so that nodes know their lines."""
+    found = Recording(namespace)
+    with ExitStack() as block:
+        for handle in (module_hooks.register_module_forward_pre_hook(found.call),
+                       optimizer_hooks.register_optimizer_step_pre_hook(found.before_step),
+                       optimizer_hooks.register_optimizer_step_post_hook(lambda o, *_: found.after_step(o))):
+            block.callback(handle.remove)
+        block.enter_context(set_detect_anomaly(True, check_nan=False))
+        block.enter_context(subscribed_values(found.operator))
+        yield found
+    found.finish()

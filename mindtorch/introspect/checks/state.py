@@ -1,0 +1,277 @@
+"""Silent mistakes that show in a model, its optimizer, and the gradients that are there."""
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from typing import Any
+
+import numpy as np
+
+from ..libraries import library_of
+from ..why.explanation import CLASH, GONE, GOOD, Fix, Group, Groups, Step, Steps
+from ..why.wrote import is_module, is_tensor
+from .finding import Finding, numbers
+from .graph import Graph
+
+HUGE = 1e4  #: of a gradient's norm by parameter
+FADING = 1e-7  #: of the mean gradient of a layer, beside that of the layer where it is largest
+#: Modules that do something else while they train.
+MOODY = ("Dropout", "Dropout1d", "Dropout2d", "Dropout3d", "AlphaDropout", "FeatureAlphaDropout", "BatchNorm1d",
+         "BatchNorm2d", "BatchNorm3d", "SyncBatchNorm")
+
+
+def parameters(models: Mapping[str, Any]) -> dict[int, tuple[str, Any]]:
+    """The parameters of models with the paths to them, by their identities."""
+    found: dict[int, tuple[str, Any]] = {}
+    for name, model in models.items():
+        for path, parameter in model.named_parameters():
+            found.setdefault(id(parameter), (f"{name}.{path}" if name else path, parameter))
+    return found
+
+
+def optimized(optimizers: Mapping[str, Any]) -> dict[int, Any]:
+    """The tensors that optimizers change, by their identities."""
+    return {id(tensor): tensor for optimizer in optimizers.values() for group in optimizer.param_groups
+            for tensor in group["params"]}
+
+
+def _names(pairs: list[tuple[str, Any]]) -> list[str]:
+    return [name for name, _ in pairs]
+
+
+def of_models(models: Mapping[str, Any]) -> Iterator[Finding]:
+    """What a module holds and does not know as its own; weights that are all alike."""
+    for name, model in models.items():
+        for path, module in model.named_modules():
+            where = ".".join(part for part in (name, path) if part)
+            for key, value in vars(module).items():
+                if key.startswith("_"):
+                    continue
+                items = list(value.values()) if isinstance(value, dict) else value
+                hidden = [item for item in items if is_module(item) or (is_tensor(item) and item.requires_grad)
+                          ] if isinstance(items, (list, tuple)) else []
+                known = {id(part) for part in (*model.modules(), *model.parameters())}
+                hidden = [item for item in hidden if id(item) not in known]
+                if hidden:
+                    yield _hidden(f"{where}.{key}", value, hidden)
+                elif is_tensor(value) and value.requires_grad and id(value) not in known and value.is_leaf:
+                    yield Finding(
+                        "plain tensor", f"{where}.{key} requires grad, and is no parameter",
+                        "A module knows nn.Parameter alone as its own: a plain tensor is missing from parameters(), so "
+                        "from the optimizer, from state_dict(), and stays where it is when the model moves.",
+                        (Fix("make it a parameter", f"self.{key} = nn.Parameter(torch.randn({list(value.shape)}))"),),
+                        (Groups((Group("a plain tensor", (f"{where}.{key}",), CLASH),
+                                 Group("parameters", tuple(n for n, _ in model.named_parameters())[:4] or ("none",),
+                                       GOOD))),))
+    matrices = [(path, p) for path, p in parameters(models).values() if len(p.shape) > 1 and p.shape[0] > 1]
+    alike = [(path, p) for path, p in matrices if _alike(p)]
+    if any(_alike(p, but_zero=True) for _, p in alike) or (alike and len(alike) == len(matrices)):
+        yield Finding(
+            "weights alike", f"all rows of {numbers(_names(alike))} are equal",
+            "Units with equal weights get equal gradients and stay equal: together they do the work of one. Weights "
+            "begin at random for that reason.",
+            (Fix("begin at random", f"nn.init.kaiming_uniform_({alike[0][0]})"),
+             Fix("zeros are for biases", "nn.init.zeros_(layer.bias)")),
+            (Groups((Group("equal rows", tuple(_names(alike)[:4]), CLASH),)),))
+
+
+def _hidden(where: str, value: Any, hidden: list[Any]) -> Finding:
+    kind, attribute = type(value).__name__, where.rpartition(".")[2]
+    holder = {True: "nn.ModuleDict", False: "nn.ModuleList"}[isinstance(value, dict)] if is_module(hidden[0]) else (
+        "nn.ParameterDict" if isinstance(value, dict) else "nn.ParameterList")
+    what = "modules" if is_module(hidden[0]) else "tensors"
+    return Finding(
+        "hidden in a container", f"{where} is a {kind} with {len(hidden)} {what} that the model does not know",
+        f"A module finds parameters and modules among its attributes, not inside of a {kind}. These are missing from "
+        "parameters(), so no optimizer changes them, and from state_dict().",
+        (Fix("use the container that is a module", f"self.{attribute} = {holder}(…)"),),
+        (Groups((Group(f"in {where}", tuple(type(item).__name__ for item in hidden[:4]), CLASH),
+                 Group("taken", (holder,), GOOD))),))
+
+
+def _alike(parameter: Any, but_zero: bool = False) -> bool:
+    """Whether all rows of a matrix are equal; a last layer, or one beside others, may well begin with zeros."""
+    if not parameter.requires_grad or parameter.numel() < 4:
+        return False
+    values = library_of(parameter).values(parameter)
+    if values is None:
+        return False
+    rows = values.reshape(values.shape[0], -1)
+    return bool(np.isfinite(rows).all() and (rows == rows[:1]).all() and not (but_zero and not rows.any()))
+
+
+def of_optimizers(models: Mapping[str, Any], optimizers: Mapping[str, Any], leaves: list[Any] | None
+                  ) -> Iterator[Finding]:
+    """What an optimizer lacks, or has in vain."""
+    ours, theirs = parameters(models), optimized(optimizers)
+    reached = None if leaves is None else {id(leaf) for leaf in leaves}
+    strangers = [key for key in theirs if key not in ours and (reached is None or key not in reached)]
+    if models and optimizers and strangers:
+        yield Finding(
+            "other parameters", f"{len(strangers)} of the {len(theirs)} tensors that the optimizer changes are none of "
+            "the model's",
+            "The model was made anew, or its parameters were replaced, after the optimizer was given them. It goes on "
+            "changing the old ones, which nobody uses.",
+            (Fix("make the optimizer after the model, and after what replaces its parameters",
+                 "optimizer = optim.SGD(model.parameters(), lr=0.1)"),),
+            (Groups((Group("the optimizer has", (f"{len(strangers)} tensors of another model",), CLASH),
+                     Group("the model has", tuple(name for name, _ in list(ours.values())[:4]), GOOD))),))
+    missing = [(name, p) for key, (name, p) in ours.items() if p.requires_grad and key not in theirs
+               and (reached is None or key in reached)]
+    if optimizers and missing and len(strangers) < len(theirs):
+        yield Finding(
+            "not in the optimizer",
+            f"{numbers(_names(missing))} {'are' if len(missing) > 1 else 'is'} trained by nobody",
+            f"{'They get' if len(missing) > 1 else 'It gets'} gradients, and no optimizer was given "
+            f"{'them' if len(missing) > 1 else 'it'}: the values stay what they are.",
+            (Fix("give the optimizer all parameters", "optim.SGD(model.parameters(), lr=0.1)"),
+             Fix("or add these", f"optimizer.add_param_group({{'params': [{missing[0][0]}]}})"),
+             Fix("or, if they are to stay, say so", f"{missing[0][0]}.requires_grad_(False)")),
+            (Groups((Group("in the optimizer", tuple(_names([ours[k] for k in ours if k in theirs])[:4]) or ("others",),
+                           GOOD),
+                     Group("not in it", tuple(_names(missing)[:4]), CLASH))),))
+    frozen = [(name, p) for key, (name, p) in ours.items() if key in theirs and not p.requires_grad]
+    if frozen:
+        yield Finding(
+            "frozen", f"{numbers(_names(frozen))} {'are' if len(frozen) > 1 else 'is'} in the optimizer, and frozen",
+            "requires_grad is False, so no gradient comes, and the optimizer passes them over.",
+            (Fix("let them learn", f"{frozen[0][0]}.requires_grad_()"),
+             Fix("or leave them out of the optimizer", "[p for p in model.parameters() if p.requires_grad]")),
+            (Groups((Group("frozen", tuple(_names(frozen)[:4]), CLASH),)),))
+    for name, optimizer in optimizers.items():
+        rates = [group.get("lr") for group in optimizer.param_groups]
+        if any(rate == 0 for rate in rates if isinstance(rate, (int, float))) and _is_first(optimizer):
+            yield Finding("no learning rate", f"the learning rate of {name or 'the optimizer'} is 0",
+                          "Each step adds the learning rate times a direction: nothing changes.",
+                          (Fix("choose one", "optim.SGD(model.parameters(), lr=0.1)"),),
+                          (Groups((Group("lr", ("0",), CLASH), Group("often", ("0.1 (SGD)", "0.001 (Adam)"), GOOD))),))
+        rate = max((rate for rate in rates if isinstance(rate, (int, float))), default=0)
+        if rate > 0.3 and "Adam" in type(optimizer).__name__:
+            yield Finding(
+                "large learning rate", f"a learning rate of {rate} is much for {type(optimizer).__name__}",
+                "Adam divides by the size of gradients, so each step changes each parameter by about the learning "
+                "rate, whatever the loss is like: weights are of the size of 0.1.",
+                (Fix("begin with the default", f"optim.{type(optimizer).__name__}(model.parameters(), lr=0.001)"),),
+                (Groups((Group("lr", (str(rate),), CLASH), Group("often", ("0.001",), GOOD))),))
+
+
+def _is_first(optimizer: Any) -> bool:
+    """Whether no scheduler set the rate, which may well have led it to 0."""
+    return not any("initial_lr" in group for group in optimizer.param_groups)
+
+
+def of_losses(losses: Mapping[str, Any], models: Mapping[str, Any]) -> Iterator[Finding]:
+    """A loss without a graph, or that is no number."""
+    for name, loss in losses.items():
+        label = name or "the loss"
+        if not loss.requires_grad:
+            yield Finding(
+                "no graph", f"{label} has no graph: backward has nowhere to go",
+                "It was computed under no_grad, or after detach(), .data, argmax or a round through NumPy or numbers "
+                "of Python; or nothing that it was computed from requires grad.",
+                (Fix("compute it from the model's outputs, with grad mode on", "loss = loss_function(model(x), y)"),),
+                (Steps((Step("parameters"), Step("cut", "detach, no_grad, numbers", GONE),
+                        Step(label, "requires no grad", CLASH))),))
+        values = library_of(loss).values(loss)
+        if values is not None and values.size == 1 and not np.isfinite(values).all():
+            yield Finding(
+                "loss is no number", f"{label} is {values.item()}",
+                "From here on every gradient is NaN, and one step with it makes all parameters NaN.",
+                (Fix("find the first operator that made it", "%%check"),
+                 Fix("take smaller steps, or cut gradients", "nn.utils.clip_grad_norm_(model.parameters(), 1.0)")),
+                (Steps((Step(label, str(values.item()), CLASH), Step("backward", "NaN"), Step("step", "NaN"))),))
+
+
+def unreached(graph: Graph | None, models: Mapping[str, Any], optimizers: Mapping[str, Any]) -> Iterator[Finding]:
+    """Parameters to which no path leads from the loss."""
+    if graph is None:
+        return
+    reached, theirs = {id(leaf) for leaf in graph.leaves}, optimized(optimizers)
+    ours = parameters(models)
+    chosen = set(theirs) & set(ours) or set(ours)  # what an optimizer was not given may well rest
+    lost = [(name, p) for key, (name, p) in ours.items() if p.requires_grad and key not in reached and key in chosen]
+    if not lost:
+        return
+    yield Finding(
+        "not reached", f"no path leads from the loss to {numbers(_names(lost))}",
+        "They have no part in the loss, or the graph was cut on the way: by detach(), .data, no_grad, .item(), a round "
+        "through NumPy, torch.tensor(result), argmax. They get no gradient, and do not learn.",
+        (Fix("look for where the graph is cut, and leave that out", "y = layer(x)  # not layer(x).detach()"),
+         Fix("or, if they are not used, leave them out", f"{lost[0][0]}.requires_grad_(False)")),
+        (Groups((Group("reached", tuple(n for k, (n, _) in ours.items() if k in reached)[:4] or ("none",), GOOD),
+                 Group("not reached", tuple(_names(lost)[:4]), CLASH))),))
+
+
+def of_gradients(models: Mapping[str, Any], skip: frozenset[str] = frozenset()) -> Iterator[Finding]:
+    """Gradients that are no numbers, far too large, or fade away from layer to layer."""
+    norms: list[tuple[str, float, float]] = []
+    for name, parameter in parameters(models).values():
+        grad = library_of(parameter).grad(parameter)
+        values = None if grad is None else library_of(grad).values(grad)
+        if values is None or not values.size:
+            continue
+        wide = values.astype(np.float64) if not np.iscomplexobj(values) else np.abs(values)
+        norms.append((name, float(np.sqrt((wide * wide).sum())), float(np.abs(wide).mean())))
+    bad = [(name, norm) for name, norm, _ in norms if not np.isfinite(norm)]
+    if bad and "nan" not in skip:
+        yield Finding(
+            "gradient is no number", f"the gradients of {numbers(_names(bad))} are {bad[0][1]}",
+            "One step with them makes the parameters NaN, and then everything.",
+            (Fix("find the first operator that made it", "%%check"),
+             Fix("do not take that step", "if loss.isfinite(): optimizer.step()")),
+            (Groups((Group("no numbers", tuple(_names(bad)[:4]), CLASH),)),))
+        return
+    large = [(name, norm) for name, norm, _ in norms if norm > HUGE]
+    if large:
+        yield Finding(
+            "gradients explode", f"the gradient of {large[0][0]} has the norm {large[0][1]:.1e}",
+            "A step goes by the learning rate times the gradient: far beyond where the gradient says anything. Inputs "
+            "of large numbers, deep or recurrent models, and too large weights lead there.",
+            (Fix("bring inputs to the size of 1", "x = (x - x.mean(0)) / x.std(0)"),
+             Fix("cut large gradients before the step", "nn.utils.clip_grad_norm_(model.parameters(), 1.0)"),
+             Fix("or take a smaller learning rate", "lr=1e-4")),
+            (Groups((Group("norm of the gradient", tuple(f"{n}: {v:.1e}" for n, v in large[:4]), CLASH),)),))
+    weights = [(name, mean) for name, _, mean in norms if name.endswith("weight")]
+    most = max((mean for _, mean in weights), default=0.0)
+    faint = [(name, mean) for name, mean in weights if mean < FADING * most]
+    if faint and len(weights) > 1:
+        yield Finding(
+            "gradients vanish", f"the gradient of {faint[0][0]} is {faint[0][1]:.0e}, that of another layer {most:.0e}",
+            "Each layer multiplies the gradient by its slope. Many sigmoids or tanhs, whose slopes are small, or units "
+            "that are all silent, leave nothing for the first layers.",
+            (Fix("use relu between layers", "nn.ReLU()"), Fix("or normalise between them", "nn.BatchNorm1d(…)"),
+             Fix("or add what came in to what comes out", "x = x + layer(x)")),
+            (Groups((Group("mean gradient", tuple(f"{n}: {v:.0e}" for n, v in weights[:6]), CLASH),)),))
+
+
+def of_modes(models: Mapping[str, Any], training: bool) -> Iterator[Finding]:
+    """A model that trains in evaluation mode."""
+    for name, model in models.items():
+        moody = [path for path, m in model.named_modules() if type(m).__name__ in MOODY and not m.training]
+        if training and moody and not model.training:
+            yield Finding(
+                "eval while training", f"{name or 'the model'} is in evaluation mode, and is trained",
+                f"{numbers(moody)} behave{'s' * (len(moody) == 1)} otherwise while the model trains: dropout drops, "
+                "batch normalisation takes statistics of the batch, and remembers them.",
+                (Fix("before training", f"{name or 'model'}.train()"),),
+                (Steps((Step(f"{name or 'model'}.eval()", "called before, and never undone"), Step("training", "as if "
+                 "predicting", CLASH))),))
+
+
+def of_containers(namespace: Mapping[str, Any]) -> Iterator[Finding]:
+    """Lists whose tensors all are the same memory, which was written over."""
+    for name, value in namespace.items():
+        is_list = isinstance(value, list) and len(value) > 1 and not name.startswith("_")
+        if not is_list or not all(map(is_tensor, value[:100])):
+            continue
+        tensors = value[:100]
+        looks = [library_of(t) for t in tensors]
+        places = {(looks[i].address(t), tuple(t.shape)) for i, t in enumerate(tensors)}
+        version = looks[0].record(tensors[0], 1).version
+        if len(places) == 1 and looks[0].address(tensors[0]) and version and len(value) > 1:
+            yield Finding(
+                "one memory", f"the {len(value)} tensors in {name} are one memory, written over {version} times",
+                "A view, detach() and a tensor itself keep no values of their own: the list holds the same memory "
+                "again and again, and all show what was written last.",
+                (Fix("keep a copy", f"{name}.append(x.clone())"),),
+                (Steps((Step(f"{name}[0]"), Step("one memory", f"version {version}", CLASH), Step(f"{name}[-1]")),
+                       arrow="→"),))

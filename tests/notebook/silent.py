@@ -1,0 +1,142 @@
+"""Training programs that run and do not learn, each with one mistake; and such that are right.
+
+All are run with ``x``, ``y``, ``t`` (16 samples of 3 features, numbers, 4 classes), ``net``, ``opt`` and ``classes``, a
+classifier with ``copt``, unless they make their own.
+"""
+from __future__ import annotations
+
+BEGIN = """
+torch.manual_seed(0)
+x, y, t = torch.randn(16, 3), torch.randn(16), torch.randint(0, 4, (16,))
+net = nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1))
+opt = optim.SGD(net.parameters(), lr=0.01)
+classes = nn.Sequential(nn.Linear(3, 8), nn.Tanh(), nn.Linear(8, 4))
+copt = optim.SGD(classes.parameters(), lr=0.1)
+"""
+STEP = "    opt.zero_grad(); loss.backward(); opt.step()\n"
+CSTEP = "    copt.zero_grad(); loss.backward(); copt.step()\n"
+LOOP = "for _ in range(3):\n"
+
+#: The rule that finds it, what the finding must say, and the program.
+BUGS = [
+    ("loss broadcasts", "16 scores with 16 targets", f"{LOOP}    loss = F.mse_loss(net(x), y)\n{STEP}"),
+    ("loss broadcasts", "256 pairs", f"{LOOP}    loss = ((net(x) - y) ** 2).mean()\n{STEP}"),
+    ("loss broadcasts", "256 pairs", f"{LOOP}    loss = F.l1_loss(net(x), y)\n{STEP}"),
+    ("forgotten zero_grad", "adds to the gradients",
+     f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y); loss.backward(); opt.step()"),
+    ("not reached", "net.0.weight", f"{LOOP}    loss = F.mse_loss(net[2](net[:2](x).detach())[:, 0], y)\n{STEP}"),
+    ("not in the optimizer", "net.0.weight",
+     f"opt = optim.SGD(net[2].parameters(), lr=0.1)\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("other parameters", "none of the model's",
+     f"net = nn.Sequential(nn.Linear(3, 1))\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("frozen", "net.0.weight", f"net[0].requires_grad_(False)\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("normalised twice", "softmax comes before cross_entropy",
+     f"{LOOP}    loss = F.cross_entropy(classes(x).softmax(1), t)\n{CSTEP}"),
+    ("normalised twice", "relu comes before cross_entropy",
+     f"{LOOP}    loss = F.cross_entropy(classes(x).relu(), t)\n{CSTEP}"),
+    ("normalised twice", "sigmoid comes before",
+     f"{LOOP}    loss = F.binary_cross_entropy_with_logits(net(x)[:, 0].sigmoid(), (y > 0).float())\n{STEP}"),
+    ("not logarithms", "F.cross_entropy(scores, target)", f"{LOOP}    loss = F.nll_loss(classes(x), t)\n{CSTEP}"),
+    ("not logarithms", "F.log_softmax", f"{LOOP}    loss = F.nll_loss(classes(x).softmax(1), t)\n{CSTEP}"),
+    ("softmax of one", "always 1", f"{LOOP}    loss = F.mse_loss(net(x).softmax(1)[:, 0], y)\n{STEP}"),
+    ("softmax over samples", "dim 0, the samples",
+     f"{LOOP}    loss = F.nll_loss(F.log_softmax(classes(x), 0), t)\n{CSTEP}"),
+    ("dead units", "8 of 8 units", "with torch.no_grad(): net[0].bias.fill_(-100)\n"
+     f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("first NaN", "log makes the first infinity", f"{LOOP}    loss = (net(x).relu() * 0).log().mean()\n{STEP}"),
+    ("first NaN", "sqrt makes the first NaN", f"{LOOP}    loss = (net(x) - 10).sqrt().mean()\n{STEP}"),
+    ("first NaN", "the backward of Sqrt makes the first",
+     f"{LOOP}    loss = ((net(x) * 0).sqrt() * 0 + net(x)).mean()\n{STEP}"),
+    ("gradients explode", "norm", f"{LOOP}    loss = F.mse_loss(net(x * 1e5)[:, 0], y)\n{STEP}"),
+    ("gradients vanish", "net.0.weight",
+     "layers = [layer for _ in range(16) for layer in (nn.Linear(8, 8), nn.Sigmoid())]\n"
+     "net = nn.Sequential(nn.Linear(3, 8), *layers, nn.Linear(8, 1)); opt = optim.SGD(net.parameters(), lr=0.1)\n"
+     f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("eval while training", "model.train()", "net.append(nn.Dropout(0.1)); net.eval()\n"
+     f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("training while predicting", "model.eval()", "net.append(nn.Dropout(0.1))\nwith torch.no_grad():\n    net(x)"),
+    ("dropout while predicting", "training=self.training",
+     "net.eval()\nwith torch.no_grad():\n    F.dropout(net(x), 0.5)"),
+    ("no step", "opt took no step", f"{LOOP}    opt.zero_grad(); F.mse_loss(net(x)[:, 0], y).backward(); opt.step"),
+    ("step without gradients", "zero_grad stands in the wrong place",
+     f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y); loss.backward(); opt.zero_grad(); opt.step()"),
+    ("growing history", "with torch.no_grad(): w -= lr * w.grad", "w = torch.ones(3, requires_grad=True)\n"
+     f"{LOOP}    w.retain_grad() if not w.is_leaf else None\n    loss = ((x @ w - y) ** 2).mean(); loss.backward()\n"
+     "    w = w - 0.1 * w.grad"),
+    ("growing history", "total += loss.item()",
+     f"total = 0\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    total += loss"),
+    ("one memory", "kept.append(x.clone())", "buffer, kept = torch.zeros(3), []\nfor row in x:\n    buffer.copy_(row)\n"
+     "    kept.append(buffer[:])"),
+    ("hidden in a container", "nn.ModuleList",
+     "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+     "        self.layers = [nn.Linear(3, 3), nn.Linear(3, 3)]; self.out = nn.Linear(3, 1)\n"
+     "    def forward(self, x):\n        for f in self.layers: x = f(x)\n        return self.out(x)[:, 0]\n"
+     f"net = Net(); opt = optim.SGD(net.parameters(), lr=0.1)\n{LOOP}    loss = F.mse_loss(net(x), y)\n{STEP}"),
+    ("plain tensor", "nn.Parameter", "class Net(nn.Module):\n    def __init__(self):\n        super().__init__()\n"
+     "        self.w = torch.randn(3, requires_grad=True); self.f = nn.Linear(3, 1)\n"
+     "    def forward(self, x): return self.f(x * self.w)[:, 0]\n"
+     f"net = Net(); opt = optim.SGD(net.parameters(), lr=0.1)\n{LOOP}    loss = F.mse_loss(net(x), y)\n{STEP}"),
+    ("weights alike", "random", "for p in net.parameters(): nn.init.constant_(p, 0.1)\n"
+     f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("no learning rate", "Each step", "opt = optim.SGD(net.parameters(), lr=0.0)\n"
+     f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("large learning rate", "lr=0.001", "opt = optim.Adam(net.parameters(), lr=1.0)\n"
+     f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("large inputs", "x / 255", f"x = torch.rand(16, 3) * 255\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
+    ("sorted batches", "shuffle=True", "for c in range(4):\n"
+     f"    loss = F.cross_entropy(classes(x), torch.full((16,), c))\n{CSTEP}"),
+]
+
+#: Programs without a mistake.
+CLEAN = [
+    f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}",
+    f"{LOOP}    loss = F.mse_loss(net(x), y[:, None])\n{STEP}",
+    f"{LOOP}    loss = ((net(x).squeeze(1) - y) ** 2).mean()\n{STEP}",
+    f"{LOOP}    loss = F.cross_entropy(classes(x), t)\n{CSTEP}",
+    f"{LOOP}    loss = F.nll_loss(F.log_softmax(classes(x), 1), t)\n{CSTEP}",
+    f"{LOOP}    loss = F.binary_cross_entropy_with_logits(net(x)[:, 0], (y > 0).float())\n{STEP}",
+    f"{LOOP}    loss = F.binary_cross_entropy(net(x)[:, 0].sigmoid(), (y > 0).float())\n{STEP}",
+    # gradients of several batches before a step; penalties; two losses
+    f"{LOOP}    opt.zero_grad()\n    for part in range(2):\n        (F.mse_loss(net(x)[:, 0], y) / 2).backward()\n"
+    "    opt.step()",
+    f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y) + 1e-3 * sum((p * p).sum() for p in net.parameters())\n{STEP}",
+    f"total = 0\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    total += loss.item()",
+    # by hand
+    f"w = torch.zeros(3, requires_grad=True)\n{LOOP}    ((x @ w - y) ** 2).mean().backward()\n"
+    "    with torch.no_grad(): w -= 0.1 * w.grad\n    w.grad = None",
+    # a frozen part that the optimizer was not given
+    "net[0].requires_grad_(False); opt = optim.Adam(net[2].parameters())\n"
+    f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}",
+    # training and evaluation
+    "net.insert(1, nn.BatchNorm1d(8)); net.insert(2, nn.Dropout(0.1)); opt = optim.Adam(net.parameters())\n"
+    f"{LOOP}    net.train(); loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    net.eval()\n"
+    "    with torch.no_grad(): net(x)",
+    "sched = optim.lr_scheduler.CosineAnnealingLR(opt, 3)\n"
+    f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    sched.step()",
+    # shapes of all kinds
+    "c = nn.Sequential(nn.Conv2d(1, 4, 3), nn.ReLU(), nn.MaxPool2d(2), nn.Flatten(), nn.Linear(36, 4))\n"
+    "images = torch.rand(16, 1, 8, 8); copt = optim.Adam(c.parameters())\n"
+    f"{LOOP}    loss = F.cross_entropy(c(images), t)\n{CSTEP}",
+    "rnn, head = nn.LSTM(3, 5, batch_first=True), nn.Linear(5, 1)\n"
+    "opt = optim.Adam([*rnn.parameters(), *head.parameters()])\n"
+    f"{LOOP}    out, _ = rnn(x[:, None].expand(16, 4, 3)); loss = F.mse_loss(head(out[:, -1])[:, 0], y)\n{STEP}",
+    "e = nn.Sequential(nn.Embedding(4, 6), nn.Linear(6, 4)); copt = optim.AdamW(e.parameters())\n"
+    f"{LOOP}    loss = F.cross_entropy(e(t), t)\n{CSTEP}",
+    "a, head = nn.MultiheadAttention(8, 2, batch_first=True), nn.Linear(8, 4)\n"
+    "copt = optim.Adam([*a.parameters(), *head.parameters()]); s = torch.randn(16, 5, 8)\n"
+    f"{LOOP}    loss = F.cross_entropy(head(a(s, s, s)[0].mean(1)), t)\n{CSTEP}",
+    "n = nn.TransformerEncoderLayer(8, 2, 16, batch_first=True); opt = optim.Adam(n.parameters())\n"
+    "s = torch.randn(4, 5, 8)\n"
+    f"{LOOP}    loss = F.mse_loss(n(s), s)\n{STEP}",
+    # distances of all pairs are meant; several outputs; an optimizer with a closure
+    f"{LOOP}    h = net[:2](x); loss = ((h[:, None] - h[None]) ** 2).mean() + net(x).mean()\n{STEP}",
+    f"{LOOP}    nn.utils.clip_grad_norm_(net.parameters(), 1.0); loss = F.smooth_l1_loss(net(x)[:, 0], y)\n{STEP}",
+    "opt = optim.LBFGS(net.parameters(), max_iter=3)\ndef closure():\n    opt.zero_grad()\n"
+    "    loss = F.mse_loss(net(x)[:, 0], y); loss.backward()\n    return loss\nopt.step(closure)",
+    # generator and discriminator
+    "g, d = nn.Linear(3, 3), nn.Sequential(nn.Linear(3, 8), nn.ReLU(), nn.Linear(8, 1)); ones = torch.ones(16, 1)\n"
+    f"og, od = optim.Adam(g.parameters()), optim.Adam(d.parameters())\n{LOOP}    od.zero_grad()\n"
+    "    loss = F.binary_cross_entropy_with_logits(d(g(x).detach()), 0 * ones)\n    loss.backward(); od.step()\n"
+    "    og.zero_grad(); F.binary_cross_entropy_with_logits(d(g(x)), ones).backward(); og.step()",
+    "parts = [row.clone() for row in x]; pairs = [x[i:i + 2] for i in range(4)]",
+]

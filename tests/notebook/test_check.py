@@ -1,0 +1,135 @@
+"""``%check``: mistakes that raise nothing are found, with cause, place, picture and cure; right programs have none."""
+from __future__ import annotations
+
+import linecache
+import warnings
+
+import pytest
+from IPython.core.error import UsageError
+from IPython.utils.capture import capture_output
+
+import mindtorch as torch
+from mindtorch import introspect, nn, optim, viz
+from mindtorch._dispatch import observers
+
+from .silent import BEGIN, BUGS, CLEAN
+from .test_pictures import Checker
+
+
+def checked(program: str) -> introspect.CheckFacts:
+    """What is found in a program, which is run as a cell is."""
+    space = {"torch": torch, "nn": nn, "F": nn.functional, "optim": optim}
+    name = f"<silent {hash(program)}>"
+    linecache.cache[name] = len(program), None, [f"{line}\n" for line in program.split("\n")], name
+    with warnings.catch_warnings():
+        warnings.simplefilter("ignore")
+        exec(BEGIN, space)
+        try:
+            with introspect.checking(space) as found:
+                exec(compile(program, name, "exec"), space)
+        finally:
+            del linecache.cache[name]
+    return found.facts
+
+
+@pytest.mark.parametrize(("kind", "says", "program"), BUGS, ids=[f"{i} {bug[0]}" for i, bug in enumerate(BUGS)])
+def test_a_silent_mistake_is_found(kind, says, program):
+    facts = checked(program)
+    found = next((finding for finding in facts.findings if finding.kind == kind), None)
+    assert found is not None, facts
+    told = "\n".join([found.title, found.cause, *(f"{fix.text}: {fix.code}" for fix in found.fixes)])
+    assert says in told and found.fixes and found.pictures
+    assert found.place is None or found.place.text in program
+    assert found.title in viz.check_text(facts) and found.title in Checker(viz.check_page(facts)).text
+    assert found.title in str(facts)
+
+
+@pytest.mark.parametrize("program", CLEAN, ids=range(len(CLEAN)))
+def test_nothing_is_found_in_a_program_that_is_right(program):
+    facts = checked(program)
+    assert not facts.findings, facts
+    assert "nothing" in viz.check_text(facts)
+
+
+def test_there_are_enough():
+    assert len(BUGS) >= 20 and len(CLEAN) >= 20
+
+
+def model_and_loss(broadcasts=True):
+    torch.manual_seed(0)
+    model, x, y = nn.Linear(3, 1), torch.randn(8, 3), torch.randn(8)
+    loss = nn.functional.mse_loss(model(x), y if broadcasts else y[:, None])
+    return model, loss, optim.SGD(model.parameters(), lr=0.1)
+
+
+@pytest.mark.filterwarnings("ignore:Using a target size")
+def test_a_model_its_loss_and_its_optimizer_are_looked_at_in_any_order():
+    for order in ((0, 1, 2), (2, 1, 0), (1,)):
+        values = model_and_loss()
+        facts = torch.check(*(values[i] for i in order))
+        assert [finding.kind for finding in facts.findings] == ["loss broadcasts"]
+    assert not torch.check(*model_and_loss(broadcasts=False)).findings
+    with pytest.raises(TypeError, match="check takes modules, losses and optimizers, not int"):
+        torch.check(1)
+
+
+@pytest.mark.parametrize(("make", "kind"), [
+    (lambda model, loss, opt: (model, loss.detach(), opt), "no graph"),
+    (lambda model, loss, opt: (model, loss * float("nan"), opt), "loss is no number"),
+    (lambda model, loss, opt: (model, loss, optim.SGD([model.weight], lr=0.1)), "not in the optimizer"),
+    (lambda model, loss, opt: (nn.Linear(3, 1), loss, opt), "not reached"),
+    (lambda model, loss, opt: (nn.Sequential(model, nn.Dropout()).eval(), loss, opt), "eval while training"),
+])
+def test_what_is_wrong_with_them_is_said(make, kind):
+    facts = torch.check(*make(*model_and_loss(broadcasts=False)))
+    assert kind in [finding.kind for finding in facts.findings]
+
+
+def test_gradients_that_are_no_numbers_are_found_where_they_lie():
+    model, loss, opt = model_and_loss(broadcasts=False)
+    (loss * float("inf")).backward()
+    assert [finding.kind for finding in torch.check(model, opt).findings] == ["gradient is no number"]
+
+
+def test_the_line_to_blame_is_named():
+    _, _, program = next(bug for bug in BUGS if bug[0] == "first NaN")
+    place = checked(f"u = 1\n{program}").findings[0].place
+    assert place.line == 3 and ".log()" in place.text
+
+
+def test_nothing_is_watched_once_it_is_over():
+    from mindtorch.nn import _hooks
+    from mindtorch.optim import optimizer
+
+    def watched():
+        hooks = (optimizer._global_pre_hooks, optimizer._global_post_hooks)
+        return observers._value_observers, [len(table) for table in hooks], torch.is_anomaly_enabled()
+
+    before = watched()
+    with pytest.raises(ZeroDivisionError), introspect.checking():
+        assert watched() != before
+        1 / 0
+    assert watched() == before and _hooks
+
+
+def test_the_magic_looks_at_what_is_named_or_watches_a_cell(shell):
+    shell.run_cell(f"from mindtorch import nn, optim\nF = nn.functional\n{BEGIN}\nloss = F.cross_entropy("
+                   "classes(x).softmax(1), t)")
+    picture = shell.run_line_magic("check", "classes, loss, copt")
+    assert "softmax comes before cross_entropy" in repr(picture) and "mt-check" in picture._repr_html_()
+    with capture_output() as captured:
+        result = shell.run_cell("%%check\n" + next(bug[2] for bug in BUGS if bug[0] == "forgotten zero_grad") + "\n7")
+    assert result.result == 7
+    assert "the gradients of the step before are still there" in captured.outputs[0].data["text/plain"]
+    shown = shell.display_formatter.format(torch.check(shell.user_ns["classes"]))[0]
+    assert "nothing found" in shown["text/html"] and "no findings" in shown["text/plain"]
+    for line, message in [("", "needs what to look at"), ("nothing_here", "cannot evaluate"), ("x + 0, 5", "not int")]:
+        with pytest.raises(UsageError, match=message):
+            shell.run_line_magic("check", line)
+
+
+def test_a_cell_that_fails_is_reported_all_the_same(shell):
+    with capture_output() as captured:
+        failed = shell.run_cell("%%check\ntorch.ones(2).log() + 1\ntorch.ones(2) + torch.ones(3)")
+    assert isinstance(failed.error_in_exec, RuntimeError)
+    assert "nothing found" in captured.outputs[0].data["text/plain"]
