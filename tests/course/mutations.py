@@ -56,4 +56,19 @@ own = registry["add.Tensor"].kernel(1).fn
 library.impl("add.Tensor", "cpu", lambda self, other, alpha=1: own(self, other))
 """,
     },
+    "05_keys": {
+        "the key is not excluded": """
+from contextlib import contextmanager
+from mindtorch import course
+@contextmanager
+def excluded(name):
+    yield
+course.excluded = excluded
+""",
+        "autograd does not see casts": """
+import mindtorch
+own = mindtorch.Tensor.to
+mindtorch.Tensor.to = lambda self, *args, **kwargs: own(self.detach(), *args, **kwargs)
+""",
+    },
 }
