@@ -49,9 +49,24 @@ def judge(task: str, lab: Lab, mine: Any, hidden: bool = False) -> Verdict:
 
 def _why(lab: Lab, mine: Callable[..., Any], cases: list[tuple[Any, ...]], outcome: Outcome) -> str:
     """What the reader may have got wrong, or where to begin; nothing if that is not known."""
-    if outcome.failure == UNWRITTEN or (outcome.value is None and not outcome.failure):
+    if outcome.failure == UNWRITTEN or _is_empty(mine):
         return lab.hints[0]
     return "" if outcome.endless else _mistake(lab, mine, cases)
+
+
+def _documented() -> None:
+    """What a function compiles to that holds nothing but this."""
+
+
+def _bare() -> None:
+    pass
+
+
+def _is_empty(function: Callable[..., Any]) -> bool:
+    """Whether there is nothing in a function's body."""
+    code = getattr(function, "__code__", None)
+    return code is not None and code.co_code in (_documented.__code__.co_code, _bare.__code__.co_code) and all(
+        value is None or value == function.__doc__ for value in code.co_consts)
 
 
 def _mistake(lab: Lab, mine: Callable[..., Any], cases: list[tuple[Any, ...]]) -> str:
