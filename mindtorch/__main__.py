@@ -24,7 +24,7 @@ def run(script: str, arguments: list[str]) -> None:
 
 def tour(html: str | None) -> int:
     """Open the tour in JupyterLab, or execute it to an HTML file."""
-    notebook = NOTEBOOKS / "01_tour.ipynb"
+    notebook = NOTEBOOKS / "00_tour.ipynb"
     if not notebook.exists():
         print(f"the notebooks are not beside the package ({notebook}): install with 'pip install -e .' from the "
               "repository", file=sys.stderr)

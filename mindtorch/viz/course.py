@@ -57,12 +57,18 @@ def progress_page(lessons: Sequence[tuple[int, str, int, int, int, Sequence[tupl
     """Draw what was predicted and passed: for each lesson its number, its question, how many predictions were right, of
     how many made, of how many there are, and of each lab the name, whether it passed, and the number of tries.
     """
-    rows = [row(number, question, f"{right} of {made} right" + (f", {total - made} to make" if made < total else ""),
+    rows = [row(number, _code(question), ", ".join([f"{right} of {made} right"] * bool(made)
+                                                   + [f"{total - made} to make"] * (made < total)),
                 join([_lab(*lab) for lab in labs], ", "))
             for number, question, right, made, total, labs in lessons]
     passed = sum(lab[1] for lesson in lessons for lab in lesson[5])
     total = sum(len(lesson[5]) for lesson in lessons)
     return _page(table(("lesson", "question", "predictions", "labs"), rows, f"{passed} of {total} labs passed"))
+
+
+def _code(text: str) -> Markup:
+    """A text with what stands between backticks in the letters of code."""
+    return join([mono(part) if i % 2 else part for i, part in enumerate(text.split("`"))])
 
 
 def _lab(name: str, passed: bool, tries: int) -> Markup:
