@@ -14,7 +14,9 @@ from typing import Any, NamedTuple, TypeVar
 
 from .._autograd.node import Node
 from .._call_site import PACKAGE
-from .._dispatch.observers import DispatchEvent, TensorMeta, Trace, subscribed
+from .._dispatch.observers import DispatchEvent, TensorMeta, Trace
+from .libraries import watching
+from .pytorch import asked
 from .repeats import repeats
 
 OPTIM = os.path.join(PACKAGE, "optim", "")
@@ -82,17 +84,17 @@ def watch_dispatch() -> Iterator[AskedTrace]:
     def note(event: DispatchEvent) -> None:
         if event.thread == thread:
             trace.events.append(event)
-            trace.asked[event.sequence] = _asked()
+            trace.asked[event.sequence] = _asked() or Asked(*asked())
 
     try:
-        with subscribed(note):
+        with watching(note):
             yield trace
     finally:
         trace.events.sort(key=lambda event: event.sequence)
 
 
-def _asked() -> Asked:
-    """What asks for the operator that has just run: the innermost node or optimizer among the callers."""
+def _asked() -> Asked | None:
+    """What asks for the operator that has just run: the innermost node or optimizer of mindtorch among the callers."""
     frame, is_the_librarys = sys._getframe(1), True
     while frame is not None:
         code = frame.f_code
@@ -106,7 +108,7 @@ def _asked() -> Asked:
         else:  # a closure that an optimizer calls is not its own doing
             is_the_librarys = False
         frame = frame.f_back  # type: ignore[assignment]
-    return Asked()
+    return None
 
 
 def by_line(events: Iterable[DispatchEvent], asked: Mapping[int, Asked] | None = None) -> tuple[LineRun, ...]:

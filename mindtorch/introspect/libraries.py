@@ -1,10 +1,13 @@
 """Whose an object is: the one place that tells mindtorch's tensors, nodes and storages from PyTorch's."""
 from __future__ import annotations
 
+from collections.abc import Iterator
+from contextlib import ExitStack, contextmanager
 from typing import Any
 
 from .._autograd.node import Node
 from .._dispatch.dispatcher import TENSOR_TYPES
+from .._dispatch.observers import ActivityObserver, Observer
 from .library import Library
 from .native import Native
 from .pytorch import PyTorch, is_pytorchs, is_pytorchs_node, is_pytorchs_tensor, pytorch
@@ -30,3 +33,14 @@ def is_tensor(value: Any) -> bool:
 def is_node(value: Any) -> bool:
     """Whether an object is a node of an autograd graph of one of the libraries."""
     return isinstance(value, Node) or is_pytorchs_node(value)
+
+
+@contextmanager
+def watching(observer: Observer, activities: ActivityObserver | None = None) -> Iterator[None]:
+    """A block in which an observer is told of what the libraries dispatch that are loaded when it begins, and another
+    one of what their devices do.
+    """
+    with ExitStack() as stack:
+        for library in libraries():
+            stack.enter_context(library.observing(observer, activities))
+        yield

@@ -8,14 +8,14 @@ elements. No answer waits for a device, runs the program's code, or changes anyt
 """
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from .._dispatch.observers import DispatchEvent
+from .._dispatch.observers import ActivityObserver, Observer
 from .._dtype import DType
 from .off_host import Pending
 
@@ -171,5 +171,7 @@ class Library(Protocol):
     def storages(self, objects: Iterable[Any]) -> list[LiveStorage]:
         """The storages among live objects, and those under tensors among them."""
 
-    def observing(self, observer: Callable[[DispatchEvent], None]) -> AbstractContextManager[Any]:
-        """A block in which ``observer`` is told of every operator that the library dispatches."""
+    def observing(self, observer: Observer, activities: ActivityObserver | None) -> AbstractContextManager[Any]:
+        """A block in which ``observer`` is told of every operator that the library dispatches, and ``activities`` of
+        what devices do, as far as the library knows it.
+        """

@@ -2,7 +2,7 @@
 from __future__ import annotations
 
 import reprlib
-from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from contextlib import AbstractContextManager
 from typing import Any
 
@@ -16,7 +16,7 @@ from .._autograd.saved import Saved, unwritten
 from .._autograd.views import CopySlices
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE, UNINITIALIZED
-from .._dispatch.observers import DispatchEvent, subscribed
+from .._dispatch.observers import ActivityObserver, Observer, subscribed
 from .._storage import UntypedStorage
 from .._tensor import Tensor
 from .formulas import formulas_of
@@ -147,8 +147,8 @@ class Native:
             return LiveStorage(str(owner.device), _start(owner), owner.nbytes())
         return LiveStorage(str(owner._device), self.address(owner), self.storage_bytes(owner))
 
-    def observing(self, observer: Callable[[DispatchEvent], None]) -> AbstractContextManager[Any]:
-        return subscribed(observer)
+    def observing(self, observer: Observer, activities: ActivityObserver | None) -> AbstractContextManager[Any]:
+        return subscribed(observer, activities)
 
 
 def element_source(tensor: Any) -> Source | None:

@@ -16,8 +16,12 @@ from typing import Any
 
 from .._call_site import PACKAGE
 from .._dispatch.local import local
-from .._dispatch.observers import DispatchEvent, subscribed
+from .._dispatch.observers import DispatchEvent
+from .libraries import watching
 from .names import module_name
+from .pytorch import asked, library_path
+
+CALLS = ("Module.__call__", "Module._call_impl")  #: how modules are called, mindtorch's and PyTorch's
 
 
 @dataclass(frozen=True)
@@ -128,12 +132,12 @@ class _Recorder:
 
     def _module(self) -> int | str:
         """The innermost module that is being called, by identity; or what else calls operators."""
-        if local.task is not None:
+        if local.task is not None or asked()[0] == "backward":
             return "(backward)"
         frame = sys._getframe(1)
         while frame is not None:
             code = frame.f_code
-            if code.co_qualname == "Module.__call__" and code.co_filename.startswith(PACKAGE):
+            if code.co_qualname in CALLS and code.co_filename.startswith((PACKAGE, library_path())):
                 module = frame.f_locals["self"]
                 self.seen.setdefault(id(module), (type(module).__name__, weakref.ref(module)))
                 return id(module)
@@ -165,7 +169,7 @@ def profile(namespace: Mapping[str, Any] | None = None) -> Iterator[Profile]:
     found, recorder = Profile(), _Recorder()
     start = perf_counter_ns()
     try:
-        with subscribed(recorder.note):
+        with watching(recorder.note):
             start = perf_counter_ns()
             yield found
     finally:

@@ -22,7 +22,7 @@ import numpy as np
 
 from .._call_site import PACKAGE
 from .._dispatch.keys import DispatchKeySet
-from .._dispatch.observers import DispatchEvent, TensorMeta, numbered
+from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer, TensorMeta, numbered
 from .._dtype import COMPLEX, DTYPES, FLOATING, INTEGER, RARE, DType
 from .library import Kept, Layout, LiveStorage, Named, NodeLook, Record
 from .off_host import Pending
@@ -217,7 +217,7 @@ class PyTorch:
                 live.tensors.append(tensor)
         return list(found.values())
 
-    def observing(self, observer: Callable[[DispatchEvent], None]) -> AbstractContextManager[Any]:
+    def observing(self, observer: Observer, activities: ActivityObserver | None) -> AbstractContextManager[Any]:
         return _mode()(observer)
 
 
@@ -399,12 +399,14 @@ def _mode() -> Any:
     class Observing(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[name-defined]
         """Tells an observer of each operator below autograd, as the backend's kernels get it."""
 
-        def __init__(self, observer: Callable[[DispatchEvent], None]):
+        def __init__(self, observer: Observer):
             super().__init__()
             self.observer, self.depth = observer, 0
 
         def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
             called, sequence, kwargs = perf_counter_ns(), numbered(), kwargs or {}
+            if func.namespace == "profiler":  # which PyTorch calls around its own functions, in case it is profiled
+                return func(*args, **kwargs)
             inputs = tuple(map(_described, (*args, *kwargs.values())))
             error, result, self.depth = None, None, self.depth + 1
             start = perf_counter_ns()
@@ -427,6 +429,33 @@ def _mode() -> Any:
                     _stream(device), self.depth, _site(), error))
 
     return Observing
+
+
+def asked() -> tuple[str, str]:
+    """What asks for the operator that is running: ``backward`` and there the node by its name, or ``step of`` an
+    optimizer; both '' in a forward pass.
+    """
+    torch = pytorch()
+    if torch is None:
+        return "", ""
+    if (node := torch._C._current_autograd_node()) is not None:
+        return "backward", node.name()
+    frame: Any = sys._getframe(1)
+    optimizers, engine = (os.path.join(library_path(), *below) for below in (("optim", ""), ("autograd", "graph.py")))
+    while frame is not None:
+        code = frame.f_code
+        if code.co_filename.startswith(optimizers) and code.co_name == "step":
+            return f"step of {type(frame.f_locals['self']).__name__}", ""
+        if code.co_filename == engine:
+            return "backward", ""
+        frame = frame.f_back
+    return "", ""
+
+
+def library_path() -> str:
+    """The folder that PyTorch is in; a name that no file has, if it is not loaded."""
+    torch = pytorch()
+    return "<PyTorch>" if torch is None else os.path.dirname(torch.__file__ or "")
 
 
 def _tensors(values: Any) -> Iterator[Any]:
@@ -479,7 +508,7 @@ def _path(func: Any, keys: tuple[str, ...]) -> tuple[tuple[str, ...], str, int]:
 
 def _site() -> tuple[str, int, str]:
     """File, line and function of the innermost frame outside of both libraries."""
-    library = os.path.dirname(sys.modules["torch"].__file__ or "") + os.sep
+    library = os.path.join(library_path(), "")
     frame = sys._getframe(1)
     while frame.f_back is not None and frame.f_code.co_filename.startswith((PACKAGE, library)):
         frame = frame.f_back

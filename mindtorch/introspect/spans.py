@@ -8,7 +8,8 @@ from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns
 
-from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta, subscribed
+from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta
+from .libraries import watching
 from .npu import settle
 
 KINDS = ("enqueue", "run", "copy", "wait", "sync", "free")  #: of spans
@@ -72,7 +73,7 @@ def timeline() -> Iterator[Timeline]:
     activities: list[ActivityEvent] = []
     finished = 0
     try:
-        with subscribed(calls.append, activities.append):
+        with watching(calls.append, activities.append):
             try:
                 yield found
                 finished = perf_counter_ns()

@@ -15,6 +15,7 @@ from .._autograd.engine import Task, _roots, add, fit, run_watched
 from .._autograd.node import Node, new
 from .._dispatch.dispatcher import set_local
 from .._dispatch.local import local
+from .._tensor import Tensor
 from .graph import GraphFacts, Saved, graph_facts
 from .tensor import Statistics, statistics, values_without_waiting
 
@@ -58,10 +59,14 @@ class BackwardSteps:
     Raises:
         ValueError: if the tensor has no graph.
         RuntimeError: as ``backward`` does, if a gradient is needed and not given.
+        TypeError: for a tensor of PyTorch, whose engine cannot be halted.
     """
 
     def __init__(self, tensor: Any, gradient: Any = None, retain_graph: bool = False,
                  named: Mapping[str, Any] | None = None):
+        if not isinstance(tensor, Tensor):
+            raise TypeError("the engine that is halted after each node is mindtorch's, and runs its graphs only, not "
+                            f"that of a {type(tensor).__module__}.{type(tensor).__qualname__}; %graph shows that one")
         self.graph: GraphFacts = graph_facts(tensor, named)
         self.taken: list[StepFacts] = []
         self.error = ""

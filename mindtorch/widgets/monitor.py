@@ -8,7 +8,6 @@ from contextlib import suppress
 from typing import Any
 
 from ..introspect import TrainingFacts, TrainingRecord, gradient_norms
-from ..nn import Module
 from ..viz import monitor_page, monitor_text, progress_page, progress_text
 from ..viz.html import Markup
 
@@ -119,7 +118,7 @@ class TrainingMonitor(_Shown):
         """Return what was recorded."""
         return self._record.facts()
 
-    def record(self, step: int, loss: Any = None, lr: Any = None, grad_norms: Mapping[str, Any] | Module | None = None,
+    def record(self, step: int, loss: Any = None, lr: Any = None, grad_norms: Mapping[str, Any] | Any = None,
                **numbers: Any) -> None:
         """Note numbers, or tensors of one element, which are waited for, at a step; steps grow.
 
@@ -130,7 +129,7 @@ class TrainingMonitor(_Shown):
             TypeError: if a value is no number.
         """
         found = {name: value for name, value in {"loss": loss, "lr": lr, **numbers}.items() if value is not None}
-        norms = gradient_norms(grad_norms) if isinstance(grad_norms, Module) else dict(grad_norms or {})
+        norms = gradient_norms(grad_norms) if hasattr(grad_norms, "named_parameters") else dict(grad_norms or {})
         self._record.record(step, found, norms)
         total = self._record.total
         done = step + (self._record.first == 0)

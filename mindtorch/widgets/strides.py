@@ -8,8 +8,7 @@ from ipywidgets import BoundedIntText, Button, HBox, IntSlider, Layout, Play, VB
 
 from .._creation import arange
 from .._layout import contiguous_strides
-from .._tensor import Tensor
-from ..introspect import StrideFacts, stride_facts
+from ..introspect import StrideFacts, is_tensor, stride_facts
 from ..viz import strides_page, strides_text
 from ..viz.html import Markup
 from .base import NAMES, Explorer
@@ -31,7 +30,7 @@ class StrideExplorer(Explorer):
         ValueError: if there are more than 4 dimensions, or not as many strides as sizes.
     """
 
-    def __init__(self, source: Tensor | int = 12, shape: Sequence[int] | None = None,
+    def __init__(self, source: Any = 12, shape: Sequence[int] | None = None,
                  stride: Sequence[int] | None = None, offset: int | None = None):
         self.tensor = _tensor(source)
         shape = tuple(self.tensor.shape if shape is None else shape)
@@ -113,8 +112,8 @@ def _slider(name: str, low: int, high: int, value: int) -> IntSlider:
     return IntSlider(value, min=low, max=high, description=name, style=NAMES, layout=Layout(width="21rem"))
 
 
-def _tensor(source: Any) -> Tensor:
-    if isinstance(source, Tensor):
+def _tensor(source: Any) -> Any:
+    if is_tensor(source):
         return source.detach()
     if isinstance(source, bool) or not isinstance(source, int):
         raise TypeError(f"the stride explorer needs a tensor or a number of elements, not {type(source).__name__}")
