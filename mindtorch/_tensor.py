@@ -503,6 +503,10 @@ class Tensor(Methods, metaclass=_TensorType):
         self._keys = self._keys & own | value._keys & ~own
         self._set_layout(storage, value.shape, value._strides(), value._offset)
 
+    @data.deleter
+    def data(self) -> None:
+        raise RuntimeError("Deleting tensor data is not allowed. Delete tensor instead!")
+
     # -- autograd --------------------------------------------------------------------------------------------------
 
     @property
@@ -513,6 +517,10 @@ class Tensor(Methods, metaclass=_TensorType):
     @requires_grad.setter
     def requires_grad(self, value: bool) -> None:
         self.requires_grad_(value)
+
+    @requires_grad.deleter
+    def requires_grad(self) -> None:
+        raise RuntimeError("requires_grad of a tensor cannot be deleted")
 
     def requires_grad_(self, requires_grad: bool = True) -> Tensor:
         """Set whether autograd records what is done with this leaf (``torch.Tensor.requires_grad_``).

@@ -105,8 +105,9 @@ def set_tangent(tensor: Any, level: Level, tangent: Any) -> None:
 def check_tangent(tensor: Any, tangent: Any) -> None:
     """Refuse a tangent of another shape or dtype. Raises RuntimeError in PyTorch's words."""
     if tangent.shape != tensor.shape:
-        raise RuntimeError("Expected tangent and primal to have the same shape, but got tangent of shape "
-                           f"{list(tangent.shape)} and primal of shape {list(tensor.shape)}")
+        raise RuntimeError("Trying to set a forward gradient that has a different size than that of the original "
+                           f"Tensor, this is not supported. Tensor is of size {list(tensor.shape)} while the given "
+                           f"forward gradient is of size {list(tangent.shape)}.")
     if tangent._dtype.is_complex != tensor._dtype.is_complex:
         raise RuntimeError("Expected both tensor and its forward grad to be floating point dtype, or both complex, but "
                            f"got {tensor.dtype} and {tangent.dtype}")

@@ -68,6 +68,7 @@ class BackwardCFunction(Node, FunctionCtx):
     _forward_cls: type[Function]
     _keeps_dtype = True
     _saved: list[Any] | tuple[Any, ...] = ()
+    _in_jvp = False
     _taken = False  #: whether ``saved_tensors`` was read, where it can be once only
     _is_input: tuple[bool, ...] = ()  #: which arguments were tensors
     _freed = False
@@ -82,6 +83,8 @@ class BackwardCFunction(Node, FunctionCtx):
         """
         if self.saved_for_forward is not None:
             return self.saved_for_forward
+        if self._in_jvp:
+            return ()
         if self._freed:
             raise freed(self)
         if self._taken:
@@ -93,7 +96,11 @@ class BackwardCFunction(Node, FunctionCtx):
             self._saved, self._taken = (), True
         return tensors
 
-    saved_variables = saved_tensors
+    @property
+    def saved_variables(self) -> tuple[Any, ...]:
+        """``saved_tensors`` under an old name."""
+        warnings.warn("'saved_variables' is deprecated; use 'saved_tensors'", DeprecationWarning, stacklevel=2)
+        return self.saved_tensors
 
     @property
     def _raw_saved_tensors(self) -> tuple[SavedTensor, ...]:
@@ -213,12 +220,24 @@ class BackwardCFunction(Node, FunctionCtx):
         if self._materializes:
             tangents = [zeros_of(arg) if tangent is None and is_input and arg._dtype.category >= FLOATING else tangent
                         for arg, tangent, is_input in zip(args, tangents, self._is_input, strict=True)]
-        made = self._forward_cls.jvp(self, *tangents)
+        versions = [None if tangent is None else tangent._version for tangent in tangents]
+        self._in_jvp = True
+        try:
+            made = self._forward_cls.jvp(self, *tangents)
+        finally:
+            self._in_jvp, self.saved_for_forward = False, None
         outputs = output if isinstance(output, tuple) else (output,)
-        for value, tangent in zip(outputs, made if isinstance(made, tuple) else (made,), strict=True):
-            if tangent is not None:
-                level.attach(value, tangent)
-        self.saved_for_forward = None
+        for number, (value, tangent) in enumerate(zip(outputs, _as_tuple(made), strict=True)):
+            if tangent is None:
+                continue
+            if number in self._constant:
+                raise RuntimeError(f"function {self.name()} returned a forward gradient different than None at "
+                                   f"position {number + 1}, but the corresponding forward output is not a "
+                                   "differentiable Tensor. You should return None at that position instead.")
+            for arg, given, version in zip(args, tangents, versions, strict=True):
+                if arg is not None and value.__class__ in TENSOR_TYPES and arg.__class__ in TENSOR_TYPES:
+                    _check_aliasing(value, tangent, arg, given, version)
+            level.attach(value, tangent)
 
     def _marked(self, tensors: tuple[Any, ...] | None, message: str) -> tuple[Any, ...]:
         for i, tensor in enumerate(tensors or ()):
@@ -241,7 +260,7 @@ class BackwardCFunction(Node, FunctionCtx):
         output._grad_fn = self
         output._keys |= AUTOGRAD
         if output._base is not None:
-            output._creation_meta = views.IN_FUNCTION
+            output._creation_meta, output._attr_version = views.IN_FUNCTION, output._version
         return output
 
     def _write_history(self, output: Any, number: int, count: int) -> None:
@@ -272,6 +291,33 @@ class BackwardCFunction(Node, FunctionCtx):
             else:
                 kept.append(save(tensor))
         self._saved, self.to_save = kept, None
+
+
+def _check_aliasing(output: Any, tangent: Any, arg: Any, given: Any, version: Any) -> None:
+    """The tangent of what was written in place is that of the input, written; that of a view, a view of it.
+
+    Raises:
+        RuntimeError: if it is something else.
+    """
+    if output is arg:
+        if given is not None and (tangent is not given or given._version == version):
+            raise RuntimeError("An inplace custom Function is not modifying the forward mode gradients inplace. If the "
+                               "forward is modifying an input inplace, then the jvp function must modify the "
+                               "corresponding gradient inplace.")
+    elif output._base is not None and output._base is (arg if arg._base is None else arg._base):
+        if tangent._base is None:
+            raise RuntimeError("A custom Function's forward is returning a view (or an input as-is) but the jvp is not "
+                               "returning a view.")
+        if given is not None and given._base is not None and tangent._base is not given._base:
+            raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the same "
+                               "base as the given grad input.")
+        if given is not None and given._base is None and tangent._base is not given:
+            raise RuntimeError("A custom Function is returning a view but the jvp is not returning a view of the given "
+                               "grad input.")
+
+
+def _as_tuple(value: Any) -> tuple[Any, ...]:
+    return value if isinstance(value, tuple) else (value,)
 
 
 def _among(tensor: Any, tensors: Any) -> bool:

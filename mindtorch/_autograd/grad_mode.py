@@ -186,7 +186,7 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
         for tensor in tensors_of((result,)):
             base = tensor._base
             if base is not None and base._keys & INFERENCE:
-                tensor._base = base = tensor._creation_meta = None  # a view that nobody follows is none
+                base = _leave_graph(tensor)  # a view that nobody follows is none
             if base is None and not any(tensor is given for given in inputs):
                 tensor._keys |= INFERENCE
         return result
@@ -204,11 +204,17 @@ def on_inference_tensors(op: Operator, keys: int) -> Callable[..., Any]:
         result = (op.table.get(keys) or resolve(op, keys))(*args)
         for tensor in tensors_of((result,)):
             if tensor._base is not None and tensor._base._keys & INFERENCE:
-                tensor._base = tensor._creation_meta = None
+                _leave_graph(tensor)
                 tensor._keys |= INFERENCE
         return result
 
     return call
+
+
+def _leave_graph(view: Any) -> None:
+    """Have a view of an inference tensor be a tensor on its own, without derivatives."""
+    view._base = view._creation_meta = view._grad_fn = None
+    view._keys &= ~AUTOGRAD
 
 
 def with_local_state(op: Operator, keys: int) -> Callable[..., Any]:

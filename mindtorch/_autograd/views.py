@@ -187,6 +187,7 @@ def rebase(tensor: Any, node: Node) -> None:
         move_history(tensor, node)
     else:
         move_history(base, CopySlices(base, tensor, node))
+        tensor._attr_version = -1  # though it may have been looked at since it was written
         refresh(tensor)
 
 

@@ -14,6 +14,7 @@ from .._dispatch.aten import (
     repeat_interleave_Tensor, stack, unsqueeze, view,
 )
 from .._dispatch.keys import AUTOGRAD
+from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .._dtype import bool_, int64
 from .._errors import check, check_takes
@@ -282,7 +283,7 @@ def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
     Raises:
         RuntimeError: for a tensor that requires grad, or a storage whose memory belongs to another library.
     """
-    check(not self._keys & AUTOGRAD, "cannot resize variables that require grad")
+    check(local.inference or not self._keys & AUTOGRAD, "cannot resize variables that require grad")
     size = check_sizes(size)
     name = getattr(memory_format, "name", memory_format)
     check(name != "preserve_format", "Unsupported memory format preserve_format")

@@ -14,7 +14,7 @@ from .._dispatch.aten import (
     transpose_int as transpose, unfold, unsafe_split_Tensor, unsafe_split_with_sizes, unsqueeze, view, view_as_real,
 )
 from .._dispatch.dispatcher import TENSOR_TYPES, is_seen
-from .._dispatch.keys import AUTOGRAD, NONCONTIGUOUS
+from .._dispatch.keys import AUTOGRAD, DUAL, NONCONTIGUOUS
 from .._dispatch.schemas import registry
 from .._dispatch.schemas.views import COPIES
 from .._errors import NAMES, check
@@ -328,8 +328,8 @@ def detach_(self: Any) -> Any:
     check(self._base is None, "Can't detach views in-place. Use detach() instead. If you are using "
           "DistributedDataParallel (DDP) for training, and gradient_as_bucket_view is set as True, gradients are views "
           "of DDP buckets, and hence detach_() cannot be called on these gradients.")
-    self._keys &= ~AUTOGRAD
-    self._grad_fn, self._output_nr = None, 0
+    self._keys &= ~(AUTOGRAD | DUAL)
+    self._grad_fn, self._output_nr, self._tangents = None, 0, None
     propagate_requires_grad(self)
     return self
 

@@ -13,3 +13,8 @@ __all__ = ["Function", "GradcheckError", "Variable", "backward", "detect_anomaly
            "no_grad", "profiler", "set_detect_anomaly", "set_grad_enabled", "set_multithreading_enabled"]
 __dir__ = __all__.copy
 grad = _overridable(grad)
+
+
+def is_multithreading_enabled() -> bool:
+    """Whether backward may use several threads, see ``set_multithreading_enabled``."""
+    return set_multithreading_enabled.enabled

@@ -76,8 +76,15 @@ def make_dual(tensor: Any, tangent: Any, *, level: int | None = None) -> Any:
         if value.__class__ in TENSOR_TYPES and value._dtype.category < FLOATING:
             raise ValueError(f"Expected {name} to be floating point or complex, but got: {value.dtype}")
     check_tangent(tensor, tangent)
+    entered = _level(level)
+    if tangent_of(tangent, entered) is not None:
+        raise RuntimeError("Setting a forward grad that itself has a forward gradient at the same level "
+                           f"{level or 0} is not supported.")
+    if tangent_of(tensor, entered) is not None:
+        raise RuntimeError("Making a dual Tensor based on a Tensor that already has a forward gradient at the same "
+                           f"level {level or 0} is not supported.")
     dual = tensor.view_as(tensor)
-    set_tangent(dual, _level(level), tangent)
+    set_tangent(dual, entered, tangent)
     return dual
 
 

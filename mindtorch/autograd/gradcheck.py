@@ -85,7 +85,11 @@ def gradgradcheck(func: Function, inputs: Any, grad_outputs: Any = None, *, eps:
     else:
         given = _as_tuple(grad_outputs)
 
+    differentiable = [i for i, x in enumerate((*inputs, *given)) if _requires_grad(x)]
+
     def gradients(*args: Any) -> tuple[Any, ...]:
+        for i in differentiable:  # forward mode hands over tensors outside of the graph
+            args[i].requires_grad_()
         arguments, cotangents = args[: len(inputs)], args[len(inputs) :]
         wanted = [x for x in arguments if _requires_grad(x)]
         found = grad(_differentiable(func(*arguments)), wanted, cotangents, create_graph=True, allow_unused=True)
@@ -134,10 +138,13 @@ class _Check:
                               if isinstance(value, Tensor) and value.dtype.category >= FLOATING]
         directions = [self.basis(x, normalized=True) for x in self.checked]
         differences = [self.differences(x, basis) for x, basis in zip(self.checked, directions, strict=True)]
+        if backward:
+            self.compare_backward(directions, differences)
         if forward:
             self.compare_forward(directions, differences)
-        if not backward:
-            return
+
+    def compare_backward(self, directions: list[Any], differences: list[list[list[Any]]]) -> None:
+        """Compare the gradients of all outputs with the slopes, and have those of zeros be zeros."""
         if not self.outputs:
             if any((d != 0).any() for rows in differences for steps in rows for d in steps):
                 raise GradcheckError("Numerical gradient for function expected to be zero")
@@ -185,8 +192,8 @@ class _Check:
         """The derivatives of all outputs along a direction in one input, in forward mode."""
         with dual_level():
             values = _as_tuple(self.func(*(
-                make_dual(value.detach().requires_grad_(), direction.to(x.dtype)) if value is x else value
-                for value in self.inputs)))
+                make_dual(value.detach(), direction.to(x.dtype) if value is x else zeros_like(value.detach()))
+                if _requires_grad(value) else value for value in self.inputs)))
             pairs = [unpack_dual(values[k]) for k in self.positions]
         return [(zeros_like(primal) if tangent is None else tangent).detach().flatten() for primal, tangent in pairs]
 
@@ -276,10 +283,18 @@ class _Check:
             try:
                 found = execute(roots, given, True, False, edges, True)
             except RuntimeError as error:
+                self.warn_of_undefined_gradients()
                 raise GradcheckError("Expected backward function to handle undefined output grads.") from error
             if any((g != 0).any() for g in found if g is not None):
+                self.warn_of_undefined_gradients()
                 raise GradcheckError("Expected all input grads to be undefined or zero when all output grads are "
                                      "undefined or zero.")
+
+    def warn_of_undefined_gradients(self) -> None:
+        """PyTorch's warning before the error."""
+        warnings.warn("Backwards compatibility: New undefined gradient support checking feature is enabled by default, "
+                      "but it may break existing callers of this function. If this is true for you, you can call this "
+                      'function with "check_undefined_grad=False" to disable the feature', stacklevel=4)
 
 
 def _check_input(i: int, x: Any) -> None:

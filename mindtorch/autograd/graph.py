@@ -85,7 +85,12 @@ def disable_saved_tensors_hooks(error_message: str) -> Iterator[None]:
 def allow_mutation_on_saved_tensors() -> Iterator[_MutationOnSaved]:
     """A block in which tensors kept for backward may be written in place, since copies of them are kept
     (``torch.autograd.graph.allow_mutation_on_saved_tensors``). The copies are made at once.
+
+    Raises:
+        RuntimeError: inside another such block.
     """
+    if any(isinstance(getattr(pack, "__self__", None), _MutationOnSaved) for pack, _ in local.saved_tensor_hooks):
+        raise RuntimeError("allow_mutation_on_saved_tensors contexts cannot be nested")
     context = _MutationOnSaved()
     with saved_tensors_hooks(context.keep, context.copy_of):
         try:

@@ -15,12 +15,33 @@ from .._dispatch.local import local
 from .._random import fork_rng, get_rng_state, set_rng_state
 from .._tensor import Tensor
 from ..autograd.graph import saved_tensors_hooks
+from ._selective_checkpoint import (
+    CheckpointPolicy as CheckpointPolicy, SelectiveCheckpointContext as SelectiveCheckpointContext,
+    create_selective_checkpoint_contexts as create_selective_checkpoint_contexts,
+)
 
 Contexts = tuple[AbstractContextManager[Any], AbstractContextManager[Any]]
 
 
 class CheckpointError(RuntimeError):
     """The function did not do the same when it was computed again."""
+
+
+#: Whether a function that runs again is left as soon as all is there; None: as its checkpoint says.
+_early_stop: bool | None = None
+
+
+@contextmanager
+def set_checkpoint_early_stop(enable: bool) -> Iterator[None]:
+    """A block whose checkpoints run their functions to the end in backward, or only as far as is needed
+    (``torch.utils.checkpoint.set_checkpoint_early_stop``).
+    """
+    global _early_stop
+    before, _early_stop = _early_stop, enable
+    try:
+        yield
+    finally:
+        _early_stop = before
 
 
 class _EnoughSaved(Exception):
@@ -76,7 +97,8 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
                          f"{determinism_check}")
     keep_random = kwargs.pop("preserve_rng_state", True)
     if not use_reentrant:
-        frame = _Frame(function, args, kwargs, keep_random, context_fn, determinism_check == "default", early_stop)
+        frame = _Frame(function, args, kwargs, keep_random, context_fn, determinism_check == "default",
+                       early_stop if _early_stop is None else _early_stop)
         with frame.forward_context, saved_tensors_hooks(frame.pack, frame.unpack):
             return function(*args, **kwargs)
     if kwargs:
@@ -92,10 +114,14 @@ def checkpoint(function: Callable[..., Any], *args: Any, use_reentrant: bool | N
 
 
 class _Kept:
-    """What a node of the graph has in the place of a tensor: the tensor, while there is one."""
+    """What a node of the graph has in the place of a tensor, which is the ``number``-th that was kept."""
 
-    value: Tensor | None = None
-    task: Any = None  #: the backward pass for which it was computed
+    def __init__(self, number: int):
+        self.number = number
+
+
+class _Outside:
+    """In the place of a backward pass, where what is kept is looked at without one."""
 
 
 def _described(tensor: Tensor) -> dict[str, Any]:
@@ -112,27 +138,37 @@ class _Frame:
         self.circumstances, self.check, self.early_stop = _Circumstances(keep_random), check, early_stop
         self.kept: list[weakref.ref[_Kept]] = []  # a node that is done lets go of its tensor
         self.descriptions: list[dict[str, Any]] = []
+        #: for each backward pass, by their numbers, the tensors that were computed again and not asked for yet
+        self.computed: weakref.WeakKeyDictionary[Any, dict[int, Tensor]] = weakref.WeakKeyDictionary()
 
     def pack(self, tensor: Tensor) -> _Kept:
         """Note that a tensor is kept, and what it is like."""
-        kept = _Kept()
+        kept = _Kept(len(self.kept))
         self.kept.append(weakref.ref(kept))
         self.descriptions.append(_described(tensor))
         return kept
 
     def unpack(self, kept: _Kept) -> Tensor:
         """Give the tensor, for which the function is called again, once a backward pass."""
-        if kept.value is None or kept.task is not local.task:
-            self.recompute()
-        assert kept.value is not None
-        return kept.value
+        task = local.task or _Outside()
+        values = self.computed.get(task)
+        if values is None:
+            values = self.computed[task] = self.recompute()
+        if kept.number not in values:
+            raise CheckpointError("torch.utils.checkpoint: Unpack is being triggered for a tensor that was already "
+                                  "unpacked once. If you are calling ctx.saved_tensors in backward, make sure to do so "
+                                  "only once. Otherwise please open an issue with details on your use case.")
+        return values.pop(kept.number)
 
-    def recompute(self) -> None:
-        """Call the function again, and note what it would keep."""
+    def recompute(self) -> dict[int, Tensor]:
+        """Call the function again, and return what it would keep, by number."""
         found: list[Tensor] = []
 
         def note(tensor: Tensor) -> Tensor:
-            found.append(tensor.detach())
+            if len(found) == len(self.kept):
+                raise CheckpointError("torch.utils.checkpoint: trying to save more tensors during recomputation than "
+                                      "during the original forward pass.")
+            found.append(tensor.detach() if tensor.requires_grad else tensor)
             if self.early_stop and len(found) == len(self.kept):
                 raise _EnoughSaved
             return found[-1]
@@ -153,8 +189,7 @@ class _Frame:
                                       f"different metadata than during the forward pass.\ntensor at position "
                                       f"{number}:\nsaved metadata: {before}\nrecomputed metadata: "
                                       f"{_described(value)}\n.")
-            if (kept := self.kept[number]()) is not None:
-                kept.value, kept.task = value, local.task
+        return {number: value for number, value in enumerate(found) if self.kept[number]() is not None}
 
 
 # -- by a function whose backward runs another backward pass -----------------------------------------------------------
@@ -175,7 +210,15 @@ class CheckpointFunction(Function):
 
     @staticmethod
     def backward(ctx: Any, *grads: Any) -> Any:
-        """Call the function again, recorded, and run backward through it."""
+        """Call the function again, recorded, and run backward through it.
+
+        Raises:
+            RuntimeError: if the outer pass is to compute the gradients of some inputs only.
+        """
+        if local.task.needed is not None:
+            raise RuntimeError("When use_reentrant=True, torch.utils.checkpoint is incompatible with .grad() or "
+                               "passing an `inputs` parameter to .backward(). To resolve this error, you can either "
+                               "set use_reentrant=False, or call .backward() without passing the `inputs` argument.")
         args = list(ctx.others)
         for place, tensor in zip(ctx.places, ctx.saved_tensors, strict=True):
             args[place] = tensor.detach().requires_grad_(tensor.requires_grad)
@@ -219,4 +262,6 @@ def checkpoint_sequential(functions: Any, segments: int, input: Any, use_reentra
     return run(size * (segments - 1), len(chain))(input)
 
 
-__all__ = ["CheckpointError", "CheckpointFunction", "checkpoint", "checkpoint_sequential", "noop_context_fn"]
+__all__ = ["CheckpointError", "CheckpointFunction", "CheckpointPolicy", "SelectiveCheckpointContext", "checkpoint",
+           "checkpoint_sequential", "create_selective_checkpoint_contexts", "noop_context_fn",
+           "set_checkpoint_early_stop"]

@@ -267,3 +267,98 @@ def test_anomaly_mode_names_the_operator_that_made_nan(t):
         y = x.sqrt().sum()
         with pytest.raises(RuntimeError, match="Function 'SqrtBackward0' returned nan values in its 0th output"):
             y.backward()
+
+
+@BOTH
+def test_a_function_that_writes_a_view_is_its_history(t):
+    a = t.ones(1, requires_grad=True)
+
+    class Doubles(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            ctx.mark_dirty(x)
+            return x.mul_(2)
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad * 2
+
+    Doubles.apply(a.clone()[:]).backward()
+    assert a.grad.item() == 2
+
+
+@BOTH
+def test_a_view_that_forward_made_and_wrote_has_the_function_for_history(t):
+    class Function(t.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            view = x.clone()[:3]
+            view += 2
+            return view
+
+        @staticmethod
+        def backward(ctx, grad):
+            return grad
+
+    assert type(Function.apply(t.ones(10, requires_grad=True)).grad_fn).__name__ == "FunctionBackward"
+
+
+@BOTH
+@pytest.mark.parametrize(("forward", "jvp", "said"), [
+    (lambda ctx, x: x.narrow(0, 0, 2), lambda ctx, v: v.narrow(0, 0, 2).clone(), "jvp is not returning a view"),
+    (lambda ctx, x: x.narrow(0, 0, 2), lambda ctx, v: v.clone().narrow(0, 0, 2), "not returning a view of the"),
+    (lambda ctx, x: (ctx.mark_dirty(x), x.mul_(2))[1], lambda ctx, v: 2 * v, "must modify the corresponding gradient"),
+    (lambda ctx, x: (y := x.clone(), ctx.mark_non_differentiable(y))[0], lambda ctx, v: v,
+     "You should return None at that position instead"),
+])
+def test_tangents_are_aliased_as_their_tensors_are(t, forward, jvp, said):
+    forward_ad = t.autograd.forward_ad
+    function = type("F", (t.autograd.Function,), {"forward": staticmethod(forward), "jvp": staticmethod(jvp)})
+    with forward_ad.dual_level(), pytest.raises(RuntimeError, match=said):
+        function.apply(forward_ad.make_dual(t.ones(4), t.ones(4)))
+
+
+@BOTH
+def test_dual_tensors_show_their_tangents_and_are_not_made_twice(t):
+    forward_ad = t.autograd.forward_ad
+    with forward_ad.dual_level():
+        dual = forward_ad.make_dual(t.ones(2), t.zeros(2))
+        assert str(dual) == "tensor([1., 1.], tangent=tensor([0., 0.]))"
+        with pytest.raises(RuntimeError, match="has a forward gradient at the same level"):
+            forward_ad.make_dual(t.ones(2), dual)
+        with pytest.raises(RuntimeError, match=r"Tensor is of size \[2\] while the given forward gradient is of size"):
+            forward_ad.make_dual(t.ones(2), t.ones(3))
+        dual = dual.clone()
+        dual.detach_()
+        assert forward_ad.unpack_dual(dual).tangent is None
+
+
+@BOTH
+def test_views_of_inference_tensors_require_no_grad_and_resize_there(t):
+    with t.inference_mode():
+        x = t.ones(1, 2, 3, requires_grad=True)
+        view = x.view(-1)
+        assert view.is_inference() and not view.requires_grad
+        x.resize_(1, 2)
+    y = x.view(-1)
+    assert y.is_inference() and not y.requires_grad and y.is_leaf and not y._is_view()
+
+
+@BOTH
+def test_what_belongs_to_a_tensor_is_not_deleted(t):
+    x = t.ones(2, requires_grad=True)
+    with pytest.raises(RuntimeError, match="Deleting tensor data is not allowed"):
+        del x.data
+    with pytest.raises(RuntimeError):
+        del x.requires_grad
+
+
+@BOTH
+def test_blocks_that_allow_mutation_do_not_nest_and_multithreading_can_be_asked_for(t):
+    graph = t.autograd.graph
+    with graph.allow_mutation_on_saved_tensors(), pytest.raises(RuntimeError, match="cannot be nested"), \
+            graph.allow_mutation_on_saved_tensors():
+        pass
+    with t.autograd.set_multithreading_enabled(False):
+        assert not t.autograd.is_multithreading_enabled()
+    assert t.autograd.is_multithreading_enabled()

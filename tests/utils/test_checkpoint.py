@@ -6,6 +6,7 @@ from typing import Any
 import pytest
 
 import mindtorch as torch
+from mindtorch.utils._python_dispatch import TorchDispatchMode
 from mindtorch.utils.checkpoint import CheckpointError, checkpoint, checkpoint_sequential
 
 
@@ -115,3 +116,98 @@ def test_unclear_use_is_warned_of_or_refused() -> None:
         checkpoint(torch.sin, torch.ones(2), use_reentrant=True)
     with pytest.raises(ValueError, match="Unexpected keyword arguments: foo"):
         checkpoint(torch.sin, torch.ones(2), use_reentrant=True, foo=1)
+
+
+def test_what_was_kept_can_be_asked_for_once_a_pass_and_outside_of_one_is_computed_each_time() -> None:
+    calls: list[int] = []
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        calls.append(1)
+        return x.exp()
+
+    out = checkpoint(function, torch.ones(2, requires_grad=True), use_reentrant=False)
+    for count in (2, 3):
+        assert out.grad_fn._saved_result is not None and len(calls) == count
+
+    class Twice(torch.autograd.Function):
+        @staticmethod
+        def forward(ctx: Any, x: torch.Tensor) -> torch.Tensor:
+            ctx.save_for_backward(x)
+            return x.clone()
+
+        @staticmethod
+        def backward(ctx: Any, grad: torch.Tensor) -> Any:
+            return ctx.saved_tensors[0] + ctx.saved_tensors[0]
+
+    with pytest.raises(CheckpointError, match="already unpacked once"):
+        checkpoint(Twice.apply, torch.ones(2, requires_grad=True), use_reentrant=False).sum().backward()
+
+
+def test_the_function_runs_to_its_end_where_early_stopping_is_off() -> None:
+    reached: list[int] = []
+
+    def function(x: torch.Tensor) -> torch.Tensor:
+        y = x.exp()
+        reached.append(1)
+        return y
+
+    for early, count in ((True, 1), (False, 2)):
+        reached.clear()
+        with torch.utils.checkpoint.set_checkpoint_early_stop(early):
+            out = checkpoint(function, torch.ones(2, requires_grad=True), use_reentrant=False)
+        out.sum().backward()
+        assert len(reached) == count
+
+
+def test_a_reentrant_checkpoint_refuses_gradients_of_some_inputs() -> None:
+    x = torch.ones(2, requires_grad=True)
+    out = checkpoint(torch.exp, x, use_reentrant=True).sum()
+    with pytest.raises(RuntimeError, match=r"incompatible with \.grad"):
+        torch.autograd.grad(out, x)
+    with pytest.raises(RuntimeError, match=r"incompatible with \.grad"):
+        checkpoint(torch.exp, x, use_reentrant=True).sum().backward(inputs=[x])
+
+
+def selective(policy: Any, function: Any, x: torch.Tensor, **options: Any) -> torch.Tensor:
+    def contexts() -> Any:
+        return torch.utils.checkpoint.create_selective_checkpoint_contexts(policy, **options)
+
+    return checkpoint(function, x, use_reentrant=False, context_fn=contexts)
+
+
+def test_chosen_operators_are_kept_and_the_others_computed_again() -> None:
+    x = torch.randn(3, requires_grad=True)
+    policies = torch.utils.checkpoint.CheckpointPolicy
+    sigmoid = torch.ops.aten.sigmoid.default
+    expected, = torch.autograd.grad(x.sigmoid().tan().sum(), x)
+    ran: list[str] = []
+
+    class Recorder(TorchDispatchMode):
+        def __torch_dispatch__(self, func: Any, types: Any, args: Any = (), kwargs: Any = None) -> Any:
+            ran.append(func._opname)
+            return func(*args, **(kwargs or {}))
+
+    def policy_of(ctx: Any, op: Any, *args: Any) -> Any:
+        return policies.MUST_SAVE if op is sigmoid else policies.PREFER_RECOMPUTE
+
+    for policy in ([sigmoid], policy_of):
+        out = selective(policy, lambda x: x.sigmoid().tan(), x)
+        x.grad = None
+        ran.clear()
+        with Recorder():
+            out.sum().backward(retain_graph=True)
+        assert torch.allclose(x.grad, expected) and "sigmoid" not in ran and "tan" in ran
+        with pytest.raises(RuntimeError, match="Trying to backward an extra time"):
+            out.sum().backward()
+
+
+def test_what_is_kept_must_not_be_written_and_policies_name_overloads() -> None:
+    x = torch.randn(3, requires_grad=True)
+    sin = torch.ops.aten.sin
+    with pytest.raises(RuntimeError, match="has been mutated"):
+        selective([sin.default], lambda x: x.sin().mul_(2).cos().exp(), x).sum().backward()
+    selective([sin.default], lambda x: x.sin().mul_(2).cos().exp(), x, allow_cache_entry_mutation=True).sum().backward()
+    for wrong, error, said in (([2], ValueError, "to be an OpOverload"), ([sin], ValueError, "a specific OpOverload"),
+                               (2, TypeError, "either a function or a list of ops")):
+        with pytest.raises(error, match=said):
+            selective(wrong, torch.exp, x)
