@@ -489,7 +489,7 @@ class OperatorNode(Node):
             if fact is not None:
                 self.saved[i] = fact(output)  # type: ignore[index]
             elif output is not None and output._grad_fn is self:
-                self.saved[i] = save(twin(output), number, self)  # type: ignore[index]
+                self.saved[i] = save(twin(output), number, self)
             elif output is not None:
                 self.saved[i] = save(output)  # type: ignore[index]
 

@@ -124,7 +124,9 @@ def execute(roots: Sequence[Edge], gradients: Sequence[Any], keep_graph: bool, c
     if inputs is not None:
         task.look_for(inputs, capture)
     needed, captures = task.needed, task.captures
-    seen = any(g is not None and is_seen(g) for g in gradients)
+    seen = False
+    for gradient in gradients:
+        seen = seen or (gradient is not None and is_seen(gradient))
     watched = seen or bool(captures) or AnomalyMode.enabled
     outer, before = local.task, local.grad_enabled
     local.task, local.grad_enabled = task, create_graph

@@ -1,13 +1,16 @@
 """Memory on the CPU, filled."""
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Any
 
 from ..._device import device as Device
+from ..._dispatch.keys import NONCONTIGUOUS
 from ..._dtype import INTEGER, bool_
 from ..._errors import check_number
 from ..._layout import Spec
-from ..._tensor import Tensor, empty_tensor
+from ..._storage import allocate
+from ..._tensor import Tensor, empty_tensor, from_array
 from ..common.creation import creation_kernels
 
 
@@ -28,3 +31,20 @@ def fill(spec: Spec, value: Any, device: Device) -> Tensor:
 
 
 KERNELS = creation_kernels("cpu", fill)
+
+
+def like(value: int, general: Callable[..., Tensor]) -> Callable[..., Tensor]:
+    """``ones_like`` and ``zeros_like``, in a few steps where all is as in the tensor: each backward pass begins so."""
+
+    def kernel(self: Tensor, *options: Any) -> Tensor:
+        if self._keys & NONCONTIGUOUS or any(options):
+            return general(self, *options)
+        dtype = self._dtype
+        array = allocate(self._array.shape, dtype.np)  # type: ignore[union-attr]
+        array.fill(value)
+        return from_array(array, dtype)
+
+    return kernel
+
+
+KERNELS.update({"zeros_like": like(0, KERNELS["zeros_like"]), "ones_like": like(1, KERNELS["ones_like"])})
