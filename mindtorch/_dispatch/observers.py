@@ -82,6 +82,8 @@ class ActivityEvent:
 
     ``kind`` is ``run`` or ``copy`` (by the device, in a stream), ``wait`` (of a stream for another one), ``sync`` (the
     host waits) or ``free`` (memory whose last use has passed). ``number`` counts the operators of the stream.
+    The host put it into the stream at ``queued``, 0 if nobody did; a wait is for what is ``after``, another stream's
+    operator: (stream, number).
     """
 
     kind: str
@@ -92,6 +94,8 @@ class ActivityEvent:
     duration: int
     thread: int
     number: int = 0
+    queued: int = 0
+    after: tuple[int, int] | None = None
 
 
 #: What an event says of keys and kernel, from ``key_set`` to ``composite``.

@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterable, Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns
@@ -30,12 +30,33 @@ class Span:
     detail: str = ""
 
 
+@dataclass(frozen=True)
+class Arrow:
+    """What made something begin: at ``start`` on lane ``source``, so that it began at ``end`` on lane ``target``.
+
+    ``kind`` is ``enqueue``, from where a thread put an operator, a copy or a wait into a stream to where it began
+    there, or ``event``, from the end of what an event was recorded after to the end of the wait for it. ``name`` is
+    that of what began or waited, ``cause`` that of what it came from.
+    """
+
+    kind: str
+    name: str
+    cause: str
+    source: str
+    start: int
+    target: str
+    end: int
+
+
 @dataclass
 class Timeline:
-    """Spans in the order of their starts, and the lanes in the order in which they are drawn."""
+    """Spans in the order of their starts, the lanes in the order in which they are drawn, and ``arrows`` from causes to
+    effects.
+    """
 
     spans: tuple[Span, ...] = ()
     lanes: tuple[str, ...] = ()
+    arrows: tuple[Arrow, ...] = ()
 
     @property
     def start(self) -> int:
@@ -86,12 +107,14 @@ def timeline() -> Iterator[Timeline]:
                         error.add_note(f"and in a stream: {failed}")
                 raise
     finally:
-        found.spans, found.lanes = _arranged(calls, activities, finished or perf_counter_ns())
+        found.spans, found.lanes, found.arrows = _arranged(calls, activities, finished or perf_counter_ns())
 
 
 def _arranged(calls: Iterable[DispatchEvent], activities: Iterable[ActivityEvent],
-              finished: int) -> tuple[tuple[Span, ...], tuple[str, ...]]:
-    """Spans and lanes: this thread first, other threads as they appear, then the streams by device and number."""
+              finished: int) -> tuple[tuple[Span, ...], tuple[str, ...], tuple[Arrow, ...]]:
+    """Spans, lanes and arrows. Of the lanes this thread's comes first, other threads' as they appear, then the streams'
+    by device and number.
+    """
     calls, activities = list(calls), list(activities)
     threads = _thread_lanes(calls, activities)
     spans = [_of_call(event, threads[event.thread]) for event in calls]
@@ -103,7 +126,28 @@ def _arranged(calls: Iterable[DispatchEvent], activities: Iterable[ActivityEvent
         spans.append(_of_activity(event, lane, finished))
     used = {span.lane for span in spans}
     lanes = [*threads.values(), *(streams[key] for key in sorted(streams))]
-    return tuple(sorted(spans, key=lambda span: (span.start, -span.end))), tuple(lane for lane in lanes if lane in used)
+    arranged = tuple(sorted(spans, key=lambda span: (span.start, -span.end)))
+    arrows = tuple(sorted(_arrows(calls, activities, threads, streams), key=lambda arrow: arrow.start))
+    return arranged, tuple(lane for lane in lanes if lane in used), arrows
+
+
+def _arrows(calls: list[DispatchEvent], activities: list[ActivityEvent], threads: Mapping[int, str],
+            streams: Mapping[tuple[str, int], str]) -> Iterator[Arrow]:
+    """From the host to what it put into streams, and from what events were recorded after to the waits for them."""
+    ran = {(event.device, event.stream, event.number): event for event in activities if event.kind in ("run", "copy")}
+    for event in activities:
+        lane = streams.get((event.device, event.stream))
+        if lane is None or not event.queued:
+            continue
+        around = [call for call in calls
+                  if call.thread == event.thread and call.start <= event.queued <= call.start + call.duration]
+        cause = max(around, key=lambda call: call.depth).op if around else ""
+        yield Arrow("enqueue", event.name, cause, threads[event.thread], event.queued, lane, event.start)
+        before = ran.get((event.device, *event.after)) if event.after else None
+        if before is not None:
+            end = before.start + before.duration
+            yield Arrow("event", event.name, before.name, streams[before.device, before.stream], end, lane,
+                        max(end, event.start + event.duration))
 
 
 def _thread_lanes(calls: list[DispatchEvent], activities: list[ActivityEvent]) -> dict[int, str]:

@@ -2,13 +2,21 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 
-from ..introspect import Span, Timeline
+from ..introspect import Arrow, Span, Timeline
 from .html import Markup, join, page, row, table, tag
 from .palette import count_text, device_class, mono, soft, time_text
 
 MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕"}
+MEANINGS = {"enqueue": "enqueue: the host puts an operator into a stream", "run": "run", "copy": "copy",
+            "wait": "wait: of a stream for another", "sync": "sync: the host waits",
+            "free": "free: memory is given back"}
+ARROWS_MEAN = (("enqueue", "│▾", "from the host that enqueues to what begins"),
+               ("event", "┆▾", "an event: the wait ends when that is done"))
+TRACK, LETTER, EDGE = 520, 6.4, 9  #: pixels, about: of a track, of a letter, of a span's border and padding
+ROW, GAP = 22, 4  #: pixels of a row of a track, and between tracks
+ARROWS = 60  #: at most that are drawn; of more, those of events
 SPANS = 400  #: that are drawn at most
 LISTED = 100  #: that are listed in a terminal at most
 TOLD = 8  #: moments of one mark that are told of
@@ -27,12 +35,17 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
     lasting = sorted((span for span in seen if span.end > span.start), key=lambda span: span.start - span.end)
     moments = (span for span in seen if span.end == span.start)
     drawn = sorted([*lasting[:SPANS], *moments], key=lambda span: span.start)
-    lanes = [part for lane in timeline.lanes for part in _lane(lane, drawn, start, end, at, timeline.start)]
+    lanes: list[Markup] = []
+    heights: dict[str, int] = {}
+    for number, lane in enumerate(timeline.lanes):
+        label, track, heights[lane] = _lane(lane, number + 2, drawn, start, end, at, timeline.start)
+        lanes += [label, track]
     left = f" · of those that last, the {SPANS} longest are drawn" if len(lasting) > SPANS else ""
     times = f"{time_text(start - timeline.start)} to {time_text(end - timeline.start)}"
     said = f"{times}, {count_text(len(seen), 'span')}{left}"
     body = (tag("div", said, class_="mt-summary"),
-            tag("div", tag("span"), _axis(start, end, timeline.start), *lanes, class_="mt-lanes"), _legend(),
+            tag("div", tag("span"), _axis(start, end, timeline.start), *lanes,
+                _arrows(timeline, heights, start, end), class_="mt-lanes"), _legend(timeline),
             None if at is None else _going_on(timeline, at))
     return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="timeline")
 
@@ -51,6 +64,8 @@ def timeline_text(timeline: Timeline, at: int | None = None) -> str:
         lines.append(f"{span.lane}  {what}  {times}  {span.detail}".rstrip())
     if len(spans) > LISTED:
         lines.append(f"and {len(spans) - LISTED:,} more")
+    if at is None:
+        lines += [_arrow_text(arrow, timeline.start) for arrow in timeline.arrows[:LISTED]]
     return "\n".join(lines)
 
 
@@ -79,8 +94,50 @@ def _part(time: float, start: int, end: int) -> float:
     return 100 * min(1.0, max(0.0, (time - start) / (end - start)))
 
 
-def _lane(lane: str, spans: Sequence[Span], start: int, end: int, at: int | None, zero: int) -> tuple[Markup, Markup]:
-    """A lane's name and its track; spans that overlap lie below each other, moments next to each other are one mark."""
+def _arrows(timeline: Timeline, heights: Mapping[str, int], start: int, end: int) -> Markup | None:
+    """Lines over the tracks from causes to effects."""
+    top, below = {}, 0
+    for lane, height in heights.items():
+        top[lane], below = below, below + height + GAP
+    inside = [arrow for arrow in timeline.arrows if start <= arrow.start and arrow.end <= end]
+    shown = inside if len(inside) <= ARROWS else [arrow for arrow in inside if arrow.kind == "event"][:ARROWS]
+    lines, heads = [], []
+    for arrow in shown:
+        is_down = top[arrow.source] < top[arrow.target]
+        y1 = top[arrow.source] + (heights[arrow.source] if is_down else 0)
+        y2 = top[arrow.target] + (0 if is_down else heights[arrow.target])
+        x1, x2 = _part(arrow.start, start, end), _part(arrow.end, start, end)
+        bend = (y1 + y2) / 2
+        said = _arrow_text(arrow, timeline.start)
+        lines.append(tag("path", tag("title", said), class_=arrow.kind,
+                         d=f"M{x1:.2f},{y1} C{x1:.2f},{bend} {x2:.2f},{bend} {x2:.2f},{y2}"))
+        place = f"left:{x2:.2f}%;top:{100 * y2 / (below - GAP):.2f}%"
+        heads.append(tag("i", "▾" if is_down else "▴", class_=f"{arrow.kind} {'down' if is_down else 'up'}",
+                         style=place, aria_hidden="true"))
+    if not lines:
+        return None
+    told = "; ".join(_arrow_text(arrow, timeline.start) for arrow in shown[:TOLD])
+    drawn = tag("svg", *lines, viewBox=f"0 0 100 {below - GAP}", preserveAspectRatio="none", role="img",
+                aria_label=f"{count_text(len(shown), 'arrow')}: {told}")
+    return tag("div", drawn, *heads, class_="mt-arrows", style=f"grid-row:2 / span {len(heights)}")
+
+
+def _arrow_text(arrow: Arrow, zero: int) -> str:
+    """A cause and its effect in words."""
+    name, begun = arrow.name.removeprefix("aclnn"), time_text(arrow.end - zero)
+    if arrow.kind == "event":
+        cause = arrow.cause.removeprefix("aclnn")
+        return f"{name}: until {cause} on {arrow.source} ended, at {time_text(arrow.start - zero)}"
+    of = f" by {arrow.cause}" if arrow.cause else ""
+    enqueued = f"{name} was enqueued{of} on {arrow.source} at {time_text(arrow.start - zero)}"
+    return f"{enqueued}, began on {arrow.target} at {begun}"
+
+
+def _lane(lane: str, line: int, spans: Sequence[Span], start: int, end: int, at: int | None,
+          zero: int) -> tuple[Markup, Markup, int]:
+    """A lane's name, its track and the track's height. Spans that overlap lie below each other, moments next to each
+    other are one mark.
+    """
     rows: list[int] = []  # when the last span of each row ends
     drawn = []
     moments: list[Span] = []
@@ -107,17 +164,28 @@ def _lane(lane: str, spans: Sequence[Span], start: int, end: int, at: int | None
         working = (span for span in spans if span.lane == lane and span.kind in ("run", "copy"))
         share = sum(min(span.end, end) - max(span.start, start) for span in working)
         busy = soft(f"{share / (end - start):.0%}", "of the time shown it runs or copies")
-    label = tag("span", tag("span", lane, class_="mt-mono mt-clip", title=lane), busy, class_=f"mt-lane {look}")
-    return label, tag("div", *drawn, cursor, class_=f"mt-track {look}", style=f"--rows:{max(1, len(rows))}")
+    label = tag("span", tag("span", lane, class_="mt-mono mt-clip", title=lane), busy, class_=f"mt-lane {look}",
+                style=f"grid-row:{line}")
+    count = max(1, len(rows))
+    track = tag("div", *drawn, cursor, class_=f"mt-track {look}", style=f"grid-row:{line};--rows:{count}")
+    return label, track, ROW * count + 2
 
 
 def _span(span: Span, level: int, start: int, end: int, at: int | None, zero: int) -> Markup:
     left, right = _part(span.start, start, end), _part(span.end, start, end)
     kind = span.kind if span.kind in MARKS else "run"
-    text = f"{MARKS[kind]} {span.name.removeprefix('aclnn')}" if right - left > 2 else None  # the title has it in full
+    text = _label(kind, span.name.removeprefix("aclnn"), (right - left) / 100 * TRACK)  # the title has it in full
     looks = ["span", kind, "slim" if right - left < 2 else "", "late" if left > 50 else "", _now(span, at)]
     style = f"left:min({left:.2f}%, 100% - 4px);width:{right - left:.2f}%;--row:{level}"
     return tag("span", text, class_=" ".join(filter(None, looks)), style=style, title=_told(span, zero), tabindex="0")
+
+
+def _label(kind: str, name: str, room: float) -> str | None:
+    """As much of a span's name, in whole words, as so many pixels have room for."""
+    words = name.split()
+    shorter = [name, name.partition(".")[0], *(" ".join(words[:count]) for count in range(len(words) - 1, 0, -1))]
+    fits = [f"{MARKS[kind]} {text}" for text in shorter if room >= LETTER * (len(text) + 3) + EDGE]
+    return fits[0] if fits else MARKS[kind] if room >= 2 * LETTER + EDGE else None
 
 
 def _mark(moments: Sequence[Span], start: int, end: int, at: int | None, zero: int) -> Markup:
@@ -127,7 +195,7 @@ def _mark(moments: Sequence[Span], start: int, end: int, at: int | None, zero: i
     looks = ["span", kind, "mark", "late" if left > 50 else "", next(filter(None, (_now(s, at) for s in moments)), "")]
     title = "\n".join(_told(span, zero) for span in moments[:TOLD])
     title += f"\nand {len(moments) - TOLD} more" if len(moments) > TOLD else ""
-    text = MARKS[kind] + (f"{len(moments)}" if len(moments) > 1 else "")
+    text = MARKS[kind] + (f" ×{len(moments)}" if len(moments) > 1 else "")
     style = f"left:{left:.2f}%;--row:0"
     return tag("span", text, class_=" ".join(filter(None, looks)), style=style, title=title, tabindex="0")
 
@@ -143,8 +211,17 @@ def _told(span: Span, zero: int) -> str:
     return "\n".join(filter(None, [f"{span.kind}: {span.name}", f"{span.lane}, {times}", span.detail]))
 
 
-def _legend() -> Markup:
-    marks = (tag("span", tag("span", mark, class_=f"span {kind}"), kind) for kind, mark in MARKS.items())
+def _legend(timeline: Timeline) -> Markup:
+    """What the marks mean, those that are there."""
+    kinds = {span.kind for span in timeline.spans}
+    marks = [tag("span", tag("span", mark, class_=f"span {kind}"), MEANINGS[kind])
+             for kind, mark in MARKS.items() if kind in kinds]
+    arrows = {arrow.kind for arrow in timeline.arrows}
+    marks += [tag("span", tag("b", f"{sign} "), meaning) for kind, sign, meaning in ARROWS_MEAN if kind in arrows]
+    if any(not lane.startswith("host") for lane in timeline.lanes):
+        marks.append(tag("span", tag("b", "% "), "part of the time shown in which a stream runs or copies"))
+    if any(span.start == span.end for span in timeline.spans):
+        marks.append(tag("span", tag("b", "×2 "), "two at nearly the same time"))
     return tag("div", *marks, class_="mt-legend")
 
 

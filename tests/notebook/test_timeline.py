@@ -258,7 +258,7 @@ def test_moments_next_to_each_other_are_one_mark() -> None:
     far = introspect.Span("npu:0 stream 0", "9 bytes", "free", 900, 900)
     run = introspect.Span("npu:0 stream 0", "aclnnAdd", "run", 0, 1000)
     page = viz.timeline_page(introspect.Timeline((run, *marks, far), ("npu:0 stream 0",)))
-    assert ">✕3</span>" in page and page.count(">✕</span>") == 2  # the legend's and the far one's
+    assert ">✕ ×3</span>" in page and page.count(">✕</span>") == 2  # the legend's and the far one's
     assert all(mark.name in page for mark in marks)
 
 
@@ -267,7 +267,7 @@ def test_moments_of_different_kinds_are_marks_of_their_own() -> None:
     moments = [introspect.Span(lane, kind, kind, 500, 500) for kind in ("free", "free", "wait", "free")]
     run = introspect.Span(lane, "aclnnAdd", "run", 0, 1000)
     page = viz.timeline_page(introspect.Timeline((run, *moments), (lane,)))
-    assert page.count(">✕2</span>") == 1
+    assert page.count(">✕ ×2</span>") == 1
     assert page.count(">✕</span>") == page.count(">…</span>") == 2  # with those of the legend
 
 
@@ -359,3 +359,44 @@ def test_their_options_are_completed(shell: InteractiveShell) -> None:
 
     assert offered("%%timeline --s") == ["--save"] and offered("%memory --d") == ["--device"]
     assert offered("%tensors --d") == ["--device"]  # as before
+
+
+# -- arrows -----------------------------------------------------------------------------------------------------------
+
+
+def test_arrows_lead_from_the_host_to_what_begins_and_from_events_to_waits() -> None:
+    a, first, second = ones(4), torch.npu.Stream(), torch.npu.Stream()
+    with introspect.timeline() as timeline:
+        with torch.npu.stream(first):
+            b = a * 2
+        second.wait_stream(first)
+        with torch.npu.stream(second):
+            b.exp()
+    begun = {(arrow.name, arrow.cause, arrow.source, arrow.target) for arrow in timeline.arrows
+             if arrow.kind == "enqueue" and arrow.cause}
+    assert begun == {("aclnnMuls", "mul.Tensor", "host", lane(first)), ("aclnnExp", "exp", "host", lane(second))}
+    event, = [arrow for arrow in timeline.arrows if arrow.kind == "event"]
+    assert (event.source, event.target, event.cause) == (lane(first), lane(second), "aclnnMuls")
+    ran, = spans(timeline, "run", lane(first))
+    assert event.start == ran.end <= event.end
+    assert all(arrow.start <= arrow.end for arrow in timeline.arrows)
+    page, text = viz.timeline_page(timeline), viz.timeline_text(timeline)
+    assert 'class="event"' in page and "the wait ends when that is done" in page
+    assert "Exp was enqueued by exp on host" in text and f"until Muls on {lane(first)} ended" in text
+
+
+def test_without_streams_there_are_no_arrows_and_no_legend_of_them() -> None:
+    with introspect.timeline() as timeline:
+        torch.ones(3).exp()
+    assert timeline.arrows == () and "mt-arrows\"" not in viz.timeline_page(timeline)
+    assert "%" not in viz.timeline_page(timeline).rpartition("mt-legend")[2]
+
+
+@pytest.mark.parametrize(("name", "room", "shown"), [
+    ("add.Tensor", 120, "▶ add.Tensor"), ("add.Tensor", 60, "▶ add"), ("ReduceSum", 50, "▶"), ("Add", 10, None),
+    ("stream 1 waits for stream 0", 140, "▶ stream 1 waits"),
+])
+def test_labels_end_between_words(name: str, room: float, shown: str | None) -> None:
+    from mindtorch.viz.timeline import _label
+
+    assert _label("run", name, room) == shown

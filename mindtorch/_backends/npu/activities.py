@@ -32,11 +32,15 @@ class Mark(NamedTuple):
     begin: int
     end: int
     thread: int
+    queued: int
+    after: tuple[int, int] | None
 
 
-def publish(kind: str, name: str, queue: Queue, start: int, duration: int, thread: int, number: int = 0) -> None:
+def publish(kind: str, name: str, queue: Queue, start: int, duration: int, thread: int, number: int = 0,
+            queued: int = 0, after: tuple[int, int] | None = None) -> None:
     if observers.activity_observers:
-        event = ActivityEvent(kind, name, queue.runtime.name, queue.number, start, duration, thread, number)
+        event = ActivityEvent(kind, name, queue.runtime.name, queue.number, start, duration, thread, number, queued,
+                              after)
         for observer in observers.activity_observers:
             observer(event)
 
@@ -69,18 +73,19 @@ def event_in(queue: Queue) -> int:
     return event
 
 
-def timed(kind: str, name: str, queue: Queue) -> AbstractContextManager[None]:
+def timed(kind: str, name: str, queue: Queue, after: tuple[int, int] | None = None) -> AbstractContextManager[None]:
     """A block that puts an operator or a copy into a stream: between two events, if there is an observer."""
-    return _between_events(kind, name, queue) if observers.activity_observers else _UNTIMED
+    return _between_events(kind, name, queue, after) if observers.activity_observers else _UNTIMED
 
 
 @contextmanager
-def _between_events(kind: str, name: str, queue: Queue) -> Iterator[None]:
-    begin = event_in(queue)
+def _between_events(kind: str, name: str, queue: Queue, after: tuple[int, int] | None) -> Iterator[None]:
+    queued, begin = perf_counter_ns(), event_in(queue)
     try:
         yield
     finally:
-        queue.marks.append(Mark(kind, name, queue.enqueued + 1, begin, event_in(queue), threading.get_ident()))
+        queue.marks.append(Mark(kind, name, queue.enqueued + 1, begin, event_in(queue), threading.get_ident(),
+                                queued, after))
 
 
 def resolve(queue: Queue) -> None:
@@ -100,7 +105,8 @@ def resolve(queue: Queue) -> None:
         rt.destroy_event(mark.begin)
         rt.destroy_event(mark.end)
         if not failed and not also_failed:
-            publish(mark.kind, mark.name, queue, begin * 1000 + offset, (end - begin) * 1000, mark.thread, mark.number)
+            publish(mark.kind, mark.name, queue, begin * 1000 + offset, (end - begin) * 1000, mark.thread, mark.number,
+                    mark.queued, mark.after)
 
 
 _clocks: WeakKeyDictionary[_Runtime, tuple[object, int]] = WeakKeyDictionary()

@@ -198,7 +198,8 @@ class Event:
             return  # as in PyTorch: never recorded, nothing to wait for
         queue = current_queue(thread.device) if stream is None else stream.queue
         queue.runtime.activate()
-        with activities.timed("wait", f"stream {queue.number} waits for stream {self._queue.number}", queue):
+        with activities.timed("wait", f"stream {queue.number} waits for stream {self._queue.number}", queue,
+                              (self._queue.number, self._number)):
             code = runtime.acl.rt.stream_wait_event(queue.handle, self._handle)
         check(code, "aclrtStreamWaitEvent", queue.runtime.name)
 
