@@ -208,10 +208,12 @@ def move_history(tensor: Any, node: Node) -> None:
 
 def set_history(tensor: Any, node: Node) -> None:
     """Make ``node`` the history of a tensor."""
+    required = tensor._keys & AUTOGRAD
     tensor._grad_fn, tensor._output_nr = node, 0
     tensor._keys |= AUTOGRAD
     if tensor._base is None:
-        propagate_requires_grad(tensor)
+        if not required:  # else its views do so already
+            propagate_requires_grad(tensor)
     else:
         tensor._attr_version = tensor._version_counter[0]
 
