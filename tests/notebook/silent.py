@@ -41,7 +41,7 @@ BUGS = [
     ("softmax of one", "always 1", f"{LOOP}    loss = F.mse_loss(net(x).softmax(1)[:, 0], y)\n{STEP}"),
     ("softmax over samples", "dim 0, the samples",
      f"{LOOP}    loss = F.nll_loss(F.log_softmax(classes(x), 0), t)\n{CSTEP}"),
-    ("dead units", "8 of 8 units", "with torch.no_grad(): net[0].bias.fill_(-100)\n"
+    ("dead units", "in 8 of its 8 units", "with torch.no_grad(): net[0].bias.fill_(-100)\n"
      f"{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}"),
     ("first NaN", "log makes the first infinity", f"{LOOP}    loss = (net(x).relu() * 0).log().mean()\n{STEP}"),
     ("first NaN", "sqrt makes the first NaN", f"{LOOP}    loss = (net(x) - 10).sqrt().mean()\n{STEP}"),

@@ -115,11 +115,15 @@ def broadcast(graph: Graph, seen: Seen) -> Finding | None:
                 "model learns no more than that.",
                 (Fix("give both one shape", "loss_function(out.squeeze(-1), y)"),
                  Fix("or", "loss_function(out, y.view_as(out))")),
-                (Shapes((ShapeRow("one", cells(given.shape, range(len(given.shape)))),
-                         ShapeRow("the other", (*(None,) * (2 - len(other)), *cells(other, range(len(other))))),
+                (Shapes((_under(given.shape, "one"), _under(other, "the other"),
                          ShapeRow("compared", cells(shape, range(len(shape))), f"{n * n} pairs instead of {n}"))),),
                 seen.place)
     return None
+
+
+def _under(shape: tuple[int, ...], label: str) -> ShapeRow:
+    """A shape of one or two dimensions as it is broadcast: what is repeated is marked, or missing."""
+    return ShapeRow(label, (*(None,) * (2 - len(shape)), *cells(shape, [d for d, n in enumerate(shape) if n == 1])))
 
 
 def normalised_twice(graph: Graph, seen: Seen) -> Finding | None:
@@ -212,14 +216,14 @@ def dead(graph: Graph, seen: Seen) -> Finding | None:
     if share < DEAD:
         return None
     return Finding(
-        "dead units", f"{int(silent.sum())} of {silent.size} units of a relu are 0 for each of the "
-        f"{values.shape[0]} samples",
+        "dead units", f"a relu gives 0 for each of the {values.shape[0]} samples in {int(silent.sum())} of its "
+        f"{silent.size} units",
         "Where relu gives 0 its slope is 0 too: nothing is learnt through such a unit, so it stays as it is. Large "
         "steps, or a large negative bias, lead there.",
         (Fix("take smaller steps, and begin anew", "optim.SGD(model.parameters(), lr=0.01)"),
          Fix("or use a unit that never is quite silent", "nn.LeakyReLU()"),
          Fix("look at the scale of inputs and first weights", "x.std(), model[0].weight.std()")),
-        (Groups((Group("always 0", (f"{int(silent.sum())} units",), CLASH),
-                 Group("at work", (f"{int((~silent).sum())} units",), GOOD))),), seen.place)
+        (Groups((Group("units: always 0", (str(int(silent.sum())),), CLASH),
+                 Group("units: at work", (str(int((~silent).sum())),), GOOD))),), seen.place)
 
 
