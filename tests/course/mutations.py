@@ -71,4 +71,14 @@ own = mindtorch.Tensor.to
 mindtorch.Tensor.to = lambda self, *args, **kwargs: own(self.detach(), *args, **kwargs)
 """,
     },
+    "06_derivatives": {
+        "halved": """
+from mindtorch import library
+library.derivative("relu", self=lambda grad, result: grad * (result > 0) / 2)
+""",
+        "unstable": """
+import mindtorch
+mindtorch.Tensor.log_softmax = lambda self, dim: self.softmax(dim).log()
+""",
+    },
 }

@@ -1,0 +1,120 @@
+"""Lesson 6: where do gradients come from?"""
+from __future__ import annotations
+
+from ..tasks import Lab, Lesson, Mistake, Prediction
+from . import torch
+
+PREDICTIONS = (
+    Prediction("relu", "x is (-1, 0, 2). What is the gradient of x.relu().sum() for x? Write three numbers.", (0, 0, 1),
+               "Where x is negative a small change of it changes nothing, where it is positive the sum changes as much "
+               "as x. At 0 the curve has a corner and no slope; PyTorch takes 0."),
+    Prediction("kept", "The derivative of exp(x) is exp(x). What should the node of exp keep for the way back: its "
+               "input (write 'self') or its output (write 'result')?", "result",
+               "The derivative is the output itself. Whoever keeps the input has to compute the exponential twice."),
+    Prediction("softmax", "x has three elements. What is the gradient of x.softmax(0).sum() for x? Write three "
+               "numbers.", (0, 0, 0),
+               "The softmax of any x sums to 1. What cannot change has no slope, though each element has one."),
+)
+
+
+def relu_backward(grad, result):
+    return torch.where(result > 0, grad, torch.zeros_like(grad))
+
+
+def log_softmax_backward(grad, result, dim):
+    return grad - result.exp() * grad.sum(dim, keepdim=True)
+
+
+RELU_MISTAKES = (
+    Mistake("Where relu returned 0 nothing passes: the result, which is never negative, has to be greater than 0.",
+            lambda g, r: g),
+    Mistake("It is the other way round: where the result is positive the gradient passes.",
+            lambda g, r: torch.where(r > 0, torch.zeros_like(g), g)),
+    Mistake("That is the slope alone: by the chain rule it is multiplied with the gradient that arrives.",
+            lambda g, r: (r > 0).to(g.dtype)),
+    Mistake("The slope of relu is 1 where the result is positive, and not the result itself.", lambda g, r: g * r),
+    Mistake("The slope is 1 where the result is positive, and not one half.", lambda g, r: relu_backward(g, r) / 2),
+    Mistake("Whether the gradient passes depends on the result, and not on the gradient's own sign.",
+            lambda g, r: g.relu()),
+    Mistake("Whether the gradient passes depends on the result, and not on the gradient's own sign.",
+            lambda g, r: relu_backward(g, r).relu()),
+    Mistake("An infinite gradient times 0 is NaN: choose with torch.where instead of multiplying.",
+            lambda g, r: g * (r > 0)),
+    Mistake("Where the result is 0 nothing passes at all, not even a little.",
+            lambda g, r: torch.where(r > 0, g, 0.01 * g)),
+    Mistake("The gradient has the shape of the input: nothing is summed.", lambda g, r: relu_backward(g, r).sum()),
+    Mistake("The sign stays: relu rises where it is not flat.", lambda g, r: -relu_backward(g, r)),
+)
+MISTAKES = (
+    Mistake("The softmax is the exponential of the log-softmax: result.exp().",
+            lambda g, r, dim: g - r * g.sum(dim, keepdim=True)),
+    Mistake("Each output depends on all inputs, through the sum in the denominator: a second term is missing.",
+            lambda g, r, dim: g),
+    Mistake("Each output depends on all inputs, so the second term has the sum of the gradients along dim, and not "
+            "each by itself.", lambda g, r, dim: g - r.exp() * g),
+    Mistake("The sum keeps its dimension, with size 1, so that it broadcasts against the rest: keepdim=True.",
+            lambda g, r, dim: g - r.exp() * g.sum(dim)),
+    Mistake("The sum goes along dim, and not over all elements: rows have nothing to do with each other.",
+            lambda g, r, dim: g - r.exp() * g.sum()),
+    Mistake("The sum goes along the dimension that is given, which need not be the last one.",
+            lambda g, r, dim: g - r.exp() * g.sum(-1, keepdim=True)),
+    Mistake("The sum goes along the dimension that is given, which need not be the first one.",
+            lambda g, r, dim: g - r.exp() * g.sum(0, keepdim=True)),
+    Mistake("The gradients are added, not averaged.", lambda g, r, dim: g - r.exp() * g.mean(dim, keepdim=True)),
+    Mistake("The second term is subtracted: raising one input lowers the others' share.",
+            lambda g, r, dim: g + r.exp() * g.sum(dim, keepdim=True)),
+    Mistake("Both terms count in full: nothing is halved.", lambda g, r, dim: log_softmax_backward(g, r, dim) / 2),
+    Mistake("That is the derivative of softmax; of its logarithm it is grad - softmax * the sum of grad.",
+            lambda g, r, dim: r.exp() * (g - (g * r.exp()).sum(dim, keepdim=True))),
+    Mistake("The sum is of the gradients alone, and not of gradients times softmax.",
+            lambda g, r, dim: g - r.exp() * (g * r.exp()).sum(dim, keepdim=True)),
+    Mistake("The first term is the gradient that arrives: by the chain rule everything is multiplied with it.",
+            lambda g, r, dim: 1 - r.exp() * g.sum(dim, keepdim=True)),
+    Mistake("That is one gradient's sign and order turned round: it is grad - softmax * sum.",
+            lambda g, r, dim: r.exp() * g.sum(dim, keepdim=True) - g),
+)
+
+
+def _case(grad, x):
+    return torch.tensor(grad), torch.tensor(x).relu()
+
+
+def _case_of_softmax(grad, x, dim):
+    return torch.tensor(grad), torch.tensor(x).log_softmax(dim), dim
+
+
+def _described(name):
+    def describe(grad, result, *dim):
+        return f"{name}(grad of shape {tuple(grad.shape)}, result{''.join(f', {d}' for d in dim)})"
+
+    return describe
+
+
+LESSON = Lesson(
+    6, "derivatives", "Where do gradients come from?", "06_derivatives", 35, PREDICTIONS,
+    (Lab(
+        "relu", "What is the derivative of relu?", relu_backward,
+        (_case([1., 1, 1], [3., 2, 1]), _case([1., 1, 1], [-1., 2, 3]), _case([2., 3, 4], [-1., 5, 0.5]),
+         _case([-2., -3, 4], [1., -5, 0.5]), _case([1., 1], [0., 1]), _case([[1., 2], [3, 4]], [[-1., 1], [2, -2]]),
+         _case([float("inf"), 1], [-1., 1])),
+        ("Where relu passed its input on, the slope is 1; where it returned 0, the slope is 0.",
+         "By the chain rule the slope is multiplied with the gradient that arrives: it passes where the result is "
+         "positive, and is 0 elsewhere.",
+         "torch.where(condition, a, b) takes from a where the condition holds, and from b elsewhere."),
+        RELU_MISTAKES, 2, describe=_described("relu_backward"), hidden=(_case([[5.]], [[0.]]),)),
+     Lab(
+        "log_softmax", "What is the derivative of log_softmax?", log_softmax_backward,
+        (_case_of_softmax([1., 0, 0], [1., 2, 3], 0), _case_of_softmax([1., 2, 3], [0.5, -1., 2], 0),
+         _case_of_softmax([[1., 2, 3], [4, 5, 7]], [[0.5, -1., 2], [1, 0, 0]], 1),
+         _case_of_softmax([[1., 2, 3], [4, 5, 7]], [[0.5, -1., 2], [1, 0, 0]], 0),
+         _case_of_softmax([[[1.], [-2]], [[3], [4]]], [[[1.], [0]], [[2], [5]]], 1),
+         _case_of_softmax([1., 2, -1], [1000., 0, -1000], 0)),
+        ("log_softmax(x) is x minus one number for each row, log(sum(exp(x))). The first term passes the gradient on "
+         "as it is. What does the second do?",
+         "The derivative of log(sum(exp(x))) for an element is its softmax, which is result.exp(). All outputs of the "
+         "row have it subtracted, so their gradients are added up.",
+         "grad - softmax * grad.sum(dim, keepdim=True)"),
+        MISTAKES, 3, describe=_described("log_softmax_backward"),
+        hidden=(_case_of_softmax([[0., 0], [1, 1]], [[3., 4], [5, 6]], -1),)),
+     ),
+)
