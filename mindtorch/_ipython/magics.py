@@ -70,6 +70,13 @@ class MindtorchMagics(MagicGroup):
                 raise UsageError(f"%memory: nothing is known of the memory of {wanted}: in use are {known}")
         return Picture(viz.memory_page(devices), viz.memory_text(devices))
 
+    @magic(line_magic, argument("word", nargs="*", help="only entries with this word"))
+    def glossary(self, line: str) -> Picture:
+        """What CANN, CUDA and PyTorch call the same thing: streams, events, workspaces, allocators, late errors."""
+        word = line.strip().lower()
+        terms = [term for term in introspect.GLOSSARY if word in " ".join(vars(term).values()).lower()]
+        return Picture(viz.glossary_page(terms))
+
     @magic(line_magic,
            argument("--watch", action="store_true",
                     help="from now on, note which lines write to tensors in place; slows operators"),

@@ -11,6 +11,7 @@ if TYPE_CHECKING:
     from .container import ItemFacts, container_facts, holds_tensors
     from .dispatched import Asked, AskedTrace, EventRun, LineCalls, NodeCalls, argument_text, by_line, watch_dispatch
     from .folding import Fold, folded, modules_of, unfolded
+    from .glossary import GLOSSARY, Term
     from .graph import GraphFacts, NodeFacts, Saved, graph_facts
     from .identity import storage_number
     from .libraries import is_node, is_tensor, library_of

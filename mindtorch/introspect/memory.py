@@ -2,8 +2,9 @@
 from __future__ import annotations
 
 import gc
-from collections.abc import Iterable, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from dataclasses import dataclass, field
+from typing import Any
 
 from .._backends.npu.allocator import Allocator, Block, allocator_of, memory_info
 from .._backends.npu.runtime import _Runtime, runtimes
@@ -11,6 +12,7 @@ from .identity import storage_number
 from .libraries import libraries
 from .library import Library, LiveStorage
 from .npu import stream_name
+from .pytorch import pytorch
 
 STATES = ("in use", "workspace", "waiting", "free")  #: of blocks
 
@@ -99,13 +101,15 @@ class MemoryFacts:
 
 
 def memory_facts(names: Mapping[int, str] | None = None) -> tuple[MemoryFacts, ...]:
-    """Describe the memory of the CPU and of every NPU that was started; ``names`` are the tensors' names by ``id``.
+    """Describe the memory of the CPU, of every NPU that was started, and of PyTorch's GPUs if it uses them.
+    ``names`` are the tensors' names by ``id``.
 
     It waits for nothing. Tensors and storages are found through the garbage collector, so that none is missed.
     """
     uses = _storages(names or {})
     cpu = MemoryFacts("cpu", tuple(use for use in uses if use.device == "cpu"))
-    return cpu, *(_of_npu(device, uses) for device in sorted(runtimes(), key=lambda device: device.device_id))
+    npus = sorted(runtimes(), key=lambda device: device.device_id)
+    return cpu, *(_of_npu(device, uses) for device in npus), *_of_cuda(uses)
 
 
 def _storages(names: Mapping[int, str]) -> list[StorageUse]:
@@ -136,6 +140,34 @@ def _of_npu(device: _Runtime, uses: Iterable[StorageUse]) -> MemoryFacts:
         found = tuple(_segment(allocator, blocks, mine, deferred) for blocks in segments)
     free, total = memory_info(device)
     return MemoryFacts(device.name, mine, found, deferred, statistics, free, total)
+
+
+def _of_cuda(uses: Iterable[StorageUse]) -> Iterator[MemoryFacts]:
+    """PyTorch's GPUs, if it has begun to use one."""
+    torch = pytorch()
+    if torch is None or not torch.cuda.is_initialized():
+        return
+    snapshot = torch.cuda.memory_snapshot()
+    for number in range(torch.cuda.device_count()):
+        name = f"cuda:{number}"
+        mine = tuple(use for use in uses if use.device == name)
+        segments = tuple(cuda_segment(found, name, mine) for found in snapshot if found["device"] == number)
+        free, total = torch.cuda.mem_get_info(number)
+        yield MemoryFacts(name, mine, segments, (), torch.cuda.memory_stats(number), free, total)
+
+
+def cuda_segment(segment: Mapping[str, Any], device: str, uses: Iterable[StorageUse]) -> SegmentFacts:
+    """A segment of ``torch.cuda.memory_snapshot()``; ``uses`` are the storages that may lie in it."""
+    found, address, stream = [], segment["address"], f"{device} stream {segment['stream']}"
+    for block in segment["blocks"]:
+        inside, kind = range(address, address + block["size"]), block["state"]
+        storages = tuple(use for use in uses if use.address in inside) if kind == "active_allocated" else ()
+        state = "free" if kind == "inactive" else "waiting" if kind != "active_allocated" else (
+            "in use" if storages else "workspace")
+        asked_for = block.get("requested_size", 0) if kind == "active_allocated" else 0
+        found.append(BlockFacts(address, block["size"], asked_for, stream, state, storages))
+        address += block["size"]
+    return SegmentFacts(segment["address"], segment["total_size"], tuple(found))
 
 
 def _deferred(device: _Runtime, segments: list[list[Block]]) -> tuple[DeferredFree, ...]:

@@ -65,7 +65,7 @@ def _segments(facts: MemoryFacts) -> Markup | None:
     said = "a block's width grows with the square root of its size"
     marks = tag("div", *(tag("span", tag("span", class_=f"block {state.replace(' ', '-')}"), state) for state in MARKS),
                 tag("span", tag("span", class_="block free late"), "free after pending work"), soft(said),
-                class_="mt-legend")
+                soft("%glossary: what CANN, CUDA and PyTorch call these things"), class_="mt-legend")
     return join([tag("div", *lines, more, class_="mt-segments"), marks])
 
 
@@ -146,7 +146,8 @@ def _storages(facts: MemoryFacts) -> Markup:
 def _statistics(facts: MemoryFacts) -> Markup:
     items = (join([tag("dt", name), tag("dd", f"{n:,}", f" ({size_text(n)})" if "bytes" in name and n >= 1024 else "")])
              for name, n in facts.statistics.items())
-    return tag("details", tag("summary", "torch.npu.memory_stats()"), tag("dl", *items, class_="mt-facts"))
+    kind = facts.device.partition(":")[0]
+    return tag("details", tag("summary", f"torch.{kind}.memory_stats()"), tag("dl", *items, class_="mt-facts"))
 
 
 def memory_text(devices: Sequence[MemoryFacts]) -> str:

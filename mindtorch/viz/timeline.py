@@ -220,6 +220,7 @@ def _legend(timeline: Timeline) -> Markup:
     marks += [tag("span", tag("b", f"{sign} "), meaning) for kind, sign, meaning in ARROWS_MEAN if kind in arrows]
     if any(not lane.startswith("host") for lane in timeline.lanes):
         marks.append(tag("span", tag("b", "% "), "part of the time shown in which a stream runs or copies"))
+        marks.append(soft("%glossary: what CANN, CUDA and PyTorch call these things"))
     if any(span.start == span.end for span in timeline.spans):
         marks.append(tag("span", tag("b", "×2 "), "two at nearly the same time"))
     return tag("div", *marks, class_="mt-legend")

@@ -9,6 +9,7 @@ import pytest
 
 import mindtorch
 from mindtorch import introspect, viz
+from mindtorch.introspect.memory import StorageUse, cuda_segment
 from mindtorch.viz.palette import storage_letter
 
 pytorch = pytest.importorskip("torch")
@@ -616,3 +617,23 @@ def test_widgets_take_pytorchs_tensors(notebook):
     model(pytorch.ones(1, 2)).sum().backward()
     monitor.record(1, loss=pytorch.tensor(2.0), grad_norms=model)
     assert [series.name for series in monitor.facts.norms] == ["weight", "bias"]
+
+
+def test_a_segment_of_cudas_allocator_has_the_states_of_an_npus():
+    """There is no GPU here: what is described is a snapshot as ``torch.cuda.memory_snapshot()`` gives it."""
+    blocks = [{"size": size, "requested_size": size - 12, "state": state} for size, state in (
+        (512, "active_allocated"), (1024, "active_allocated"), (512, "active_pending_free"), (2048, "inactive"))]
+    held = StorageUse("cuda:0", 0x1000, 500, 1, ("x",), 3)
+    facts = cuda_segment({"device": 0, "address": 0x1000, "total_size": 4096, "stream": 7, "blocks": blocks}, "cuda:0",
+                         [held])
+    assert [(block.address - 0x1000, block.bytes, block.requested, block.state, block.storages) for block in
+            facts.blocks] == [(0, 512, 500, "in use", (held,)), (512, 1024, 1012, "workspace", ()),
+                              (1536, 512, 0, "waiting", ()), (2048, 2048, 0, "free", ())]
+    assert (facts.bytes, facts.blocks[0].stream) == (4096, "cuda:0 stream 7")
+
+
+def test_the_glossary_has_three_names_for_each_thing(notebook):
+    assert all(all(vars(term).values()) for term in introspect.GLOSSARY) and len(introspect.GLOSSARY) > 20
+    text = notebook.run_line_magic("glossary", "record_stream").text
+    assert "deferred free" in text and len(text.splitlines()) == 3
+    assert "no entry" in notebook.run_line_magic("glossary", "zebra").text
