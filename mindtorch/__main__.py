@@ -22,18 +22,18 @@ def run(script: str, arguments: list[str]) -> None:
     runpy.run_path(script, run_name="__main__")
 
 
-def tour(html: str | None) -> int:
-    """Open the tour in JupyterLab, or execute it to an HTML file."""
+def tour(html: str | None, arguments: list[str]) -> int:
+    """Open the tour in JupyterLab, or execute it to an HTML file; the arguments go to JupyterLab or nbconvert."""
     notebook = NOTEBOOKS / "00_tour.ipynb"
     if not notebook.exists():
         print(f"the notebooks are not beside the package ({notebook}): install with 'pip install -e .' from the "
               "repository", file=sys.stderr)
         return 1
     if html is None:
-        return subprocess.call([sys.executable, "-m", "jupyterlab", str(notebook)])
+        return subprocess.call([sys.executable, "-m", "jupyterlab", str(notebook), *arguments])
     target = Path(html).resolve()
     return subprocess.call([sys.executable, "-m", "nbconvert", "--to", "html", "--execute",
-                            "--output-dir", str(target.parent), "--output", target.name, str(notebook)])
+                            "--output-dir", str(target.parent), "--output", target.name, str(notebook), *arguments])
 
 
 def main() -> int:
@@ -45,6 +45,8 @@ def main() -> int:
     guide = commands.add_parser("tour", help="open the tour notebook in JupyterLab")
     guide.add_argument("--html", metavar="FILE",
                        help="execute it to an HTML file instead (for machines without a screen)")
+    guide.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS",
+                       help="what else JupyterLab is given, such as -- --allow-root")
     teacher = commands.add_parser("course", help="make the course's release, or grade submissions")
     teacher.add_argument("action", choices=("release", "grade"))
     teacher.add_argument("folder", help="where the release goes; or a folder that has one for each student")
@@ -60,7 +62,7 @@ def main() -> int:
         from .course.teaching import command  # slow, and of no use to the others
 
         return command(options)
-    return tour(options.html)
+    return tour(options.html, options.arguments)
 
 
 if __name__ == "__main__":

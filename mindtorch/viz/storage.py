@@ -14,6 +14,7 @@ from .palette import (
 from .places import places
 
 WIDTH = 960.0  #: units that a strip is drawn in
+BASE = "the tensor that was there first, of which the others are views; no variable holds it"
 MARK = 28  #: pixels at most that one mark is wide
 
 
@@ -57,13 +58,19 @@ def strips(facts: StorageFacts) -> Markup | None:
 
 
 def _label(sharer: Sharer, first: bool) -> Markup:
-    name = tensor_name("this tensor" if first and not sharer.name else _name(sharer))
+    said = "this tensor" if first and not sharer.name else _name(sharer)
+    name = tensor_name(said, BASE if _is_nameless(sharer) and not first else None)
     shape = tag("span", shape_text(sharer.shape), class_="mt-soft mt-mono")
     return tag("span", name, " ", shape, class_="mt-label mt-me" if first else "mt-label")
 
 
 def _name(sharer: Sharer) -> str:
-    return "unnamed base" if sharer.is_base and not sharer.name else name_text(sharer.name)
+    return "its base" if _is_nameless(sharer) else name_text(sharer.name)
+
+
+def _is_nameless(sharer: Sharer) -> bool:
+    """Whether it is only known as what others are views of."""
+    return sharer.is_base and not sharer.name
 
 
 def storage_page(facts: StorageFacts) -> Markup:

@@ -418,7 +418,7 @@ def told(tensor, names):
     text = viz.tensor_card(tensor, names).plain
     letter = storage_letter(introspect.storage_number(tensor))
     text = text.replace(f"storage {letter}", "storage").replace(f"storage{letter}:", "storage:")
-    lines = [line for line in text.splitlines() if not re.match(r"unnamed base|\(no name\)|and \d+ more", line)]
+    lines = [line for line in text.splitlines() if not re.match(r"its base|\(no name\)|and \d+ more", line)]
     said = re.sub(r"0x[0-9a-f]+", "0x", "\n".join(lines))
     return re.sub(r"seen by \d+ tensors?|[^\S\n]+", " ", said)
 
