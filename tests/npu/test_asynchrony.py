@@ -13,6 +13,7 @@ import pytest
 import mindtorch as torch
 from mindtorch._backends.npu import aclnn
 from mindtorch._backends.npu.runtime import get_runtime
+from mindtorch._backends.npu.streams import device_index
 
 simulator = torch.npu.simulator
 
@@ -331,3 +332,28 @@ except RuntimeError as error:
     result = subprocess.run([sys.executable, "-c", code], env={**os.environ, "ACL_LAUNCH_BLOCKING": "1"},
                             capture_output=True, text=True, check=True)
     assert result.stdout.split() == ["True", "True"]
+
+
+def test_a_stream_that_waited_for_a_failed_one_has_no_results() -> None:
+    a, first, second = ones(4), torch.npu.Stream(), torch.npu.Stream()
+    simulator.faults.fail("aclnnAdds")
+    with torch.npu.stream(first):
+        b = a + 1
+    second.wait_stream(first)
+    with torch.npu.stream(second):
+        c = b * 2
+        for result in (c, c, b, b):  # also when it was told before
+            with pytest.raises(RuntimeError, match="aclnnAdds failed"):
+                result.tolist()
+        assert (a * 3).tolist() == [3] * 4
+    assert not second.queue.waits
+
+
+@pytest.mark.parametrize(("device", "index"), [("npu:1", 1), ("npu:0", 0), (torch.device("npu", 1), 1), (1, 1)])
+def test_a_device_has_a_number(device: object, index: int) -> None:
+    assert device_index(device) == index
+
+
+def test_dtypes_that_no_kernel_takes_are_converted_by_the_host() -> None:
+    a = ones(2).to(torch.uint16)
+    assert a.device.type == "npu" and a.to(torch.int32).tolist() == a.clone().tolist() == [1, 1]

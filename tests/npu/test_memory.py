@@ -137,6 +137,8 @@ def test_out_of_memory_says_what_was_asked_for_and_in_use_and_passes() -> None:
     message = str(caught.value)
     assert "NPU out of memory. Tried to allocate 50.00 MiB." in message
     assert "total capacity of 64.00 MiB" in message and "30.00 MiB is allocated" in message
+    facts = caught.value._about.facts
+    assert not facts["host"] and facts["asked"] == 50 * MIB and facts["allocated"] == 30 * MIB
     assert torch.npu.memory_stats()["num_ooms"] == 1
     del kept
     assert torch.empty(50 * MIB // 4, device="npu").fill_(1).sum().item() == 50 * MIB // 4

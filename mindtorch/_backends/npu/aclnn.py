@@ -69,7 +69,7 @@ def address_of(name: str) -> int:
 
 
 functions = _Functions()
-_data_types = {dtype_named(name): code for name, code in DATA_TYPES.items()}
+data_types = {dtype_named(name): code for name, code in DATA_TYPES.items()}
 Handles = list[tuple[Callable[[int], int], int]]
 
 
@@ -101,7 +101,7 @@ def tensor_handle(tensor: Tensor, handles: Handles) -> int:
     assert storage is not None
     dims, sizes, strides, room, _ = layout(tensor.shape, tensor._strides(), storage._nbytes // dtype.itemsize)
     address = storage._memory.address  # type: ignore[union-attr]
-    handle = functions["aclCreateTensor"](sizes, dims, _data_types[dtype], strides, tensor._offset, ACL_FORMAT_ND, room,
+    handle = functions["aclCreateTensor"](sizes, dims, data_types[dtype], strides, tensor._offset, ACL_FORMAT_ND, room,
                                           1, address)
     return keep(handles, "Tensor", handle)
 

@@ -26,7 +26,7 @@ from ..common import inplace_and_out
 from ..common.inplace_and_out import check_writable
 from ..common.pointwise import Pointwise
 from . import ops
-from .aclnn import launch
+from .aclnn import data_types, launch
 from .bindings import binding
 from .constants import ACLNN_MAX_SHAPE_RANK
 from .memory import write
@@ -53,7 +53,7 @@ def takes(name: str, values: Any, device: _device.device) -> bool:
 def _tensor_dtypes(name: str) -> list[tuple[int, frozenset[DType]]]:
     """The dtypes that an operator takes at each position of a tensor."""
     row = binding(name)
-    return [(i, dtypes(row.parameters[i].takes)) for i in sorted({*row.reads, *row.writes})]
+    return [(i, dtypes(row.parameters[i].takes) & data_types.keys()) for i in sorted({*row.reads, *row.writes})]
 
 
 def defaults_of(op: Operator) -> tuple[Any, ...]:

@@ -17,7 +17,7 @@ from ..._layout import Spec
 from ..._storage import UntypedStorage
 from ..._tensor import Tensor, empty_tensor, from_array
 from . import activities, runtime
-from .aclnn import launch
+from .aclnn import data_types, launch
 from .allocator import Block, allocator_of
 from .constants import ACL_MEMCPY_DEVICE_TO_DEVICE, ACL_MEMCPY_DEVICE_TO_HOST, ACL_MEMCPY_HOST_TO_DEVICE
 from .runtime import Queue, check, current_queue, get_runtime
@@ -172,7 +172,7 @@ def write(target: Tensor, source: Tensor, non_blocking: bool) -> None:
     """``copy_`` into an NPU tensor from a tensor anywhere: broadcast and converted."""
     if not target.numel():
         return
-    if source._device.type == "npu":
+    if source._device.type == "npu" and source._dtype in data_types and target._dtype in data_types:
         if source._device != target._device:
             source = _moved(source, target._device)
         launch("aclnnInplaceCopy", (target, source), current_queue(target._device.index or 0))

@@ -10,6 +10,7 @@ import os
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
+from contextlib import suppress
 from itertools import count
 from typing import Any, NamedTuple
 
@@ -105,6 +106,8 @@ class Queue:
         self.freed: dict[int, tuple[int, int]] = {}  #: cached memory that pending work may still use: number, bytes
         #: first and last operator without a result, and why
         self.failures: deque[tuple[int, int, AclError]] = deque(maxlen=64)
+        #: events of other streams that this one waits for, as they were recorded, and what was put in here before
+        self.waits: deque[tuple[Any, int, int]] = deque(maxlen=64)
         self.marks: deque[Any] = deque()  #: events around operators, while there is an observer
         self._next = count(1).__next__
         self._settling = threading.RLock()
@@ -180,6 +183,24 @@ class Queue:
             if failed is not None:
                 tell(error, failed.site, str(failed))
             raise error.again()  # what is remembered is never raised, for a traceback would keep frames alive
+        self.hear(last)
+
+    def hear(self, last: int) -> None:
+        """Ask the streams that were waited for whether what was waited for had failed: then what came behind it up to
+        number ``last`` has no result either, although this stream ran it. Raises AclError in that case.
+        """
+        for wait in tuple(self.waits):
+            event, number, before = wait
+            if before >= last:
+                continue  # nothing behind it was waited for yet
+            with suppress(ValueError):  # another thread may have asked
+                self.waits.remove(wait)
+            try:
+                if event.is_recorded_at(number):
+                    event.synchronize()
+            except AclError as error:
+                self.failures.append((before + 1, last, error.again()))
+                raise
 
     def failure(self, number: int) -> AclError | None:
         """Why an operator has no result, as far as a synchronisation has told; None if it has one."""
@@ -302,6 +323,7 @@ class _Runtime:
                     self.queues.remove(queue)
                     queue.settle(queue.enqueued, len(queue.deferred))
                     queue.is_destroyed = True
+                    queue.waits.clear()
                     for retire in self.at_destroy:
                         retire(queue)
                     check(acl.rt.destroy_stream(queue.handle), "aclrtDestroyStream", self.name)

@@ -202,6 +202,12 @@ class Event:
                               (self._queue.number, self._number)):
             code = runtime.acl.rt.stream_wait_event(queue.handle, self._handle)
         check(code, "aclrtStreamWaitEvent", queue.runtime.name)
+        if queue is not self._queue:
+            queue.waits.append((self, self._number, queue.enqueued))
+
+    def is_recorded_at(self, number: int) -> bool:
+        """Whether the event still marks what was in its stream up to an operator, and was not recorded again."""
+        return self._number == number and self._queue is not None and not self._queue.is_destroyed
 
     def query(self) -> bool:
         """Whether the event has been passed, without waiting (``torch.cuda.Event.query``)."""
