@@ -373,8 +373,8 @@ class Tensor(Methods, metaclass=_TensorType):
         else:
             out._shape = Size(shape)
             canonical = stride == contiguous_strides(shape)
-            if keys & PIPELINE:
-                out._pending = self._pending
+        if keys & PIPELINE:
+            out._pending = self._pending
         out._dtype, out._keys, out._device = dtype, keys if canonical else keys | NONCONTIGUOUS, self._device
         out._stride, out._offset, out._storage, out._version_counter = stride, offset, storage, self._version_counter
         storage.add_alias(out)

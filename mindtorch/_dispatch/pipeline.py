@@ -49,6 +49,7 @@ class Pipeline:
         self.pending: list[Entry] = []
         self.flushed = 0  #: how many entries have run
         self._marked: list[weakref.ref[Any]] = []
+        self._written: list[Any] = []  #: storages, until they are written: views of them may be made meanwhile
         self._lock = threading.RLock()
         self._recorders: dict[tuple[str, int], Callable[..., Any]] = {}
         self._outer: Pipeline | None = None
@@ -153,7 +154,9 @@ class Pipeline:
     def _mark_written(self, tensor: Any, entry: Entry) -> None:
         """A tensor that has values is to be written: it, and all that share its memory, are pending until then."""
         entry.shapes.append(tuple(tensor.shape))
-        for other in [tensor, *tensor.untyped_storage().aliases()]:
+        storage = tensor.untyped_storage()
+        self._written.append(storage)
+        for other in [tensor, *storage.aliases()]:
             other._keys |= PIPELINE
             other._pending = entry
             self._marked.append(weakref.ref(other))
@@ -190,11 +193,12 @@ class Pipeline:
                         raise failed from error
                     self.flushed += 1
             finally:
-                for reference in self._marked:
-                    tensor = reference()
+                made_since = [tensor for storage in self._written for tensor in storage.aliases()]
+                for tensor in (*(reference() for reference in self._marked), *made_since):
                     if tensor is not None and (tensor._pending is None or tensor._pending.error is None):
                         _settle(tensor)
                 self._marked.clear()
+                self._written.clear()
                 local.grad_enabled = grad
                 set_local("pipeline", active)
 

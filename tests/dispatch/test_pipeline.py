@@ -268,3 +268,15 @@ def test_programs_give_in_a_pipeline_what_they_give_without_one(name, device):
         results = PROGRAMS[name](device)
     for result, right in zip(results, wanted, strict=True):
         assert result.device == right.device and result.dtype is right.dtype and result.tolist() == right.tolist()
+
+
+def test_views_of_what_is_to_be_written_are_pending_and_settled() -> None:
+    x = torch.ones(2, 3)
+    with torch.pipeline():
+        x.add_(1)
+        row = x[0]
+        y = row * 2
+        x[1] = 5
+        row.sub_(1)
+    assert y.tolist() == [4] * 3 and x.tolist() == [[1] * 3, [5] * 3]
+    assert (row + 1).tolist() == [2] * 3

@@ -2,9 +2,9 @@
 many, of a seed. Each can be had again by its number.
 
 A program is a list of steps on up to ``LIVE`` tensors, of which many share memory. It runs in PyTorch, and here in one
-of the ``WAYS``: as it is; beside others in threads; with an interrupt at some line of the library; on an NPU whose
-calls fail, or that has no memory. What each step gives or raises, and at the end all values and who shares memory, is
-the same; a step that was interrupted or failed leaves alone what it does not write, and is taken again.
+of the ``WAYS``: as it is; recorded first; beside others in threads; with an interrupt at some line of the library; on
+an NPU whose calls fail, or that has no memory. What each step gives or raises, and at the end all values and who shares
+memory, is the same; a step that was interrupted or failed leaves alone what it does not write, and is taken again.
 """
 from __future__ import annotations
 
@@ -135,7 +135,10 @@ class Run:
 
 
 def shares(a: Any, b: Any) -> bool:
-    return a.untyped_storage().data_ptr() == b.untyped_storage().data_ptr() != 0
+    first, second = a.untyped_storage(), b.untyped_storage()
+    if isinstance(a, torch.Tensor):
+        return first.data_ptr() == second.data_ptr() != 0
+    return first is second and first.nbytes() > 0  # what is recorded only has no address yet
 
 
 def compare(ours: Run, theirs: Run) -> list[str]:
@@ -165,6 +168,16 @@ def plainly(steps: list[Step], drawn: random.Random) -> list[str]:
     run = Run(mindtorch)
     for step in steps:
         run.step(step)
+    return compare(run, reference(steps))
+
+
+def in_pipeline(steps: list[Step], drawn: random.Random) -> list[str]:
+    """Recorded, and run when somebody looks at a value, or at the end; without ``out=``, whose new shape is known then.
+    """
+    run, steps = Run(mindtorch), [step for step in steps if step.name != "out="]
+    with mindtorch.pipeline():
+        for step in steps:
+            run.step(step)
     return compare(run, reference(steps))
 
 
@@ -296,7 +309,8 @@ class Failed(Exception):
     """A call of the device failed, as was asked for."""
 
 
-WAYS = {"plainly": plainly, "in threads": in_threads, "interrupted": interrupted, "with faults": with_faults}
+WAYS = {"plainly": plainly, "in a pipeline": in_pipeline, "in threads": in_threads, "interrupted": interrupted,
+        "with faults": with_faults}
 
 
 def case(number: int, seed: int = 0) -> tuple[str, list[str]]:
