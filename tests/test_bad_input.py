@@ -155,3 +155,33 @@ def test_the_exception_is_pytorchs_and_says_why(name):
         assert word.lower() in str(ours).lower(), f"{ours} does not say {word!r}; PyTorch says: {theirs}"
     assert str(ours).strip()
     assert ours.__context__ is None or ours.__suppress_context__, f"shown below another error: {ours.__context__!r}"
+
+
+@pytest.mark.parametrize(("call", "error", "words"), [
+    (lambda: mindtorch.nn.functional.huber_loss(None, mindtorch.ones(2)), AttributeError, "'input' must be Tensor"),
+    (lambda: mindtorch.nn.functional.l1_loss(mindtorch.ones(2), 3), AttributeError, "'target' must be Tensor"),
+    (lambda: mindtorch.nn.init.xavier_normal_(2.0), AttributeError, "'tensor' of an initialisation must be Tensor"),
+    (lambda: mindtorch.optim.SGD([mindtorch.nn.Parameter(mindtorch.ones(2))], lr="x"), TypeError, "learning rate"),
+    (lambda: mindtorch.nn.BCELoss()(mindtorch.ones(2)), TypeError, r"^BCELoss.forward\(\) missing"),
+    (lambda: mindtorch.nn.MSELoss()(mindtorch.ones(2)), TypeError, r"^MSELoss.forward\(\) missing"),
+    (lambda: mindtorch.tensor_split(mindtorch.ones(3), 2**31), RuntimeError, "not enough memory"),
+])
+def test_functions_of_python_name_what_is_wrong(call, error, words):
+    with pytest.raises(error, match=words):
+        call()
+
+
+def test_an_error_that_is_raised_again_and_again_remembers_no_more():
+    kept = RuntimeError("again")
+
+    class Again(mindtorch.autograd.Function):
+        @staticmethod
+        def forward(ctx, x):
+            raise kept.with_traceback(None)
+
+    counts = set()
+    for _ in range(5):
+        with pytest.raises(RuntimeError, match="again"):
+            Again.apply(mindtorch.ones(2))
+        counts.add(len(kept.__dict__["_about"].calls) if "_about" in kept.__dict__ else 0)
+    assert len(counts) == 1

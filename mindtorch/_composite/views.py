@@ -195,6 +195,10 @@ def pieces(self: Any, starts: Iterable[int], ends: Iterable[int], dim: int) -> t
     return tuple(slice_(self, dim, start, end, 1) for start, end in zip(starts, ends, strict=True))
 
 
+#: From so many pieces on there is no memory for them, each of which is a tensor; PyTorch fails to allocate them.
+MOST = 1 << 28
+
+
 def _splittable(self: Any, dim: int) -> int:
     check(self.dim(),
           lambda: f"tensor_split expected at least a 1-dimensional tensor, but got a tensor with {self.dim()} dims")
@@ -205,6 +209,7 @@ def tensor_split_sections(self: Any, sections: int, dim: int = 0) -> tuple[Any, 
     """``torch.tensor_split``: so many pieces, the first ones longer by 1 where needed."""
     dim = _splittable(self, dim)
     check(sections > 0, lambda: f"number of sections must be larger than 0, got {sections}")
+    check(sections < MOST, lambda: f"tensor_split: there is not enough memory for {sections} tensors")
     least, longer = divmod(self.shape[dim], sections)
     ends = [(i + 1) * least + min(i + 1, longer) for i in range(sections)]
     return pieces(self, [0, *ends[:-1]], ends, dim)

@@ -204,6 +204,9 @@ def _calculate_fan_in_and_fan_out(tensor: Tensor) -> tuple[int, int]:
     Raises:
         ValueError: if the weight has less than 2 dimensions.
     """
+    if not hasattr(tensor, "ndim"):
+        raise AttributeError("the argument 'tensor' of an initialisation must be Tensor, but "
+                             f"{type(tensor).__name__!r} object has no attribute 'dim'")
     if tensor.ndim < 2:
         raise ValueError("Fan in and fan out can not be computed for tensor with fewer than 2 dimensions")
     receptive_field = math.prod(tensor.shape[2:])

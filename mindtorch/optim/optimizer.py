@@ -361,6 +361,8 @@ def check_not_negative(settings: dict[str, Any]) -> None:
         ValueError: PyTorch's.
     """
     for what, value in settings.items():
+        if isinstance(value, str):
+            raise TypeError(f"{what} must be a number, not str: {value!r}")
         if not value >= 0:
             raise ValueError(f"Invalid {what}: {value}")
 

@@ -7,6 +7,7 @@ from __future__ import annotations
 import math
 import warnings
 from collections.abc import Callable
+from types import FunctionType
 from typing import Any
 
 from ..._call_site import outside
@@ -38,6 +39,16 @@ class _Loss(Module):
 
 class _TargetLoss(_Loss):
     """A loss of an input and a target."""
+
+    def __init_subclass__(cls) -> None:
+        """Give the class a method ``forward`` of its own name, by which Python calls it in errors."""
+        super().__init_subclass__()
+        if "forward" not in cls.__dict__:
+            inherited = cls.forward
+            named = FunctionType(inherited.__code__.replace(co_qualname=f"{cls.__name__}.forward"),
+                                 inherited.__globals__, "forward", inherited.__defaults__, inherited.__closure__)
+            named.__qualname__, named.__doc__ = f"{cls.__name__}.forward", inherited.__doc__
+            cls.forward = named  # type: ignore[method-assign]
 
     def forward(self, input: Tensor, target: Tensor) -> Tensor:
         return self.function(input, target, **self._settings())
