@@ -93,7 +93,6 @@ def cumulative_trapezoid_x(y: Any, x: Any, dim: int = -1) -> Any:
 
 def cumulative_trapezoid_dx(y: Any, dx: Any = 1, dim: int = -1) -> Any:
     """``torch.cumulative_trapezoid`` over points at a distance of ``dx``."""
-    dim = wrap_dim(dim, y.ndim)
     check_not_bool("cumulative_trapezoid", y)
     check_real_number("cumulative_trapezoid", dx)
     left, right = neighbours("cumulative_trapezoid", y, dim)

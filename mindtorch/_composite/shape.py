@@ -208,9 +208,9 @@ def rot90(self: Any, k: int = 1, dims: Ints = (0, 1)) -> Any:
     ndim = self.dim()
     check(len(dims) == 2, lambda: f"expected total rotation dims == 2, but got dims = {len(dims)}")
     check(ndim >= 2, lambda: f"expected total dims >= 2, but got total dims = {ndim}")
-    check(dims[0] != dims[1] and abs(dims[0] - dims[1]) != ndim,
-          lambda: f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     first, second = (wrap_dim(dim, ndim) for dim in dims)
+    check(first != second,
+          lambda: f"expected rotation dims to be different, but got dim0 = {dims[0]} and dim1 = {dims[1]}")
     turns = k % 4
     if turns == 0:
         return clone(self, "contiguous_format")

@@ -56,7 +56,8 @@ EXPLAINED = [Explained(*row) for row in (
     ("index_put_?", "no error, torch RuntimeError", "Without any index PyTorch fails in an assertion of its own."),
     ("index_put_?", "torch IndexError", "PyTorch counts a mask without dimensions as an index."),
     ("isin.*", "no error, torch RuntimeError .view size", "PyTorch refuses some strides of what is searched for."),
-    ("isin.*", "^value", "PyTorch casts the number that is searched for, which may wrap around."),
+    (r"isin.*|bucketize.Scalar|searchsorted.Scalar", "^value", "PyTorch casts the number that is searched for, which "
+     "may wrap around."),
     (r"pow_?\..*|float_power.*|sgn_?|cumprod_?|diff|log.*|prod.*", r"(nan|inf)[+-]nanj|nan[+-]infj|\(1\+0j\)",
      "Of complex numbers that are zero or not finite PyTorch's vector loop makes other NaNs than its scalar loop."),
     ("svd", "linalg_svd_cpu", "PyTorch takes half precision where there are no elements."),
@@ -70,6 +71,11 @@ EXPLAINED = [Explained(*row) for row in (
     ("logsumexp", "doesn't match the broadcast shape", "PyTorch refuses an empty list of dimensions."),
     ("slogdet|logdet|det|qr|cholesky|linalg_.*|inverse|pinverse", "nan|inf|_LinAlgError", "LAPACK's results for "
      "matrices with NaN or infinity differ from build to build."),
+    ("gradient", "^value", "Infinite distances make NaN or 0, by how PyTorch orders the terms."),
+    (".*median.dim", "median_out", "PyTorch looks at the dtype before it looks for elements."),
+    ("embedding_renorm_", "torch IndexError|torch RuntimeError", "Whether the dtype or the indices are looked at first "
+     "depends on the layout of the table."),
+    ("histc", "is not finite", "PyTorch looks at the range before it looks at the dtype."),
     ("embedding", "INDICES element is out of DATA bounds", "PyTorch checks an index of an empty table elsewhere."),
     ("stft.*", "MKL FFT", "There is no FFT of half precision in PyTorch; here it is computed in float32."),
 )]

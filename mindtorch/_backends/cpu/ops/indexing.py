@@ -102,8 +102,9 @@ def added_up(values: Array, at: Array, count: int) -> Array:
 
 def index_add_(x: Array, dim: int, at: Array, source: Array, alpha: Any = 1) -> None:
     rows = front(x, dim)
-    at = bounded(at.reshape(-1), len(rows), RuntimeError,
-                 f"index {{}} is out of bounds for dimension 0 with size {len(rows)}", dim=dim)
+    error, words = ((IndexError, BEYOND) if x.ndim < 2 else
+                    (RuntimeError, f"index {{}} is out of bounds for dimension 0 with size {len(rows)}"))
+    at = bounded(at.reshape(-1), len(rows), error, words, dim=dim)
     values = front(source, dim)
     values = values if alpha == 1 else values * np.asarray(alpha).astype(x.dtype)
     total, values = to_opmath(rows), to_opmath(values)

@@ -129,6 +129,7 @@ def index_put_(self: Any, indices: Any, values: Any, accumulate: bool = False) -
 
 def index_select(self: Any, dim: int, index: Any) -> Spec:
     check(index.dim() <= 1, "index_select(): Index is supposed to be a vector", IndexError)
+    wrap_dim(dim, self.dim())
     check(self.dim() or index.numel() == 1,
           lambda: f"index_select(): Index to scalar can have only 1 value, got {index.numel()} value(s)")
     dim = wrap_dim(dim, self.dim())

@@ -5,7 +5,7 @@ from typing import Any
 
 from ...._about import about
 from ...._dtype import INTEGER, bool_
-from ...._errors import NAMES, check, check_takes
+from ...._errors import NAMES, check, check_number, check_takes
 from ...._layout import Spec, broadcast_shapes, iterator_strides, wrap_dim
 from ...common.pointwise import result_type
 from . import META_KERNELS
@@ -18,6 +18,9 @@ def _refuse_bool(kernel: str, matrix: Any) -> None:
 def _check_numbers(dtype: Any, beta: Any, alpha: Any) -> None:
     check(dtype.is_complex or not (isinstance(beta, complex) or isinstance(alpha, complex)),
           lambda: f"value cannot be converted to type {dtype.name} without overflow: beta={beta}, alpha={alpha}")
+    for number in (beta, alpha):
+        if dtype.category == INTEGER and not isinstance(number, complex):
+            check_number(dtype, number)
 
 
 def _check_expands(tensor: Any, shape: tuple[int, ...]) -> None:
@@ -118,6 +121,8 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Spec
     dtype, shape = result_type((self, vec1, vec2)), (vec1.shape[0], vec2.shape[0])
     _check_expands(self, shape)
     for name, number in (("beta", beta), ("alpha", alpha)):
+        if isinstance(number, bool) and dtype is not bool_:
+            raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         if dtype.category <= INTEGER and not isinstance(number, int):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
     layouts = [(tuple(self.shape), self._strides()), ((shape[0], 1), (*vec1._strides(), 1)),

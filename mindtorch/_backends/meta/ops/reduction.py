@@ -229,7 +229,7 @@ META_KERNELS.update({
     "any": truths,
     "any.dim": truths,
     "any.dims": in_range_first(listed(truths)),
-    "count_nonzero.dim_IntList": reduction(counted),
+    "count_nonzero.dim_IntList": in_range_first(reduction(counted)),
     "amax": reduction(only("max_values_cpu", range(COMPLEX)), "amax"),
     "amin": reduction(only("min_values_cpu", range(COMPLEX)), "amin"),
     "max": reduction(only("max_all", range(COMPLEX)), "max"),
