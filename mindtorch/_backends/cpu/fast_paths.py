@@ -57,7 +57,7 @@ def best(name: str, find: Callable[..., ndarray]) -> Callable[[Row], Row]:
 
     def run(self: Any, dim: int, keepdim: bool = False) -> Any:
         array = self._array
-        if dim not in (-1, array.ndim - 1) or keepdim or not array.size or self._dtype.itemsize < 4:
+        if dim not in (-1, array.ndim - 1) or keepdim or not array.size or not is_plain(self._dtype):
             return None
         at = np.asarray(find(array, -1))
         lines = array.reshape(-1, array.shape[-1])
