@@ -253,7 +253,6 @@ def replace_engine(function: Callable[[Sequence[Any], Sequence[Any]], None]) -> 
             gradient of another shape or dtype than its own. The gradients are then those from before.
     """
     _check_callable("replace_engine", function, 2, 2, "def engine(roots, gradients)")
-    name = getattr(function, "__name__", "the function")
 
     def run(roots: Sequence[Any], gradients: Sequence[Any], keep_graph: bool, create_graph: bool,
             inputs: Any = None, capture: bool = False) -> Any:
@@ -268,7 +267,7 @@ def replace_engine(function: Callable[[Sequence[Any], Sequence[Any]], None]) -> 
         with switched(grad_enabled=False):
             function(list(roots), list(gradients))
         try:
-            _check_gradients(name, leaves, before, versions)
+            _check_gradients(leaves, before, versions)
         except Refused:
             for leaf, gradient in zip(leaves, before, strict=True):
                 leaf._grad = gradient
@@ -301,7 +300,7 @@ def _below(roots: Sequence[tuple[Node, int]]) -> list[Node]:
     return nodes
 
 
-def _check_gradients(name: str, leaves: list[Any], before: list[Any], versions: list[int | None]) -> None:
+def _check_gradients(leaves: list[Any], before: list[Any], versions: list[int | None]) -> None:
     """Refuse a pass that gave no leaf a gradient, or one a gradient that is not its own."""
     untouched = 0
     for leaf, old, version in zip(leaves, before, versions, strict=True):
@@ -309,10 +308,10 @@ def _check_gradients(name: str, leaves: list[Any], before: list[Any], versions: 
         if gradient is old and (old is None or old._version == version):
             untouched += 1
         elif tuple(gradient.shape) != tuple(leaf.shape) or gradient.dtype != leaf.dtype:
-            raise Refused(f"{name} gave a leaf {_type(leaf)} a gradient {_type(gradient)}: the gradient of what was "
-                          "broadcast has to be summed to the leaf's shape")
+            raise Refused(f"the engine gave a leaf {_type(leaf)} a gradient {_type(gradient)}: the gradient of what "
+                          "was broadcast has to be summed to the leaf's shape")
     if leaves and untouched == len(leaves):
-        raise Refused(f"{name} came back, and no leaf has got a gradient: the nodes of leaves have to be called too")
+        raise Refused("the engine came back, and no leaf has got a gradient: the nodes of leaves are to be called, too")
 
 
 # -- the allocator -----------------------------------------------------------------------------------------------------

@@ -81,4 +81,16 @@ import mindtorch
 mindtorch.Tensor.log_softmax = lambda self, dim: self.softmax(dim).log()
 """,
     },
+    "07_engine": {
+        "overwrite instead of accumulate": """
+from mindtorch._autograd import accumulate, engine
+def overwrite(variable, grads):
+    variable._grad = grads.pop()
+accumulate.accumulate = engine.accumulate = overwrite
+""",
+        "what meets is not added": """
+from mindtorch._autograd import engine
+engine.add = engine.add_ = lambda have, new: have
+""",
+    },
 }

@@ -1,0 +1,179 @@
+"""Solutions of 'engine.engine'. A wrong one's docstring is what the hint has to say."""
+import mindtorch as torch
+
+
+def below(node):
+    return [edge for edge in node.next_functions if edge[0] is not None]
+
+
+def sorted_graph(roots):
+    """The nodes, each before those below it, without recursion."""
+    order, state, stack = [], {}, [node for node, _ in roots]
+    while stack:
+        node = stack[-1]
+        if state.get(node) == "done":
+            stack.pop()
+        elif state.get(node) == "open":
+            state[node] = "done"
+            order.append(stack.pop())
+        else:
+            state[node] = "open"
+            stack += [n for n, _ in below(node) if n not in state]
+    return order[::-1]
+
+
+def results(node, gradients):
+    found = node(*gradients)
+    return found if isinstance(found, tuple) else (found,)
+
+
+def right_by_sorting(roots, gradients):
+    sums = {}
+    for edge, gradient in zip(roots, gradients):
+        sums[edge] = sums[edge] + gradient if edge in sums else gradient
+    for node in sorted_graph(roots):
+        outputs = node._input_metadata
+        arrived = [sums.get((node, i)) for i in range(len(outputs))]
+        for edge, gradient in zip(node.next_functions, results(node, arrived)):
+            if edge[0] is not None:
+                gradient = gradient.sum_to_size(edge[0]._input_metadata[edge[1]].shape)
+                sums[edge] = sums[edge] + gradient if edge in sums else gradient
+
+
+def right_by_pulling(roots, gradients):
+    """Each node asks those above it for what they have to send."""
+    above, memory = {}, {}
+    for node in sorted_graph(roots):
+        for position, (lower, number) in enumerate(node.next_functions):
+            if lower is not None:
+                above.setdefault((lower, number), []).append((node, position))
+
+    def gradient_of(node, number):
+        shape = node._input_metadata[number].shape
+        found = [g for edge, g in zip(roots, gradients) if edge == (node, number)]
+        found += [output_of(n)[position].sum_to_size(shape) for n, position in above.get((node, number), ())]
+        return sum(found[1:], found[0]) if found else None
+
+    def output_of(node):
+        if node not in memory:
+            memory[node] = results(node, [gradient_of(node, i) for i in range(len(node._input_metadata))])
+        return memory[node]
+
+    for node in sorted_graph(roots):
+        output_of(node)
+
+
+def sending(roots, gradients, put, each=lambda edges: edges, target=lambda n: n, fit=True, run=None):
+    box = {}
+    for (node, number), gradient in zip(roots, gradients):
+        box[node] = {number: gradient}
+    for node in sorted_graph(roots):
+        if node not in box:
+            continue
+        arrived = [box[node].get(i) for i in range(len(node._input_metadata))]
+        found = results(node, arrived) if run is None else run(node, arrived)
+        for (lower, number), gradient in each(list(zip(node.next_functions, found))):
+            if lower is not None:
+                place = box.setdefault(lower, {})
+                if fit:
+                    gradient = gradient.sum_to_size(lower._input_metadata[number].shape)
+                put(place, target(number), gradient)
+
+
+def add(place, number, gradient):
+    place[number] = place[number] + gradient if number in place else gradient
+
+
+def wrong_overwrites(roots, gradients):
+    """keeps one of them"""
+    sending(roots, gradients, dict.__setitem__)
+
+
+def wrong_keeps_first(roots, gradients):
+    """keeps one of them"""
+    sending(roots, gradients, dict.setdefault)
+
+
+def wrong_average(roots, gradients):
+    """not averaged"""
+    sending(roots, gradients, lambda place, i, g: place.update({i: (place[i] + g) / 2 if i in place else g}))
+
+
+def wrong_every_path(roots, gradients):
+    """runs it for each of them"""
+    def run(node, number, gradient):
+        arrived = [None] * len(node._input_metadata)
+        arrived[number] = gradient.sum_to_size(node._input_metadata[number].shape)
+        for (lower, n), g in zip(node.next_functions, results(node, arrived)):
+            if lower is not None:
+                run(lower, n, g)
+
+    for (node, number), gradient in zip(roots, gradients):
+        run(node, number, gradient)
+
+
+def wrong_first_arrival(roots, gradients):
+    """for the first, and drops the others"""
+    seen, queue = set(), [(node, number, g) for (node, number), g in zip(roots, gradients)]
+    while queue:
+        node, number, gradient = queue.pop(0)
+        if node in seen:
+            continue
+        seen.add(node)
+        arrived = [None] * len(node._input_metadata)
+        arrived[number] = gradient.sum_to_size(node._input_metadata[number].shape)
+        queue += [(lower, n, g) for (lower, n), g in zip(node.next_functions, results(node, arrived))
+                  if lower is not None]
+
+
+def wrong_not_summed(roots, gradients):
+    """is summed to the shape"""
+    sending(roots, gradients, add, fit=False)
+
+
+def wrong_number(roots, gradients):
+    """Here number is ignored"""
+    sending(roots, gradients, add, target=lambda number: 0)
+
+
+def wrong_first_input(roots, gradients):
+    """not the first alone"""
+    sending(roots, gradients, add, each=lambda edges: edges[:1])
+
+
+def wrong_last_input(roots, gradients):
+    """not the last alone"""
+    sending(roots, gradients, add, each=lambda edges: edges[-1:])
+
+
+def wrong_ones(roots, gradients):
+    """not with ones"""
+    sending(roots, [torch.ones_like(g) for g in gradients], add)
+
+
+def wrong_leaves_overwritten(roots, gradients):
+    """Leaves add to .grad"""
+    def run(node, arrived):
+        if hasattr(node, "variable"):
+            node.variable.grad = arrived[0]
+            return ()
+        return results(node, arrived)
+
+    sending(roots, gradients, add, run=run)
+
+
+def wrong_no_leaves(roots, gradients):
+    """The nodes of leaves have to be called, too"""
+    def run(node, arrived):
+        return () if hasattr(node, "variable") else results(node, arrived)
+
+    sending(roots, gradients, add, run=run)
+
+
+def wrong_none(roots, gradients):
+    """leave it out"""
+    def run(node, gradient):
+        for (lower, _), g in zip(node.next_functions, results(node, [gradient])):
+            run(lower, g)
+
+    run(roots[0][0], gradients[0])
