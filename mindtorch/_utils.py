@@ -26,7 +26,7 @@ from ._backends.common.view.memory import check_layout
 from ._creation import as_subclass, empty_strided
 from ._dispatch.aten import as_strided, conj, neg
 from ._dispatch.keys import PIPELINE, PYTHON
-from ._dtype import DType
+from ._dtype import RARE, DType
 from ._storage import TypedStorage, UntypedStorage
 from ._tensor import Tensor, new, tensor_method
 
@@ -215,6 +215,9 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
             warnings.warn("Serializing tensors on the meta device under skip_data context manager is a no-op",
                           stacklevel=2)
         parts = (_rebuild_meta_tensor_no_storage, (self._dtype, tuple(self.shape), self._strides(), self.requires_grad))
+    elif self._dtype.name in RARE:  # which no class of storages is named after
+        parts = (_rebuild_tensor_v3, (self.untyped_storage(), self._offset, tuple(self.shape), self._strides(),
+                                      self.requires_grad, OrderedDict(), self._dtype))
     else:
         parts = (_rebuild_tensor_v2, (self.storage, self._offset, tuple(self.shape), self._strides(),
                                       self.requires_grad, OrderedDict()))

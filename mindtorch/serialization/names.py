@@ -10,7 +10,7 @@ from .. import _functions
 from .._autograd import grad_mode
 from .._autograd.hooks import RemovableHandle
 from .._dispatch import return_types
-from .._dtype import DTYPES, DType
+from .._dtype import DTYPES, RARE, DType
 from .._formats import layout, memory_format
 from .._random import Generator
 from .._storage import TypedStorage, UntypedStorage
@@ -26,7 +26,7 @@ NAMES: dict[Any, tuple[str, str]] = {
     Generator: ("torch._C", "Generator"), RemovableHandle: ("torch.utils.hooks", "RemovableHandle"),
     grad_mode.no_grad: ("torch.autograd.grad_mode", "no_grad"),
     grad_mode.enable_grad: ("torch.autograd.grad_mode", "enable_grad"),
-    **{dtype: ("torch", name) for name, dtype in DTYPES.items()},
+    **{dtype: ("torch", name) for name, dtype in (DTYPES | RARE).items()},
 }
 _THINGS = {name: thing for thing, name in NAMES.items()} | {
     ("torch._C", "_VariableFunctionsClass"): _functions, ("torch._C", "_VariableFunctions"): _functions,

@@ -19,7 +19,7 @@ from typing import Any
 from .. import _utils
 from .._creation.legacy import LEGACY_TENSORS
 from .._device import device
-from .._dtype import DTYPES
+from .._dtype import DTYPES, RARE
 from .._size import Size
 from .._storage import NAMES as STORAGE_NAMES, TypedStorage, UntypedStorage
 from .._tensor import Tensor
@@ -106,7 +106,7 @@ def allowed_globals() -> dict[str, Any]:
         "builtins.set": set, "builtins.complex": complex, "torch._tensor._rebuild_from_type_v2":
             _utils._rebuild_from_type_v2, "torch.storage.UntypedStorage": UntypedStorage,
         "torch.storage.TypedStorage": TypedStorage,
-        **{f"torch.{name}": dtype for name, dtype in DTYPES.items()},
+        **{f"torch.{name}": dtype for name, dtype in (DTYPES | RARE).items()},
         **{f"torch.{name}": kind for name, kind in LEGACY_TENSORS.items()},
         **{f"torch.{name}": StorageType(name) for name in _STORAGE_DTYPES},
         **{f"torch._utils.{name}": getattr(_utils, name) for name in _REBUILDERS},

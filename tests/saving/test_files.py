@@ -257,3 +257,17 @@ def test_the_environment_can_force_either_kind_of_load(monkeypatch: pytest.Monke
     with pytest.raises(RuntimeError, match="but both were set"):
         mindtorch.load(io.BytesIO(file))
     assert os.environ["TORCH_FORCE_WEIGHTS_ONLY_LOAD"] == "1"
+
+
+@pytest.mark.parametrize("name", ["uint16", "uint32", "uint64", "complex32", "float8_e4m3fn", "float8_e5m2"])
+def test_rare_dtypes_are_saved_as_bytes_and_read_by_pytorch(name) -> None:
+    ours, theirs = io.BytesIO(), io.BytesIO()
+    tensors = [t.arange(4, dtype=t.uint8).view(getattr(t, name)) if name != "uint64" and name != "complex32" else
+               t.arange(8, dtype=t.uint8).view(getattr(t, name)) for t in (mindtorch, torch)]
+    mindtorch.save({"x": tensors[0]}, ours)
+    torch.save({"x": tensors[1]}, theirs)
+    for file, reader, as_bytes in ((ours, torch, torch.uint8), (theirs, mindtorch, mindtorch.uint8)):
+        file.seek(0)
+        read = reader.load(file)["x"]
+        assert read.dtype is getattr(reader, name)
+        assert read.view(as_bytes).tolist() == list(range(read.nbytes))
