@@ -333,3 +333,21 @@ def test_a_tensor_with_one_integer_is_an_index_of_lists_and_arrays() -> None:
     assert np.arange(3)[mindtorch.tensor([2, 0])].tolist() == [2, 0]
     with pytest.raises(TypeError):
         [1][mindtorch.tensor(0.5)]
+
+
+@pytest.mark.parametrize("program", [
+    lambda t: t.index_select(t.ones(0, 3), 0, t.tensor([0])),
+    lambda t: t.index_select(t.ones(0, 3), 0, t.tensor([], dtype=t.int64)),
+    lambda t: t.ones(()).index_add(0, t.tensor([0, 0]), t.ones(2)),
+    lambda t: t.ones(()).index_add(0, t.tensor([0]), t.ones(1)),
+    lambda t: t.ones(()).index_add(0, t.tensor([0]), t.ones(())),
+    lambda t: t.ones(()).index_reduce(0, t.tensor([0, 0]), t.ones(2), "prod"),
+])
+def test_single_elements_and_empty_dimensions_are_indexed_as_in_pytorch(program) -> None:
+    def outcome(t):
+        try:
+            return program(t).tolist()
+        except (RuntimeError, IndexError) as error:
+            return type(error), str(error).splitlines()[0]
+
+    assert outcome(mindtorch) == outcome(torch)

@@ -156,9 +156,9 @@ def index_add_like(name: str) -> Check:
         count = source.shape[dim] if source.dim() else 1
         check(index.numel() == count, lambda: f"{name}(): Number of indices ({index.numel()}) should be equal to "
               f"source.size(dim): ({count}), for dim: {dim}")
-        if self.dim() and source.dim():
+        if source.dim():
             ours, given = list(self.shape), list(source.shape)
-            check(ours[:dim] + ours[dim + 1:] == given[:dim] + given[dim + 1:],
+            check(bool(ours) and ours[:dim] + ours[dim + 1:] == given[:dim] + given[dim + 1:],
                   lambda: "source tensor shape must match self tensor shape, excluding the specified dimension. Got "
                           f"self.shape = {ours} source.shape = {given}")
 
