@@ -220,7 +220,7 @@ def again(run: Run, step: Step, attempt: Callable[[], None], failures: tuple[typ
              for i, value in enumerate(before) if i not in written and not np.array_equal(after[i], value, True)]
     for i in written:
         values = mindtorch.tensor(before[i]).to(run.device)
-        if not overlapping(live[i]):
+        if not overlapping(live[i]) and not np.array_equal(after[i], before[i], True):  # a write, which counts
             live[i].detach().copy_(values)
     run.step(step)
     return found
