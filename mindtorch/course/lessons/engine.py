@@ -1,8 +1,6 @@
 """Lesson 7: in which order do gradients flow?"""
 from __future__ import annotations
 
-from typing import Any
-
 from ..tasks import Lab, Lesson, Mistake, Prediction
 from . import course, torch
 
@@ -75,7 +73,7 @@ def _engine(*, join=lambda have, new: have + new, fit=True, number=lambda n: n, 
     """An engine that is right, but for what is said."""
 
     def mine(roots, gradients):
-        arrived: dict[Any, list[Any]] = {}
+        arrived = {}
 
         def send(node, i, gradient):
             outputs = arrived.setdefault(node, [None] * len(node._input_metadata))
