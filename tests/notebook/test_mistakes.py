@@ -58,3 +58,17 @@ def test_it_is_the_mistake_that_pytorch_makes_of_it(mistake: Mistake):
     if not re.match(r"Net\(|torch.tensor\(\['", mistake.fails):  # Python's own error, of another step of the way
         assert type(ours).__name__ == mistake.error
     run(torch, f"{mistake.given}\n{mistake.fixed or mistake.cure}")
+
+
+#: Mistakes with names, which are told from what the program wrote, whosever objects they are.
+OF_NAMES = [m for m in MISTAKES if m.error in ("AttributeError", "NameError") and "None" not in m.says
+            and "nothing" not in m.says and not m.says.startswith("before")]
+
+
+@pytest.mark.parametrize("mistake", OF_NAMES, ids=[m.fails[:28] for m in OF_NAMES])
+def test_names_are_explained_of_pytorch_too(mistake: Mistake):
+    torch = pytest.importorskip("torch", reason="needs PyTorch")
+    facts = introspect.explain(caught(lambda: run(torch, f"{mistake.given}\n{mistake.fails}")))
+    told = "\n".join([facts.title, facts.cause, *(f"{fix.text}: {fix.code}" for fix in facts.fixes)])
+    assert facts.kind and mistake.cure in told
+    assert not mistake.never or not re.search(rf"(?<!\w){re.escape(mistake.never)}", told)

@@ -144,11 +144,11 @@ def _of_text(record: Recording, namespace: Mapping[str, Any]) -> Iterator[Findin
                     inner.targets[0] if isinstance(inner, ast.Assign) else None)
                 if not isinstance(target, ast.Name) or target.id not in computed or not record.passes:
                     continue
-                value = inner.value  # type: ignore[attr-defined]
+                update: Any = inner
                 uses = isinstance(inner, ast.AugAssign) or any(
-                    isinstance(part, ast.Name) and part.id == target.id for part in ast.walk(value))
+                    isinstance(part, ast.Name) and part.id == target.id for part in ast.walk(update.value))
                 if uses:
-                    yield _history(target.id, ast.unparse(inner), file, inner.lineno)
+                    yield _history(target.id, ast.unparse(inner), file, update.lineno)
 
 
 def _history(name: str, statement: str, file: str, line: int) -> Finding:

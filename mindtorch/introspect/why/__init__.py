@@ -20,6 +20,7 @@ from .failure import Failure
 from .layers import refused
 from .program import RECOGNISED
 from .templates import TEMPLATES
+from .wrote import is_library_module, is_module
 
 __all__ = ["Bars", "Call", "Cell", "Diagnosis", "EXPLANATIONS", "Explanation", "Failure", "Fix", "Group", "Groups",
            "Involved", "Picture", "Places", "Ruler", "ShapeRow", "Shapes", "Step", "Steps", "explain", "last_error"]
@@ -65,8 +66,7 @@ WITHIN = {("broadcast", "matmul"): "batched matmul shapes", ("matmul shapes", "l
 PYTHON = {
     "module arguments": r"\w+\.forward\(\) (?P<reason>missing .*|takes .*|got .*)",
     "no gradient there": "'NoneType' object has no attribute|unsupported operand type.*NoneType",
-    "no such name": r"module 'mindtorch.*?' has no attribute '\w+'|"
-                    r"(?:type object )?'(?:Tensor|Parameter)' (?:object )?has no attribute",
+    "no such name": r"(?:type object )?'(?:Tensor|Parameter)' (?:object )?has no attribute",
     "no such module": r"No module named '(?P<module>mindtorch[\w.]*)'|cannot import name '(?P<name>\w+)' from "
                       r"'(?P<space>mindtorch[\w.]*)'",
     "unknown argument": r"(?P<function>[\w.]+)\(\) got an unexpected keyword argument '(?P<keyword>\w+)'",
@@ -129,6 +129,12 @@ def _kinds(failure: Failure) -> Iterator[str]:
     put to the others.
     """
     yield from RECOGNISED
+    error = failure.error
+    if not failure.kind and isinstance(error, AttributeError) and error.name and is_library_module(error.obj):
+        yield "no such name"
+    if not failure.kind and isinstance(error, AttributeError) and error.name and is_module(error.obj):
+        failure.facts.update(module=error.obj, name=error.name)
+        yield "no attribute"
     if failure.kind:
         yield next((kind for (of, name), kind in WITHIN.items() if failure.kind == of and failure.called(name)),
                    failure.kind)

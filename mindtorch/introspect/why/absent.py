@@ -106,11 +106,11 @@ def no_name(failure: Failure, f: Fields) -> Diagnosis:
     what = owner.__name__ if hasattr(owner, "__name__") else f"a {type(owner).__name__}"
     if isinstance(owner, ModuleType):
         return _in_module(what, name, owner)
-    found = failure.involved(owner, "self") if is_tensor(owner) and hasattr(owner, "_grad_fn") else None
+    found = failure.involved(owner, "self") if is_tensor(owner) else None
     code = _meant(METHODS, name)
     names = [n for n in dir(owner) if not n.startswith("_")]
     close = [] if code else like(name, names) or [n for n in names if n.lower() == name.lower()]
-    label = found.label if found else "x"
+    label = found.label if found else failure.wrote.owner or "x"
     fixes = [Fix("PyTorch writes it so", code.format(label)) if code else Fix("did you mean", close[0]) if close else
              Fix(f"list what there is: dir({what.removeprefix('a ')})")]
     return Diagnosis(f"{what} has no {name}", NAMES, fixes, (_asked(name, [code.format(label)] if code else close),),
@@ -118,7 +118,7 @@ def no_name(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def _in_module(space: str, name: str, owner: ModuleType | None, code: str = "{}") -> Diagnosis:
-    left_out = reason(f"{space}.{name}".partition(".")[2])
+    left_out = reason(f"{space}.{name}".partition(".")[2]) if space.startswith("mindtorch") else None
     if left_out:
         return Diagnosis(left_out.partition(":")[0], f"PyTorch has it, mindtorch has not:{left_out.partition(':')[2]}.",
                          (Fix("leave it out, or do it as the sentence above says"),), (_asked(f"{space}.{name}", ()),))
@@ -130,7 +130,8 @@ def _in_module(space: str, name: str, owner: ModuleType | None, code: str = "{}"
              [Fix("it is this one" if len(elsewhere) == 1 else "it is one of these", elsewhere[0]),
               *(Fix("or", path) for path in elsewhere[1:])] if elsewhere else
              [Fix("did you mean", code.format(close[0]))] if close else [Fix(f"list what there is: dir({space})")])
-    return Diagnosis(f"{space} has no {name}", NAMES, fixes, (_asked(f"{space}.{name}", there),), ())
+    cause = NAMES if space.startswith("mindtorch") else "There is no such name in it, in this release of PyTorch."
+    return Diagnosis(f"{space} has no {name}", cause, fixes, (_asked(f"{space}.{name}", there),), ())
 
 
 def no_module(failure: Failure, f: Fields) -> Diagnosis:
@@ -151,7 +152,7 @@ def no_attribute(failure: Failure, f: Fields) -> Diagnosis:
                          "called; what else there is to training is written by the program.", (Fix(*fix),),
                          (picture,), ())
     wrote = failure.wrote
-    made = wrote.node.value if wrote.node is not None and hasattr(wrote.node, "value") else None
+    made: Any = wrote.node.value if wrote.node is not None and hasattr(wrote.node, "value") else None
     if hasattr(next((type(parameter) for parameter in module.parameters()), Tensor), f.name):
         from_class = hasattr(made, "func") and is_module_class(wrote.value(made.func))
         called = f"{wrote.text(made.func)}(…)" if from_class else wrote.text(made) or "module"

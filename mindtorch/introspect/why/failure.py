@@ -16,10 +16,10 @@ from typing import Any
 from ..._about import About, Call as Noted, strongly
 from ..._call_site import PACKAGE
 from ..._dispatch.dispatcher import TENSOR_TYPES
-from ..._dispatch.keys import INFERENCE
 from ..._dispatch.registry import Operator
 from ..graph import Names
 from ..identity import storage_number
+from ..libraries import library_of
 from ..names import named_tensors
 from .explanation import Call, Fields, Involved
 from .expressions import instruction_text, is_statement, written
@@ -195,15 +195,14 @@ class Failure:
 
     def involved(self, tensor: Any, role: str = "") -> Involved:
         """What is known of a tensor."""
-        base, node = tensor._base, tensor._grad_fn
-        counted = not tensor._keys & INFERENCE
+        library = library_of(tensor)
+        layout, record = library.layout(tensor), library.record(tensor, 1)
+        node = record.history[0] if record.history and isinstance(record.history[0], str) else ""
         return Involved(
             role=role, name=self.names.get(tensor) or self.expressions.get(id(tensor), ""),
-            of="" if base is None else self.names.get(base), dtype=tensor._dtype.name, shape=tuple(tensor.shape),
-            stride=tensor._strides(), offset=tensor._offset, device=str(tensor._device),
-            version=(0 if tensor._version_counter is None else tensor._version_counter[0]) if counted else None,
-            requires_grad=tensor.requires_grad, node="" if node is None else node.name(),
-            storage=storage_number(tensor))
+            of="" if record.base is None else self.names.get(record.base), dtype=layout.dtype.name,
+            shape=tuple(layout.shape), stride=tuple(layout.stride), offset=layout.offset, device=layout.device,
+            version=record.version, requires_grad=record.requires_grad, node=node, storage=storage_number(tensor))
 
     def anew(self, tensor: Involved, outermost: bool = False) -> str:
         """The call of the innermost operator, which works in place, as one that makes a new tensor."""

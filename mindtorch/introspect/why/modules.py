@@ -200,7 +200,7 @@ def _reassigned(failure: Failure, label: str) -> bool:
 
 
 def _replaced(failure: Failure, label: str, owner: Any) -> Diagnosis:
-    update = next(value for value in failure.wrote.assignments(label)
+    update: Any = next(value for value in failure.wrote.assignments(label)
                   if any(isinstance(node, ast.Name) and node.id == label for node in ast.walk(value)))
     less = isinstance(update, ast.BinOp) and isinstance(update.op, ast.Sub) and ast.unparse(update.left) == label
     step = f"{label} -= {ast.unparse(update.right)}" if less else f"{label}.copy_({ast.unparse(update)})"

@@ -394,7 +394,7 @@ def formatted(failure: Failure, f: Fields) -> Diagnosis | None:
     if not _is_a(failure, TypeError) or not isinstance(wrote.node, ast.JoinedStr):
         return None
     for part in wrote.node.values:
-        value = wrote.value(part.value) if isinstance(part, ast.FormattedValue) else None
+        value: Any = wrote.value(part.value) if isinstance(part, ast.FormattedValue) else None
         if isinstance(part, ast.FormattedValue) and part.format_spec and _many(value):
             text = wrote.text(part.value)
             spec = "".join(str(piece.value) for piece in getattr(part.format_spec, "values", ())

@@ -67,6 +67,11 @@ def is_library(value: Any) -> bool:
     return str(name).partition(".")[0] in ("torch", "mindtorch") or type(value).__module__.startswith("mindtorch.")
 
 
+def is_library_module(value: Any) -> bool:
+    """Whether a value is a module of Python's, such as ``torch.nn``, that is part of the library or of PyTorch."""
+    return isinstance(value, ModuleType) and is_library(value)
+
+
 class Wrote:
     """The piece of the program that failed."""
 
@@ -74,7 +79,7 @@ class Wrote:
         self.node: Any = None if trace is None else parsed(instruction_text(trace))
         self.frame = None if trace is None else trace.tb_frame
         self.call = self.node if isinstance(self.node, ast.Call) else None
-        self.function = self.value(self.call.func) if self.call else UNKNOWN  #: what was called
+        self.function: Any = self.value(self.call.func) if self.call else UNKNOWN  #: what was called
         self.name = self.text(self.call.func) if self.call else ""
 
     def value(self, node: Any) -> Any:
@@ -103,6 +108,11 @@ class Wrote:
             return UNKNOWN
         spaces = (self.frame.f_locals, self.frame.f_globals, vars(builtins))
         return next((space[name] for space in spaces if name in space), UNKNOWN)
+
+    @property
+    def owner(self) -> str:
+        """Of an attribute that was asked for, of what, as it is written."""
+        return self.text(self.node.value) if isinstance(self.node, ast.Attribute) else ""
 
     @cached_property
     def arguments(self) -> list[tuple[str, Any]]:
