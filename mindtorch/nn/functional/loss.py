@@ -180,7 +180,7 @@ def _same_shape(input: Any, target: Any) -> tuple[Any, Any]:
     for name, given in (("input", input), ("target", target)):
         if not hasattr(given, "size"):
             raise AttributeError(f"a loss's argument '{name}' must be Tensor, but {type(given).__name__!r} object has "
-                                 "no attribute 'size'")
+                                 "no attribute 'size'", name="size", obj=given)
     if input.size() == target.size():
         return input, target
     warnings.warn(f"Using a target size ({target.size()}) that is different to the input size "
