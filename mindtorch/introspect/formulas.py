@@ -50,19 +50,21 @@ def formula_text(formula: Any, is_real: bool = True) -> str:
     cells = zip(function.__code__.co_freevars, function.__closure__ or (), strict=True)
     known = {name: getattr(cell.cell_contents, "__name__", None) or repr(cell.cell_contents) for name, cell in cells}
     text = _readable(found, known, is_real)
-    called = function.__globals__.get(found.func.id) if _is_plain(found) else None
+    inlined = _inlined(found, function.__globals__, is_real)
+    return inlined if inlined and len(inlined) <= len(text) else text
+
+
+def _inlined(found: ast.expr, namespace: dict[str, Any], is_real: bool) -> str:
+    """What the function returns that an expression calls with names and constants; '' if that is not what it does."""
+    if not (isinstance(found, ast.Call) and isinstance(found.func, ast.Name) and not found.keywords
+            and all(isinstance(given, (ast.Name, ast.Constant)) for given in found.args)):
+        return ""
+    called = namespace.get(found.func.id)
     inner = _expression(called.__code__) if isinstance(called, FunctionType) else None
-    if inner is None:
-        return text
-    given = dict(zip(called.__code__.co_varnames, map(ast.unparse, found.args), strict=False))
-    inlined = _readable(inner, given, is_real)
-    return inlined if len(inlined) <= len(text) else text
-
-
-def _is_plain(found: ast.expr) -> bool:
-    """Whether an expression is the call of a function with names and constants."""
-    return (isinstance(found, ast.Call) and isinstance(found.func, ast.Name) and not found.keywords
-            and all(isinstance(given, (ast.Name, ast.Constant)) for given in found.args))
+    if inner is None or not isinstance(called, FunctionType):
+        return ""
+    names = called.__code__.co_varnames
+    return _readable(inner, dict(zip(names, map(ast.unparse, found.args), strict=False)), is_real)
 
 
 def _readable(found: ast.expr, known: dict[str, str], is_real: bool) -> str:
@@ -105,9 +107,9 @@ def _expression(code: CodeType) -> ast.expr | None:
                 return node.body
         elif isinstance(node, ast.FunctionDef) and node.name == code.co_name and node.lineno == code.co_firstlineno:
             body = node.body[1:] if ast.get_docstring(node) else node.body
-            *cases, last = body
+            *cases, end = body
             is_known = all(isinstance(case, ast.If) and isinstance(case.body[-1], ast.Return) for case in cases)
-            return last.value if is_known and isinstance(last, ast.Return) else None
+            return end.value if is_known and isinstance(end, ast.Return) else None
     return None
 
 
