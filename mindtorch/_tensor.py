@@ -110,7 +110,7 @@ class Tensor(Methods, metaclass=_TensorType):
         super().__init_subclass__(**kwargs)
         TENSOR_TYPES.add(cls)
         if dispatches(cls) and inspect.getattr_static(cls, "__torch_function__") is OWN_TORCH_FUNCTION:
-            cls.__torch_function__ = staticmethod(disabled_torch_function)  # type: ignore[method-assign, assignment]
+            cls.__torch_function__ = staticmethod(disabled_torch_function)  # type: ignore[method-assign]
         if not overrides(cls):
             PLAIN.add(cls)
 

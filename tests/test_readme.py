@@ -13,7 +13,7 @@ PACKAGE = Path(mindtorch.__file__).parent
 README = (PACKAGE.parent / "README.md").read_text()
 SECTION = re.search(r"^### Adding an operator\n(.*?)(?:^##|\Z)", README, re.M | re.S)
 assert SECTION is not None
-ROWS, NPU_ROWS, EXAMPLE = re.findall(r"^```python\n(.*?)^```", SECTION[1], re.M | re.S)
+ROWS, NPU_ROWS, EXAMPLE = re.findall(r"^```(?:python|text)\n(.*?)^```", SECTION[1], re.M | re.S)
 
 
 def words(text: str) -> str:

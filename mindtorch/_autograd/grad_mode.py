@@ -186,7 +186,8 @@ def _in_inference_mode(op: Operator, keys: int) -> Callable[..., Any]:
         for tensor in tensors_of((result,)):
             base = tensor._base
             if base is not None and base._keys & INFERENCE:
-                base = _leave_graph(tensor)  # a view that nobody follows is none
+                _leave_graph(tensor)  # a view that nobody follows is none
+                base = None
             if base is None and not any(tensor is given for given in inputs):
                 tensor._keys |= INFERENCE
         return result

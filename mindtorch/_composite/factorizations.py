@@ -256,8 +256,9 @@ def linalg_pinv(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool =
 
 
 def pinv_with_rcond(self: Any, rcond: Any = 1e-15, hermitian: bool = False) -> Any:
-    tolerances = (_scalar(self, 0.0), _scalar(self, rcond)) if self._dtype.category >= FLOATING else (None, None)
-    return pinv(self, *tolerances, hermitian)
+    is_floating = self._dtype.category >= FLOATING
+    atol, rtol = (_scalar(self, 0.0), _scalar(self, rcond)) if is_floating else (None, None)
+    return pinv(self, atol, rtol, hermitian)
 
 
 def linalg_matrix_rank(self: Any, atol: Any = None, rtol: Any = None, hermitian: bool = False) -> Any:

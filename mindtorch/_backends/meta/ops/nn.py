@@ -61,9 +61,9 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
                                      reduction: int = MEAN) -> Spec:
     check_real("log_sigmoid_cpu", self)
     if pos_weight is not None:  # which PyTorch multiplies into what has the input's shape and dtype
-        shape, dtype, _ = Pointwise("default", 2)(pos_weight, target)
-        check_cast(dtype, self._dtype)
-        check_broadcast(broadcast_shapes(shape, self.shape), self.shape)
+        factor = Pointwise("default", 2)(pos_weight, target)
+        check_cast(factor.dtype, self._dtype)
+        _check_fits(factor, self.shape)
     shape, dtype, stride = Pointwise("default", 2)(self, target)
     check_cast(dtype, target._dtype)
     check_broadcast(shape, target.shape)
