@@ -10,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.return_types import named_tuple
 from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
 from ..common.fast_paths import Row, fast_path, fresh, ndarray
@@ -111,6 +112,17 @@ def masked_fill(self: Any, mask: Any, value: Any) -> ndarray | None:
     if not is_plain(dtype) or mask._dtype is not bool_ or value.__class__ not in (int, float):
         return None
     return np.where(mask._array, dtype.np.type(value), self._array)
+
+
+@fast_path
+def where(condition: Any, self: Any, other: Any) -> Any:
+    """``where`` of real floating point numbers of one dtype."""
+    if self.__class__ not in TENSOR_TYPES or other.__class__ not in TENSOR_TYPES:
+        return None
+    dtype = self._dtype
+    if condition._dtype is not bool_ or other._dtype is not dtype or not is_plain(dtype):
+        return None
+    return fresh(np.where(condition._array, self._array, other._array), dtype)
 
 
 # -- products ----------------------------------------------------------------------------------------------------------
@@ -268,6 +280,7 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "_softmax_backward_data": along(softmax_grad, 2),
     "_log_softmax_backward_data": along(log_softmax_grad, 2),
     "masked_fill.Scalar": masked_fill,
+    "where.self": where,
     "mm": mm,
     "addmm": addmm,
     "nll_loss_forward": nll_loss,

@@ -35,14 +35,16 @@ def kernel_of(op: Operator) -> Kernel | None:
     if row is None:
         return None
     meta = registry.meta_rows.get(op.name)
+    make = FAST_PATHS.get(op.name)
     if isinstance(meta, Pointwise):
         general = pointwise_kernel(op, row, meta)
+        if make is not None:
+            return Kernel(general, row, fast=make(general))
         fast = pointwise_fast_path(op, row, meta, general)
         return Kernel(general if fast is None else with_zero_strides(general, fast), row, fast=fast)
     if meta is None:
         raise NotImplementedError(f"aten::{op.name} has a CPU row but no meta kernel")
     general = writing_kernel(meta, on_arrays(row)) if op.is_inplace else general_kernel(op, row, meta)
-    make = FAST_PATHS.get(op.name)
     fast = None if make is None else make(general)
     return Kernel(fast if fast is not None and op.name in ANY_STRIDES else general, row, fast=fast)
 

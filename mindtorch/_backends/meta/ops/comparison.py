@@ -5,7 +5,7 @@ from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, DType, bool_, uint8
-from ...._errors import C_NAMES, check, check_broadcast, check_fits, check_half, check_number, check_takes
+from ...._errors import C_NAMES, NAMES, check, check_broadcast, check_fits, check_half, check_number, check_takes
 from ...._layout import Spec, broadcast_shapes
 from ...common.inplace_and_out import deprecated_on, with_overlap
 from ...common.pointwise import Pointwise
@@ -46,7 +46,8 @@ def check_heaviside(promoted: DType, self: Any, values: Any) -> None:
 
 def check_condition(promoted: DType, condition: Any, self: Any, other: Any) -> None:
     check(condition._dtype in (bool_, uint8),
-          lambda: f"where expected condition to be a boolean tensor, but got a tensor with dtype {condition.dtype}")
+          lambda: "where expected condition to be a boolean tensor, but got a tensor with dtype "
+                  f"{NAMES[condition._dtype.name]}")
     check_fits(promoted, self, other)
 
 
