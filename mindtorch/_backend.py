@@ -8,9 +8,9 @@ from __future__ import annotations
 from contextlib import AbstractContextManager, nullcontext
 from typing import TYPE_CHECKING, Any, Protocol
 
-import numpy as np
+if TYPE_CHECKING:  # the build, which has no NumPy, imports this
+    import numpy as np
 
-if TYPE_CHECKING:
     from ._device import device
     from ._dispatch.registry import Kernel, Operator
     from ._tensor import Tensor
