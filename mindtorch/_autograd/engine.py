@@ -62,8 +62,10 @@ class Task(Node):
         return seen, joins
 
     def wanted_of(self, node: Node) -> set[int] | None:
-        """For which inputs of a node gradients are needed; None for all of them."""
-        if self.needed is None:
+        """For which inputs of a node gradients are needed; None for all of them, as of a node that is none of this
+        pass's: those with which forward mode computes tangents.
+        """
+        if self.needed is None or node not in self.needed:
             return None
         return {i for i, target, _ in node._links if target in self.needed or target in self.captures}
 
