@@ -73,7 +73,7 @@ class MindtorchMagics(MagicGroup):
     @magic(line_magic, argument("word", nargs="*", help="only entries with this word"))
     def glossary(self, line: str) -> Picture:
         """What CANN, CUDA and PyTorch call the same thing: streams, events, workspaces, allocators, late errors."""
-        word = line.strip().lower()
+        word = " ".join(parse_argstring(self.glossary, line).word).lower()
         terms = [term for term in introspect.GLOSSARY if word in " ".join(vars(term).values()).lower()]
         return Picture(viz.glossary_page(terms))
 
