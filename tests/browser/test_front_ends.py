@@ -3,6 +3,7 @@ outputs: in a page with its variables (VS Code itself is not run).
 """
 from __future__ import annotations
 
+import importlib.util
 import shutil
 from pathlib import Path
 from urllib.parse import urlsplit
@@ -16,15 +17,21 @@ from .test_jupyterlab import CONTRAST
 pytestmark = lab.MARKS
 
 GALLERY = lab.REPOSITORY / "notebooks" / "05_gallery.ipynb"
+HAS_PYTORCH = importlib.util.find_spec("torch") is not None  # whose tensors the gallery shows, too
 #: What the gallery's pictures say, each in its turn.
 SAID = [
     "float32[4, 6]", "view of x", "expanded: dimension 0", "1 NaN", "complex64[2, 3]", "13 True", "no elements",
     "6 of 12 slices", "no values", "6,000,000 elements", "leaf, requires grad", "3 tensors see it", "storages",
     "ReluBackward0", "model.2 … model.78 × 39", "2,889 parameters", "keys looked at", "29.15", "outside operators",
     "the queue runs", "npu:0 stream 1", "allocated of", "waits for 2 operators", "do not broadcast",
-    "24 elements over a storage of 24", "broadcasts to (4, 3, 6)", "step 0 of 4", "30/30 (100%)", "step 30",
+    "2 findings", "24 elements over a storage of 24", "broadcasts to (4, 3, 6)", "step 0 of 4", "30/30 (100%)",
+    "step 30",
+    *(["theirs", "view of theirs", "expanded: dimension 0", "sparse_coo", "25 parameters", "2 tensors over 1 storage",
+       "Adam", "34 operators", "left out", "run"] if HAS_PYTORCH else []),
+    "storages", "live storages", *(["24 elements over a storage of 24"] if HAS_PYTORCH else []),
+    "one thing, three names",
 ]
-WIDGETS = 5  #: at the end
+WIDGETS = 5 + HAS_PYTORCH
 
 
 @pytest.fixture(scope="module")

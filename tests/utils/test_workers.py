@@ -45,7 +45,8 @@ def nothing_is_left() -> Iterator[None]:
     before = children(), len(os.listdir("/proc/self/fd")), threading.active_count()
     yield
     gc.collect()
-    assert (children(), len(os.listdir("/proc/self/fd")), threading.active_count()) == before
+    after = children(), len(os.listdir("/proc/self/fd")), threading.active_count()
+    assert all(now <= then for now, then in zip(after, before, strict=True)), (before, after)  # others may end
 
 
 def test_large_and_small_batches_arrive_whole() -> None:
