@@ -137,7 +137,7 @@ class MindtorchMagics(MagicGroup):
         """Run a cell or statement, and show each operator: keys, kernel with file and line, output, time."""
         options, code = self._code(self.dispatch, line, cell)
         return self._watch(introspect.watch_dispatch(), introspect.AskedTrace(), code, lambda trace: viz.dispatch_page(
-            [event for event in trace.events if not (options.top and event.depth)], trace.asked))
+            [event for event in trace.events if not (options.top and event.depth)], trace.asked, trace.first))
 
     @magic(line_cell_magic, argument("statement", nargs="*", help="what to run, where there is no cell"))
     def profile(self, line: str, cell: str | None = None) -> Any:

@@ -22,6 +22,7 @@ from .repeats import repeats
 OPTIM = os.path.join(PACKAGE, "optim", "")
 ENGINE = os.path.join(PACKAGE, "_autograd", "engine.py")
 T = TypeVar("T")
+_warm: set[Hashable] = set()  # the kernels that a trace has seen at work
 
 
 class Asked(NamedTuple):
@@ -35,9 +36,12 @@ class Asked(NamedTuple):
 
 @dataclass
 class AskedTrace(Trace):
-    """A trace, and what asked for its events, by their sequence numbers."""
+    """A trace, and what asked for its events, by their sequence numbers; ``first`` are the numbers of those that were
+    the first calls of their kernels that a trace of this process saw. They take longer than later ones do.
+    """
 
     asked: dict[int, Asked] = field(default_factory=dict)
+    first: set[int] = field(default_factory=set)
 
 
 @dataclass(frozen=True)
@@ -85,6 +89,9 @@ def watch_dispatch() -> Iterator[AskedTrace]:
         if event.thread == thread:
             trace.events.append(event)
             trace.asked[event.sequence] = _asked() or Asked(*asked())
+            if (kernel := (event.op, event.file, event.line)) not in _warm:
+                _warm.add(kernel)
+                trace.first.add(event.sequence)
 
     try:
         with watching(note):

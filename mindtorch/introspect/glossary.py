@@ -38,6 +38,9 @@ operator (aclnnAdd), kernel on AI Cores | kernel (<<<grid, block>>>) | ATen oper
     What computes a result from tensors; the call returns before it has run.
 two phases: GetWorkspaceSize, then run | algorithm search, workspace (cuBLAS, cuDNN) | inside the operator |
     An operator is planned, says how much scratch memory it needs, and is then put into the stream.
+warm-up: operator binaries are loaded, tasks compiled (first call) | warm-up: modules are loaded lazily, cuDNN tries
+  algorithms (first call) | warm-up runs, torch.utils.benchmark |
+    The first call of an operator pays for what is done once: time a later one. %%dispatch marks first calls with ¹.
 workspace | workspace | a block in use that no tensor holds |
     Scratch memory of one operator while it runs.
 device memory (aclrtMalloc) | device memory (cudaMalloc) | untyped_storage() |

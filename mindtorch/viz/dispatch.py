@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 from collections import Counter
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
 
 from .._call_site import place_of
 from ..introspect import Asked, DispatchEvent, EventRun, LineCalls, NodeCalls, argument_text, by_line
@@ -18,13 +18,17 @@ SHAPE = re.compile(r"(\w*\[[\d, ]*\])")
 BAR = 24  #: pixels of the longest bar
 LEGEND = ("Operators stand below the line that asked for them and, where it runs backward, below the graph's node. "
           "└ is called inside the operator above. ↻ counts what was repeated. A dtype is written where it changes.")
+FIRST = "the first call that was looked at: what is loaded and filled once counts here (warm-up)"
 
 
-def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | None = None) -> Markup:
-    """Draw what ``%%dispatch`` shows; ``asked`` says of backward passes and optimizers which operators are theirs."""
+def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | None = None,
+                  first: Collection[int] = ()) -> Markup:
+    """Draw what ``%%dispatch`` shows; ``asked`` says of backward passes and optimizers which operators are theirs,
+    ``first`` which events, by their sequence numbers, were first calls.
+    """
     if not events:
         return page(tag("div", "no operator was dispatched", class_="mt-soft"), kind="dispatch")
-    body = _Body(max(event.duration for event in events) or 1)
+    body = _Body(max(event.duration for event in events) or 1, first)
     for run in by_line(events, asked):
         for line in run.lines:
             body.line(line)
@@ -36,7 +40,8 @@ def dispatch_page(events: Sequence[DispatchEvent], asked: Mapping[int, Asked] | 
     said = f"{count_text(len(events), 'operator')}, {duration_text(_total(events))}"
     left = len(events) - body.told
     more = soft(f"and {count_text(left, 'more operator')}: %%profile adds them up") if left else None
-    legend = tag("div", LEGEND, class_="mt-note", plain="")
+    warm = f" ¹ is {FIRST}; run the cell again for the usual time." if body.cold else ""
+    legend = tag("div", f"{LEGEND}{warm}", class_="mt-note", plain=warm.strip())
     return page(table(head, body.rows, said), more, legend, kind="dispatch", sheet="dispatch")
 
 
@@ -44,10 +49,10 @@ dispatch_text = in_text(dispatch_page)
 
 
 class _Body:
-    """The rows of a table, and of how many operators they tell."""
+    """The rows of a table, of how many operators they tell, and whether one of them is marked as a first call."""
 
-    def __init__(self, longest: int):
-        self.longest, self.told = longest, 0
+    def __init__(self, longest: int, first: Collection[int]):
+        self.longest, self.first, self.told, self.cold = longest, first, 0, False
         self.rows: list[Markup] = []
 
     def line(self, line: LineCalls) -> None:
@@ -66,11 +71,11 @@ class _Body:
         told, self.told = self.told, self.told + len(line.events) if is_step else self.told
         head = tag("tr", tag("th", *said, colspan=COLUMNS, scope="rowgroup", plain="".join(
             part.plain if isinstance(part, Markup) else part for part in said if part)), class_="mt-asked")
-        inner = _Body(self.longest)
+        inner = _Body(self.longest, self.first)
         inner.told = told
         for node in line.nodes:
             inner.node(node)
-        self.told = max(self.told, inner.told)
+        self.told, self.cold = max(self.told, inner.told), self.cold or inner.cold
         rows = join(inner.rows)
         plain = head.plain + ("" if is_step else rows.plain)
         self.rows.append(tag("tbody", head, rows, plain=plain, class_="mt-folded" if is_step else None))
@@ -101,7 +106,10 @@ class _Body:
     def row(self, event: DispatchEvent) -> Markup:
         bar = tag("span", class_="mt-bar", style=f"width:{max(1, round(BAR * event.duration / self.longest))}px")
         where = soft(place_text(event.file, event.line), f"{event.kernel} at {place_of(event.file, event.line)}")
-        time = join([bar, mono(duration_text(event.duration))], " ")
+        is_first = event.sequence in self.first
+        self.cold = self.cold or is_first
+        mark = tag("b", "¹", title=FIRST) if is_first else None
+        time = join([bar, " ", mono(duration_text(event.duration)), mark])
         return row(_operator(event), _types(event), _keys(event), where, time)
 
 

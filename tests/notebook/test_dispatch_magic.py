@@ -125,3 +125,15 @@ def test_the_rows_of_a_printed_trace_are_aligned():
         nn.functional.linear(a, a)
     starts = {line.index("CPU") for line in str(trace).splitlines() if "Autograd" not in line}
     assert len(trace) > 1 and len(starts) == 1
+
+
+def test_the_first_call_of_a_kernel_is_marked_and_no_later_one(monkeypatch):
+    monkeypatch.setattr("mindtorch.introspect.dispatched._warm", set())
+    x = torch.ones(2)
+    cold, warm = watched(lambda: (x.exp(), x.exp(), x.sin())), watched(lambda: (x.exp(), x.cos()))
+    marked = [[event.op for event in trace if event.sequence in trace.first] for trace in (cold, warm)]
+    assert marked == [["exp", "sin"], ["cos"]]
+    text = viz.dispatch_text(warm.events, warm.asked, warm.first)
+    first, = (line for line in text.splitlines() if line.endswith("¹"))
+    assert first.startswith("cos") and "¹ is the first call" in text and "run the cell again" in text
+    assert "¹" not in viz.dispatch_text(warm.events, warm.asked)
