@@ -3,6 +3,7 @@ from __future__ import annotations
 
 import random
 import types
+from itertools import islice
 from typing import Any
 
 import numpy as np
@@ -104,6 +105,14 @@ def test_persistent_workers_go_on_with_their_generators() -> None:
 ])
 def test_samplers_draw_the_numbers_of_pytorch(sampler) -> None:
     both(lambda lib, data: [len(sampler(lib, data)), list(sampler(lib, data)), list(sampler(lib, data))])
+
+
+def test_a_pass_with_replacement_may_be_endless() -> None:
+    def program(lib: types.ModuleType, data: Any) -> Any:
+        sampler = data.RandomSampler(range(25), replacement=True, num_samples=int(1e18))
+        return list(islice(data.DataLoader(rows(lib), 10, sampler=sampler), 5))
+
+    both(program)
 
 
 def test_a_sampler_that_draws_at_once_is_asked_as_often_as_by_pytorch() -> None:

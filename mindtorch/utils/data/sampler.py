@@ -75,8 +75,9 @@ class RandomSampler(Sampler[int]):
             generator = Generator().manual_seed(draw_seed(None))
         whole, rest = divmod(self.num_samples, 32 if self.replacement else count)
         if self.replacement:
-            for size in [32] * whole + [rest]:
-                yield from randint(count, (size,), generator=generator).tolist()
+            for _ in range(whole):
+                yield from randint(count, (32,), generator=generator).tolist()
+            yield from randint(count, (rest,), generator=generator).tolist()
         else:
             for _ in range(whole):
                 yield from randperm(count, generator=generator).tolist()
