@@ -93,4 +93,20 @@ from mindtorch._autograd import engine
 engine.add = engine.add_ = lambda have, new: have
 """,
     },
+    "08_saving": {
+        "the version is not checked": """
+from mindtorch._autograd import saved
+own = saved.Saved.unpack
+def unpack(self, node, attach=False):
+    if self.tensor is not None and self.tensor._version_counter is not None:
+        self.version = self.tensor._version_counter[0]
+    return own(self, node, attach)
+saved.Saved.unpack = unpack
+""",
+        "detach copies": """
+import mindtorch
+own = mindtorch.Tensor.detach
+mindtorch.Tensor.detach = lambda self: own(self).clone()
+""",
+    },
 }
