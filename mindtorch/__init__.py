@@ -54,10 +54,12 @@ from ._random import (
     Generator as Generator, default_generator as default_generator, get_rng_state as get_rng_state,
     initial_seed as initial_seed, manual_seed as manual_seed, seed as seed, set_rng_state as set_rng_state,
 )
+from ._removed import eig as eig, lstsq as lstsq, matrix_rank as matrix_rank, solve as solve, symeig as symeig
 from ._size import Size as Size
 from ._storage import (
     LEGACY_STORAGES as _LEGACY_STORAGES, TypedStorage as TypedStorage, UntypedStorage as UntypedStorage,
 )
+from ._streams import Event as Event, Stream as Stream
 from ._tensor import Tensor as Tensor
 from ._tensor_str import get_printoptions as get_printoptions, set_printoptions as set_printoptions
 from .functional import (
@@ -70,8 +72,8 @@ from .torch_version import __version__ as __version__
 
 if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see ``_lazy``
     from . import (
-        _C as _C, __future__ as __future__, _dynamo as _dynamo, accelerator as accelerator, amp as amp,
-        autograd as autograd, backends as backends, compiler as compiler, cpu as cpu, cuda as cuda,
+        _C as _C, __config__ as __config__, __future__ as __future__, _dynamo as _dynamo, accelerator as accelerator,
+        amp as amp, autograd as autograd, backends as backends, compiler as compiler, cpu as cpu, cuda as cuda,
         distributed as distributed, distributions as distributions, fft as fft, func as func, hub as hub, jit as jit,
         library as library, linalg as linalg, masked as masked, mps as mps, multiprocessing as multiprocessing,
         nn as nn, npu as npu, onnx as onnx, optim as optim, overrides as overrides, profiler as profiler,
@@ -82,21 +84,14 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     from ._autograd.anomaly import (
         is_anomaly_check_nan_enabled as is_anomaly_check_nan_enabled, is_anomaly_enabled as is_anomaly_enabled,
     )
+    from ._checks import (
+        _check as _check, _check_index as _check_index, _check_is_size as _check_is_size,
+        _check_not_implemented as _check_not_implemented, _check_tensor_all as _check_tensor_all,
+        _check_type as _check_type, _check_value as _check_value, _check_with as _check_with,
+    )
     from ._dispatch.overloads import ops as ops
     from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
     from ._lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
-    from ._settings import (
-        are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
-        get_deterministic_debug_mode as get_deterministic_debug_mode,
-        get_float32_matmul_precision as get_float32_matmul_precision,
-        get_num_interop_threads as get_num_interop_threads, get_num_threads as get_num_threads,
-        is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
-        is_warn_always_enabled as is_warn_always_enabled, set_default_tensor_type as set_default_tensor_type,
-        set_deterministic_debug_mode as set_deterministic_debug_mode,
-        set_float32_matmul_precision as set_float32_matmul_precision, set_flush_denormal as set_flush_denormal,
-        set_num_interop_threads as set_num_interop_threads, set_num_threads as set_num_threads,
-        set_warn_always as set_warn_always, use_deterministic_algorithms as use_deterministic_algorithms,
-    )
     from ._transforms.batch import vmap as vmap
     from .amp.autocast_mode import (
         autocast as autocast, autocast_decrement_nesting as autocast_decrement_nesting,

@@ -65,6 +65,16 @@ class Backend:
         """A block in which operators without a tensor argument run on this device of the kind."""
         return nullcontext()
 
+    def accelerates(self) -> bool:
+        """Whether programs that take an accelerator where there is one are to take this device."""
+        return False
+
+    def stream_type(self) -> type[Any] | None:
+        """The class of the device's streams; None where operators run as they are called."""
+
+    def event_type(self) -> type[Any] | None:
+        """The class of the device's events; None where there are no streams."""
+
     def stream_name(self) -> str | None:
         """What to call the calling thread's current stream; None where there are no streams."""
 

@@ -10,7 +10,8 @@ from collections.abc import Callable
 from functools import wraps
 from typing import Any, TypeVar
 
-from ._backends.npu import api, provider
+from ._backend import backends
+from ._backends.npu import api
 from ._device import device
 
 F = TypeVar("F", bound=Callable[..., Any])
@@ -18,8 +19,7 @@ F = TypeVar("F", bound=Callable[..., Any])
 
 def is_available() -> bool:
     """Whether there is an accelerator (``torch.accelerator.is_available``)."""
-    asked = provider.mode()
-    return (asked == "sim" or (asked != "off" and provider.is_installed())) and api.is_available()
+    return backends["npu"].accelerates()
 
 
 def device_count() -> int:

@@ -209,10 +209,8 @@ def chain_matmul(*matrices: Tensor, out: Tensor | None = None) -> Tensor:
 
 @tensor_method("lu")
 def lu(A: Tensor, pivot: bool = True, get_infos: bool = False, out: Any = None) -> tuple[Tensor, ...]:
-    """The LU factorization of matrices (..., m, n), its pivots and, with ``get_infos``, LAPACK's status (``torch.lu``).
-
-    Raises:
-        RuntimeError: if a matrix is singular, unless ``get_infos`` is set.
+    """The LU factorization of matrices (..., m, n), its pivots and, with ``get_infos``, LAPACK's status, which is not 0
+    for a singular matrix (``torch.lu``).
     """
     result = _lu_with_info(A, pivot, not get_infos)
     result = result if get_infos else tuple(result[:2])

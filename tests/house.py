@@ -26,7 +26,7 @@ class Room(NamedTuple):
 
 HOUSE = (
     Room("_version _left_out _lazy _interrupts _call_site _about _backend _dtype _determinism _size _formats _errors "
-         "_linalg_error _device _layout _groups",
+         "_linalg_error _device _streams _layout _groups",
          "what tensors are described by: dtypes, devices, sizes, strides; errors and the facts that they carry; "
          "`Backend`, what a kind of device provides", "a dtype, a rule of strides, a check that many operators make"),
     Room("_storage", "the memory under tensors", "a kind of storage"),
@@ -50,8 +50,8 @@ HOUSE = (
     Room("_wiring", "in which order kernels are looked for, and what each dispatch key does",
          "a new key, a new device"),
     Room("_api _functions functional library linalg fft signal special masked random _lowrank quasirandom _predicates "
-         "_settings npu _C overrides accelerator compiler _dynamo _elsewhere cuda xpu mps cpu backends amp testing "
-         "distributed hub jit onnx torch_version version",
+         "_checks _removed _settings __config__ npu _C overrides accelerator compiler _dynamo _elsewhere cuda xpu mps "
+         "cpu backends amp testing distributed hub jit onnx torch_version version",
          "the functions and methods that users call", "a function that is more than an operator"),
     Room("_transforms", "derivatives of functions in both modes, batching of functions", "a function of functions"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),

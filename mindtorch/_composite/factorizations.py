@@ -169,6 +169,11 @@ def _norm_of_values(self: Any, ord: Any, rows: int, columns: int, keepdim: bool,
     return result.unsqueeze(-1).permute(tuple(order.index(d) for d in range(self.ndim)))
 
 
+def nuclear_norm(self: Any, dim: Ints, keepdim: bool = False) -> Any:
+    """``torch.nuclear_norm``: the sum of the singular values of the matrices in two dimensions."""
+    return linalg_matrix_norm(self, "nuc", dim, keepdim)
+
+
 def linalg_norm(self: Any, ord: Any = None, dim: Ints | None = None, keepdim: bool = False, dtype: Any = None) -> Any:
     """``torch.linalg.norm``: a matrix norm of two dimensions or, given ``ord``, a matrix; else a vector's."""
     named = isinstance(ord, str)
@@ -288,8 +293,10 @@ COMPOSITES.update({
     "linalg_lu_factor": linalg_lu_factor,
     "linalg_ldl_factor": linalg_ldl_factor,
     "linalg_cholesky": linalg_cholesky,
-    "_lu_with_info": lambda self, pivot=True, check_errors=True: packed(
-        "_lu_with_info", lu_factor_ex(self, pivot, check_errors)),
+    "_lu_with_info": lambda self, pivot=True, check_errors=True: packed(  # which PyTorch does not look at
+        "_lu_with_info", lu_factor_ex(self, pivot, False)),
+    "nuclear_norm": lambda self, keepdim=False: nuclear_norm(self, (-2, -1), keepdim),
+    "nuclear_norm.dim": nuclear_norm,
     "linalg_svd": lambda A, full_matrices=True, driver=None: packed("linalg_svd", svd(A, full_matrices, True, driver)),
     "linalg_eigh": lambda self, UPLO="L": packed("linalg_eigh", eigh(self, UPLO, True)),
     "lu_solve": lambda self, LU_data, LU_pivots: lu_solve_(LU_data, LU_pivots, self),

@@ -56,6 +56,18 @@ class NPUBackend(Backend):
     def selected(self, where: Device) -> AbstractContextManager[Any]:
         return _part("devices").device(where)
 
+    def accelerates(self) -> bool:
+        provider = _part("provider")
+        asked = provider.mode()
+        found = asked == "sim" or (asked != "off" and provider.is_installed())
+        return found and _part("devices").is_available()
+
+    def stream_type(self) -> type[Any]:
+        return _part("streams").Stream
+
+    def event_type(self) -> type[Any]:
+        return _part("streams").Event
+
     def stream_name(self) -> str:
         runtime = _part("runtime")
         queue = runtime.current_queue(runtime.thread.device)

@@ -6,6 +6,7 @@ from contextlib import nullcontext
 from types import TracebackType
 from typing import Any
 
+from ... import _streams
 from ..._device import device as Device, resolve_device
 from ..._interrupts import uninterrupted
 from . import activities, runtime
@@ -27,7 +28,7 @@ def device_index(device: Any = None) -> int:
     return found.index or 0
 
 
-class Stream:
+class Stream(_streams.Stream):
     """A queue of work on a device, which runs in order; different streams run at the same time (``torch.cuda.Stream``).
 
     As a context manager it is the thread's current stream of the block. After its last reference has gone it is
@@ -142,7 +143,7 @@ def stream(stream: Stream | None) -> Any:
     return nullcontext() if stream is None else stream
 
 
-class Event:
+class Event(_streams.Event):
     """A mark in a stream that other streams and the host can wait for (``torch.cuda.Event``).
 
     Args:

@@ -103,6 +103,9 @@ function, method, out, exact dtype, strided out:
     inverse(Tensor self) -> Tensor  # The inverse of the square matrix `self`.
     qr(Tensor self, bool some=True) -> (Tensor Q, Tensor R)  # A matrix with orthonormal columns and an upper triangular one whose product is `self`; with `some`, no more columns than the smaller side has.
     svd(Tensor self, bool some=True, bool compute_uv=True) -> (Tensor U, Tensor S, Tensor V)  # The left singular vectors, the singular values in descending order, and the right singular vectors of the matrix `self`.
+function, out, exact dtype:
+    nuclear_norm(Tensor self, bool keepdim=False) -> Tensor  # The sum of the singular values of the matrices in the last two dimensions of `self`, or in `dim`.
+    nuclear_norm.dim(Tensor self, int[2] dim, bool keepdim=False) -> Tensor
 out, exact dtype:
     linalg_det(Tensor A) -> Tensor  # The determinant of the square matrix `A`.
     linalg_slogdet(Tensor A) -> (Tensor sign, Tensor logabsdet)  # The sign of the determinant of `A`, and the logarithm of its absolute value.
