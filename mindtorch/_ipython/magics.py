@@ -164,7 +164,7 @@ class MindtorchMagics(MagicGroup):
             raise UsageError(f"%%timeline: there is no folder {str(target.parent)!r} to save {target.name!r} in")
         found = introspect.Timeline()
         try:
-            with introspect.timeline() as found:
+            with introspect.timeline(self.shell.user_ns) as found:
                 return self._run(code)
         finally:
             display(Picture(viz.timeline_page(found), viz.timeline_text(found)))

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
     from .overview import Overview, brightness, picture_layout, pictures, tensor_overview
     from .pipeline import Flush, PipelineFacts, Recorded, watch_pipeline
     from .profiler import Profile, Share, profile
+    from .races import Access, Race
     from .spans import Arrow, Span, Timeline, timeline
     from .stepper import BackwardSteps, GradientFacts, StepFacts
     from .storage import PLACES, Sharer, StorageFacts, storage_facts

@@ -3,14 +3,16 @@ from __future__ import annotations
 
 import threading
 from collections import Counter
-from collections.abc import Iterable, Iterator, Mapping
+from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from dataclasses import dataclass
 from time import perf_counter_ns
+from typing import Any
 
 from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta
 from .libraries import watching
 from .npu import settle
+from .races import Race, RaceWatch, is_watched
 
 KINDS = ("enqueue", "run", "copy", "wait", "sync", "free")  #: of spans
 
@@ -50,13 +52,16 @@ class Arrow:
 
 @dataclass
 class Timeline:
-    """Spans in the order of their starts, the lanes in the order in which they are drawn, and ``arrows`` from causes to
-    effects.
+    """Spans in the order of their starts, the lanes in the order in which they are drawn, ``arrows`` from causes to
+    effects, and ``races``, which are arrows that are missing. It is ``sanitized`` if the simulator's sanitizer looked
+    for races; None where there is no simulator.
     """
 
     spans: tuple[Span, ...] = ()
     lanes: tuple[str, ...] = ()
     arrows: tuple[Arrow, ...] = ()
+    races: tuple[Race, ...] = ()
+    sanitized: bool | None = None
 
     @property
     def start(self) -> int:
@@ -78,13 +83,14 @@ class Timeline:
 
 
 @contextmanager
-def timeline() -> Iterator[Timeline]:
+def timeline(namespace: Mapping[str, Any] | None = None) -> Iterator[Timeline]:
     """A block in which every thread's operators and all that streams do are noted; the timeline is filled at its end.
 
     The host's lanes have the operators (``enqueue`` what goes to a stream or into a pipeline, ``run`` what the host
     computes), the copies that it makes itself, and its waits (``sync``). A stream's lane has what it ran, copied and
     waited for, by the device's own clock, and when memory was free that it still needed after the host had let go.
-    At the end, streams that something was put into are synchronised, since only then their times are known.
+    At the end, streams that something was put into are synchronised, since only then their times are known. The races
+    that the simulator's sanitizer reports, where it is on, name tensors and streams as ``namespace`` does.
 
     Raises:
         AclError: if that synchronisation finds that an operator failed, unless the block itself raises.
@@ -93,8 +99,14 @@ def timeline() -> Iterator[Timeline]:
     calls: list[DispatchEvent] = []
     activities: list[ActivityEvent] = []
     finished = 0
+    races = RaceWatch(namespace)
+
+    def note(event: DispatchEvent) -> None:
+        calls.append(event)
+        races.look()  # while what the operator was given is there
+
     try:
-        with watching(calls.append, activities.append):
+        with watching(note, activities.append):
             try:
                 yield found
                 finished = perf_counter_ns()
@@ -107,28 +119,31 @@ def timeline() -> Iterator[Timeline]:
                         error.add_note(f"and in a stream: {failed}")
                 raise
     finally:
-        found.spans, found.lanes, found.arrows = _arranged(calls, activities, finished or perf_counter_ns())
+        races.look()
+        _arrange(found, calls, activities, finished or perf_counter_ns(), races)
 
 
-def _arranged(calls: Iterable[DispatchEvent], activities: Iterable[ActivityEvent],
-              finished: int) -> tuple[tuple[Span, ...], tuple[str, ...], tuple[Arrow, ...]]:
-    """Spans, lanes and arrows. Of the lanes this thread's comes first, other threads' as they appear, then the streams'
-    by device and number.
+def _arrange(found: Timeline, calls: list[DispatchEvent], activities: list[ActivityEvent], finished: int,
+             races: RaceWatch) -> None:
+    """Fill a timeline. Of the lanes this thread's comes first, other threads' as they appear, then the streams' by
+    device and number.
     """
-    calls, activities = list(calls), list(activities)
     threads = _thread_lanes(calls, activities)
     spans = [_of_call(event, threads[event.thread]) for event in calls]
     streams: dict[tuple[str, int], str] = {}
-    for event in activities:
-        lane = threads[event.thread]
-        if not _is_the_hosts(event):
-            lane = streams.setdefault((event.device, event.stream), f"{event.device} stream {event.stream}")
-        spans.append(_of_activity(event, lane, finished))
+
+    def lane_of(event: ActivityEvent) -> str:
+        if _is_the_hosts(event):
+            return threads[event.thread]
+        return streams.setdefault((event.device, event.stream), f"{event.device} stream {event.stream}")
+
+    spans += [_of_activity(event, lane_of(event), finished) for event in activities]
     used = {span.lane for span in spans}
     lanes = [*threads.values(), *(streams[key] for key in sorted(streams))]
-    arranged = tuple(sorted(spans, key=lambda span: (span.start, -span.end)))
-    arrows = tuple(sorted(_arrows(calls, activities, threads, streams), key=lambda arrow: arrow.start))
-    return arranged, tuple(lane for lane in lanes if lane in used), arrows
+    found.spans = tuple(sorted(spans, key=lambda span: (span.start, -span.end)))
+    found.lanes = tuple(lane for lane in lanes if lane in used)
+    found.arrows = tuple(sorted(_arrows(calls, activities, threads, streams), key=lambda arrow: arrow.start))
+    found.races, found.sanitized = tuple(races.races(activities, lane_of)), is_watched()
 
 
 def _arrows(calls: list[DispatchEvent], activities: list[ActivityEvent], threads: Mapping[int, str],

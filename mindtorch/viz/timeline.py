@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Mapping, Sequence
+from collections.abc import Collection, Mapping, Sequence
+from pathlib import PurePath
 
-from ..introspect import Arrow, Span, Timeline
+from ..introspect import Access, Arrow, Race, Span, Timeline
 from .html import Markup, join, page, row, table, tag
-from .palette import count_text, device_class, mono, soft, time_text
+from .palette import count_text, device_class, mono, short, size_text, soft, storage_chip, storage_letter, time_text
 
 MARKS = {"enqueue": "↧", "run": "▶", "copy": "⇄", "wait": "…", "sync": "‖", "free": "✕"}
 MEANINGS = {"enqueue": "enqueue: the host puts an operator into a stream", "run": "run", "copy": "copy",
@@ -14,6 +15,13 @@ MEANINGS = {"enqueue": "enqueue: the host puts an operator into a stream", "run"
             "free": "free: memory is given back"}
 ARROWS_MEAN = (("enqueue", "│▾", "from the host that enqueues to what begins"),
                ("event", "┆▾", "an event: the wait ends when that is done"))
+MISSING = "a race: the arrow that is missing, from what should be done first to what should wait for it"
+UNSEEN = "races are drawn where the sanitizer looks for them: torch.npu.simulator.sanitizer(True)"
+RACES = 8  #: at most that are drawn and told of
+#: What may come of a race, by whether the first access writes, and the second one.
+OUTCOMES = {(True, False): "{second} reads what was there before {first}, what {first} writes, or some of each",
+            (False, True): "{first} may read what {second} writes already",
+            (True, True): "what {first} writes may stay, or what {second} writes, or some of each"}
 TRACK, LETTER, EDGE = 520, 6.4, 9  #: pixels, about: of a track, of a letter, of a span's border and padding
 ROW, GAP = 22, 4  #: pixels of a row of a track, and between tracks
 ARROWS = 60  #: at most that are drawn; of more, those of events
@@ -35,17 +43,21 @@ def timeline_page(timeline: Timeline, at: int | None = None, window: tuple[int, 
     lasting = sorted((span for span in seen if span.end > span.start), key=lambda span: span.start - span.end)
     moments = (span for span in seen if span.end == span.start)
     drawn = sorted([*lasting[:SPANS], *moments], key=lambda span: span.start)
+    racing = {(access.lane, access.start, access.end)
+              for race in timeline.races for access in (race.first, race.second)}
     lanes: list[Markup] = []
     heights: dict[str, int] = {}
     for number, lane in enumerate(timeline.lanes):
-        label, track, heights[lane] = _lane(lane, number + 2, drawn, start, end, at, timeline.start)
+        label, track, heights[lane] = _lane(lane, number + 2, drawn, start, end, at, timeline.start, racing)
         lanes += [label, track]
     left = f" · of those that last, the {SPANS} longest are drawn" if len(lasting) > SPANS else ""
     times = f"{time_text(start - timeline.start)} to {time_text(end - timeline.start)}"
     said = f"{times}, {count_text(len(seen), 'span')}{left}"
+    further = len(timeline.races) - RACES
     body = (tag("div", said, class_="mt-summary"),
             tag("div", tag("span"), _axis(start, end, timeline.start), *lanes,
-                _arrows(timeline, heights, start, end), class_="mt-lanes"), _legend(timeline),
+                _arrows(timeline, heights, start, end), class_="mt-lanes"), *map(_race, timeline.races[:RACES]),
+            soft(f"and {count_text(further, 'more race')}") if further > 0 else None, _legend(timeline),
             None if at is None else _going_on(timeline, at))
     return page(tag("div", *body, class_="mt-box"), kind="timeline", sheet="timeline")
 
@@ -66,6 +78,7 @@ def timeline_text(timeline: Timeline, at: int | None = None) -> str:
         lines.append(f"and {len(spans) - LISTED:,} more")
     if at is None:
         lines += [_arrow_text(arrow, timeline.start) for arrow in timeline.arrows[:LISTED]]
+        lines += map(_race_text, timeline.races[:RACES])
     return "\n".join(lines)
 
 
@@ -102,23 +115,31 @@ def _arrows(timeline: Timeline, heights: Mapping[str, int], start: int, end: int
     inside = [arrow for arrow in timeline.arrows if start <= arrow.start and arrow.end <= end]
     shown = inside if len(inside) <= ARROWS else [arrow for arrow in inside if arrow.kind == "event"][:ARROWS]
     lines, heads = [], []
-    for arrow in shown:
-        is_down = top[arrow.source] < top[arrow.target]
-        y1 = top[arrow.source] + (heights[arrow.source] if is_down else 0)
-        y2 = top[arrow.target] + (0 if is_down else heights[arrow.target])
-        x1, x2 = _part(arrow.start, start, end), _part(arrow.end, start, end)
+
+    def line(kind: str, source: str, begin: int, target: str, until: int, said: str) -> None:
+        is_down = top[source] < top[target]
+        y1 = top[source] + (heights[source] if is_down else 0)
+        y2 = top[target] + (0 if is_down else heights[target])
+        x1, x2 = _part(begin, start, end), _part(until, start, end)
         bend = (y1 + y2) / 2
-        said = _arrow_text(arrow, timeline.start)
-        lines.append(tag("path", tag("title", said), class_=arrow.kind,
+        lines.append(tag("path", tag("title", said), class_=kind,
                          d=f"M{x1:.2f},{y1} C{x1:.2f},{bend} {x2:.2f},{bend} {x2:.2f},{y2}"))
-        place = f"left:{x2:.2f}%;top:{100 * y2 / (below - GAP):.2f}%"
-        heads.append(tag("i", "▾" if is_down else "▴", class_=f"{arrow.kind} {'down' if is_down else 'up'}",
-                         style=place, aria_hidden="true"))
+        x, y, sign, side = x2, y2, "▾" if is_down else "▴", "down" if is_down else "up"
+        if kind == "race":
+            x, y, sign, side = (x1 + x2) / 2, bend, "✗", "between"
+        heads.append(tag("i", sign, class_=f"{kind} {side}", aria_hidden="true",
+                         style=f"left:{x:.2f}%;top:{100 * y / (below - GAP):.2f}%"))
+
+    for arrow in shown:
+        line(arrow.kind, arrow.source, arrow.start, arrow.target, arrow.end, _arrow_text(arrow, timeline.start))
+    races = [race for race in timeline.races[:RACES] if race.first.lane in top and race.second.lane in top]
+    for race in races:
+        line("race", race.first.lane, race.first.end, race.second.lane, race.second.start, _race_text(race))
     if not lines:
         return None
-    told = "; ".join(_arrow_text(arrow, timeline.start) for arrow in shown[:TOLD])
+    told = [f"{count_text(len(shown), 'arrow')}: {'; '.join(_arrow_text(a, timeline.start) for a in shown[:TOLD])}"]
     drawn = tag("svg", *lines, viewBox=f"0 0 100 {below - GAP}", preserveAspectRatio="none", role="img",
-                aria_label=f"{count_text(len(shown), 'arrow')}: {told}")
+                aria_label=". ".join([*map(_race_text, races), *told]))
     return tag("div", drawn, *heads, class_="mt-arrows", style=f"grid-row:2 / span {len(heights)}")
 
 
@@ -133,28 +154,75 @@ def _arrow_text(arrow: Arrow, zero: int) -> str:
     return f"{enqueued}, began on {arrow.target} at {begun}"
 
 
-def _lane(lane: str, line: int, spans: Sequence[Span], start: int, end: int, at: int | None,
-          zero: int) -> tuple[Markup, Markup, int]:
+def _access_text(access: Access) -> str:
+    """An operator or copy that uses memory, where it was called and where it ran."""
+    place = PurePath(access.place).name
+    return f"{_name(access)} ({place}, {access.lane or f'on {access.stream}, before this timeline'})"
+
+
+def _name(access: Access) -> str:
+    return access.name.removeprefix("aclnn")
+
+
+def _race_text(race: Race) -> str:
+    """A race in words: the two accesses, the memory, what is missing, and the cure."""
+    first, second = race.first, race.second
+    does = [f"{_access_text(access)} {'writes' if access.writes else 'reads'} it" for access in (first, second)]
+    return (f"race on {_memory_text(race)}: {does[0]}, {does[1]}, and nothing makes {_name(second)} wait for "
+            f"{_name(first)}, so {_outcome(race)}. Above {PurePath(second.place).name} is missing: {race.cure}")
+
+
+def _memory_text(race: Race) -> str:
+    size = size_text(race.bytes)
+    if race.storage is None:
+        return f"{size} of memory that no variable names"
+    return f"{', '.join(map(short, race.names))} (storage {storage_letter(race.storage)}, {size})"
+
+
+def _outcome(race: Race) -> str:
+    outcome = OUTCOMES[race.first.writes, race.second.writes]
+    return outcome.format(first=_name(race.first), second=_name(race.second))
+
+
+def _race(race: Race) -> Markup:
+    """What is told of a race below the lanes."""
+    chip = None if race.storage is None else storage_chip(race.storage)
+    named = mono(", ".join(map(short, race.names))) if race.names else "memory that no variable names"
+    rows = [row(tag("b", _name(access)), "writes" if access.writes else "reads", PurePath(access.place).name,
+                mono(access.lane or f"{access.stream}, before this timeline")) for access in (race.first, race.second)]
+    head = tag("div", tag("b", "⚠ race on "), named, " ", chip, " ", soft(size_text(race.bytes)), class_="mt-head")
+    cure = tag("div", f"Nothing makes {_name(race.second)} wait for {_name(race.first)}, so {_outcome(race)}. "
+               f"Above {PurePath(race.second.place).name} is missing:", tag("code", race.cure, class_="mt-code"))
+    return tag("div", head, tag("table", tag("tbody", *rows), class_="mt-table"), cure, class_="mt-race")
+
+
+def _lane(lane: str, line: int, spans: Sequence[Span], start: int, end: int, at: int | None, zero: int,
+          racing: Collection[tuple[str, int, int]]) -> tuple[Markup, Markup, int]:
     """A lane's name, its track and the track's height. Spans that overlap lie below each other, moments next to each
-    other are one mark.
+    other are one mark, and those that race (lane, start, end) stand out.
     """
     rows: list[int] = []  # when the last span of each row ends
     drawn = []
     moments: list[Span] = []
+
+    def more(some: Sequence[Span]) -> list[str]:
+        races = any((lane, span.start, span.end) in racing for span in some)
+        return [next(filter(None, (_now(span, at) for span in some)), ""), "racing" if races else ""]
+
     for span in spans:
         if span.lane != lane:
             continue
         if span.end == span.start:
             if moments and (span.kind != moments[0].kind or (span.start - moments[0].start) * CLOSE > end - start):
-                drawn.append(_mark(moments, start, end, at, zero))
+                drawn.append(_mark(moments, start, end, more(moments), zero))
                 moments = []
             moments.append(span)
             continue
         level = next((i for i, until in enumerate(rows) if until <= span.start), len(rows))
         rows[level : level + 1] = [span.end]
-        drawn.append(_span(span, level, start, end, at, zero))
+        drawn.append(_span(span, level, start, end, more([span]), zero))
     if moments:
-        drawn.append(_mark(moments, start, end, at, zero))
+        drawn.append(_mark(moments, start, end, more(moments), zero))
     cursor = None
     if at is not None and start <= at <= end:
         cursor = tag("span", class_="cursor", style=f"left:{_part(at, start, end):.2f}%")
@@ -171,11 +239,11 @@ def _lane(lane: str, line: int, spans: Sequence[Span], start: int, end: int, at:
     return label, track, ROW * count + 2
 
 
-def _span(span: Span, level: int, start: int, end: int, at: int | None, zero: int) -> Markup:
+def _span(span: Span, level: int, start: int, end: int, more: Sequence[str], zero: int) -> Markup:
     left, right = _part(span.start, start, end), _part(span.end, start, end)
     kind = span.kind if span.kind in MARKS else "run"
     text = _label(kind, span.name.removeprefix("aclnn"), (right - left) / 100 * TRACK)  # the title has it in full
-    looks = ["span", kind, "slim" if right - left < 2 else "", "late" if left > 50 else "", _now(span, at)]
+    looks = ["span", kind, "slim" if right - left < 2 else "", "late" if left > 50 else "", *more]
     style = f"left:min({left:.2f}%, 100% - 4px);width:{right - left:.2f}%;--row:{level}"
     return tag("span", text, class_=" ".join(filter(None, looks)), style=style, title=_told(span, zero), tabindex="0")
 
@@ -188,11 +256,11 @@ def _label(kind: str, name: str, room: float) -> str | None:
     return fits[0] if fits else MARKS[kind] if room >= 2 * LETTER + EDGE else None
 
 
-def _mark(moments: Sequence[Span], start: int, end: int, at: int | None, zero: int) -> Markup:
+def _mark(moments: Sequence[Span], start: int, end: int, more: Sequence[str], zero: int) -> Markup:
     """Spans without a length, all of one kind, at nearly the same time."""
     left = _part(moments[0].start, start, end)
     kind = moments[0].kind if moments[0].kind in MARKS else "run"
-    looks = ["span", kind, "mark", "late" if left > 50 else "", next(filter(None, (_now(s, at) for s in moments)), "")]
+    looks = ["span", kind, "mark", "late" if left > 50 else "", *more]
     title = "\n".join(_told(span, zero) for span in moments[:TOLD])
     title += f"\nand {len(moments) - TOLD} more" if len(moments) > TOLD else ""
     text = MARKS[kind] + (f" ×{len(moments)}" if len(moments) > 1 else "")
@@ -218,7 +286,12 @@ def _legend(timeline: Timeline) -> Markup:
              for kind, mark in MARKS.items() if kind in kinds]
     arrows = {arrow.kind for arrow in timeline.arrows}
     marks += [tag("span", tag("b", f"{sign} "), meaning) for kind, sign, meaning in ARROWS_MEAN if kind in arrows]
-    if any(not lane.startswith("host") for lane in timeline.lanes):
+    if timeline.races:
+        marks.append(tag("span", tag("b", "┆✗ ", class_="mt-alert"), MISSING))
+    streams = [lane for lane in timeline.lanes if not lane.startswith("host")]
+    if timeline.sanitized is False and len(streams) > 1:
+        marks.append(soft(UNSEEN))
+    if streams:
         marks.append(tag("span", tag("b", "% "), "part of the time shown in which a stream runs or copies"))
         marks.append(soft("%glossary: what CANN, CUDA and PyTorch call these things"))
     if any(span.start == span.end for span in timeline.spans):

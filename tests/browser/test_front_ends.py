@@ -23,7 +23,7 @@ SAID = [
     "float32[4, 6]", "view of x", "expanded: dimension 0", "1 NaN", "complex64[2, 3]", "13 True", "no elements",
     "6 of 12 slices", "no values", "6,000,000 elements", "leaf, requires grad", "3 tensors see it", "storages",
     "ReluBackward0", "model.2 … model.78 × 39", "2,889 parameters", "keys looked at", "29.15", "outside operators",
-    "the queue runs", "npu:0 stream 1", "allocated of", "waits for 2 operators", "do not broadcast",
+    "the queue runs", "npu:0 stream 1", "race on", "allocated of", "waits for 2 operators", "do not broadcast",
     "2 findings", "24 elements over a storage of 24", "broadcasts to (4, 3, 6)", "step 0 of 4", "30/30 (100%)",
     "step 30",
     *(["theirs", "view of theirs", "expanded: dimension 0", "sparse_coo", "25 parameters", "2 tensors over 1 storage",

@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import json
+import re
 import threading
 from collections.abc import Iterator
 
@@ -178,7 +179,7 @@ def test_with_nobody_looking_nothing_is_noted() -> None:
     with simulator.paused(torch.npu.default_stream()):
         a + 1
         assert not get_runtime(0).queue.marks
-    assert timeline == introspect.Timeline()
+    assert timeline == introspect.Timeline(sanitized=True)
 
 
 # -- the Chrome trace ------------------------------------------------------------------------------------------------
@@ -400,3 +401,113 @@ def test_labels_end_between_words(name: str, room: float, shown: str | None) -> 
     from mindtorch.viz.timeline import _label
 
     assert _label("run", name, room) == shown
+
+
+# -- races -----------------------------------------------------------------------------------------------------------
+
+
+def racing(program) -> introspect.Timeline:
+    """The timeline of a program that races, in the names of which ``shared`` and ``side`` are."""
+    shared, side = ones(4, 4), torch.npu.Stream()
+    with introspect.timeline({"shared": shared, "row": shared[0], "side": side}) as timeline:
+        program(shared, side)
+    simulator.clear_reports()
+    return timeline
+
+
+def write_then_read(shared, side):
+    shared.mul_(2)
+    with torch.npu.stream(side):
+        shared + 1
+
+
+def read_then_write(shared, side):
+    with torch.npu.stream(side):
+        shared + 1
+    shared.mul_(2)
+
+
+def write_both(shared, side):
+    shared.mul_(2)
+    with torch.npu.stream(side):
+        shared.mul_(3)
+
+
+@pytest.mark.parametrize(("program", "writes", "cure"), [
+    (write_then_read, (True, False), "side.wait_stream(torch.npu.default_stream())"),
+    (read_then_write, (False, True), "torch.npu.default_stream().wait_stream(side)"),
+    (write_both, (True, True), "side.wait_stream(torch.npu.default_stream())"),
+])
+def test_a_race_is_two_accesses_a_storage_and_a_cure(program, writes, cure) -> None:
+    timeline = racing(program)
+    race, = timeline.races
+    assert (race.first.writes, race.second.writes) == writes and race.cure == cure and timeline.sanitized
+    assert race.names == ("row", "shared") and race.storage is not None and race.bytes == 64
+    for access in (race.first, race.second):
+        assert any((span.lane, span.name, span.kind, span.start, span.end)
+                   == (access.lane, access.name, "run", access.start, access.end) for span in timeline.spans)
+    assert race.first.lane != race.second.lane and race.first.place != race.second.place
+    assert "test_timeline.py" in race.first.place
+
+
+@pytest.mark.parametrize("program", [write_then_read, read_then_write, write_both])
+def test_the_cure_of_a_race_cures_it(program) -> None:
+    cure = racing(program).races[0].cure
+
+    def cured(shared, side):
+        steps = {"shared.mul_(2)": lambda: shared.mul_(2), "shared.mul_(3)": lambda: shared.mul_(3),
+                 "shared + 1": lambda: shared + 1}
+        on_side = "shared.mul_(3)" if program is write_both else "shared + 1"
+        order = [on_side, "shared.mul_(2)"] if program is read_then_write else ["shared.mul_(2)", on_side]
+        for number, step in enumerate(order):
+            if number:
+                eval(cure, {"torch": torch, "side": side})
+            with torch.npu.stream(side if step == on_side else torch.npu.default_stream()):
+                steps[step]()
+
+    assert racing(cured).races == ()
+
+
+def test_a_race_with_the_host_and_one_with_what_ran_before_the_timeline() -> None:
+    shared, side = ones(4), torch.npu.Stream()
+    with simulator.paused(side):
+        with torch.npu.stream(side):
+            shared.mul_(2)
+        with introspect.timeline({"s": side}) as timeline:
+            shared + 1
+    simulator.clear_reports()
+    race, = timeline.races
+    assert race.first.lane == "" and race.names == () and race.storage is None
+    text = viz.timeline_text(timeline)
+    assert "on s, before this timeline" in text and "memory that no variable names" in text
+
+
+def test_a_race_is_drawn_and_told() -> None:
+    timeline = racing(write_then_read)
+    page, text = viz.timeline_page(timeline), viz.timeline_text(timeline)
+    said = "nothing makes Adds wait for Muls, so Adds reads what was there before Muls, what Muls writes, or some of"
+    for shown in (page, text):
+        assert "race on row, shared (storage " in shown and said in shown
+        assert "is missing: side.wait_stream(torch.npu.default_stream())" in shown
+    assert page.count('class="race between"') == 1 and len(re.findall(r'class="span[^"]*racing', page)) == 2
+    label = page.partition('aria-label="')[2].partition('"')[0]
+    assert label.startswith("race on row, shared") and "Muls (test_timeline.py:" in label
+    assert "the arrow that is missing" in page
+
+
+def test_without_a_race_none_is_told_and_without_the_sanitizer_it_is_said_that_nobody_looked() -> None:
+    def ordered(shared, side):
+        shared.mul_(2)
+        side.wait_stream(torch.npu.default_stream())
+        with torch.npu.stream(side):
+            shared + 1
+
+    assert racing(ordered).races == ()
+    assert not re.search("race on|arrow that is missing", viz.timeline_page(racing(ordered)))
+    simulator.sanitizer(False)
+    try:
+        timeline = racing(write_then_read)
+    finally:
+        simulator.sanitizer(True)
+    assert timeline.races == () and timeline.sanitized is False
+    assert "torch.npu.simulator.sanitizer(True)" in viz.timeline_page(timeline)

@@ -20,12 +20,13 @@ from collections import deque
 from collections.abc import Iterator
 from dataclasses import dataclass
 from math import prod
+from time import perf_counter_ns
 from typing import TYPE_CHECKING, Any, NamedTuple
 
 import numpy as np
 
 from ...._call_site import call_site, place_of
-from . import watch
+from . import handles, watch
 from .clocks import Clock, Clocks, join
 from .descriptors import AclTensor
 from .devices import Device, machine
@@ -46,25 +47,50 @@ WRITE_A_PART = {"aclnnInplaceMaskedFillScalar", "aclnnInplaceMaskedFillTensor", 
 REPORTS, FREED, RANGES, OVERLAP_STEPS = 1000, 1024, 4096, 10_000
 
 
+class Access(NamedTuple):
+    """A use of some bytes: the handle of the stream (None: the host used them), the operator or call, the line that
+    called it, whether it writes, and when it was called, in nanoseconds of ``perf_counter_ns``.
+    """
+
+    stream: int | None
+    operator: str
+    site: str
+    writes: bool
+    time: int
+
+
+class Race(NamedTuple):
+    """Two uses of the same bytes, in the order of their calls, and which bytes: the first one's address, how many."""
+
+    first: Access
+    second: Access
+    address: int
+    bytes: int
+
+
 @dataclass(frozen=True)
 class Report:
-    """A mistake: its kind, the operator or call that made it, what it was, and the line that called that."""
+    """A mistake: its kind, the operator or call that made it, what it was, and the line that called that. Of a race,
+    also which two uses it is between.
+    """
 
     kind: str
     operator: str
     message: str
     site: str
+    race: Race | None = None
 
     def __str__(self) -> str:
         return f"{self.kind}: {self.operator} at {self.site}: {self.message}"
 
 
 class Use(NamedTuple):
-    """Who used some bytes: the operator, where it was called, and as which task of its stream."""
+    """Who used some bytes: the operator, where and when it was called, and as which task of its stream."""
 
     task: int
     operator: str
     site: str
+    time: int
 
 
 #: Bytes that are used: first, end, whether written; unless all are used, shape, strides and address of the elements.
@@ -88,9 +114,10 @@ class Sanitizer:
         self._made: dict[int, str] = {}
         self._pinned: list[tuple[int, int, int, Use]] = []  #: host memory that streams copy: first, end, stream
 
-    def report(self, kind: str, operator: str, message: str, where: str | None = None) -> None:
+    def report(self, kind: str, operator: str, message: str, where: str | None = None,
+               race: Race | None = None) -> None:
         """Remember a mistake."""
-        self.reports.append(Report(kind, operator, message, where or site()))
+        self.reports.append(Report(kind, operator, message, where or site(), race))
 
     # -- order ---------------------------------------------------------------------------------------------------------
 
@@ -185,7 +212,7 @@ class Sanitizer:
         name = launch.operator.name
         with self._lock:
             clock = self._clocks.tick(stream.number)
-            use = Use(clock[stream.number], name, site())
+            use = Use(clock[stream.number], name, site(), perf_counter_ns())
             written = []
             for what, tensor, reads, writes in _operands(launch):
                 if tensor.destroyed is not None:
@@ -251,7 +278,7 @@ class Sanitizer:
         with self._lock:
             number = None if stream is None else stream.number
             clock = self._clocks.host if number is None else self._clocks.tick(number)
-            use = Use(0 if number is None else clock[number], call, site())
+            use = Use(0 if number is None else clock[number], call, site(), perf_counter_ns())
             read: Any = True
             if origin is not None:
                 device, block, address = origin
@@ -299,8 +326,17 @@ class Sanitizer:
             who = "the host" if number is None else f"stream {number}"
             does, did = "written" if writes else "read", "writes" if wrote else "reads"
             self.report("race", use.operator, f"{what} is {does} by {who}, while {before.operator}, called at "
-                        f"{before.site}, {did} it on stream {other}: nothing makes one wait for the other")
+                        f"{before.site}, {did} it on stream {other}: nothing makes one wait for the other",
+                        race=Race(_accessed(other, before, wrote), _accessed(number, use, writes), max(low, first),
+                                  min(high, end) - max(low, first)))
             return
+
+
+def _accessed(number: int | None, use: Use, writes: bool) -> Access:
+    """A use of bytes by a stream, of which the number is known, or by the host."""
+    live = list(handles.objects.items())
+    stream = next((handle for handle, thing in live if thing.__class__ is Stream and thing.number == number), None)
+    return Access(stream, use.operator, use.site, writes, use.time)
 
 
 def _operands(launch: Launch) -> Iterator[tuple[str, AclTensor, bool, bool]]:
