@@ -109,4 +109,47 @@ own = mindtorch.Tensor.detach
 mindtorch.Tensor.detach = lambda self: own(self).clone()
 """,
     },
+    "09_optimizers": {
+        "no bias correction": """
+import mindtorch
+def step(self, closure=None):
+    with mindtorch.no_grad():
+        for group in self.param_groups:
+            for p in group["params"]:
+                state = self.state[p]
+                m = state["exp_avg"] = state.get("exp_avg", 0) * 0.9 + p.grad * 0.1
+                s = state["exp_avg_sq"] = state.get("exp_avg_sq", 0) * 0.999 + p.grad * p.grad * 0.001
+                p -= group["lr"] * m / (s.sqrt() + 1e-8)
+mindtorch.optim.Adam.step = step
+""",
+        "no momentum": """
+import mindtorch
+own = mindtorch.optim.SGD.__init__
+def init(self, params, lr=1e-3, momentum=0, **settings):
+    own(self, params, lr=lr, **settings)
+mindtorch.optim.SGD.__init__ = init
+""",
+        "modules forget what is inside": """
+import mindtorch
+own = mindtorch.nn.Module.named_parameters
+mindtorch.nn.Module.named_parameters = lambda self, prefix="", recurse=True, **more: own(self, prefix, False)
+""",
+    },
+    "10_lazy": {
+        "in-place reordered": """
+from mindtorch._dispatch.pipeline import Pipeline
+own = Pipeline.flush
+def flush(self):
+    self.pending.sort(key=lambda entry: not entry.op.is_inplace)
+    own(self)
+Pipeline.flush = flush
+""",
+        "nothing is recorded": """
+from mindtorch._dispatch.pipeline import Pipeline
+own = Pipeline._record
+def record(self, op, kernel, backend, args):
+    return self._run_now(op, args)
+Pipeline._record = record
+""",
+    },
 }

@@ -1,0 +1,278 @@
+"""Lesson 10: what is known before anything is computed?"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..tasks import Lab, Lesson, Mistake, Prediction
+from . import torch
+
+PREDICTIONS = (
+    Prediction("meta", "A matrix of a million rows and columns of float32 would take four terabytes. Does "
+               "torch.empty(1_000_000, 1_000_000, device='meta') @ itself run on your machine?", True,
+               "Nothing is stored and nothing is multiplied: the meta kernel of the product reads two shapes and says "
+               "a third."),
+    Prediction("pending", "In `with torch.pipeline():`, three operators have been called and no value was looked at. "
+               "How many of their kernels for CPU have run?", 0,
+               "Only meta kernels have run. What has to be computed is written down, and waits until somebody looks."),
+    Prediction("passes", "x.exp().neg().relu().sqrt() has four operators on a large tensor. How many tensors are read "
+               "and written in all, and how many if each element is taken through all four at once?", (8, 2),
+               "Four are read and four written, against one and one. Where memory is what one waits for, that is four "
+               "times as fast."),
+)
+
+POINTWISE = frozenset(("add", "sub", "mul", "div", "exp", "relu", "tanh", "neg", "sigmoid", "sqrt"))
+
+
+@dataclass(frozen=True)
+class Step:
+    """One operator of a program: its name, its arguments (names of tensors, and numbers), what it writes, in which
+    shape.
+    """
+
+    op: str
+    args: tuple[str | float, ...]
+    writes: str
+    shape: tuple[int, ...]
+
+    @property
+    def reads(self) -> tuple[str, ...]:
+        """The names of the tensors that it reads."""
+        return tuple(arg for arg in self.args if isinstance(arg, str))
+
+    @property
+    def pointwise(self) -> bool:
+        """Whether it treats each element by itself."""
+        return self.op.removesuffix("_") in POINTWISE
+
+
+def record(pipeline, names):
+    """What a pipeline has written down, as steps; ``names`` are the tensors that were there before."""
+    known = {id(tensor.untyped_storage()): name for name, tensor in names.items()}
+    steps = []
+    for entry in pipeline.pending:
+        args = [known.setdefault(id(arg.untyped_storage()), f"t{len(known)}") if isinstance(arg, torch.Tensor) else arg
+                for arg in entry.args if isinstance(arg, torch.Tensor | int | float) and not isinstance(arg, bool)]
+        out = known.setdefault(id(entry.storages[0]), f"t{len(known)}") if entry.storages else args[0]
+        steps.append(Step(entry.op.packet, tuple(args), out, entry.shapes[0]))
+    return steps
+
+
+def run_groups(steps, groups, memory, rows=1):
+    """Run groups of steps on the tensors in ``memory``, by name, so many rows at a time; the last step's result."""
+    for group in groups:
+        whole = steps[group[0]].shape
+        fused = [steps[i] for i in group]
+        if not fused[0].pointwise or not whole:
+            _run_steps(fused, memory, slice(None), ())
+            continue
+        for start in range(0, whole[0], rows):
+            _run_steps(fused, memory, slice(start, start + rows), whole)
+    return memory[steps[-1].writes]
+
+
+def _run_steps(steps, memory, block, whole):
+    for step in steps:
+        given = []
+        for arg in step.args:
+            if isinstance(arg, str) and arg not in memory:
+                raise KeyError(arg)
+            value = memory[arg] if isinstance(arg, str) else arg
+            given.append(value[block] if whole and isinstance(arg, str) and tuple(value.shape) == whole else value)
+        found = getattr(torch, step.op.removesuffix("_"))(*given)
+        if not whole:
+            memory[step.writes] = found
+            continue
+        if step.writes not in memory:
+            memory[step.writes] = torch.zeros(step.shape)
+        target = memory[step.writes]
+        if tuple(target.shape) == whole:
+            target[block] = found
+        else:
+            target.copy_(found)
+
+
+def fuse(steps):
+    def conflict(one, other):
+        return one.writes == other.writes or one.writes in other.reads or other.writes in one.reads
+
+    groups = []
+    for position, step in enumerate(steps):
+        home = None
+        for group in reversed(groups) if step.pointwise else ():
+            first = steps[group[0]]
+            if first.pointwise and first.shape == step.shape:
+                home = group
+                break
+            if any(conflict(step, steps[i]) for i in group):
+                break
+        if home is None:
+            groups.append([position])
+        else:
+            home.append(position)
+    return groups
+
+
+def _reads_what_it_writes(one, other):
+    return other.writes in one.reads
+
+
+def _writes_what_it_reads(one, other):
+    return one.writes in other.reads or one.writes == other.writes
+
+
+def _fuse(*, conflict=lambda one, other: _reads_what_it_writes(one, other) or _writes_what_it_reads(one, other),
+          shapes=True, kinds=True, past=99, inside=False, in_place=True):
+    """A fusion pass that is right, but for what is said."""
+
+    def mine(steps):
+        groups = []
+        for position, step in enumerate(steps):
+            home = None
+            able = step.pointwise and (in_place or not step.op.endswith("_"))
+            for back, group in enumerate(reversed(groups) if able or not kinds else ()):
+                first = steps[group[0]]
+                fits = (first.pointwise and (in_place or not first.op.endswith("_"))) or not kinds
+                hit = any(conflict(step, steps[i]) for i in group)
+                if back > past or (inside and hit):
+                    break
+                if fits and (not shapes or first.shape == step.shape):
+                    home = group
+                    break
+                if hit:
+                    break
+            if home is None:
+                groups.append([position])
+            else:
+                home.append(position)
+        return groups
+
+    return mine
+
+
+def _pointwise_first(steps):
+    groups = [[i for i, step in enumerate(steps) if step.pointwise]]
+    return groups[:bool(groups[0])] + [[i] for i, step in enumerate(steps) if not step.pointwise]
+
+
+def _nearest_alone(steps):
+    """Looks at the first step of a group alone for conflicts."""
+    groups = []
+    for position, step in enumerate(steps):
+        home = None
+        for group in reversed(groups) if step.pointwise else ():
+            first = steps[group[0]]
+            if first.pointwise and first.shape == step.shape:
+                home = group
+                break
+            if _reads_what_it_writes(step, first) or _writes_what_it_reads(step, first):
+                break
+        groups.append([position]) if home is None else home.append(position)
+    return groups
+
+
+#: The programs, with a line for each step, as readers would write them.
+PROGRAMS = {
+    "a = x.exp(); b = a * y; c = b + 1": (
+        ("exp", ("x",), "a", (4, 3)), ("mul", ("a", "y"), "b", (4, 3)), ("add", ("b", 1), "c", (4, 3))),
+    "a = x.relu(); s = a.sum(); b = a / s": (
+        ("relu", ("x",), "a", (4, 3)), ("sum", ("a",), "s", ()), ("div", ("a", "s"), "b", (4, 3))),
+    "a = x.exp(); s = x.sum(); b = a * y": (
+        ("exp", ("x",), "a", (4, 3)), ("sum", ("x",), "s", ()), ("mul", ("a", "y"), "b", (4, 3))),
+    "x.mul_(2); a = x.relu(); a.add_(x)": (
+        ("mul_", ("x", 2), "x", (4, 3)), ("relu", ("x",), "a", (4, 3)), ("add_", ("a", "x"), "a", (4, 3))),
+    "a = x.exp(); s = x.sum(); x.add_(1)": (
+        ("exp", ("x",), "a", (4, 3)), ("sum", ("x",), "s", ()), ("add_", ("x", 1), "x", (4, 3))),
+    "a = x.exp(); b = z.exp(); c = a * 2; d = b * 2, with z of another shape": (
+        ("exp", ("x",), "a", (4, 3)), ("exp", ("z",), "b", (2, 5)), ("mul", ("a", 2), "c", (4, 3)),
+        ("mul", ("b", 2), "d", (2, 5))),
+    "a = y.exp(); s = x.sum(); t = y.sum(); x.add_(1)": (
+        ("exp", ("y",), "a", (4, 3)), ("sum", ("x",), "s", ()), ("sum", ("y",), "t", ()),
+        ("add_", ("x", 1), "x", (4, 3))),
+    "a = x.exp(); b = z.exp(); c = z.neg(); s = c.sum(); d = a * s, with z of another shape": (
+        ("exp", ("x",), "a", (4, 3)), ("exp", ("z",), "b", (2, 5)), ("neg", ("z",), "c", (2, 5)),
+        ("sum", ("c",), "s", ()), ("mul", ("a", "s"), "d", (4, 3))),
+    "s = x.sum(); t = y.sum()": (("sum", ("x",), "s", ()), ("sum", ("y",), "t", ())),
+}
+
+
+def _start():
+    return {"x": torch.linspace(-1, 1, 12).view(4, 3), "y": torch.linspace(1, 2, 12).view(4, 3),
+            "z": torch.linspace(0, 1, 10).view(2, 5)}
+
+
+def _run(function, program):
+    """Whether the groups are groups, what they compute, and how many there are."""
+    steps = [Step(*row) for row in PROGRAMS[program]]
+    groups = function(list(steps))
+    if not isinstance(groups, list | tuple) or not all(isinstance(group, list | tuple) for group in groups):
+        return {"the groups": groups}
+    groups = [list(group) for group in groups if len(group)]
+    flat = [i for group in groups for i in group]
+    if not all(type(i) is int for i in flat):
+        return {"the groups": [[getattr(i, "op", i) for i in group] for group in groups]}
+    seen = {"how often each step is run": [flat.count(i) for i in range(len(steps))]}
+    if seen["how often each step is run"] != [1] * len(steps):
+        return seen
+    seen["groups with steps that cannot be run together"] = [
+        group for group in groups if len(group) > 1 and (
+            not all(steps[i].pointwise for i in group) or len({steps[i].shape for i in group}) > 1)]
+    if seen["groups with steps that cannot be run together"]:
+        return seen
+    memory = _start()
+    try:
+        run_groups(steps, groups, memory)
+    except KeyError as missing:
+        return {**seen, "what is read before it is written": str(missing).strip("'")}
+    expected = _start()
+    run_groups(steps, [[i] for i in range(len(steps))], expected, rows=99)
+    return {**seen, "tensors that are not what they should be": [
+        name for name in expected if not torch.allclose(memory[name], expected[name])],
+        "the number of groups": len(groups)}
+
+
+MISTAKES = (
+    Mistake("Nothing is fused yet: a pointwise step joins a group of pointwise steps of its shape.",
+            lambda steps: [[i] for i in range(len(steps))]),
+    Mistake("A step may go past groups that do not fit it, as long as there is no conflict: look further back than the "
+            "last group.", _fuse(past=0)),
+    Mistake("Only pointwise steps are run together: a sum is complete after the last element, and not before.",
+            _fuse(kinds=False, shapes=False)),
+    Mistake("Only pointwise steps are run together: a sum is complete after the last element, and not before.",
+            lambda steps: [list(range(len(steps)))]),
+    Mistake("The steps of a group go through the same elements: they need one shape.", _fuse(shapes=False)),
+    Mistake("A step must not go past one that writes what it reads.", _fuse(conflict=_writes_what_it_reads)),
+    Mistake("A step in place must not go past one that reads what it writes: that one wants the old values.",
+            _fuse(conflict=_reads_what_it_writes)),
+    Mistake("A step must not go past every other: stop where there is a conflict.",
+            _fuse(conflict=lambda one, other: False)),
+    Mistake("A step must not go past every other: stop where there is a conflict.", _pointwise_first),
+    Mistake("Steps in place can be fused, too, if they are pointwise.", _fuse(in_place=False)),
+    Mistake("Inside a group the steps keep their order, block by block: there a conflict is no obstacle.",
+            _fuse(inside=True)),
+    Mistake("Positions in the list are asked for, and not the steps themselves.",
+            lambda steps: [[steps[i] for i in group] for group in fuse(steps)]),
+    Mistake("Every step has to be in a group, be it alone.",
+            lambda steps: [group for group in fuse(steps) if len(group) > 1]),
+    Mistake("Every step has to be in a group, be it alone.",
+            lambda steps: [group for group in fuse(steps) if steps[group[0]].pointwise]),
+    Mistake("Each step is run once: who has joined a group does not get one of its own.",
+            lambda steps: [*fuse(steps), *([group[-1]] for group in fuse(steps) if len(group) > 1)]),
+    Mistake("A list of groups is asked for, and each group is a list.",
+            lambda steps: [i for group in fuse(steps) for i in group]),
+    Mistake("A list of groups is asked for, and each group is a list.", lambda steps: len(fuse(steps))),
+    Mistake("The groups are run in the order in which you return them.", lambda steps: fuse(steps)[::-1]),
+)
+
+LESSON = Lesson(
+    10, "lazy", "What is known before anything is computed?", "10_lazy", 40, PREDICTIONS,
+    (Lab(
+        "fuse", "Which operators can be run together?", fuse, tuple((name,) for name in PROGRAMS),
+        ("Begin with no groups. For each step, look for a group that it may join; if there is none it begins a new "
+         "one.",
+         "Go back through the groups, the last one first. If the step and the group's first step are pointwise and of "
+         "one shape, join. If the step has a conflict with one of the group's steps, stop. Otherwise look further.",
+         "Two steps have a conflict if one.writes == other.writes or one.writes in other.reads or other.writes in "
+         "one.reads."),
+        MISTAKES, 5, run=_run, describe=lambda program: program),
+     ),
+)
