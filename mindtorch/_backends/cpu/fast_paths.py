@@ -15,6 +15,7 @@ from ..._dispatch.return_types import named_tuple
 from ..._dtype import FLOATING, DType, bool_, float32, float64, int64
 from ..common.fast_paths import Row, fast_path, fresh, ndarray
 from .ops import CPU_KERNELS
+from .ops.reduction import MANY, of_all
 from .ops.softmax import BLOCK as SMALL, log_softmax_grad, log_softmax_of, softmax_grad, softmax_of
 
 lowest, add, arange = np.minimum.reduce, np.add.reduce, np.arange  # type: Any, Any, Any
@@ -33,6 +34,11 @@ def whole(reduce: Callable[[ndarray], Any]) -> Callable[[Row], Row]:
     """A reduction of all elements that keeps the dtype."""
     return fast_path(lambda self, dtype=None:
                      np.asarray(reduce(self._array)) if dtype is None and is_plain(self._dtype) else None)
+
+
+def total(x: ndarray) -> Any:
+    """The sum of all elements."""
+    return add(x, None) if x.size < MANY else of_all(x.reshape(-1))
 
 
 @fast_path
@@ -265,7 +271,7 @@ def on_lists(name: str, count: int) -> Callable[[Row], Row]:
 
 
 FAST_PATHS: dict[str, Callable[[Row], Row]] = {
-    "sum": whole(lambda x: add(x, None)),
+    "sum": whole(total),
     "sum.dim_IntList": sum_dim,
     "mean.dim": mean_dim,
     "max.dim": best("max", np.argmax),
@@ -274,7 +280,7 @@ FAST_PATHS: dict[str, Callable[[Row], Row]] = {
     "argmin": place(np.argmin),
     "all": truth(np.logical_and.reduce),
     "any": truth(np.logical_or.reduce),
-    "mean": whole(lambda x: add(x, None) / x.dtype.type(x.size)),
+    "mean": whole(lambda x: total(x) / x.dtype.type(x.size)),
     "_softmax": along(softmax_of, 1),
     "_log_softmax": along(log_softmax_of, 1),
     "_softmax_backward_data": along(softmax_grad, 2),
