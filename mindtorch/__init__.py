@@ -92,6 +92,18 @@ if TYPE_CHECKING:  # what many programs do not use is loaded when they do: see `
     from ._dispatch.overloads import ops as ops
     from ._install import install_as_torch as install_as_torch, uninstall_as_torch as uninstall_as_torch
     from ._lowrank import pca_lowrank as pca_lowrank, svd_lowrank as svd_lowrank
+    from ._settings import (
+        are_deterministic_algorithms_enabled as are_deterministic_algorithms_enabled,
+        get_deterministic_debug_mode as get_deterministic_debug_mode,
+        get_float32_matmul_precision as get_float32_matmul_precision,
+        get_num_interop_threads as get_num_interop_threads, get_num_threads as get_num_threads,
+        is_deterministic_algorithms_warn_only_enabled as is_deterministic_algorithms_warn_only_enabled,
+        is_warn_always_enabled as is_warn_always_enabled, set_default_tensor_type as set_default_tensor_type,
+        set_deterministic_debug_mode as set_deterministic_debug_mode,
+        set_float32_matmul_precision as set_float32_matmul_precision, set_flush_denormal as set_flush_denormal,
+        set_num_interop_threads as set_num_interop_threads, set_num_threads as set_num_threads,
+        set_warn_always as set_warn_always, use_deterministic_algorithms as use_deterministic_algorithms,
+    )
     from ._transforms.batch import vmap as vmap
     from .amp.autocast_mode import (
         autocast as autocast, autocast_decrement_nesting as autocast_decrement_nesting,
