@@ -8,11 +8,11 @@ from __future__ import annotations
 import itertools
 import threading
 from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from contextlib import AbstractContextManager, contextmanager
 from dataclasses import dataclass, field
 from functools import partial
 from time import perf_counter_ns
-from typing import Any
+from typing import Any, TypeVar
 
 from .._backend import by_key
 from .._call_site import call_site
@@ -197,6 +197,10 @@ class Trace:
     def __len__(self) -> int:
         return len(self.events)
 
+    def note(self, event: DispatchEvent) -> None:
+        """Note a call that has just returned."""
+        self.events.append(event)
+
     def __str__(self) -> str:
         rows = [(f"{'  ' * e.depth}{e.op}", " > ".join(e.path), f"{e.kernel} ({e.file}:{e.line})",
                  f"-> {', '.join(str(o) for o in e.outputs if isinstance(o, TensorMeta))} {e.duration / 1000:.1f} us")
@@ -205,20 +209,28 @@ class Trace:
         return "\n".join("  ".join(map(str.ljust, row, widths)).rstrip() for row in rows)
 
 
+AnyTrace = TypeVar("AnyTrace", bound=Trace)
+
+
 @contextmanager
-def observe() -> Iterator[Trace]:
-    """A block whose dispatched calls in this thread are noted in the trace it yields (compare ``torch.profiler``)."""
-    trace, thread = Trace(), threading.get_ident()
+def tracing(trace: AnyTrace, watch: Callable[[Observer], AbstractContextManager[Any]]) -> Iterator[AnyTrace]:
+    """A block whose dispatched calls in this thread, as ``watch`` tells an observer of them, are noted in the trace."""
+    thread = threading.get_ident()
 
     def note(event: DispatchEvent) -> None:
         if event.thread == thread:
-            trace.events.append(event)
+            trace.note(event)
 
     try:
-        with subscribed(note):
+        with watch(note):
             yield trace
     finally:
         trace.events.sort(key=lambda event: event.sequence)
+
+
+def observe() -> AbstractContextManager[Trace]:
+    """A block whose dispatched calls in this thread are noted in the trace it yields (compare ``torch.profiler``)."""
+    return tracing(Trace(), subscribed)
 
 
 def describe(value: Any) -> Any:

@@ -13,10 +13,12 @@ import signal
 import subprocess
 import sys
 import tempfile
-from collections.abc import Callable
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
+
+from .. import course
+from .limits import limited
 
 CELL = 60.0  #: seconds that a cell may take
 MEMORY = 8 << 30  #: bytes of address space, and
@@ -88,10 +90,6 @@ def main(notebook: str, report: str, before: str) -> None:
     from IPython.core.interactiveshell import InteractiveShell
     from traitlets.config import Config
 
-    from mindtorch import course
-
-    from .limits import limited
-
     _limit()
     exec(compile(Path(before).read_text("utf-8"), before, "exec"), {"__name__": "before"})
     shell = InteractiveShell.instance(config=Config({"HistoryManager": {"enabled": False},
@@ -108,7 +106,7 @@ def main(notebook: str, report: str, before: str) -> None:
                 shell.user_ns["course"] = course
             printed = io.StringIO()
             with contextlib.redirect_stdout(printed), contextlib.redirect_stderr(printed):
-                outcome = _run_cell(shell, "".join(cell["source"]), limited)
+                outcome = _run_cell(shell, "".join(cell["source"]))
             error = outcome if isinstance(outcome, BaseException) else (
                 outcome.error_before_exec or outcome.error_in_exec)
             told = CellReport(number, facts.get("grade_id", ""), error is None, printed.getvalue()[-20_000:],
@@ -117,7 +115,7 @@ def main(notebook: str, report: str, before: str) -> None:
             lines.flush()
 
 
-def _run_cell(shell: Any, source: str, limited: Callable[[float], Any]) -> Any:
+def _run_cell(shell: Any, source: str) -> Any:
     """The result of a cell, or what came through: an exit, or the end of its time."""
     try:
         with limited(CELL):

@@ -12,6 +12,7 @@ from textwrap import dedent
 from typing import Any
 
 from . import lessons as _lessons
+from .compare import shown
 from .said import NotYet
 
 
@@ -62,8 +63,6 @@ class Lab:
         """A case in words: the call, unless the lab describes it otherwise."""
         if self.describe is not None:
             return self.describe(*case)
-        from .compare import shown
-
         return f"{self.right.__name__}({', '.join(map(shown, case))})"
 
 

@@ -5,16 +5,15 @@ import linecache
 import os
 import reprlib
 import sys
-import threading
 from collections.abc import Callable, Hashable, Iterable, Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from itertools import groupby
 from typing import Any, NamedTuple, TypeVar
 
 from .._autograd.node import Node
 from .._call_site import PACKAGE
-from .._dispatch.observers import DispatchEvent, TensorMeta, Trace
+from .._dispatch.observers import DispatchEvent, TensorMeta, Trace, tracing
 from .libraries import watching
 from .pytorch import asked
 from .repeats import repeats
@@ -42,6 +41,13 @@ class AskedTrace(Trace):
 
     asked: dict[int, Asked] = field(default_factory=dict)
     first: set[int] = field(default_factory=set)
+
+    def note(self, event: DispatchEvent) -> None:
+        super().note(event)
+        self.asked[event.sequence] = _asked() or Asked(*asked())
+        if (kernel := (event.op, event.file, event.line)) not in _warm:
+            _warm.add(kernel)
+            self.first.add(event.sequence)
 
 
 @dataclass(frozen=True)
@@ -80,24 +86,9 @@ class LineRun:
     again: tuple[LineCalls, ...]
 
 
-@contextmanager
-def watch_dispatch() -> Iterator[AskedTrace]:
+def watch_dispatch() -> AbstractContextManager[AskedTrace]:
     """A block whose dispatched calls in this thread are noted, as ``observe`` does, and what asked for them."""
-    trace, thread = AskedTrace(), threading.get_ident()
-
-    def note(event: DispatchEvent) -> None:
-        if event.thread == thread:
-            trace.events.append(event)
-            trace.asked[event.sequence] = _asked() or Asked(*asked())
-            if (kernel := (event.op, event.file, event.line)) not in _warm:
-                _warm.add(kernel)
-                trace.first.add(event.sequence)
-
-    try:
-        with watching(note):
-            yield trace
-    finally:
-        trace.events.sort(key=lambda event: event.sequence)
+    return tracing(AskedTrace(), watching)
 
 
 def _asked() -> Asked | None:

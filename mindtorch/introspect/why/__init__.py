@@ -11,14 +11,13 @@ from collections.abc import Callable, Iterable, Iterator, Mapping
 from dataclasses import replace
 from typing import Any
 
-from . import absent, autograd, devices, dtypes, indexing, layout, modules, shapes
+from . import absent, autograd, calls, data, devices, dtypes, indexing, layout, modules, program, shapes
 from .explanation import (
     Bars, Call, Cell, Diagnosis, Explanation, Fields, Fix, Group, Groups, Involved, Picture, Places, Ruler, ShapeRow,
     Shapes, Step, Steps, plain,
 )
 from .failure import Failure
 from .layers import refused
-from .program import RECOGNISED
 from .templates import TEMPLATES
 from .wrote import is_library_module, is_module
 
@@ -27,6 +26,8 @@ __all__ = ["Bars", "Call", "Cell", "Diagnosis", "EXPLANATIONS", "Explanation", "
 
 Explain = Callable[[Failure, Fields], "Diagnosis | None"]
 
+#: What is told from what the program wrote, in the order in which it is asked.
+RECOGNISED: dict[str, Explain] = {**calls.RECOGNISED, **program.RECOGNISED, **data.RECOGNISED}
 
 #: How to explain each kind of error; a function returns None for an error that it cannot make out.
 EXPLANATIONS: dict[str, Explain] = {

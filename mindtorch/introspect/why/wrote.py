@@ -36,6 +36,11 @@ def is_tensor(value: Any) -> bool:
     return hasattr(type(value), "requires_grad") and hasattr(type(value), "grad_fn")
 
 
+def is_many(value: Any) -> bool:
+    """Whether a value is a tensor that is not one number."""
+    return is_tensor(value) and value.numel() != 1
+
+
 def is_module(value: Any) -> bool:
     """Whether a value is an ``nn.Module``."""
     return is_module_class(type(value))
