@@ -162,6 +162,11 @@ class Library(Protocol):
     def node(self, node: Any) -> NodeLook:
         """What is known of a node."""
 
+    def counted(self, tensor: Any) -> Any:
+        """Equal for tensors whose writes are counted together, since they see the same memory; None if that cannot be
+        told.
+        """
+
     def place(self, tensor: Any) -> Any:
         """Equal for tensors with the same elements of the same memory, such as the twins of outputs that nodes keep."""
 

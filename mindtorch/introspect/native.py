@@ -119,10 +119,13 @@ class Native:
             order=-1 if variable is not None else node._order,
             formulas=tuple(formulas_of(node)) if isinstance(node, OperatorNode) else ())
 
-    def place(self, tensor: Any) -> Any:
+    def counted(self, tensor: Any) -> Any:
         counter = tensor._version_counter
-        look = self.layout(tensor)
-        return None if counter is None else (id(counter), look.shape, look.stride, look.offset)
+        return None if counter is None else id(counter)
+
+    def place(self, tensor: Any) -> Any:
+        counted, look = self.counted(tensor), self.layout(tensor)
+        return None if counted is None else (counted, look.shape, look.stride, look.offset)
 
     def output_number(self, tensor: Any) -> int:
         return tensor._output_nr

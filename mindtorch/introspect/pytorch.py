@@ -186,6 +186,10 @@ class PyTorch:
             order=-1 if variable is not None else node._sequence_nr())
 
     @quietly
+    def counted(self, tensor: Any) -> Any:
+        return tensor.untyped_storage()._cdata if _has_storage(tensor) and not _is_wrapper(tensor) else None
+
+    @quietly
     def place(self, tensor: Any) -> Any:
         look = self.layout(tensor)
         if not _has_storage(tensor) or look.without:

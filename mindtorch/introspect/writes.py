@@ -12,6 +12,7 @@ from typing import Any
 
 from .._dispatch.dispatcher import registry
 from .._dispatch.observers import DispatchEvent, TensorMeta, subscribe
+from .libraries import library_of
 
 KEPT = 4096  #: writes at most that are remembered
 
@@ -67,9 +68,9 @@ def _note(event: DispatchEvent) -> None:
 def writes_to(tensor: Any, after: int) -> list[Write]:
     """Return the noted writes to a tensor's memory that led to versions above ``after``, one per version."""
     found: dict[int, Write] = {}
-    below = None
+    counter, below = library_of(tensor).counted(tensor), None
     for write in reversed(_noted):  # a counter that is gone may have had the same identity: its versions are no sequel
-        if write.counter != id(tensor._version_counter) or write.version is None:
+        if write.counter != counter or write.version is None:
             continue
         if below is not None and write.version > below:
             break
@@ -79,12 +80,18 @@ def writes_to(tensor: Any, after: int) -> list[Write]:
     return sorted(found.values(), key=lambda write: write.version or 0)
 
 
+def counted_together(tensor: Any, other: Any) -> bool:
+    """Whether writes to the one are counted as writes to the other."""
+    library = library_of(tensor)
+    counter = library.counted(tensor) if library_of(other) is library else None
+    return counter is not None and library.counted(other) == counter
+
+
 def suspected_writes(tensor: Any, named: Mapping[str, Any], codes: Iterable[CodeType]) -> list[Write]:
     """Lines of functions, and, if one is of a notebook, of its cells, that write in place to something that now shares
     a tensor's version counter. What names meant when the lines ran is not known.
     """
-    counter = tensor._version_counter
-    ours = {name for name, other in named.items() if counter is not None and other._version_counter is counter}
+    ours = {name for name, other in named.items() if counted_together(tensor, other)}
     spans = {code.co_filename: _span(code) for code in codes}
     if any(map(is_cell, spans)):
         cells = [name for name in linecache.cache if is_cell(name)]

@@ -85,8 +85,9 @@ def explain(error: BaseException, namespace: Mapping[str, Any] | None = None) ->
     """Why an error arose, what helps, and what is known of the tensors involved, which are called what they are called
     in the failing program, or else in ``namespace``.
     """
-    chosen = next((part for part in _chain(error) if Failure(part).is_ours), error)
-    failure = Failure(chosen, namespace)
+    failures = (Failure(part, namespace) for part in _chain(error))
+    failure = next((failure for failure in failures if failure.is_ours), None) or Failure(error, namespace)
+    chosen = failure.error
     kind, found = _found(failure)
     tensors = found.tensors
     if kind == "pipeline" and isinstance(cause := chosen.__cause__, Exception):
@@ -165,8 +166,9 @@ def _unknown(failure: Failure, reason: str = "") -> Diagnosis:
     if isinstance(failure.error, SyntaxError):
         return Diagnosis(failure.error.msg, "Python could not read this as a program, so nothing of it has run.")
     if not failure.is_ours:
-        return Diagnosis(title, "This error did not arise inside mindtorch: its traceback shows which line raised it.")
+        return Diagnosis(title, "This error did not arise inside mindtorch or PyTorch: its traceback shows which line "
+                         "raised it.")
     call, involved = failure.innermost, failure.tensors()
-    where = f"in aten::{call.function.name}, with the tensors below" if call else "inside mindtorch"
+    where = f"in aten::{call.function.name}, with the tensors below" if call else f"inside {failure.library}"
     cause = f"It arose {where}. There is no explanation for this error yet; its message is all that is known.{reason}"
     return Diagnosis(title, cause, pictures=(plain(*involved),) if involved else ())

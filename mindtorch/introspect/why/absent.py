@@ -8,7 +8,7 @@ from types import ModuleType
 from typing import Any
 
 from ..._left_out import reason
-from ..._tensor import Tensor
+from ...nn import Module
 from .explanation import CLASH, GOOD, Diagnosis, Fields, Fix, Group, Groups
 from .failure import Failure
 from .wrote import is_module_class, is_tensor
@@ -152,8 +152,9 @@ def no_attribute(failure: Failure, f: Fields) -> Diagnosis:
                          "called; what else there is to training is written by the program.", (Fix(*fix),),
                          (picture,), ())
     wrote = failure.wrote
+    library = sys.modules["mindtorch" if isinstance(module, Module) else "torch"]
     made: Any = wrote.node.value if wrote.node is not None and hasattr(wrote.node, "value") else None
-    if hasattr(next((type(parameter) for parameter in module.parameters()), Tensor), f.name):
+    if hasattr(library.Tensor, f.name):
         from_class = hasattr(made, "func") and is_module_class(wrote.value(made.func))
         called = f"{wrote.text(made.func)}(…)" if from_class else wrote.text(made) or "module"
         given = ", ".join(wrote.text(a) for a in made.args) if from_class else "x"

@@ -7,13 +7,13 @@ import math
 import re
 from typing import Any
 
-from ..._autograd.accumulate import AccumulateGrad
-from ..._tensor import Tensor
-from ..writes import Write, suspected_writes, watching_writes, writes_to
+from ..libraries import is_tensor, library_of
+from ..writes import Write, counted_together, suspected_writes, watching_writes, writes_to
 from .explanation import (
     CLASH, GONE, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps, given,
 )
-from .failure import SIGNS, Failure
+from .failure import SIGNS, Failure, is_computed
+from .replay import nodes_behind
 
 LONGEST = 7  #: nodes at most of a path that is drawn
 ASSIGNING = ("copy", "fill", "index_put")  #: what an assignment to a part calls
@@ -24,7 +24,7 @@ def _outputs(failure: Failure) -> list[Any]:
     """What backward was called on."""
     call = failure.called("backward", "grad")
     outputs = call.args[0] if call else ()
-    return [t for t in ([outputs] if isinstance(outputs, Tensor) else outputs or ()) if isinstance(t, Tensor)]
+    return [t for t in ([outputs] if is_tensor(outputs) else outputs or ()) if is_tensor(t)]
 
 
 def _label(outputs: list[Involved]) -> str:
@@ -36,9 +36,9 @@ def _label(outputs: list[Involved]) -> str:
 
 def leaf(failure: Failure, f: Fields) -> Diagnosis:
     tensor = failure.facts["tensor"]
-    base = tensor if tensor._base is None else tensor._base
-    found = failure.involved(base, "self")
-    part = "a part of " if tensor._base is not None else ""
+    base = library_of(tensor).record(tensor, 0).base
+    found = failure.involved(tensor if base is None else base, "self")
+    part = "" if base is None else "a part of "
     call = failure.innermost
     statement = failure.statement or f"{found}.{call.packet if call else 'copy_'}(…)"
     anew = call and not failure.is_assignment and call.anew(found.label)
@@ -98,11 +98,8 @@ def _origin(failure: Failure, saved: Any) -> Involved:
     if saved is None:
         return Involved("saved", "", "", "", (), (), 0, "", None, True, "", 0)
     found = failure.involved(saved, "saved")
-    if not found.name and saved._version_counter is not None:
-        for tensor in failure.named.values():
-            if tensor._version_counter is saved._version_counter:
-                return failure.involved(tensor, "saved")
-    return found
+    others = (tensor for tensor in failure.named.values() if counted_together(saved, tensor))
+    return found if found.name else next((failure.involved(other, "saved") for other in others), found)
 
 
 def _instead(label: str, writes: list[Write]) -> str:
@@ -126,7 +123,7 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
     node, outputs = failure.facts["node"], _outputs(failure)
     involved = [failure.involved(t, "output") for t in outputs]
     label = _label(involved)
-    path: list[Any] = _path([t._grad_fn for t in outputs if t._grad_fn is not None], node)
+    path: list[Any] = _path([library_of(t).root(t) for t in outputs if is_computed(t)], node)
     name = node.name() if node is not None else "a node"
     steps = [Step(label, involved[0].size if outputs else "", GOOD)]
     if len(path) > LONGEST:
@@ -137,9 +134,12 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
         elif step is node:
             steps.append(Step(step.name(), "freed by an earlier backward", CLASH))
         else:
-            freed = getattr(step, "saved", ()) is None
+            freed = library_of(step).node(step).kept is None
             steps.append(Step(step.name(), "new, freed just now" if freed else "", GONE if freed else ""))
-    partly = any(step.mark == GONE for step in steps)  # this backward came through nodes of its own before
+    if node is None:
+        steps += [Step("…"), Step("a node", "freed by an earlier backward", CLASH)]
+    # this backward came through nodes of its own before: where that is not known, the loop tells that it is in
+    partly = any(step.mark == GONE for step in steps) or (node is None and _computed_in_a_loop(failure))
     hidden = failure.names.of_outputs.get(id(node), ["h"])[0]
     add_up = Fix("or add losses up and go back once", "(loss1 + loss2).backward()")
     fixes = (
@@ -158,6 +158,18 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
         tuple(involved) or None)
 
 
+def _computed_in_a_loop(failure: Failure) -> bool:
+    """Whether backward is called in a loop that computes its output anew each time."""
+    wrote = failure.wrote
+    called = wrote.text(wrote.node)
+    for loop in ast.walk(wrote.source):
+        if isinstance(loop, (ast.For, ast.While)) and called and called in ast.unparse(loop):
+            assigned = {name.id for node in ast.walk(loop) for name in [node] if isinstance(name, ast.Name)
+                        and isinstance(name.ctx, ast.Store)}
+            return any(isinstance(node, ast.Name) and node.id in assigned for node in ast.walk(wrote.node))
+    return False
+
+
 def _path(roots: list[Any], goal: Any) -> list[Any]:
     """Nodes on a shortest way from one of the roots to a node; only the goal if there is none."""
     before: dict[int, tuple[Any, Any]] = {id(root): (root, None) for root in roots}
@@ -170,7 +182,7 @@ def _path(roots: list[Any], goal: Any) -> list[Any]:
                 path.append(node)
                 node = before[id(node)][1]
             return path[::-1]
-        for edge in node._edges:
+        for edge in library_of(node).node(node).edges:
             if edge is not None and id(edge[0]) not in before:
                 before[id(edge[0])] = edge[0], node
                 queue.append(edge[0])
@@ -180,9 +192,9 @@ def _path(roots: list[Any], goal: Any) -> list[Any]:
 def no_graph(failure: Failure, f: Fields) -> Diagnosis:
     outputs = [failure.involved(t, "output") for t in _outputs(failure)]
     label = _label(outputs[f.number:])
-    leaves = tuple(name for name, tensor in failure.named.items() if tensor.requires_grad and tensor._grad_fn is None)
+    leaves = tuple(name for name, tensor in failure.named.items() if tensor.requires_grad and not is_computed(tensor))
     frozen = tuple(name for name, tensor in failure.named.items()
-                   if type(tensor) is not Tensor and not tensor.requires_grad)
+                   if type(tensor).__name__ == "Parameter" and not tensor.requires_grad)
     groups = (Group("requires grad", leaves[:LEAVES] or ("nothing here",), GOOD if leaves else ""),
               *((Group("parameters that are frozen", frozen[:LEAVES]),) if frozen else ()),
               Group("no grad_fn", (label,), CLASH))
@@ -231,7 +243,7 @@ def _detached_gradient(failure: Failure) -> str:
 def nan(failure: Failure, f: Fields) -> Diagnosis:
     """A gradient that is NaN, in anomaly mode."""
     node: Any = f.node
-    function = node.forward_name().lower() if node is not None else "an operator"
+    function = re.sub(r"Backward\d*$", "", node.name()).lower() if node is not None else "an operator"
     cause, fixes = NAN.get(function, ("The gradient of the operator is infinite or undefined at its input.", (
         Fix("keep its input away from there", "x.clamp(min=1e-6)"),)))
     lines = (node.metadata if node is not None else {}).get("traceback_", [])
@@ -261,8 +273,8 @@ NAN: dict[str, tuple[str, tuple[Fix, ...]]] = {
 
 def unused(failure: Failure, f: Fields) -> Diagnosis:
     asked = failure.called("grad").args[1]  # type: ignore[union-attr]
-    inputs = [asked] if isinstance(asked, Tensor) else list(asked.values() if isinstance(asked, dict) else asked)
-    involved = [failure.involved(t, f"inputs[{i}]") for i, t in enumerate(inputs) if isinstance(t, Tensor)]
+    inputs = [asked] if is_tensor(asked) else list(asked.values() if isinstance(asked, dict) else asked)
+    involved = [failure.involved(t, f"inputs[{i}]") for i, t in enumerate(inputs) if is_tensor(t)]
     label = involved[f.number].label if f.number < len(involved) else f"inputs[{f.number}]"
     outputs = [failure.involved(t, "output") for t in _outputs(failure)]
     out = _label(outputs)
@@ -279,18 +291,8 @@ def unused(failure: Failure, f: Fields) -> Diagnosis:
 
 def _leaves(failure: Failure) -> tuple[str, ...]:
     """The named leaves that the walk can reach."""
-    found: list[str] = []
-    seen: set[int] = set()
-    stack = [edge[0] for t in _outputs(failure) if (edge := t._grad_edge())]
-    while stack:
-        node = stack.pop()
-        if id(node) in seen:
-            continue
-        seen.add(id(node))
-        if isinstance(node, AccumulateGrad):
-            found.append(failure.name(node.variable, "a leaf without a name"))
-        stack += [edge[0] for edge in node._edges if edge is not None]
-    return tuple(dict.fromkeys(found))
+    leaves = (library_of(node).node(node).variable for node in nodes_behind(_outputs(failure)))
+    return tuple(dict.fromkeys(failure.name(leaf, "a leaf without a name") for leaf in leaves if leaf is not None))
 
 
 # -- what cannot take part -----------------------------------------------------------------------------------------
@@ -334,7 +336,7 @@ def out_argument(failure: Failure, f: Fields) -> Diagnosis:
 def assigned(failure: Failure, f: Fields) -> Diagnosis:
     value, one = failure.facts["value"], f.tensor
     clear = Fix("to clear it", f"{one}.grad = None")
-    if not isinstance(value, Tensor):
+    if not is_tensor(value):
         kind = type(value).__name__
         return Diagnosis(
             f"the gradient of {one} is a tensor or None, and was to become {kind}",

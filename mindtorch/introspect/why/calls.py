@@ -10,9 +10,10 @@ import sys
 from types import MethodType, ModuleType
 from typing import Any
 
+from ..._tensor import Tensor
 from .explanation import CLASH, GOOD, Diagnosis, Fields, Fix, Step, Steps, given
 from .failure import Failure
-from .wrote import is_library, is_many, is_module, is_module_class, is_optimizer_class, is_tensor
+from .wrote import is_library, is_many, is_method, is_module, is_module_class, is_optimizer_class, is_tensor
 
 #: Functions that join several tensors, which they take in a list.
 JOINING = ("cat", "concat", "concatenate", "stack", "hstack", "vstack", "dstack")
@@ -168,10 +169,13 @@ def missing_arguments(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def _parameters(function: Any) -> list[str]:
-    try:
-        return [str(p.replace(annotation=p.empty)) for p in inspect.signature(function).parameters.values()]
-    except (TypeError, ValueError):
-        return []
+    for known in (function, getattr(Tensor, getattr(function, "__name__", ""), None)):  # PyTorch's, of C, tell nothing
+        try:
+            taken = inspect.signature(known).parameters.values()
+        except (TypeError, ValueError):
+            continue
+        return [str(p.replace(annotation=p.empty)) for p in taken if p.name != "self"]
+    return []
 
 
 def not_called(failure: Failure, f: Fields) -> Diagnosis | None:
@@ -200,12 +204,11 @@ def not_called(failure: Failure, f: Fields) -> Diagnosis | None:
             if there:
                 return parentheses(wrote.name, f"{wrote.name}(…)", f"{wrote.name[:-len(name)]}{there[0]}({given_})",
                                     "is a module of Python, a file with classes in it", "Classes begin with a capital.")
-    if isinstance(node, ast.Subscript) and isinstance(method := wrote.value(node.value), MethodType):
+    if isinstance(node, ast.Subscript) and is_method(wrote.value(node.value)):
         text, index = wrote.text(node.value), wrote.text(node.slice)
-        if is_tensor(method.__self__):
-            right = f"{text}({index})" if text.endswith(".size") else f"{text}()[{index}]"
-            return parentheses(text, f"{text}[{index}]", right, "is a method, which must be called first",
-                                "Square brackets take a part of what is there; a method gives it when it is called.")
+        right = f"{text}({index})" if text.endswith(".size") else f"{text}()[{index}]"
+        return parentheses(text, f"{text}[{index}]", right, "is a method, which must be called first",
+                           "Square brackets take a part of what is there; a method gives it when it is called.")
     entered = node.items[0].context_expr if isinstance(node, ast.With) else node
     if isinstance(found := wrote.value(entered), type) and hasattr(found, "__enter__"):
         text = wrote.text(entered)

@@ -8,14 +8,21 @@ from types import CodeType, FrameType, ModuleType, TracebackType
 from typing import Any
 
 ITERATING = ("sum", "max", "min", "sorted", "any", "all", "map", "filter", "reduce", "accumulate")
+CALLING = ("__call__", "_wrapped_call_impl")  #: what runs when a module is called, here and in PyTorch
 LONGEST = 28  #: characters at most of an expression that is used as a name
+
+
+def positions(trace: TracebackType) -> tuple[int | None, int | None, int | None, int | None]:
+    """Where the piece of source stands that a frame of a traceback was running: its first and its last line, and the
+    columns, in bytes, where it begins and ends.
+    """
+    return list(trace.tb_frame.f_code.co_positions())[trace.tb_lasti // 2]
 
 
 def instruction_text(trace: TracebackType) -> str:
     """The piece of source that a frame of a traceback was running: an expression, mostly a call; '' if not known."""
     code = trace.tb_frame.f_code
-    positions = list(code.co_positions())[trace.tb_lasti // 2]
-    first, last, start, stop = positions
+    first, last, start, stop = positions(trace)
     if first is None or last is None or start is None or stop is None:
         return ""
     lines = [linecache.getline(code.co_filename, number).encode() for number in range(first, last + 1)]
@@ -92,10 +99,10 @@ def _given(node: Any, caller: FrameType, called: str) -> list[ast.expr]:
     if isinstance(node, ast.Subscript):
         return [node.value] if called in ("getitem", "__getitem__", "setitem", "__setitem__") else []
     if isinstance(node, ast.Call) and not _iterates(node.func):
-        function = node.func
-        if isinstance(function, ast.Attribute) and called != "__call__":
+        function, of_module = node.func, called in CALLING
+        if isinstance(function, ast.Attribute) and not of_module:
             return [*([] if _is_module(function.value, caller) else [function.value]), *node.args]
-        return [*([function] if called == "__call__" else []), *node.args]
+        return [*([function] if of_module else []), *node.args]
     return []
 
 

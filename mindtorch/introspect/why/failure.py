@@ -15,14 +15,15 @@ from typing import Any
 
 from ..._about import About, Call as Noted, strongly
 from ..._call_site import PACKAGE
-from ..._dispatch.dispatcher import TENSOR_TYPES
 from ..._dispatch.registry import Operator
 from ..graph import Names
 from ..identity import storage_number
-from ..libraries import library_of
+from ..libraries import is_tensor, library_of
 from ..names import named_tensors
+from ..pytorch import library_path, pytorch
 from .explanation import Call, Fields, Involved
 from .expressions import instruction_text, is_statement, written
+from .replay import Replayed, replayed
 from .wrote import Wrote, is_module
 
 INSTALLED = tuple(os.path.join(sysconfig.get_path(name), "") for name in ("stdlib", "platstdlib", "purelib", "platlib"))
@@ -57,11 +58,11 @@ class Called:
     def tensors(self) -> Iterator[tuple[str, Any]]:
         """The tensors among the arguments, with the parameters' names."""
         for name, value in self.named.items():
-            if value.__class__ in TENSOR_TYPES:
+            if is_tensor(value):
                 yield name, value
             elif isinstance(value, (list, tuple)):
                 for i, item in enumerate(value):
-                    if item.__class__ in TENSOR_TYPES:
+                    if is_tensor(item):
                         yield f"{name}[{i}]", item
 
     def anew(self, label: str) -> str:
@@ -75,9 +76,6 @@ class Failure:
 
     def __init__(self, error: BaseException, namespace: Mapping[str, Any] | None = None):
         self.error, self.message, self.namespace = error, str(error), namespace or {}
-        found = error.__dict__.get("_about") or About()
-        self.kind: str = found.kind
-        self.facts: dict[str, Any] = strongly(found.facts)
         traces = list(_traces(error.__traceback__))
         frames = [(trace.tb_frame, trace.tb_lineno) for trace in traces]
         ours = [i for i, (frame, _) in enumerate(frames) if _is_ours(frame)]
@@ -87,7 +85,7 @@ class Failure:
         theirs = [i for i in range(last) if i not in ours]
         first = theirs[-1] if theirs else -1
         theirs = [i for i in theirs if not _is_installed(frames[i][0])] or theirs
-        #: Whether the error arose inside the library.
+        #: Whether the error arose inside the library, or inside PyTorch.
         self.is_ours = bool(ours)
         self._entered = frames[first + 1][0].f_code if ours else None  #: the library's function that the program called
         others = [pair for pair in frames if not _is_ours(pair[0]) and not _is_installed(pair[0])]
@@ -95,9 +93,27 @@ class Failure:
         self._user = traces[theirs[-1]] if theirs else None
         known = {id(frame) for frame, _ in self.users}
         self._theirs = [trace for trace in traces if id(trace.tb_frame) in known]
-        self._noted = [Called(call) for call in found.calls[::-1] if first < len(frames) - 1 - call.depth <= last]
+        about = error.__dict__.get("_about") or About()
+        self.kind: str = about.kind
+        self.facts: dict[str, Any] = strongly(about.facts)
+        self._noted = [Called(call) for call in about.calls[::-1] if first < len(frames) - 1 - call.depth <= last]
+        self._replayed: Replayed | None = None
+        if "_about" not in error.__dict__ and pytorch() is not None and self._theirs:
+            self._replay(traces[traces.index(self._theirs[-1]):])
         self.calls = [call for call in self._noted if call.op]  #: of operators
         self.outer = [call for call in self._noted if not call.op]  #: of modules, of backward, of an index
+
+    def _replay(self, traces: list[TracebackType]) -> None:
+        """Find out what an error is about that says nothing of it, but may be PyTorch's."""
+        found = self._replayed = replayed(self.error, traces)
+        self.kind, self.facts, self._noted = found.kind, found.facts, [Called(call) for call in found.calls]
+        self.is_ours = self.is_ours or bool(self.kind or self._noted)
+        self._user = self._theirs[-1] if self.is_ours else None
+
+    @property
+    def library(self) -> str:
+        """The library that the error is of."""
+        return "mindtorch" if self._replayed is None else "PyTorch"
 
     # -- where ---------------------------------------------------------------------------------------------------------
 
@@ -143,6 +159,8 @@ class Failure:
     @cached_property
     def expressions(self) -> dict[int, str]:
         """What the program wrote for the arguments of the library's function that it called, by their identities."""
+        if self._replayed is not None and self._user is not None and self._replayed.frame is self._user.tb_frame:
+            return self._replayed.expressions(Failure(self._replayed.error).expressions)
         if self._user is None or self._entered is None:
             return {}
         call = next(iter(self._noted), None)
@@ -198,11 +216,13 @@ class Failure:
         library = library_of(tensor)
         layout, record = library.layout(tensor), library.record(tensor, 1)
         node = record.history[0] if record.history and isinstance(record.history[0], str) else ""
+        base = record.base if self._replayed is None else self._replayed.twins.original(record.base)
+        memory = tensor if base is record.base else base
         return Involved(
             role=role, name=self.names.get(tensor) or self.expressions.get(id(tensor), ""),
-            of="" if record.base is None else self.names.get(record.base), dtype=layout.dtype.name,
+            of="" if base is None else self.names.get(base), dtype=layout.dtype.name,
             shape=tuple(layout.shape), stride=tuple(layout.stride), offset=layout.offset, device=layout.device,
-            version=record.version, requires_grad=record.requires_grad, node=node, storage=storage_number(tensor))
+            version=record.version, requires_grad=record.requires_grad, node=node, storage=storage_number(memory))
 
     def anew(self, tensor: Involved, outermost: bool = False) -> str:
         """The call of the innermost operator, which works in place, as one that makes a new tensor."""
@@ -214,7 +234,7 @@ class Failure:
         """
         calls = [call.named for call in (self.innermost, self.outermost) if call]
         values = {name: value for named in [*calls, self.facts] for name, value in named.items()}
-        fields = Fields(**{name: self.involved(value, name) if value.__class__ in TENSOR_TYPES else value
+        fields = Fields(**{name: self.involved(value, name) if is_tensor(value) else value
                            for name, value in values.items()})
         fields.kind, fields.message, fields.tensors = self.kind, self.message, self.tensors()
         fields.x = next(iter(fields.tensors), UNKNOWN)
@@ -230,7 +250,7 @@ class Failure:
         """The tensors of the outermost operator; of an error in a method that calls none, those that it is about."""
         if self.calls:
             return self.of_call(self.calls[0])
-        facts = [(name, value) for name, value in self.facts.items() if value.__class__ in TENSOR_TYPES]
+        facts = [(name, value) for name, value in self.facts.items() if is_tensor(value)]
         return self._each([*facts, *(pair for call in self.outer for pair in call.tensors())])
 
     def _each(self, pairs: Iterable[tuple[str, Any]]) -> tuple[Involved, ...]:
@@ -240,6 +260,12 @@ class Failure:
         return tuple(self.involved(tensor, role) for role, tensor in list(found.values())[:LIMIT])
 
 
+def is_computed(tensor: Any) -> bool:
+    """Whether a tensor has a node that computed it: it is no leaf."""
+    history = library_of(tensor).record(tensor, 1).history
+    return bool(history) and isinstance(history[0], str)
+
+
 def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
     while trace is not None:
         yield trace
@@ -247,7 +273,7 @@ def _traces(trace: TracebackType | None) -> Iterator[TracebackType]:
 
 
 def _is_ours(frame: FrameType) -> bool:
-    return frame.f_code.co_filename.startswith(PACKAGE)
+    return frame.f_code.co_filename.startswith((PACKAGE, library_path()))
 
 
 def _is_installed(frame: FrameType) -> bool:

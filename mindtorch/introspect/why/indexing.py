@@ -8,6 +8,7 @@ from .explanation import (
     CLASH, GOOD, Diagnosis, Fields, Fix, Ruler, ShapeRow, Shapes, Step, Steps, cells, numbered, text,
 )
 from .failure import Failure
+from .wrote import is_tensor
 
 ASKED = 5  #: wrong indices at most that are named
 #: Operators that do not count negative indices from the end.
@@ -40,11 +41,11 @@ def _outside(failure: Failure, size: int) -> tuple[int, ...]:
 
 def wrong_type(failure: Failure, f: Fields) -> Diagnosis:
     index = failure.facts["index"]
-    is_tensor = hasattr(index, "_dtype")
+    of_tensor = is_tensor(index)
     return Diagnosis(
-        f"a {index._dtype.name} tensor is no index" if is_tensor else f"a {type(index).__name__} is no index",
+        f"a {f.index.dtype} tensor is no index" if of_tensor else f"a {type(index).__name__} is no index",
         "An index is an integer, a slice, … , None, a bool mask, or a tensor of integers (int64, int32 or uint8).",
-        (Fix("if it holds whole numbers", f"{f.indexed}[{'index.long()' if is_tensor else 'int(index)'}]"),
+        (Fix("if it holds whole numbers", f"{f.indexed}[{'index.long()' if of_tensor else 'int(index)'}]"),
          Fix("if it is a condition, compare", f"{f.indexed}[index > 0]")), tensors=(f.indexed,))
 
 

@@ -11,12 +11,14 @@ from collections.abc import Iterable
 from typing import Any
 
 from ..._dispatch.dispatcher import registry
+from ..libraries import library_of
 from . import absent
 from .explanation import (
     CLASH, GONE, GOOD, Diagnosis, Fields, Fix, Group, Groups, Picture, ShapeRow, Shapes, Step, Steps, cells, given,
     plain, text,
 )
-from .failure import Failure
+from .failure import Failure, is_computed
+from .wrote import is_tensor
 
 #: Where a function or a class of the library is looked for.
 SPACES = ("mindtorch", "mindtorch.nn", "mindtorch.nn.functional", "mindtorch.optim")
@@ -118,7 +120,7 @@ def state_dict(failure: Failure, f: Fields) -> Diagnosis:
     mismatched = [(key, tuple(theirs.shape), tuple(ours.shape)) for key, theirs, ours in pairs
                   if hasattr(theirs, "shape") and hasattr(ours, "shape") and theirs.shape != ours.shape]
     strange = [(key, type(theirs).__name__) for key, theirs, ours in pairs
-               if hasattr(ours, "_grad_fn") and not hasattr(theirs, "_grad_fn")]
+               if is_tensor(ours) and not is_tensor(theirs)]
     pictures: list[Picture] = []
     fixes = []
     if mismatched:
@@ -172,13 +174,14 @@ def no_gradient(failure: Failure, f: Fields) -> Diagnosis | None:
     call = failure.call()
     found = re.search(r"([\w.\[\]]+)\.grad\b(?!_)", call.text) if call else None  # in the program's line
     owner = failure.named.get(found[1]) if found else None
-    if found is None or (owner is not None and owner._grad is not None):
+    if found is None or (owner is not None and library_of(owner).grad(owner) is not None):
         return None
     label = found[1]
-    if owner is not None and owner._grad_fn is not None and _reassigned(failure, label):
+    computed = owner is not None and is_computed(owner)
+    if computed and _reassigned(failure, label):
         return _replaced(failure, label, owner)
     state = ("is of a tensor that is not known here" if owner is None else
-             "was computed: only leaves keep theirs" if owner._grad_fn is not None else
+             "was computed: only leaves keep theirs" if computed else
              "no backward came to it yet" if owner.requires_grad else "does not require grad")
     fixes = {"was computed: only leaves keep theirs": Fix("keep it, before backward", f"{label}.retain_grad()"),
              "does not require grad": Fix("ask for it, before computing", f"{label}.requires_grad_()")}
@@ -212,7 +215,7 @@ def _replaced(failure: Failure, label: str, owner: Any) -> Diagnosis:
          Fix("then forget the gradient before the next step", f"{label}.grad = None"),
          Fix("or let an optimizer do both", f"optim.SGD([{label}], lr=0.1)")),
         (Steps((Step(label, "a leaf: backward leaves a gradient here", GOOD), Step(f"{label} = {ast.unparse(update)}"),
-                Step(label, f"a result of {owner._grad_fn.name()}: no gradient", CLASH))),),
+                Step(label, f"a result of {owner.grad_fn.name()}: no gradient", CLASH))),),
         (failure.involved(owner, "tensor"),))
 
 

@@ -8,14 +8,13 @@ import ast
 import difflib
 import os
 import sys
-from types import MethodType
 from typing import Any
 
 from .absent import no_optimizer_attribute
 from .calls import parentheses
 from .explanation import CLASH, GONE, GOOD, Diagnosis, Fields, Fix, Group, Groups, Step, Steps, given
 from .failure import Failure
-from .wrote import Wrote, is_library, is_many, is_module, is_module_class, is_optimizer, is_tensor
+from .wrote import Wrote, is_library, is_many, is_method, is_module, is_module_class, is_optimizer, is_tensor
 
 OF_MODELS = ("eval", "train", "parameters", "named_parameters", "cuda", "cpu", "zero_grad", "forward", "requires_grad_")
 IMPORTS = {"nn": "from torch import nn", "F": "import torch.nn.functional as F", "optim": "from torch import optim",
@@ -58,7 +57,7 @@ def attribute_of(failure: Failure, f: Fields) -> Diagnosis | None:
             (Steps((Step("model = Net(…)", "the class says what is computed", GOOD),
                     Step(f"model.load_state_dict({text})", "puts the numbers in", GOOD),
                     Step(f"model.{name}()"))),))
-    if isinstance(owner, MethodType) and is_tensor(owner.__self__):
+    if is_method(owner):
         return parentheses(text, f"{text}.{name}", f"{text}().{name}", "is a method that was not called",
                             "Without parentheses the method itself is meant, not what it returns.")
     library = sys.modules.get("torch") or sys.modules["mindtorch"]

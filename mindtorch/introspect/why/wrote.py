@@ -13,6 +13,7 @@ from functools import cached_property
 from types import MethodType, ModuleType, TracebackType
 from typing import Any
 
+from ..libraries import library_of
 from ..writes import is_cell
 from .expressions import instruction_text, parsed
 
@@ -39,6 +40,11 @@ def is_tensor(value: Any) -> bool:
 def is_many(value: Any) -> bool:
     """Whether a value is a tensor that is not one number."""
     return is_tensor(value) and value.numel() != 1
+
+
+def is_method(value: Any) -> bool:
+    """Whether a value is a method of a tensor, of Python or of C."""
+    return callable(value) and is_tensor(getattr(value, "__self__", None))
 
 
 def is_module(value: Any) -> bool:
@@ -167,6 +173,8 @@ def _attribute(owner: Any, name: str) -> Any:
             return vars(owner)[name]
         found = getattr(type(owner), name, UNKNOWN)
         return MethodType(found, owner) if callable(found) and not isinstance(found, type) else UNKNOWN
+    if name == "grad" and is_tensor(owner):  # of a tensor that keeps none, the property warns
+        return library_of(owner).grad(owner)
     try:
         return getattr(owner, name, UNKNOWN)
     except Exception:  # a name of the library that raises when it is used
