@@ -303,6 +303,9 @@ def written_to(name: str, dtype: str, *inputs: Any) -> Program:
     written_to("logcumsumexp", "double", [1.0], 0), written_to("linalg.inv", "double", [[1.0]]),
     written_to("linalg.norm", "double", [1.0]), written_to("quantile", "double", [1.0], 0.5),
     written_to("masked_select", "double", [1.0], [True]), written_to("complex", "cdouble", [1.0], [1.0]),
+    lambda t: t.frexp(t.ones(3), out=(t.empty(3), t.empty(3))),
+    lambda t: t.frexp(t.ones(3), out=(t.empty(3, dtype=t.double), t.empty(3))),
+    lambda t: t.nonzero_static(t.ones(3), size=2, out=t.empty(0)),
 )
 def test_outputs_of_the_wrong_dtype(program: Program) -> None:
     check(program)
@@ -367,4 +370,9 @@ def spaced(name: str, *bounds: Any) -> Program:
     lambda t: t.tensor([1]).type(t.Tensor).dtype,
 )
 def test_small_things(program: Program) -> None:
+    check(program)
+
+
+@corners(lambda t: t.nn.functional.adaptive_max_pool1d(t.ones(4, 4, 4), 2**62 - 1))
+def test_more_regions_than_can_be_counted(program: Program) -> None:
     check(program)

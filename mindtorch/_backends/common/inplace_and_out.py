@@ -272,7 +272,8 @@ def _out(op: Operator, backend: int) -> Kernel | None:
 
 
 #: In which words operators refuse an ``out`` of the wrong dtype, where they are not those of the others that take one
-#: dtype only: ``want`` and ``got`` as C++ has them, ``Want`` and ``Got`` as ATen.
+#: dtype only: ``want`` and ``got`` as C++ has them, ``Want`` and ``Got`` as ATen. ``frexp.int32`` is
+#: its output of int32.
 WRONG_DTYPE = {name: message for names, message in {
     "abs ceil conj_physical frac floor softshrink hardshrink gelu neg round sign sgn trunc softplus bitwise_not":
         "Found dtype {Got} but expected {Want}",
@@ -287,6 +288,7 @@ WRONG_DTYPE = {name: message for names, message in {
     "linalg_norm linalg_matrix_norm": "{name} expected out tensor dtype {Want} but got: {Got}",
     "complex polar": "Expected object of scalar type {Want} but got scalar type {Got} for argument 'out'",
     "frexp": "torch.frexp() expects mantissa to have dtype {want} but got {got}",
+    "frexp.int32": "torch.frexp() expects exponent to have {want} dtype but got {got}",
     "kthvalue": "output values must be of same type as input",
     "mode": "expected scalar type '{Want}' but got '{Got}' for values",
     "searchsorted bucketize":
@@ -298,7 +300,7 @@ WRONG_DTYPE = {name: message for names, message in {
     "inner tensordot": "tensordot: Expected the output tensor to have dtype {Want}, but got an output tensor with "
                        "dtype {Got}",
     "where": "Expected out type to be {Want} but got {Got}",
-    "nonzero": "nonzero: Expected out tensor to have scalar type {Want} but got scalar type{Got}",
+    "nonzero nonzero_static": "{name}: Expected out tensor to have scalar type {Want} but got scalar type{Got}",
     "linalg_vecdot": "linalg.vecdot: Expected out of dtype{Want} but found {Got}",
     "linalg_multi_dot": "multi_dot(): expected out tensor to have dtype {want} but got {got}",
 }.items() for name in names.split()}
@@ -306,7 +308,8 @@ WRONG_DTYPE = {name: message for names, message in {
 
 def wrong_dtype(op: Operator, want: DType, got: DType) -> RuntimeError:
     """PyTorch's error for an ``out`` of another dtype than the one that an operator writes."""
-    message = WRONG_DTYPE.get(op.packet, "Expected out tensor to have dtype {want}, but got {got} instead")
+    message = WRONG_DTYPE.get(f"{op.packet}.{want.name}") or WRONG_DTYPE.get(
+        op.packet, "Expected out tensor to have dtype {want}, but got {got} instead")
     return about(RuntimeError(message.format(name=op.packet.replace("linalg_", "linalg."), want=CPP_NAMES[want.name],
                                              got=CPP_NAMES[got.name], Want=NAMES[want.name], Got=NAMES[got.name])),
                  "result cast", result=want.name, target=got.name)

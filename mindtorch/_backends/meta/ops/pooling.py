@@ -6,7 +6,9 @@ from typing import Any
 
 from ...._dtype import FLOATING, INTEGER, int64
 from ...._errors import NAMES, check, check_real, check_takes
-from ...._layout import CHANNELS_LAST, Ints, Spec, is_contiguous, ordered_strides, suggested_order, suggested_strides
+from ...._layout import (
+    CHANNELS_LAST, Ints, Spec, check_sizes, is_contiguous, ordered_strides, suggested_order, suggested_strides,
+)
 from . import META_KERNELS
 
 WORDS = {1: "one", 2: "two", 3: "three"}
@@ -150,7 +152,7 @@ def check_regions(name: str, dims: int, self: Any, output_size: Ints) -> Ints:
     check(min(output_size) >= 0,
           lambda: f"{name}: elements of output_size must be greater than or equal to 0 but received "
                   f"{{{', '.join(map(str, output_size))}}}")
-    return (*shape[:-dims], *output_size)
+    return check_sizes((*shape[:-dims], *output_size))
 
 
 def adaptive_avg_pool(dims: int) -> Callable[..., Spec]:
