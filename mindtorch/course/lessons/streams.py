@@ -1,0 +1,194 @@
+"""Lesson 11: who waits for whom?"""
+from __future__ import annotations
+
+from dataclasses import dataclass
+
+from ..tasks import Lab, Lesson, Mistake, Prediction
+
+PREDICTIONS = (
+    Prediction("returned", "x is on the device. When the line y = x + 1 is over, has the sum surely been computed?",
+               False, "It has been put into the stream. What the host knows is the shape and the dtype of y; its "
+               "values come when the device gets there."),
+    Prediction("two", "Three operators take 100 milliseconds each. Two streams get three of them each, with nothing "
+               "in common. How many milliseconds does all of it take at best?", 300,
+               "Each stream takes three times 100, and both work at the same time."),
+    Prediction("host", "right.wait_event(ready) is called while the left stream has not come to the event. Does the "
+               "host stand still in this line?", False,
+               "The wait is put into the right stream, as an operator is. That stream stands still when it gets there; "
+               "the host goes on."),
+)
+
+
+@dataclass(frozen=True)
+class Work:
+    """An operator: its stream, the tensors that it reads, and the one that it writes, by name."""
+
+    stream: str
+    reads: tuple[str, ...]
+    writes: str
+
+
+def place_waits(program):
+    waits, done = [], []
+    for later, work in enumerate(program):
+        surely = set()
+        for earlier in reversed(range(later)):
+            if program[earlier].stream == work.stream:
+                surely |= {earlier} | done[earlier]
+                break
+        for earlier in reversed(range(later)):
+            other = program[earlier]
+            conflict = other.writes == work.writes or other.writes in work.reads or work.writes in other.reads
+            if conflict and earlier not in surely:
+                waits.append((earlier, later))
+                surely |= {earlier} | done[earlier]
+        done.append(surely)
+    return waits
+
+
+def _after_write(a, b):
+    return a.writes in b.reads
+
+
+def _after_read(a, b):
+    return b.writes in a.reads
+
+
+def _both_write(a, b):
+    return a.writes == b.writes
+
+
+def _conflict(a, b):
+    return _after_write(a, b) or _after_read(a, b) or _both_write(a, b)
+
+
+def _waits(*, conflict=_conflict, streams=True, know=True, own=True, order=reversed, most=99, reach=99, through=True):
+    """Place waits as it should be, but for what is said."""
+
+    def mine(program):
+        waits, done = [], []
+        for later, work in enumerate(program):
+            surely, count = set(), 0
+            before = [i for i in range(later) if program[i].stream == work.stream]
+            if own and before:
+                surely |= {before[-1]} | done[before[-1]]
+            for earlier in order(range(max(0, later - reach), later)):
+                other = program[earlier]
+                if not conflict(other, work) or (know and earlier in surely) or count == most:
+                    continue
+                if streams and other.stream == work.stream:
+                    continue
+                waits.append((earlier, later))
+                count += 1
+                surely |= {earlier} | (done[earlier] if through else set())
+            done.append(surely)
+        return waits
+
+    return mine
+
+
+def _work(text):
+    """A program from lines such as 'A: x = f(y)'."""
+    rows = []
+    for line in text.split("; "):
+        stream, _, rest = line.partition(": ")
+        target, _, call = rest.partition(" = ")
+        reads = call[call.index("(") + 1:-1]
+        rows.append(Work(stream, tuple(reads.split(", ")) if reads else (), target))
+    return rows
+
+
+PROGRAMS = (
+    "A: x = f(); B: y = f(x)",
+    "A: x = f(); A: y = f(x)",
+    "A: x = f(); B: y = f()",
+    "A: y = f(x); B: x = f()",
+    "A: x = f(); B: x = f()",
+    "A: y = f(x); B: z = f(x)",
+    "A: x = f(); B: y = f(); C: z = f(x, y)",
+    "A: x = f(); A: y = f(); B: z = f(x, y)",
+    "A: x = f(); B: y = f(x); C: z = f(x, y)",
+    "A: x = f(); B: y = f(x); B: z = f(x)",
+    "A: x = f(); A: y = f(); B: u = f(x); B: v = f(y)",
+    "A: x = f(); B: y = f(); A: z = f(); B: u = f(x)",
+)
+
+
+def _run(function, program):
+    """What is wrong with the waits."""
+    program = _work(program)
+    waits = function(list(program))
+    if not isinstance(waits, list | tuple | set) or not all(isinstance(w, list | tuple) and len(w) == 2 for w in waits):
+        return {"the waits": waits}
+    waits = [tuple(w) for w in waits]
+    if not all(type(i) is int for w in waits for i in w):
+        return {"the waits": sorted(map(str, waits))}
+    seen = {"waits of an operator for a later one": [w for w in waits if not 0 <= w[0] < w[1] < len(program)]}
+    if seen["waits of an operator for a later one"]:
+        return seen
+    done, needed = [], []  # for each operator: what is done when it begins, and what has to be
+    for i, work in enumerate(program):
+        before = [j for j in range(i) if program[j].stream == work.stream]
+        found = {j for j, later in waits if later == i} | set(before)
+        must = set(before) | {j for j in range(i) if _conflict(program[j], work)}
+        done.append(found.union(*(done[j] for j in found)))
+        needed.append(must.union(*(needed[j] for j in must)))
+    return {**seen, "operators that race": [(j, i) for i in range(len(program)) for j in sorted(needed[i] - done[i])],
+            "operators that one waits for without need":
+                [(j, i) for i in range(len(program)) for j in sorted(done[i] - needed[i])],
+            "the number of waits": len(waits)}
+
+
+MISTAKES = (
+    Mistake("No operator waits yet: a pair (earlier, later) is needed where one writes what the other reads or writes.",
+            lambda program: []),
+    Mistake("A write has to wait for those who still read the old values.",
+            _waits(conflict=lambda a, b: _after_write(a, b) or _both_write(a, b))),
+    Mistake("Two writes into one tensor have to keep their order, too.",
+            _waits(conflict=lambda a, b: _after_write(a, b) or _after_read(a, b))),
+    Mistake("Who reads has to wait for who has written: other.writes in work.reads.",
+            _waits(conflict=lambda a, b: _after_read(a, b) or _both_write(a, b))),
+    Mistake("It is not enough that readers wait for writers: a write has to wait, too, for those who read the old "
+            "values and for other writes.", _waits(conflict=_after_write)),
+    Mistake("Two that only read the same tensor need no order.",
+            _waits(conflict=lambda a, b: _conflict(a, b) or bool(set(a.reads) & set(b.reads)))),
+    Mistake("In one stream the order is kept anyway: no wait is needed there.",
+            _waits(streams=False, own=False)),
+    Mistake("In one stream the order is kept anyway: no wait is needed there.",
+            _waits(streams=False, own=False, know=False)),
+    Mistake("A pair is (earlier, later): the later one waits for the earlier one.",
+            lambda program: [pair[::-1] for pair in place_waits(program)]),
+    Mistake("An operator waits only for those with which it has a conflict, and not for all that other streams do.",
+            _waits(conflict=lambda a, b: True)),
+    Mistake("An operator waits only for those with which it has a conflict, and not for all that other streams do.",
+            _waits(conflict=lambda a, b: True, know=False)),
+    Mistake("Look at all earlier operators, and not only at the one before.", _waits(reach=1)),
+    Mistake("An operator may have to wait for several others: go on after the first.", _waits(most=1)),
+    Mistake("Begin with the latest of the earlier operators: when one has waited for it, those before it in its stream "
+            "are done, too.", _waits(order=list)),
+    Mistake("Some waits are superfluous: what was done before an event, or before an operator of the same stream, is "
+            "done already.", _waits(know=False)),
+    Mistake("Some waits are superfluous: what an operator waited for is done for whoever waits for that operator.",
+            _waits(through=False)),
+    Mistake("Some waits are superfluous: what operators of the same stream have waited for is done for all that follow "
+            "there.", _waits(own=False)),
+    Mistake("Positions in the list are asked for, and not names of streams.",
+            lambda program: [(program[a].stream, program[b].stream) for a, b in place_waits(program)]),
+    Mistake("A list of pairs is asked for, for all operators together.",
+            lambda program: [[a for a, b in place_waits(program) if b == i] for i in range(len(program))]),
+)
+
+LESSON = Lesson(
+    11, "streams", "Who waits for whom?", "11_streams", 40, PREDICTIONS,
+    (Lab(
+        "waits", "Where is an event needed?", place_waits, tuple((name,) for name in PROGRAMS),
+        ("Begin with every pair of an earlier and a later operator in different streams, of which one writes what the "
+         "other reads or writes. That is right, and has more waits than are needed.",
+         "Keep for each operator the set of those that are done when it begins: its predecessor in its stream, with "
+         "all that is in the predecessor's set, and each that it waits for, with all that is in that one's set.",
+         "for earlier in reversed(range(later)): if they conflict and earlier is not in the set, append (earlier, "
+         "later) to the waits, and add {earlier} | done[earlier] to the set."),
+        MISTAKES, 5, run=_run, describe=lambda program: program,
+        hidden=(("A: x = f(); B: y = f(x); A: x = f(); C: z = f(y, x); B: y = f(z)",),)),
+     ),
+)
