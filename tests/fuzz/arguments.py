@@ -1,5 +1,6 @@
 """Random arguments for every schema, here and in PyTorch: `python -m tests.fuzz.arguments 100000 0` compares the
-outcomes of so many calls, of a seed: the values, or the type of exception. Each case can be had again by its number.
+outcomes of so many calls, of a seed: the values, or the type of exception. Each case can be had again by its number: a
+third number says with which to begin.
 
 Arguments have the types that the schema names; shapes, dtypes, layouts and numbers go together by chance only. Numbers
 are small, so that nothing takes long, with a few at the end of what they may be.
@@ -12,13 +13,14 @@ import random
 import re
 import sys
 import warnings
-from collections import Counter
-from collections.abc import Callable, Iterator
+from collections.abc import Callable
 from typing import Any, NamedTuple
 
 import mindtorch
 from mindtorch._dispatch.registry import Operator
 from mindtorch._dispatch.schema import REQUIRED, Parameter
+from tests.fuzz import offline
+from tests.fuzz.offline import Case
 from tests.support import Outcome, differences, error_differences, port, torch
 
 #: Operators whose results are random or unset, or whose arguments PyTorch does not check before it uses them.
@@ -81,9 +83,10 @@ EXPLAINED = [Explained(*row) for row in (
 )]
 
 
-def explained(operator: str, difference: str) -> bool:
-    """Whether a difference is one that is meant to be."""
-    return any(re.fullmatch(row.operators, operator) and re.search(row.difference, difference) for row in EXPLAINED)
+def explanation(operator: str, difference: str) -> str | None:
+    """Why a difference is meant to be, or None."""
+    return next((row.reason for row in EXPLAINED
+                 if re.fullmatch(row.operators, operator) and re.search(row.difference, difference)), None)
 
 
 def calls() -> list[tuple[Operator, Call]]:
@@ -164,9 +167,9 @@ def arguments(op: Operator, drawn: random.Random) -> tuple[list[Any], dict[str, 
     return positional, keywords
 
 
-def case(number: int, table: list[tuple[Operator, Call]], seed: int = 0) -> tuple[str, list[str]]:
-    """One call: its description, and in what the two libraries differ that is not explained."""
-    op, (name, ours, theirs) = table[number % len(table)]
+def case(number: int, table: list[tuple[Operator, Call]], seed: int = 0) -> Case:
+    """One call, and in what the two libraries differ."""
+    op, (_, ours, theirs) = table[number % len(table)]
     drawn = random.Random(f"{op.name} {number // len(table)} {seed}")  # whatever other operators there are
     positional, keywords = arguments(op, drawn)
     mine, (positional, keywords) = port([positional, keywords], mindtorch), port([positional, keywords], torch)
@@ -175,31 +178,20 @@ def case(number: int, table: list[tuple[Operator, Call]], seed: int = 0) -> tupl
         warnings.simplefilter("ignore")
         expected, got = Outcome.of(theirs, *positional, **keywords), Outcome.of(ours, *mine[0], **mine[1])
     if "omplexHalf" in str(expected.error) or "complex32" in str(getattr(expected.value, "dtype", "")):
-        return name, []
+        return Case(op.name, shown, [])
     found = [*error_differences(got, expected)]
     if not found and expected.error is None:
         tolerance = 1e-2 if "bfloat16" in shown else 1e-3
         found = [*differences(got.value, expected.value, rtol=tolerance, atol=tolerance)]
-    return shown, [text for text in map(str, found) if not explained(op.name, text)]
-
-
-def findings(count: int, seed: int = 0, start: int = 0) -> Iterator[tuple[int, str, str, list[str]]]:
-    """Of each case that differs: number, operator, call and differences."""
-    table = calls()
-    for number in range(start, start + count):
-        shown, found = case(number, table, seed)
-        if found:
-            yield number, table[number % len(table)][0].name, shown, found
+    reasons = {text: explanation(op.name, text) for text in map(str, found)}
+    return Case(op.name, shown, [text for text, reason in reasons.items() if reason is None],
+                [reason for reason in reasons.values() if reason is not None])
 
 
 def main(count: int = 1000, seed: int = 0, start: int = 0) -> None:
-    by_operator: Counter[str] = Counter()
-    for number, name, shown, found in findings(count, seed, start):
-        by_operator[name] += 1
-        if by_operator[name] <= 3:
-            print(f"case {number}: {' '.join(shown.split())[:300]}\n    {'; '.join(found)[:300]}", flush=True)
-    total, operators = sum(by_operator.values()), len(by_operator)
-    print(f"{count} calls of {len(calls())} operators: {total} differ, of {operators} operators")
+    table = calls()
+    offline.run((case(number, table, seed) for number in range(start, start + count)), count, start,
+                f"calls of {len(table)} operators, seed {seed}")
 
 
 if __name__ == "__main__":

@@ -1,5 +1,5 @@
 """Random programs with aliases, threads, interrupts and faults: `python -m tests.fuzz.programs 100000 0` runs so
-many, of a seed. Each can be had again by its number.
+many, of a seed. Each can be had again by its number: a third number says with which to begin.
 
 A program is a list of steps on up to ``LIVE`` tensors, of which many share memory. It runs in PyTorch, and here in one
 of the ``WAYS``: as it is; recorded first; beside others in threads; with an interrupt at some line of the library; on
@@ -24,9 +24,12 @@ import numpy as np
 
 import mindtorch
 from mindtorch._backends.npu.runtime import AclError
+from tests.fuzz import offline
+from tests.fuzz.offline import Case
 from tests.support import torch
 
 LIVE = 6
+PATIENCE = 120  #: seconds for which threads are waited for
 LIBRARY = str(Path(mindtorch.__file__).parent)
 Tensors = list[Any]
 
@@ -193,13 +196,15 @@ def in_threads(steps: list[Step], drawn: random.Random) -> list[str]:
     interval = sys.getswitchinterval()
     sys.setswitchinterval(1e-6)
     try:
-        threads = [threading.Thread(target=work, args=pair) for pair in zip(runs, programs, strict=True)]
+        threads = [threading.Thread(target=work, args=pair, daemon=True) for pair in zip(runs, programs, strict=True)]
         for thread in threads:
             thread.start()
         for thread in threads:
-            thread.join()
+            thread.join(PATIENCE)
     finally:
         sys.setswitchinterval(interval)
+    if any(thread.is_alive() for thread in threads):
+        return [f"a thread did not end in {PATIENCE} s"]
     return [text for run, steps in zip(runs, programs, strict=True) for text in compare(run, reference(steps))]
 
 
@@ -313,26 +318,20 @@ WAYS = {"plainly": plainly, "in a pipeline": in_pipeline, "in threads": in_threa
         "with faults": with_faults}
 
 
-def case(number: int, seed: int = 0) -> tuple[str, list[str]]:
-    """One program: how it was run, and in what it differs."""
+def case(number: int, seed: int = 0) -> Case:
+    """One program, run in the way that its number says, and in what it differs."""
     drawn = random.Random(seed * 10**9 + number)
-    name = [*WAYS][number % len(WAYS)]
+    way = [*WAYS][number % len(WAYS)]
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")
         steps = program(drawn)
-        found = WAYS[name](steps, drawn)
-    return f"{name}: {', '.join(step.name for step in steps)}", found
+        found = WAYS[way](steps, drawn)
+    return Case(way, f"{way}: {', '.join(step.name for step in steps)}", found)
 
 
 def main(count: int = 1000, seed: int = 0, start: int = 0) -> None:
-    differ = 0
     warnings.simplefilter("ignore")
-    for number in range(start, start + count):
-        shown, found = case(number, seed)
-        if found:
-            differ += 1
-            print(f"case {number}: {shown}\n    {'; '.join(found)[:500]}", flush=True)
-    print(f"{count} programs: {differ} differ")
+    offline.run((case(number, seed) for number in range(start, start + count)), count, start, f"programs, seed {seed}")
 
 
 if __name__ == "__main__":

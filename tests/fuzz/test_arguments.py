@@ -3,7 +3,7 @@ from __future__ import annotations
 
 import re
 
-from tests.fuzz.arguments import EXPLAINED, calls, case, explained
+from tests.fuzz.arguments import EXPLAINED, calls, case, explanation
 
 TABLE = calls()
 SAMPLE = 8  #: cases of each operator
@@ -12,13 +12,13 @@ SAMPLE = 8  #: cases of each operator
 def test_operators_have_pytorchs_outcome_for_random_arguments() -> None:
     found = []
     for number in range(SAMPLE * len(TABLE)):
-        shown, differences = case(number, TABLE, seed=13)
-        if differences:
-            found.append(f"case {number}: {shown}\n    {'; '.join(differences)}")
+        outcome = case(number, TABLE, seed=13)
+        if outcome.found:
+            found.append(f"case {number}: {outcome.shown}\n    {'; '.join(outcome.found)}")
     assert not found, "\n".join(found)
 
 
 def test_explanations_are_of_operators_that_are_tried() -> None:
     names = [op.name for op, _ in TABLE]
     assert all(any(re.fullmatch(row.operators, name) for name in names) for row in EXPLAINED)
-    assert not explained("add.Tensor", "value: 1 at [0], torch 2")
+    assert explanation("add.Tensor", "value: 1 at [0], torch 2") is None

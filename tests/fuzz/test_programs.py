@@ -15,7 +15,7 @@ SAMPLE = 150  #: programs that are run in each way
 def test_programs_do_what_pytorchs_do(way: str) -> None:
     found = []
     for number in range([*WAYS].index(way), SAMPLE * len(WAYS), len(WAYS)):
-        shown, differences = case(number, seed=7)
-        if differences:
-            found.append(f"case {number}: {shown}\n    {'; '.join(differences)}")
+        outcome = case(number, seed=7)
+        if outcome.found:
+            found.append(f"case {number}: {outcome.shown}\n    {'; '.join(outcome.found)}")
     assert not found, "\n".join(found)
