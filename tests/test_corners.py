@@ -14,7 +14,7 @@ import numpy as np
 import pytest
 
 import mindtorch
-from tests.support import torch
+from tests.support import assert_same, torch
 
 Program = Callable[[Any], Any]
 
@@ -376,3 +376,81 @@ def test_small_things(program: Program) -> None:
 @corners(lambda t: t.nn.functional.adaptive_max_pool1d(t.ones(4, 4, 4), 2**62 - 1))
 def test_more_regions_than_can_be_counted(program: Program) -> None:
     check(program)
+
+
+@corners(
+    lambda t: t.cummin(t.tensor(3 + 1j), -1), lambda t: t.cummax(t.ones(1, dtype=t.complex64), 0),
+    lambda t: t.nansum(t.tensor([True, False]), dtype=t.complex64), lambda t: t.nansum(t.ones(2), dtype=t.complex64),
+    lambda t: t.gradient(t.tensor([2.0, 0, -1, 3]), spacing=0.5, edge_order=2),
+    lambda t: t.segment_reduce(t.tensor([3.0, 1]), "amax", lengths=t.tensor([2])),
+    lambda t: t.segment_reduce(t.tensor([3.0, 1]), "amin", offsets=t.tensor([0, 2])),
+    lambda t: t.segment_reduce(t.tensor([3.0]), "max", lengths=t.tensor([1.0])),
+    lambda t: t.segment_reduce(t.tensor([3.0]), "max", offsets=t.tensor([0.0, 1])),
+)
+def test_what_only_a_single_number_or_an_integer_may_be(program: Program) -> None:
+    check(program)
+
+
+@corners(
+    lambda t: t.zeros(1, dtype=t.float16).fill_(70000), lambda t: t.zeros(2, dtype=t.float16).fill_(70000),
+    lambda t: t.full((2,), 70000, dtype=t.float16),
+    lambda t: t.zeros((), dtype=t.int8).fill_(300), lambda t: t.zeros(()).fill_(1e39),
+    lambda t: t.zeros(2, dtype=t.float16).clamp(70000, float("nan")),
+    lambda t: t.zeros(2, dtype=t.float16).clamp(70000, 80000),
+    lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(0, dtype=t.int64), 70000),
+    lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(1, 1, dtype=t.int64), 70000),
+    lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(0, dtype=t.int64), 70000, reduce="add"),
+    lambda t: t.hardshrink(t.ones(2, dtype=t.float16), 70000), lambda t: t.hardshrink(t.ones(2), float("inf")),
+    lambda t: t.histc(t.zeros(2), 5, 0, 1e39), lambda t: t.histc(t.zeros(2, dtype=t.bool), 5),
+    lambda t: t.histogram(t.zeros(2, dtype=t.int8), 3, range=(0.0, 300.0)),
+)
+def test_numbers_too_large_for_a_dtype(program: Program) -> None:
+    check(program)
+
+
+@corners(
+    *[lambda t, call=call, p=p: call(t, p)  # type: ignore[misc]
+      for p in (-1.0, float("inf"), 2.0) for call in (
+        lambda t, p: t.pairwise_distance(t.zeros(2, 0), t.zeros(2, 0), p), lambda t, p: t.norm(t.zeros(2, 0), p),
+        lambda t, p: t.linalg.vector_norm(t.zeros(2, 0), p, dim=1), lambda t, p: t.zeros(0, 2).norm(p, 1))],
+    lambda t: t.renorm(t.zeros(2, 0), float("inf"), 0, 1.0), lambda t: t.renorm(t.zeros(2, 0), 2, 0, 1.0),
+    lambda t: t.index_select(t.zeros(0), 0, t.tensor([1])), lambda t: t.index_select(t.zeros(0, 2), 0, t.tensor([1])),
+    lambda t: t.mm(t.ones(3, 2, dtype=t.bool), t.ones(2, 0, dtype=t.bool)),
+    lambda t: t.mm(t.ones(3, 2, dtype=t.bool), t.ones(2, 2, dtype=t.bool)),
+    lambda t: t.bmm(t.ones(1, 3, 2, dtype=t.bool), t.ones(1, 2, 0, dtype=t.bool)),
+    lambda t: t.histogram(t.zeros(0), 3, range=(0.0, 1.0), weight=t.zeros(2, 0)),
+    lambda t: t.histogram(t.zeros(4), t.zeros(0)),
+)
+def test_operands_without_elements(program: Program) -> None:
+    check(program)
+
+
+@corners(
+    lambda t: t.zeros(2, 2, 3).permute(-1, -1, -7), lambda t: t.zeros(2, 2, 3).permute(-7, -1, -1),
+    lambda t: t.cdist(t.ones(2, 2, dtype=t.bfloat16), t.ones(2, 2)),
+    lambda t: t.cdist(t.ones(2, 2, dtype=t.float64), t.ones(2, 2)),
+    lambda t: t.group_norm(t.zeros(3, 3, dtype=t.complex64), 1, t.ones(3, dtype=t.uint8)),
+    lambda t: t.group_norm(t.zeros(3, 3, dtype=t.bfloat16), 1, t.ones(3), t.ones(3, dtype=t.float64)),
+    lambda t: t.layer_norm(t.zeros(3, 3, dtype=t.int64), (3,), t.ones(3)),
+    lambda t: t.layer_norm(t.zeros(3, 3, dtype=t.int64), (3,), t.ones(3, dtype=t.int64)),
+    lambda t: t.ldexp(t.zeros(2, 3), t.ones(2, dtype=t.bool)), lambda t: t.ldexp(t.zeros(2), t.ones(2, dtype=t.bool)),
+    lambda t: t.histogram(t.zeros(4), t.zeros(2, 2)),
+    lambda t: t.histogram(t.zeros(4), 3, range=(0.0, 1.0), weight=t.zeros(3)),
+)
+def test_of_several_mistakes_the_one_that_pytorch_tells(program: Program) -> None:
+    check(program)
+
+
+@pytest.mark.filterwarnings("ignore:(overflow|divide by zero):RuntimeWarning")
+def test_infinity_comes_of_numbers_too_large_and_of_distances_of_zero() -> None:
+    assert_same(mindtorch.full((), 70000, dtype=mindtorch.float16), torch.full((), 70000, dtype=torch.float16))
+    ours, theirs = (lib.gradient(lib.tensor([2.0, 0, -1, 3]), spacing=0, edge_order=2) for lib in (mindtorch, torch))
+    assert_same(ours, theirs)
+
+
+def test_the_loss_of_logits_is_laid_out_as_its_targets() -> None:
+    for a, b in (((2, 3), (3, 2)), ((3, 2), (2, 3))):
+        strides = [lib.nn.functional.binary_cross_entropy_with_logits(
+            lib.zeros(a) if a == (2, 3) else lib.zeros(a).t(), lib.zeros(b) if b == (2, 3) else lib.zeros(b).t(),
+            reduction="none").stride() for lib in (mindtorch, torch)]
+        assert strides[0] == strides[1]

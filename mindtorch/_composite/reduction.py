@@ -119,7 +119,7 @@ def sum_to_size(self: Any, size: Ints) -> Any:
 
 #: What reduces a segment, as ``scatter_reduce`` calls it, and what it starts from where no number is given.
 SEGMENT_REDUCTIONS = {"max": ("amax", -math.inf), "min": ("amin", math.inf), "sum": ("sum", 0), "mean": ("sum", 0),
-                      "prod": ("prod", 1)}
+                      "prod": ("prod", 1), "amax": ("amax", -math.inf), "amin": ("amin", math.inf)}
 
 
 def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = None, offsets: Any = None,
@@ -129,9 +129,9 @@ def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = N
     check(reduce in SEGMENT_REDUCTIONS, lambda: f"Unsupported reduction given! {reduce}")
     check(indices is None, "segment_reduce(): indices based reduction is not supported yet.")
     check((lengths is None) != (offsets is None), "segment_reduce(): Either lengths or offsets must be defined.")
-    given = lengths if offsets is None else offsets
+    given, kind = (lengths, "lengths") if offsets is None else (offsets, "offsets")
     check(axis == given.ndim - 1, lambda: f"segment_reduce(): Expected axis to be the last dimension of "
-          f"{'lengths' if offsets is None else 'offsets'} but got {axis}.")
+          f"{kind} but got {axis}.")
     if offsets is None:
         ends = lengths.cumsum(axis)
         check(unsafe or lengths.is_meta or bool((lengths >= 0).all()), "lengths contains negative value!")
@@ -139,7 +139,7 @@ def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = N
               "segment_reduce(): Expected all rows of lengths along axis to sum to data.size(lengths.dim()-1) when "
               "!unsafe.")
         offsets = constant_pad_nd(ends, (1, 0), 0)
-    check_takes(given._dtype in (int32, int64), "_segment_reduce_offsets_cpu_kernel1", given._dtype)
+    check_takes(given._dtype in (int32, int64), f"_segment_reduce_{kind}_cpu_kernel1", given._dtype)
     check_takes(data._dtype.category == FLOATING, "_segment_reduce_cpu", data._dtype)
     check(data.numel() > 0, "Expected data.numel() > 0 to be True, but got False.")
     counts, segments = offsets.diff(dim=axis), offsets.shape[axis] - 1

@@ -130,6 +130,9 @@ def gradient_along(f: Any, dim: int, distance: Any, edge_order: int) -> Any:
     if edge_order == 1:
         start = (f.narrow(dim, 1, 1) - f.narrow(dim, 0, 1)) / first
         end = (f.narrow(dim, n - 1, 1) - f.narrow(dim, n - 2, 1)) / last
+    elif left is distance:
+        start = weighted(f, dim, (0, 1, 2), 1, (-1.5, 2, -0.5)) / distance
+        end = weighted(f, dim, (n - 1, n - 2, n - 3), 1, (1.5, -2, 0.5)) / distance
     else:
         start = weighted(f, dim, (0, 1, 2), 1, one_sided(first, second))
         end = weighted(f, dim, (n - 1, n - 2, n - 3), 1, one_sided(-last, -before_last))

@@ -2,11 +2,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable
+from math import prod
 from typing import Any
 
 from ..._device import device as Device
 from ..._dispatch.keys import NONCONTIGUOUS
-from ..._dtype import INTEGER, bool_
+from ..._dtype import INTEGER, bool_, float16
 from ..._errors import check_number
 from ..._layout import Spec
 from ..._storage import allocate
@@ -20,7 +21,8 @@ def fill(spec: Spec, value: Any, device: Device) -> Tensor:
     """
     dtype = spec.dtype
     if value.__class__ is complex or (value != 0 and value != 1):
-        check_number(dtype, value)
+        if dtype is not float16 or prod(spec.shape) != 1:  # one alone becomes infinity
+            check_number(dtype, value)
         if isinstance(value, complex) and not dtype.is_complex:
             value = bool(value) if dtype is bool_ else value.real
         elif dtype.category == INTEGER and not dtype.is_signed and value < 0:

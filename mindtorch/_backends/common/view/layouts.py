@@ -81,8 +81,10 @@ def permute(self: Tensor, dims: Ints) -> Layout:
     check(len(dims) == len(shape), lambda: "permute(sparse_coo): number of dimensions in the tensor input does not "
           f"match the length of the desired ordering of dimensions i.e. input.dim() = {len(shape)} is not equal to "
           f"len(dims) = {len(dims)}", kind="permutation")
-    order = [wrap_dim(dim, len(shape)) for dim in dims]
-    check(len(set(order)) == len(order), "permute(): duplicate dims are not allowed.", kind="permutation")
+    order: Ints = ()
+    for dim in dims:
+        order += (wrap_dim(dim, len(shape)),)
+        check(order[-1] not in order[:-1], "permute(): duplicate dims are not allowed.", kind="permutation")
     return tuple([shape[d] for d in order]), tuple([stride[d] for d in order]), self._offset
 
 

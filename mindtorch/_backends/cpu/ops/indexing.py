@@ -81,7 +81,7 @@ def index_select(x: Array, dim: int, at: Array) -> Array:
     if not x.ndim:
         bounded(at.reshape(-1), 1, IndexError, BEYOND, kind="index in self", dim=dim)
         return x
-    check(x.shape[dim] or not at.size, "index_select(): self indexing axis dim should be positive")
+    check(x.shape[dim] or not at.size or x.ndim == 1, "index_select(): self indexing axis dim should be positive")
     at = bounded(at.reshape(-1), x.shape[dim], IndexError, BEYOND, kind="index in self", dim=dim)
     return np.take(x, at, axis=dim)
 

@@ -40,6 +40,11 @@ def check_hardtanh(promoted: DType, self: Any, min_val: Any = -1, max_val: Any =
           "cannot do hardtanh on an unsigned type with negative limits")
 
 
+def check_hardshrink(promoted: DType, self: Any, lambd: Any = 0.5) -> None:
+    if promoted.category == FLOATING:
+        check_number(promoted, lambd)
+
+
 def check_threshold(promoted: DType, self: Any, threshold: Any, value: Any) -> None:
     check_number(float32 if promoted.category == FLOATING and promoted.itemsize == 2 else promoted, threshold)
     check_number(promoted, value)
@@ -137,7 +142,7 @@ META_KERNELS.update({
     "softplus_backward": backward("softplus"),
     "softshrink": activation("softshrink", check=check_softshrink, fast=False),
     "softshrink_backward": backward("softshrink"),
-    "hardshrink": activation("hardshrink"),
+    "hardshrink": activation("hardshrink", check=check_hardshrink, fast=False),
     "hardshrink_backward": backward("hardshrink"),
     "threshold": activation("threshold", "real", check=check_threshold, fast=False),
     "threshold_backward": Pointwise("default", 2, "real", "threshold_cpu"),

@@ -28,8 +28,9 @@ def infinite(name: str) -> Pointwise:
 def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
     check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
     check(promoted.category != COMPLEX, "clamp is not supported for complex types", NotImplementedError)
-    check_fits(promoted, min, max)
-    check_half(promoted, min, max)
+    if min == min and max == max:  # a NaN makes all elements NaN, whatever the other bound
+        check_fits(promoted, min, max)
+        check_half(promoted, min, max)
 
 
 def check_tensor_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:

@@ -6,12 +6,12 @@ from typing import Any
 
 from ...._dtype import FLOATING, bfloat16, float16
 from ...._errors import NAMES, check, check_takes
-from ...._layout import Spec, broadcast_shapes, wrap_dims
+from ...._layout import Spec, broadcast_shapes, wrap_dim, wrap_dims
 from ...common.pointwise import result_type
 from . import META_KERNELS
 from .core import like_input
 from .pointwise import check_sub
-from .reduction import linalg_vector_norm, reduced_shape
+from .reduction import check_norm_of_nothing, linalg_vector_norm, reduced_shape
 
 
 def check_norm(dtype: Any) -> None:
@@ -21,6 +21,7 @@ def check_norm(dtype: Any) -> None:
 
 def norm(self: Any, p: Any, dim: Any, keepdim: bool = False) -> Spec:
     check_norm(self._dtype)
+    check_norm_of_nothing(self, 2 if p is None else p, dim)
     return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), self._dtype.to_real())
 
 
@@ -36,9 +37,10 @@ def dist(self: Any, other: Any, p: Any = 2) -> Spec:
 
 def cdist(x1: Any, x2: Any, p: float, compute_mode: int | None = None) -> Spec:
     shape = broadcast_shapes(x1.shape[:-2], x2.shape[:-2])
-    check(x1._dtype is x2._dtype or not x1.numel() or not x2.numel(),
-          lambda: f"expected scalar type {NAMES[x1._dtype.name]} but found {NAMES[x2._dtype.name]}")
-    check_takes(x1._dtype not in (float16, bfloat16) or not x1.numel() or not x2.numel(), "cdist", x1._dtype)
+    if x1.numel() and x2.numel():
+        check_takes(x1._dtype not in (float16, bfloat16), "cdist", x1._dtype)
+        check(x1._dtype is x2._dtype,
+              lambda: f"expected scalar type {NAMES[x1._dtype.name]} but found {NAMES[x2._dtype.name]}")
     return Spec((*shape, x1.shape[-2], x2.shape[-2]), x1._dtype)
 
 
@@ -53,8 +55,8 @@ def renorm(self: Any, p: Any, dim: int, maxnorm: Any) -> Spec:
     check(not isinstance(maxnorm, complex), "renorm: maxnorm must be real-valued")
     check(maxnorm >= 0, lambda: f"renorm: expected maxnorm to be >= 0 but got {maxnorm}")
     check(self.ndim > 1, lambda: f"renorm: input needs at least 2 dimensions, got {self.ndim} dimensions")
-    wrap_dims(dim, self.ndim)
-    linalg_vector_norm(self)
+    kept = wrap_dim(dim, self.ndim)
+    linalg_vector_norm(self, p, [d for d in range(self.ndim) if d != kept])
     return Spec(tuple(self.shape), self._dtype)
 
 

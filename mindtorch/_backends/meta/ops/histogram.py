@@ -3,8 +3,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from ...._dtype import INTEGER, float32, float64, int64
-from ...._errors import check, check_real, check_takes
+from ...._dtype import INTEGER, bool_, float32, float64, int64
+from ...._errors import check, check_number, check_real, check_takes
 from ...._layout import Spec
 from . import META_KERNELS
 
@@ -25,8 +25,16 @@ def bincount(self: Any, weights: Any = None, minlength: int = 0) -> Spec:
 def histc(self: Any, bins: int = 100, min: Any = 0, max: Any = 0) -> Spec:
     check_bins((bins,))
     check(min <= max, "torch.histc: max must be larger than min")
+    check_bounds(self, min, max)
     check_real("histogram_cpu", self)
     return Spec((bins,), self._dtype)
+
+
+def check_bounds(self: Any, *bounds: Any) -> None:
+    """Refuse bounds that PyTorch cannot write into the edges, which it makes before it looks at the dtype."""
+    check_takes(self._dtype is not bool_, "linspace_cpu", bool_)
+    for bound in bounds:
+        check_number(self._dtype, bound)
 
 
 def check_bins(bins: Any) -> None:
@@ -46,19 +54,25 @@ def check_range(bounds: Any, dimensions: int) -> None:
             raise RuntimeError(f"torch.histogramdd: min {low} should not exceed max {high} for dimension {i}")
 
 
-def check_weight(self: Any, weight: Any, shape: Any) -> None:
+def check_weight(self: Any, weight: Any, points: bool = False) -> None:
+    """Refuse weights that are not one for each number or point; only of the weights of points the shape matters."""
     if weight is not None:
         check(weight._dtype is self._dtype, "torch.histogramdd: if weight tensor is provided, input tensor "
               "and weight tensor should have the same dtype")
-        check(weight.shape == shape, lambda: "torch.histogramdd: if weight tensor is provided it should have the same "
+        fits = weight.shape == self.shape[:-1] if points else weight.numel() == self.numel()
+        check(fits, lambda: "torch.histogramdd: if weight tensor is provided it should have the same "
               "shape as the input tensor excluding its innermost dimension, but got input with shape "
-              f"{list(self.shape)} and weight with shape {list(weight.shape)}")
+              f"{list(self.shape) if points else [self.numel(), 1]} and weight with shape {list(weight.shape)}")
 
 
 def check_edges(self: Any, bins: Any) -> None:
-    for edges in bins:
-        check(edges.ndim == 1 and edges.numel(),
-              "torch.histogramdd: bins tensor should have one dimension and some elements")
+    for d, edges in enumerate(bins):
+        if edges.ndim != 1:
+            raise RuntimeError(f"torch.histogramdd: bins tensor should have one dimension, but got {edges.ndim} "
+                               f"dimensions in the bins tensor for dimension {d}")
+        if not edges.numel():
+            raise RuntimeError("torch.histogramdd: bins tensor should have at least 1 element, but got 0 elements in "
+                               f"the bins tensor for dimension {d}")
         check(edges._dtype is self._dtype,
               "torch.histogramdd: input tensor and bins tensors should have the same dtype")
 
@@ -66,7 +80,7 @@ def check_edges(self: Any, bins: Any) -> None:
 def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Specs:
     check_edges(self, (bins,))
     check_bins((bins.numel() - 1,))
-    check_weight(self, weight, self.shape)
+    check_weight(self, weight)
     check_real("histogram_cpu", self)
     return Spec((bins.numel() - 1,), self._dtype), Spec((bins.numel(),), self._dtype)
 
@@ -74,8 +88,9 @@ def histogram_edges(self: Any, bins: Any, weight: Any = None, density: bool = Fa
 def histogram_count(self: Any, bins: int = 100, range: Any = None, weight: Any = None, density: bool = False) -> Specs:
     check_bins((bins,))
     check_range(range, 1)
+    check_bounds(self, *(range or ()))
     check_takes(range is not None or not self.numel() or self._dtype in (float32, float64), "histogramdd", self._dtype)
-    check_weight(self, weight, self.shape)
+    check_weight(self, weight)
     check_real("histogram_cpu", self)
     return Spec((bins,), self._dtype), Spec((bins + 1,), self._dtype)
 
@@ -97,7 +112,7 @@ def bin_edges(self: Any, bins: Any, range: Any = None, weight: Any = None, densi
 def from_bin_tensors(self: Any, bins: Any, weight: Any = None, density: bool = False) -> Spec:
     check_points(self, bins)
     check_edges(self, bins)
-    check_weight(self, weight, self.shape[:-1])
+    check_weight(self, weight, True)
     check_real("histogramdd", self)
     return Spec(tuple(edges.numel() - 1 for edges in bins), self._dtype)
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._about import about
-from ...._dtype import bool_, int32, int64, uint8
+from ...._dtype import bool_, float16, int32, int64, uint8
 from ...._errors import NAMES, check, check_number, check_takes
 from ...._layout import (
     Ints, Spec, broadcast_shapes, contiguous_strides, expand_strides, iterator_strides, view_strides, wrap_dim,
@@ -194,6 +194,11 @@ def index_copy_(self: Any, dim: int, index: Any, source: Any) -> None:
           f"source.size(dim) ({count})", IndexError)
 
 
+def check_fill(self: Any, value: Any) -> None:
+    if self._dtype is not float16 or self.numel() != 1:  # of which PyTorch makes infinity where it writes one alone
+        check_number(self._dtype, value)
+
+
 def index_fill_scalar_(self: Any, dim: int, index: Any, value: Any) -> None:
     check(index._dtype is int64, "index_fill_(): Expected dtype int64 for index.", IndexError)
     check(self._dtype.is_complex or not isinstance(value, complex),
@@ -261,7 +266,8 @@ def check_scatter(self: Any, dim: int, index: Any, src: Any = None) -> None:
 
 def scatter_value_(self: Any, dim: int, index: Any, value: Any) -> None:
     check_scatter(self, dim, index)
-    check_number(self._dtype, value)
+    if index.numel():
+        check_number(self._dtype, value)
 
 
 def check_reduce(reduce: str) -> None:
@@ -278,7 +284,8 @@ def scatter_reduce_old_(self: Any, dim: int, index: Any, src: Any, reduce: str) 
 def scatter_value_reduce_(self: Any, dim: int, index: Any, value: Any, reduce: str) -> None:
     check_scatter(self, dim, index)
     check_reduce(reduce)
-    check_number(self._dtype, value)
+    if index.numel():
+        check_number(self._dtype, value)
 
 
 def scatter_reduce_(self: Any, dim: int, index: Any, src: Any, reduce: str, include_self: bool = True) -> None:
@@ -361,7 +368,7 @@ META_KERNELS.update({
     "scatter_add_": with_overlap(check_scatter, check_separate),
     "scatter_reduce_.two": with_overlap(scatter_reduce_, check_separate),
     "put_": with_overlap(put_, check_separate),
-    "fill_.Scalar": with_overlap(lambda self, value: check_number(self._dtype, value), repeats),
+    "fill_.Scalar": with_overlap(check_fill, repeats),
     "fill_.Tensor": with_overlap(fill_tensor_, target_only),
     "zero_": with_overlap(lambda self: None, repeats),
 })

@@ -11,8 +11,8 @@ from ...common.pointwise import result_type
 from . import META_KERNELS
 
 
-def _refuse_bool(kernel: str, matrix: Any) -> None:
-    check_takes(matrix._dtype is not bool_ or not matrix.numel(), kernel, bool_)
+def _refuse_bool(kernel: str, *factors: Any) -> None:
+    check_takes(factors[0]._dtype is not bool_ or not all(factor.numel() for factor in factors), kernel, bool_)
 
 
 def _check_numbers(dtype: Any, beta: Any, alpha: Any) -> None:
@@ -36,7 +36,7 @@ def mm(self: Any, mat2: Any) -> Spec:
     check(k == k2, lambda: f"mat1 and mat2 shapes cannot be multiplied ({n}x{k} and {k2}x{m})", kind="matmul shapes")
     check(self._dtype is mat2._dtype, lambda: f"expected m1 and m2 to have the same dtype, but got: {self.dtype} != "
           f"{mat2.dtype}", kind="matmul dtypes")
-    _refuse_bool("addmm_impl_cpu_", self)
+    _refuse_bool("addmm_impl_cpu_", self, mat2)
     return Spec((n, m), self._dtype)
 
 
@@ -46,7 +46,7 @@ def bmm(self: Any, mat2: Any, kernel: str = "bmm") -> Spec:
     b, n, k = self.shape
     check(mat2.shape[:2] == (b, k), lambda: f"Expected size for first two dimensions of batch2 tensor to be: [{b}, "
           f"{k}] but got: {list(mat2.shape[:2])}.", kind="batched matmul shapes")
-    _refuse_bool(kernel, self)
+    _refuse_bool(kernel, self, mat2)
     check(self._dtype is mat2._dtype or not self.numel() or not mat2.numel(),
           lambda: f"expected scalar type {NAMES[self._dtype.name]} but found {NAMES[mat2._dtype.name]}")
     return Spec((b, n, mat2.shape[2]), self._dtype)
@@ -60,7 +60,7 @@ def _check_addends(self: Any, mat1: Any, mat2: Any, shape: tuple[int, int], beta
                                      f"and {NAMES[mat2._dtype.name]}"), "matmul dtypes")
     _check_numbers(mat1._dtype, beta, alpha)
     _check_expands(self, shape)
-    _refuse_bool("addmm_impl_cpu_", mat1)
+    _refuse_bool("addmm_impl_cpu_", mat1, mat2)
 
 
 def addmm(self: Any, mat1: Any, mat2: Any, beta: Any = 1, alpha: Any = 1) -> Spec:

@@ -64,9 +64,10 @@ def binary_cross_entropy_with_logits(self: Any, target: Any, weight: Any = None,
         factor = Pointwise("default", 2)(pos_weight, target)
         check_cast(factor.dtype, self._dtype)
         _check_fits(factor, self.shape)
-    shape, dtype, stride = Pointwise("default", 2)(self, target)
+    shape, dtype, _ = Pointwise("default", 2)(self, target)
     check_cast(dtype, target._dtype)
     check_broadcast(shape, target.shape)
+    stride = Pointwise("default", 1)(target).stride  # in which PyTorch computes the rest in place
     _check_fits(pos_weight, shape)
     _check_fits(weight, shape)
     return Spec(shape, target._dtype, stride)

@@ -14,16 +14,14 @@ def parameter_dtype(kernel: str, input: Any, *parameters: Any) -> DType:
     """The dtype of moments and of the parameters, of which the first decides: the input's, or float32 where that is of
     half precision (ATen's ``mixed_data_type``).
     """
-    check_real(kernel, input)
-    dtype = input._dtype
+    wanted = input._dtype
     given = [parameter._dtype for parameter in parameters if parameter is not None]
-    wanted = dtype
-    if given and given[0] is not dtype:
-        check(dtype not in (float16, bfloat16) or given[0] is float32,
+    if given and given[0] is not wanted:
+        check(all(dtype is float32 for dtype in given),
               "mixed dtype (CPU): expect parameter to have scalar type of Float")
-        check(dtype in (float16, bfloat16), "mixed dtype (CPU): all inputs must share same datatype."
-              if given[0] is float32 else "mixed dtype (CPU): expect parameter to have scalar type of Float")
+        check(wanted in (float16, bfloat16), "mixed dtype (CPU): all inputs must share same datatype.")
         wanted = float32
+    check_real(kernel, input)
     other = next((one for one in given if one is not wanted), wanted)
     check(other is wanted, lambda: f"expected scalar type {NAMES[wanted.name]} but found {NAMES[other.name]}")
     return wanted

@@ -7,7 +7,7 @@ from typing import Any
 from ...._dispatch.dispatcher import TENSOR_TYPES
 from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, int32
 from ...._errors import NAMES, check, check_fits, check_half, check_number, check_takes
-from ...._layout import Spec
+from ...._layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise, check_alpha
 from . import META_KERNELS
 
@@ -97,6 +97,7 @@ def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value:
 
 
 def check_ldexp(promoted: DType, self: Any, other: Any) -> None:
+    broadcast_shapes(self.shape, other.shape)
     check_takes(not (self._dtype.is_floating_point and other._dtype is bool_), "ldexp_cpu_exp", bool_)
 
 

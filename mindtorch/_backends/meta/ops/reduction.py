@@ -182,7 +182,7 @@ def argument(name: str) -> Callable[..., Spec]:
 def nansum(self: Any, dim: Any = None, keepdim: bool = False, dtype: DType | None = None) -> Spec:
     spec = total(self, dim, keepdim, dtype)
     check(self._dtype.category < COMPLEX, "nansum on CPU does not support complex inputs")
-    check_takes(spec.dtype.category < COMPLEX, "nansum_cpu", spec.dtype)
+    check_takes(spec.dtype.category < COMPLEX or self._dtype.category < FLOATING, "nansum_cpu", spec.dtype)
     return spec
 
 
@@ -193,6 +193,16 @@ def aminmax(self: Any, dim: int | None = None, keepdim: bool = False) -> tuple[S
     return spec, spec
 
 
+def check_norm_of_nothing(self: Any, ord: Any, dim: Any) -> None:
+    """Refuse a norm that is an extremum, along a dimension without elements."""
+    empty = next((d for d in wrap_dims(dim, self.ndim) if self.ndim and not self.shape[d]), None)
+    if empty is not None and (ord < 0 or ord == inf):
+        place = (f"the dimension {empty}because this dimension is empty and" if dim  # the missing space is PyTorch's
+                 else "an empty tensor because")
+        raise RuntimeError(f"linalg.vector_norm cannot compute the {ord:g} norm on {place} the operation does not "
+                           "have an identity")
+
+
 def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool = False,
                        dtype: DType | None = None) -> Spec:
     have, where = self._dtype, "linalg.vector_norm"
@@ -200,13 +210,8 @@ def linalg_vector_norm(self: Any, ord: Any = 2, dim: Any = None, keepdim: bool =
           lambda: f"{where}: Expected a floating point or complex tensor as input. Got {NAMES[have.name]}")
     check(not isinstance(ord, complex), lambda: f"{where}: Expected a non-complex scalar as the order of norm.")
     check_norm_dtype(where, have, dtype)
-    dims = wrap_dims(dim, self.ndim)
-    if ord < 0 or ord == inf:
-        empty = next((d for d in dims if self.ndim and not self.shape[d]), None)
-        place = f"the dimension {empty} because this dimension" if dim else "an empty tensor because it"
-        check(empty is None, lambda: f"{where} cannot compute the {ord} norm on {place} is empty and the "
-              "operation does not have an identity")
-    return Spec(reduced_shape(self.shape, dims, keepdim), (dtype or have).to_real())
+    check_norm_of_nothing(self, ord, dim)
+    return Spec(reduced_shape(self.shape, wrap_dims(dim, self.ndim), keepdim), (dtype or have).to_real())
 
 
 total, averages, truths = reduction(summed), reduction(averaged), reduction(truth)

@@ -35,7 +35,8 @@ def selection(kernel: str) -> Callable[..., tuple[Spec, Spec]]:
     def meta(self: Any, dim: int) -> tuple[Spec, Spec]:
         if self.numel():
             wrap_dim(dim, self.ndim)
-        return Spec(tuple(self.shape), supported(self)), Spec(tuple(self.shape), int64)
+        dtype = supported(self) if self.ndim else self._dtype  # a single element is its own extremum
+        return Spec(tuple(self.shape), dtype), Spec(tuple(self.shape), int64)
 
     return meta
 
