@@ -163,4 +163,14 @@ own = mindtorch.npu.Stream.record_event
 mindtorch.npu.Stream.record_event = lambda self, event=None: own(mindtorch.npu.default_stream())
 """,
     },
+    "12_allocator": {
+        "record_stream does nothing": """
+import mindtorch
+mindtorch.Tensor.record_stream = lambda self, stream: None
+""",
+        "blocks are never used again": """
+from mindtorch._backends.npu.allocator import Allocator
+Allocator.fit = staticmethod(lambda fitting, size: None)
+""",
+    },
 }
