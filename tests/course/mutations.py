@@ -173,4 +173,19 @@ from mindtorch._backends.npu.allocator import Allocator
 Allocator.fit = staticmethod(lambda fitting, size: None)
 """,
     },
+    "15_clinic": {
+        "leaves forget what was there": """
+from mindtorch._autograd import accumulate, engine
+def overwrite(variable, grads):
+    variable._grad = grads.pop()
+accumulate.accumulate = engine.accumulate = overwrite
+""",
+        "lists are searched for parameters": """
+import mindtorch
+own = mindtorch.nn.Module.__setattr__
+def setattr(self, name, value):
+    own(self, name, mindtorch.nn.ModuleList(value) if isinstance(value, list) else value)
+mindtorch.nn.Module.__setattr__ = setattr
+""",
+    },
 }

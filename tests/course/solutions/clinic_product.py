@@ -1,0 +1,115 @@
+"""Solutions of 'clinic.product'. A wrong one's docstring is what the hint has to say."""
+import mindtorch as torch
+
+
+def right_by_cases(a, b):
+    (rows_a, columns_a), (rows_b, columns_b) = a, b
+    if columns_a != rows_b:
+        cures = ["a @ b.t()"] * (columns_a == columns_b) + ["a.t() @ b"] * (rows_a == rows_b)
+        return columns_a, rows_b, cures + ["a.t() @ b.t()", "b @ a"] * (rows_a == columns_b)
+
+
+def right_by_trying(a, b):
+    """Ask the library, with matrices on meta."""
+    names = {"a": torch.empty(a, device="meta"), "b": torch.empty(b, device="meta")}
+
+    def works(text):
+        try:
+            eval(text, names)
+        except RuntimeError:
+            return False
+        return True
+
+    if works("a @ b"):
+        return None
+    return [a[1], b[0], [text for text in ("a @ b.t()", "a.t() @ b", "a.t() @ b.t()", "b @ a") if works(text)]]
+
+
+def cures(a, b):
+    return right_by_cases(a, b)[2]
+
+
+def wrong_nothing_fits(a, b):
+    """there is nothing to explain: return None"""
+    found = [text for text, ok in (("a @ b.t()", a[1] == b[1]), ("a.t() @ b", a[0] == b[0]),
+                                   ("a.t() @ b.t()", a[0] == b[1]), ("b @ a", a[0] == b[1])) if ok]
+    return a[1], b[0], found
+
+
+def wrong_text(a, b):
+    """return None, and nothing else"""
+    return right_by_cases(a, b) or ""
+
+
+def wrong_equal_shapes(a, b):
+    """A product does not need two equal shapes"""
+    if tuple(a) == tuple(b):
+        return None
+    return right_by_cases(a, b) or (a[1], b[0], wrong_nothing_fits(a, b)[2])
+
+
+def wrong_outer_sizes_compared(a, b):
+    """and not a[0] with b[1]"""
+    return None if a[0] == b[1] else wrong_nothing_fits(a, b)
+
+
+def wrong_columns_compared(a, b):
+    """and not with its columns"""
+    return None if a[-1] == b[-1] else wrong_nothing_fits(a, b)
+
+
+def wrong_outer_sizes(a, b):
+    """a's columns, a[1], and b's rows, b[0]"""
+    return right_by_cases(a, b) and (a[0], b[1], cures(a, b))
+
+
+def wrong_order(a, b):
+    """The size of a comes first"""
+    return right_by_cases(a, b) and (b[0], a[1], cures(a, b))
+
+
+def wrong_both_columns(a, b):
+    """that of the wrong dimension"""
+    return right_by_cases(a, b) and (a[1], b[1], cures(a, b))
+
+
+def wrong_shapes(a, b):
+    """and not the shapes"""
+    return right_by_cases(a, b) and (a, b, cures(a, b))
+
+
+def wrong_all_cures(a, b):
+    """that would work"""
+    return right_by_cases(a, b) and (a[1], b[0], ["a @ b.t()", "a.t() @ b", "a.t() @ b.t()", "b @ a"])
+
+
+def wrong_first_cure(a, b):
+    """and not the first alone"""
+    return right_by_cases(a, b) and (a[1], b[0], cures(a, b)[:1])
+
+
+def wrong_reversed(a, b):
+    """The order of the list"""
+    return right_by_cases(a, b) and (a[1], b[0], list(reversed(cures(a, b))))
+
+
+def wrong_exchanged(a, b):
+    """these two are exchanged"""
+    names = {"a @ b.t()": a[0] == b[0], "a.t() @ b": a[1] == b[1], "a.t() @ b.t()": a[0] == b[1], "b @ a": a[0] == b[1]}
+    return right_by_cases(a, b) and (a[1], b[0], [name for name, ok in names.items() if ok])
+
+
+def wrong_other_order_forgotten(a, b):
+    """The other order may help"""
+    return right_by_cases(a, b) and (a[1], b[0], [cure for cure in cures(a, b) if cure != "b @ a"])
+
+
+def wrong_list_alone(a, b):
+    """Three things are returned"""
+    return right_by_cases(a, b) and cures(a, b)
+
+
+def wrong_none(a, b):
+    """Nothing is explained yet"""
+    if a[1] != b[0]:
+        _ = "these do not fit"
