@@ -8,14 +8,14 @@ elements. No answer waits for a device, runs the program's code, or changes anyt
 """
 from __future__ import annotations
 
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Mapping, Sequence
 from contextlib import AbstractContextManager
 from dataclasses import dataclass, field
 from typing import Any, Protocol
 
 import numpy as np
 
-from .._dispatch.observers import ActivityObserver, Observer
+from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer
 from .._dtype import DType
 from .off_host import Pending
 
@@ -105,6 +105,33 @@ class Named(dict[int, str]):
         self.tensors = dict(named)
 
 
+@dataclass(frozen=True, slots=True)
+class BackwardPass:
+    """A backward pass: its ``number`` or another thing that no other pass has, the ``node`` that runs (None between
+    two), and the nodes that it began with.
+    """
+
+    number: Any
+    node: Any
+    roots: Callable[[], Sequence[Any]]
+
+
+class TrainingObserver(Protocol):
+    """What is told of a program that trains."""
+
+    def operator(self, library: Library, event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
+        """An operator was run."""
+
+    def call(self, library: Library, module: Any, args: Any) -> None:
+        """A module is called."""
+
+    def before_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """An optimizer is about to take a step."""
+
+    def after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
+        """It has taken the step."""
+
+
 class Library(Protocol):
     """What introspection asks; each question in the module's docstring is a method."""
 
@@ -175,6 +202,20 @@ class Library(Protocol):
 
     def storages(self, objects: Iterable[Any]) -> list[LiveStorage]:
         """The storages among live objects, and those under tensors among them."""
+
+    def training(self, observer: TrainingObserver) -> AbstractContextManager[Any]:
+        """A block in which an observer is told of operators, with this library first and then what a ``ValueObserver``
+        is told, of calls of modules, and of steps of optimizers; the nodes that are made in it know their lines.
+        """
+
+    def backward_pass(self) -> BackwardPass | None:
+        """The backward pass that this thread runs; None if it runs none."""
+
+    def is_grad_enabled(self) -> bool:
+        """Whether operators are recorded."""
+
+    def drops(self, packet: str, args: Sequence[Any]) -> bool:
+        """Whether an operator that was just run drops elements at random, as dropout does."""
 
     def observing(self, observer: Observer, activities: ActivityObserver | None) -> AbstractContextManager[Any]:
         """A block in which ``observer`` is told of every operator that the library dispatches, and ``activities`` of

@@ -3,12 +3,14 @@ from __future__ import annotations
 
 import reprlib
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager
+from contextlib import AbstractContextManager, ExitStack, contextmanager
+from functools import partial
 from typing import Any
 
 import numpy as np
 
 from .._autograd.accumulate import AccumulateGrad
+from .._autograd.anomaly import set_detect_anomaly
 from .._autograd.derivative import OperatorNode
 from .._autograd.function import BackwardCFunction
 from .._autograd.node import Node
@@ -16,12 +18,15 @@ from .._autograd.saved import Saved, unwritten
 from .._autograd.views import CopySlices
 from .._dispatch.dispatcher import TENSOR_TYPES
 from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE, UNINITIALIZED
-from .._dispatch.observers import ActivityObserver, Observer, subscribed
+from .._dispatch.local import local
+from .._dispatch.observers import ActivityObserver, Observer, subscribed, subscribed_values
 from .._storage import UntypedStorage
 from .._tensor import Tensor
+from ..nn import _hooks as module_hooks
+from ..optim import optimizer as optimizer_hooks
 from .formulas import formulas_of
 from .known import known_storage
-from .library import Kept, Layout, LiveStorage, NodeLook, Record
+from .library import BackwardPass, Kept, Layout, LiveStorage, NodeLook, Record, TrainingObserver
 from .off_host import Pending, Source, sources
 
 
@@ -149,6 +154,27 @@ class Native:
         if owner.__class__ is UntypedStorage:
             return LiveStorage(str(owner.device), _start(owner), owner.nbytes())
         return LiveStorage(str(owner._device), self.address(owner), self.storage_bytes(owner))
+
+    @contextmanager
+    def training(self, observer: TrainingObserver) -> Iterator[None]:
+        with ExitStack() as block:
+            for handle in (module_hooks.register_module_forward_pre_hook(partial(observer.call, self)),
+                           optimizer_hooks.register_optimizer_step_pre_hook(observer.before_step),
+                           optimizer_hooks.register_optimizer_step_post_hook(observer.after_step)):
+                block.callback(handle.remove)
+            block.enter_context(set_detect_anomaly(True, check_nan=False))
+            block.enter_context(subscribed_values(partial(observer.operator, self)))
+            yield
+
+    def backward_pass(self) -> BackwardPass | None:
+        task = local.task
+        return None if task is None else BackwardPass(task, task.node, lambda: [node for _, node, _ in task._links])
+
+    def is_grad_enabled(self) -> bool:
+        return local.grad_enabled
+
+    def drops(self, packet: str, args: Sequence[Any]) -> bool:
+        return packet in ("dropout", "feature_dropout") and len(args) > 2 and bool(args[2])
 
     def observing(self, observer: Observer, activities: ActivityObserver | None) -> AbstractContextManager[Any]:
         return subscribed(observer, activities)

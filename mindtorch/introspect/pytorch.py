@@ -12,7 +12,7 @@ import reprlib
 import sys
 import threading
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
-from contextlib import AbstractContextManager, suppress
+from contextlib import AbstractContextManager, ExitStack, contextmanager, suppress
 from functools import cache, partial, wraps
 from time import perf_counter_ns
 from types import ModuleType
@@ -22,9 +22,9 @@ import numpy as np
 
 from .._call_site import PACKAGE
 from .._dispatch.keys import DispatchKeySet
-from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer, TensorMeta, numbered
+from .._dispatch.observers import ActivityObserver, DispatchEvent, Observer, TensorMeta, ValueObserver, numbered
 from .._dtype import COMPLEX, DTYPES, FLOATING, INTEGER, RARE, DType
-from .library import Kept, Layout, LiveStorage, Named, NodeLook, Record
+from .library import BackwardPass, Kept, Layout, LiveStorage, Named, NodeLook, Record, TrainingObserver
 from .off_host import Pending
 from .sampling import sampling
 
@@ -221,8 +221,38 @@ class PyTorch:
                 live.tensors.append(tensor)
         return list(found.values())
 
+    @contextmanager
+    def training(self, observer: TrainingObserver) -> Iterator[None]:
+        torch = sys.modules["torch"]
+        hooks = sys.modules[torch.optim.Optimizer.__module__]
+        with ExitStack() as block:
+            for handle in (torch.nn.modules.module.register_module_forward_pre_hook(partial(observer.call, self)),
+                           hooks.register_optimizer_step_pre_hook(observer.before_step),
+                           hooks.register_optimizer_step_post_hook(observer.after_step)):
+                block.callback(handle.remove)
+            block.enter_context(torch.autograd.set_detect_anomaly(True, check_nan=False))
+            block.enter_context(_mode()(partial(observer.operator, self)))
+            yield
+
+    def backward_pass(self) -> BackwardPass | None:
+        torch = sys.modules["torch"]
+        number = torch._C._current_graph_task_id()
+        return None if number == -1 else BackwardPass(number, torch._C._current_autograd_node(), _roots)
+
+    def is_grad_enabled(self) -> bool:
+        return sys.modules["torch"].is_grad_enabled()
+
+    def drops(self, packet: str, args: Sequence[Any]) -> bool:
+        """Below autograd there is no dropout any more: its noise is what is left, and the function that asked for it.
+        """
+        frame: Any = sys._getframe(1) if packet in ("bernoulli_", "native_dropout") else None
+        functional = os.path.join(library_path(), "nn", "functional.py")
+        while frame is not None and frame.f_code.co_filename != functional:
+            frame = frame.f_back
+        return frame is not None and "dropout" in frame.f_code.co_name
+
     def observing(self, observer: Observer, activities: ActivityObserver | None) -> AbstractContextManager[Any]:
-        return _mode()(observer)
+        return _mode()(lambda event, args, result: observer(event))
 
 
 def is_pytorchs_tensor(value: Any) -> bool:
@@ -401,9 +431,9 @@ def _mode() -> Any:
     torch = sys.modules["torch"]
 
     class Observing(torch.utils._python_dispatch.TorchDispatchMode):  # type: ignore[name-defined]
-        """Tells an observer of each operator below autograd, as the backend's kernels get it."""
+        """Tells an observer of each operator below autograd, as the backend's kernels get it, and of its values."""
 
-        def __init__(self, observer: Observer):
+        def __init__(self, observer: ValueObserver):
             super().__init__()
             self.observer, self.depth = observer, 0
 
@@ -430,9 +460,19 @@ def _mode() -> Any:
                 self.observer(DispatchEvent(
                     sequence, name, DispatchKeySet(0), path, func._schema.name.rpartition("::")[2], file, line, False,
                     inputs, tuple(map(_described, outputs)), called, start, duration, thread.ident or 0, thread.name,
-                    _stream(device), self.depth, _site(), error))
+                    _stream(device), self.depth, _site(), error), (*args, *kwargs.values()), result)
 
     return Observing
+
+
+def _roots() -> Sequence[Any]:
+    """The nodes that the running backward pass began with, as its caller's frame tells."""
+    frame: Any = sys._getframe(1)
+    engine = os.path.join(library_path(), "autograd", "graph.py")
+    while frame is not None and not (frame.f_code.co_filename == engine and "t_outputs" in frame.f_locals):
+        frame = frame.f_back
+    outputs = () if frame is None else frame.f_locals["t_outputs"]
+    return [PyTorch().root(output) for output in outputs if is_pytorchs_tensor(output) and output.requires_grad]
 
 
 def asked() -> tuple[str, str]:

@@ -2,6 +2,8 @@
 from __future__ import annotations
 
 import linecache
+import sys
+import types
 import warnings
 
 import pytest
@@ -16,9 +18,14 @@ from .silent import BEGIN, BUGS, CLEAN
 from .test_pictures import Checker
 
 
-def checked(program: str) -> introspect.CheckFacts:
-    """What is found in a program, which is run as a cell is."""
-    space = {"torch": torch, "nn": nn, "F": nn.functional, "optim": optim}
+@pytest.fixture(params=["mindtorch", "torch"])
+def lib(request):
+    return torch if request.param == "mindtorch" else pytest.importorskip("torch", reason="needs PyTorch")
+
+
+def checked(program: str, lib: types.ModuleType = torch) -> introspect.CheckFacts:
+    """What is found in a program of a library, which is run as a cell is."""
+    space = {"torch": lib, "nn": lib.nn, "F": lib.nn.functional, "optim": lib.optim}
     name = f"<silent {hash(program)}>"
     linecache.cache[name] = len(program), None, [f"{line}\n" for line in program.split("\n")], name
     with warnings.catch_warnings():
@@ -33,8 +40,8 @@ def checked(program: str) -> introspect.CheckFacts:
 
 
 @pytest.mark.parametrize(("kind", "says", "program"), BUGS, ids=[f"{i} {bug[0]}" for i, bug in enumerate(BUGS)])
-def test_a_silent_mistake_is_found(kind, says, program):
-    facts = checked(program)
+def test_a_silent_mistake_is_found(lib, kind, says, program):
+    facts = checked(program, lib)
     found = next((finding for finding in facts.findings if finding.kind == kind), None)
     assert found is not None, facts
     told = "\n".join([found.title, found.cause, *(f"{fix.text}: {fix.code}" for fix in found.fixes)])
@@ -45,10 +52,18 @@ def test_a_silent_mistake_is_found(kind, says, program):
 
 
 @pytest.mark.parametrize("program", CLEAN, ids=range(len(CLEAN)))
-def test_nothing_is_found_in_a_program_that_is_right(program):
-    facts = checked(program)
+def test_nothing_is_found_in_a_program_that_is_right(lib, program):
+    facts = checked(program, lib)
     assert not facts.findings, facts
     assert "nothing" in viz.check_text(facts)
+
+
+@pytest.mark.parametrize("program", [bug[2] for bug in BUGS], ids=[f"{i} {bug[0]}" for i, bug in enumerate(BUGS)])
+def test_the_same_is_found_on_pytorch(program):
+    pytorch = pytest.importorskip("torch", reason="needs PyTorch")
+    ours, theirs = (checked(program, lib) for lib in (torch, pytorch))
+    assert [vars(finding) for finding in ours.findings] == [vars(finding) for finding in theirs.findings]
+    assert ours.checked == theirs.checked
 
 
 def test_there_are_enough():
@@ -133,3 +148,21 @@ def test_a_cell_that_fails_is_reported_all_the_same(shell):
         failed = shell.run_cell("%%check\ntorch.ones(2).log() + 1\ntorch.ones(2) + torch.ones(3)")
     assert isinstance(failed.error_in_exec, RuntimeError)
     assert "nothing found" in captured.outputs[0].data["text/plain"]
+
+
+def test_a_cell_of_pytorch_is_watched_and_nothing_stays(bare):
+    pytorch = pytest.importorskip("torch", reason="needs PyTorch")
+    hooks = sys.modules[pytorch.optim.Optimizer.__module__]
+
+    def watched():
+        tables = (pytorch.nn.modules.module._global_forward_pre_hooks, hooks._global_optimizer_pre_hooks)
+        return [len(table) for table in tables], pytorch.is_anomaly_enabled()
+
+    before = watched()
+    bare.run_line_magic("load_ext", "mindtorch")
+    bare.run_cell(f"import torch\nfrom torch import nn, optim\nF = nn.functional\n{BEGIN}")
+    with capture_output() as captured:
+        bare.run_cell("%%check\n" + next(bug[2] for bug in BUGS if bug[0] == "forgotten zero_grad"))
+    bare.run_line_magic("unload_ext", "mindtorch")
+    assert "the gradients of the step before are still there" in captured.outputs[0].data["text/plain"]
+    assert watched() == before

@@ -6,6 +6,7 @@ leaves of graphs while it lasts, and nothing else of them.
 from __future__ import annotations
 
 import math
+import re
 import sys
 import weakref
 from collections.abc import Iterator, Mapping
@@ -14,12 +15,9 @@ from typing import Any
 
 import numpy as np
 
-from ..._autograd.anomaly import set_detect_anomaly
-from ..._dispatch.local import local
-from ..._dispatch.observers import DispatchEvent, subscribed_values
-from ...nn import _hooks as module_hooks
-from ...optim import optimizer as optimizer_hooks
-from ..libraries import library_of
+from ..._dispatch.observers import DispatchEvent
+from ..libraries import libraries, library_of
+from ..library import BackwardPass, Library
 from ..why.explanation import CLASH, GONE, GOOD, Fix, Group, Groups, Step, Steps
 from ..why.wrote import is_optimizer, is_tensor
 from .finding import Finding, called_at, line_of
@@ -27,6 +25,10 @@ from .graph import Graph, findings as of_graph
 from .state import MOODY
 
 GRAPHS = 3  #: backward passes whose graphs are looked at
+#: Operators that compare scores with class numbers, their second argument.
+CLASSIFYING = ("cross_entropy_loss", "nll_loss_nd", "nll_loss", "nll_loss_forward")
+#: Operators of a first layer, and which of their arguments its input is.
+LAYERS = {"linear": 0, "conv2d": 0, "conv1d": 0, "convolution": 0, "mm": 0, "addmm": 1}
 LARGE = 50.0  #: of the mean size of numbers that come into a layer
 #: Where an operator makes NaN or infinity of numbers: why, and what helps.
 MADE_NAN = {
@@ -70,31 +72,32 @@ class Recording:
 
     # -- what is told ------------------------------------------------------------------------------------------------
 
-    def operator(self, event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
+    def operator(self, library: Library, event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
         """An operator was run."""
-        task = local.task
-        if task is not None and task is not self._task:
-            self._task = task
-            self._begin_backward(event, task)
+        task = library.backward_pass()
+        if task is not None and (library, task.number) != self._task:
+            self._task = library, task.number
+            self._begin_backward(library, event, task)
         if event.error:
             return
         if event.depth == 0:
             self._first_nan(event, args, result, task)
         packet = event.op.partition(".")[0]
-        if task is None and packet in ("cross_entropy_loss", "nll_loss_nd", "nll_loss") and len(args) > 1:
+        if task is None and packet in CLASSIFYING and len(args) > 1 and event.depth == 0:
             self._targets(args[1])
-        if task is None and packet in ("linear", "addmm", "conv2d", "conv1d") and event.depth == 0:
-            self._scale(event, args[0])
-        if packet in ("dropout", "feature_dropout") and len(args) > 2 and args[2] and not local.grad_enabled:
+        if task is None and packet in LAYERS and event.depth == 0:
+            self._scale(event, args[LAYERS[packet]])
+        if not library.is_grad_enabled() and library.drops(packet, args):
             self._dropped(event)
 
-    def call(self, module: Any, args: Any) -> None:
+    def call(self, library: Library, module: Any, args: Any) -> None:
         """A module is called."""
         if next(iter(module.parameters()), None) is not None:
             self.models.setdefault(id(module), weakref.ref(module))
-        if local.grad_enabled:
+        recorded = library.is_grad_enabled()
+        if recorded:
             self._modes.append((type(module).__name__, module.training))
-        if local.grad_enabled or not module.training or type(module).__name__ not in MOODY:
+        if recorded or not module.training or type(module).__name__ not in MOODY:
             return
         self.found(Finding(
             "training while predicting", f"a {type(module).__name__} is in training mode where nothing is learnt",
@@ -134,25 +137,25 @@ class Recording:
                 (Steps((Step("backward", "gradient 1", GOOD), Step("step", "uses it"),
                         Step("backward", "gradient 1 + gradient 2", CLASH), Step("step", "uses the sum"))),), added[0]))
 
-    def after_step(self, optimizer: Any) -> None:
+    def after_step(self, optimizer: Any, args: Any, kwargs: Any) -> None:
         """It has taken the step."""
         for parameter in [p for group in optimizer.param_groups for p in group["params"]]:
             grad = library_of(parameter).grad(parameter)
             self._added.pop(id(parameter), None)
             self._used.pop(id(parameter), None)
             if grad is not None and not _is_zero(grad):
-                self._used[id(parameter)] = weakref.ref(parameter), id(grad)
+                self._used[id(parameter)] = weakref.ref(parameter), _identity(grad)
 
     # -- rules ---------------------------------------------------------------------------------------------------------
 
-    def _begin_backward(self, event: DispatchEvent, task: Any) -> None:
+    def _begin_backward(self, library: Library, event: DispatchEvent, task: BackwardPass) -> None:
         self.passes += 1
         self._since_step += 1
         place = line_of(*event.site)
         for key, (ref, identity) in list(self._used.items()):
             parameter = ref()
             grad = None if parameter is None else library_of(parameter).grad(parameter)
-            if grad is None or id(grad) != identity or _is_zero(grad):
+            if grad is None or _identity(grad) != identity or _is_zero(grad):
                 del self._used[key]
                 self._added.pop(key, None)
             else:
@@ -167,15 +170,14 @@ class Recording:
                 (Steps((Step("model.eval()", "called before, and never undone"),
                         Step("training", "as if predicting", CLASH))),), place))
         self._modes = []
-        if self.passes <= GRAPHS:
-            roots = [node for _, node, _ in task._links]
-            if roots:
-                graph = Graph(roots, library_of(roots[0]))
-                self.leaves |= {id(leaf): leaf for leaf in graph.leaves}
-                for finding in of_graph(graph):
-                    self.found(finding)
+        if self.passes <= GRAPHS and (roots := list(task.roots())):
+            graph = Graph(roots, library)
+            self.leaves |= {id(leaf): leaf for leaf in graph.leaves}
+            for finding in of_graph(graph):
+                self.found(finding)
 
-    def _first_nan(self, event: DispatchEvent, args: tuple[Any, ...], result: Any, task: Any) -> None:
+    def _first_nan(self, event: DispatchEvent, args: tuple[Any, ...], result: Any,
+                   task: BackwardPass | None) -> None:
         bad, packet = _bad(result), event.op.partition(".")[0]
         if not bad or "empty" in packet or any(finding.kind == "first NaN" for finding in self.findings):
             return
@@ -187,7 +189,7 @@ class Recording:
         node = None if task is None else task.node
         if task is not None:
             place = called_at(node.metadata.get("traceback_", ())) if node is not None else line_of(*event.site)
-            forward = node.forward_name() if node is not None else packet
+            forward = re.sub(r"Backward\d*$", "", node.name()) if node is not None else packet
             cause = (f"Forward was all right: in backward, {packet} made it. The slope of {forward.lower()} is "
                      "infinite or undefined where it was computed, and 0 times infinity is NaN.")
             fixes = (Fix("keep the operand away from there", f"(x + 1e-8).{forward.lower()}()"
@@ -264,9 +266,14 @@ class Recording:
 
     def _here(self) -> Any:
         frame = sys._getframe(1)
-        while frame is not None and "mindtorch" in str(frame.f_globals.get("__name__", "")).partition(".")[0]:
+        while frame is not None and str(frame.f_globals.get("__name__")).partition(".")[0] in ("mindtorch", "torch"):
             frame = frame.f_back  # type: ignore[assignment]
         return None if frame is None else line_of(frame.f_code.co_filename, frame.f_lineno, frame.f_code.co_name)
+
+
+def _identity(gradient: Any) -> Any:
+    """What stays the same of a gradient as long as gradients are added to it."""
+    return library_of(gradient).counted(gradient) or id(gradient)
 
 
 def _is_zero(tensor: Any) -> bool:
@@ -291,11 +298,7 @@ def recording(namespace: Mapping[str, Any]) -> Iterator[Recording]:
     """A block in which is noted what can tell mistakes. It runs in anomaly mode, so that nodes know their lines."""
     found = Recording(namespace)
     with ExitStack() as block:
-        for handle in (module_hooks.register_module_forward_pre_hook(found.call),
-                       optimizer_hooks.register_optimizer_step_pre_hook(found.before_step),
-                       optimizer_hooks.register_optimizer_step_post_hook(lambda o, *_: found.after_step(o))):
-            block.callback(handle.remove)
-        block.enter_context(set_detect_anomaly(True, check_nan=False))
-        block.enter_context(subscribed_values(found.operator))
+        for library in libraries():
+            block.enter_context(library.training(found))
         yield found
     found.finish()

@@ -142,7 +142,10 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
     partly = any(step.mark == GONE for step in steps) or (node is None and _computed_in_a_loop(failure))
     hidden = failure.names.of_outputs.get(id(node), ["h"])[0]
     add_up = Fix("or add losses up and go back once", "(loss1 + loss2).backward()")
+    first = _gone_through(failure, outputs) if node is None else ""
     fixes = (
+        Fix("keep the graph at the first backward", f"{first}.backward(retain_graph=True)"),
+        Fix("or add both up and go back once", f"({first} + {label}).backward()")) if first else (
         Fix("cut what comes from an earlier step, such as a hidden state", f"{hidden} = {hidden}.detach()"), add_up,
         Fix("or keep the graph at the first backward, if no weight is changed in between",
              f"{label}.backward(retain_graph=True)"),
@@ -156,6 +159,14 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
         + " Here a new graph leads into an older one, which an earlier backward went through." * partly, fixes,
         (Steps(tuple(steps), "The walk of backward, from the output towards the leaves.", "←"),),
         tuple(involved) or None)
+
+
+def _gone_through(failure: Failure, outputs: list[Any]) -> str:
+    """The name of another number whose graph has a part in common with that of the outputs; '' if there is none."""
+    common = {id(node) for node in nodes_behind(outputs) if library_of(node).node(node).kept is None}
+    given = {id(output) for output in outputs}
+    return next((name for name, tensor in failure.named.items() if id(tensor) not in given and tensor.numel() == 1
+                 and is_computed(tensor) and any(id(node) in common for node in nodes_behind([tensor]))), "")
 
 
 def _computed_in_a_loop(failure: Failure) -> bool:

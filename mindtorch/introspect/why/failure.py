@@ -213,6 +213,7 @@ class Failure:
 
     def involved(self, tensor: Any, role: str = "") -> Involved:
         """What is known of a tensor."""
+        tensor = tensor if self._replayed is None else self._replayed.twins.original(tensor)
         library = library_of(tensor)
         layout, record = library.layout(tensor), library.record(tensor, 1)
         node = record.history[0] if record.history and isinstance(record.history[0], str) else ""
