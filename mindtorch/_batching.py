@@ -20,7 +20,7 @@ from ._dispatch.aten import (
     cat, expand, matmul, mm, mul_Tensor as mul, permute, reshape, stack, sum_dim_IntList as sum_dims,
 )
 from ._dispatch.dispatcher import TENSOR_TYPES, has_derivative, registry, set_local, tensors_of
-from ._dispatch.keys import BACKENDS, BATCHED, CPU, NONCONTIGUOUS
+from ._dispatch.keys import BACKENDS, BATCHED, CPU, MATH_BITS, NONCONTIGUOUS
 from ._dispatch.local import local
 from ._dispatch.registry import Operator
 from ._layout import contiguous_strides
@@ -46,7 +46,7 @@ def batched(value: Any, dim: int, frame: Frame) -> Tensor:
     del shape[dim], stride[dim]
     out._shape, out._stride = Size(shape), tuple(stride)
     out._dtype, out._device = value._dtype, value._device
-    out._keys = BATCHED | value._keys & BACKENDS
+    out._keys = BATCHED | value._keys & (BACKENDS | MATH_BITS)
     if out._stride != contiguous_strides(out._shape):
         out._keys |= NONCONTIGUOUS
     out._version_counter = value._version_counter
@@ -347,7 +347,7 @@ RULES: dict[str, Callable[..., Any]] = {
     "sum": over_all("sum.dim_IntList"), "mean": over_all("mean.dim"), "any": over_all("any.dims"),
     "all": over_all("all.dims"), "t": lambda op, frame, args: lowered(args[0], frame).mT,
     **names(with_size, "view _unsafe_view _reshape_alias expand new_zeros new_ones new_empty"),
-    **names(as_it_is, "clone _to_copy detach alias zeros_like ones_like empty_like full_like"),
+    **names(as_it_is, "clone _to_copy detach alias _conj _neg_view zeros_like ones_like empty_like full_like"),
     **names(product, "mm bmm mv dot"),
     "addmm": composed(lambda self, a, b, beta=1, alpha=1: scaled(self, beta) + scaled(mm(a, b), alpha)),
     "linear": composed(lambda x, weight, bias=None: matmul(x, weight.t()) if bias is None else

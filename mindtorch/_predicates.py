@@ -39,12 +39,12 @@ def is_signed(input: Tensor) -> bool:
 
 
 def is_conj(input: Tensor) -> bool:
-    """Whether the tensor is conjugated lazily, which none is (``torch.is_conj``)."""
+    """Whether the tensor's elements are the conjugates of what is in memory (``torch.is_conj``)."""
     return _asked("is_conj", input).is_conj()
 
 
 def is_neg(input: Tensor) -> bool:
-    """Whether the tensor is negated lazily, which none is (``torch.is_neg``)."""
+    """Whether the tensor's elements are the negatives of what is in memory (``torch.is_neg``)."""
     return _asked("is_neg", input).is_neg()
 
 

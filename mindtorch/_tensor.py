@@ -22,11 +22,11 @@ from ._autograd.node import Node
 from ._backend import backends
 from ._device import device as Device
 from ._dispatch import binding, dispatcher
-from ._dispatch.aten import _local_scalar_dense, detach
+from ._dispatch.aten import _local_scalar_dense, clone, detach
 from ._dispatch.dispatcher import TENSOR_TYPES
 from ._dispatch.keys import (
-    AUTOGRAD, BACKEND_OF_DEVICE, BATCHED, CPU, DERIVED, FUNCTION, INFERENCE, META, NONCONTIGUOUS, PIPELINE, PYTHON,
-    THREAD_STATE, UNINITIALIZED,
+    AUTOGRAD, BACKEND_OF_DEVICE, BATCHED, CONJUGATE, CPU, DERIVED, FUNCTION, INFERENCE, MATH_BITS, META, NEGATIVE,
+    NONCONTIGUOUS, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED,
 )
 from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
@@ -237,12 +237,12 @@ class Tensor(Methods, metaclass=_TensorType):
         return self._dtype.is_signed
 
     def is_conj(self) -> bool:
-        """Always False, since ``conj`` of a complex tensor is computed at once (``torch.Tensor.is_conj``)."""
-        return False
+        """Whether the elements are the conjugates of those in memory, as after ``conj`` (``torch.Tensor.is_conj``)."""
+        return bool(self._keys & CONJUGATE)
 
     def is_neg(self) -> bool:
-        """Always False, since negation is computed at once (``torch.Tensor.is_neg``)."""
-        return False
+        """Whether the elements are the negatives of those in memory: ``conj().imag`` (``torch.Tensor.is_neg``)."""
+        return bool(self._keys & NEGATIVE)
 
     @property
     def is_meta(self) -> bool:
@@ -306,7 +306,8 @@ class Tensor(Methods, metaclass=_TensorType):
     def is_set_to(self, tensor: Tensor) -> bool:
         """Whether another tensor has the same storage, shape, strides and offset (``torch.Tensor.is_set_to``)."""
         return (self.untyped_storage() is tensor.untyped_storage() and self._offset == tensor._offset
-                and self.shape == tensor.shape and self._strides() == tensor._strides())
+                and self.shape == tensor.shape and self._strides() == tensor._strides()
+                and not (self._keys ^ tensor._keys) & MATH_BITS)
 
     def is_shared(self) -> bool:
         """Whether the storage is in memory that other processes can see (``torch.Tensor.is_shared``)."""
@@ -671,6 +672,8 @@ class Tensor(Methods, metaclass=_TensorType):
             raise RuntimeError(f".{operation}() is not supported for tensor subclasses.")
         if self._keys & PIPELINE:
             self._wait()
+        if self._keys & MATH_BITS:
+            return clone(self.detach())._host(operation)
         array = self._array
         return backends[self._device.type].read(self, operation) if array is None else array
 
@@ -708,6 +711,10 @@ class Tensor(Methods, metaclass=_TensorType):
             if self._keys & AUTOGRAD and local.grad_enabled:
                 raise about(RuntimeError("Can't call numpy() on Tensor that requires grad. Use "
                                          "tensor.detach().numpy() instead."), "numpy of a graph", self=self)
+            for bit, resolve, name in ((CONJUGATE, "resolve_conj", "conjugate"), (NEGATIVE, "resolve_neg", "negative")):
+                if self._keys & bit:
+                    raise RuntimeError(f"Can't call numpy() on Tensor that has {name} bit set. Use "
+                                       f"tensor.{resolve}().numpy() instead.")
             if self._device.type != "cpu":
                 raise about(TypeError(f"can't convert {self._device} device type tensor to numpy. Use Tensor.cpu() to "
                                       "copy the tensor to host memory first."),

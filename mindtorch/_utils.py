@@ -24,8 +24,8 @@ from ._backend import backends
 from ._backends.common.convert import to_device
 from ._backends.common.view.memory import check_layout
 from ._creation import as_subclass, empty_strided
-from ._dispatch.aten import as_strided, conj, neg
-from ._dispatch.keys import PIPELINE, PYTHON
+from ._dispatch.aten import as_strided, clone
+from ._dispatch.keys import CONJUGATE, MATH_BITS, NEGATIVE, PIPELINE, PYTHON
 from ._dtype import RARE, DType
 from ._storage import TypedStorage, UntypedStorage
 from ._tensor import Tensor, new, tensor_method
@@ -78,10 +78,10 @@ def rebuild(cls: Any, storage: UntypedStorage, dtype: DType, shape: Any, stride:
 
 
 def _finished(tensor: Tensor, requires_grad: bool, hooks: Any, metadata: Any) -> Tensor:
-    """A rebuilt tensor with what else there is to it: PyTorch's lazy bits, which are resolved, and old files' hooks."""
-    for bit, resolve in (("conj", conj), ("neg", neg)):
-        if metadata and metadata.get(bit):
-            tensor = _mapped(tensor, bit, resolve)
+    """A rebuilt tensor with what else there is to it: whether it is conjugated or negated, and old files' hooks."""
+    for name, bit in (("conj", CONJUGATE), ("neg", NEGATIVE)):
+        if metadata and metadata.get(name):
+            tensor._keys ^= bit
     tensor.requires_grad_(requires_grad)
     for hook in (hooks or {}).values():
         tensor.register_hook(hook)
@@ -208,6 +208,8 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
                           "decorate the function with @torch.utils.hooks.unserializable_hook to suppress this warning",
                           stacklevel=2)
     parts: tuple[Any, ...]
+    bits = {name: True for name, bit in (("conj", CONJUGATE), ("neg", NEGATIVE)) if self._keys & bit}
+    metadata = (bits,) if bits else ()
     if self._keys & PIPELINE:
         self._wait()
     if self.is_meta:
@@ -217,10 +219,10 @@ def _reduce_ex(self: Tensor, protocol: Any) -> Any:
         parts = (_rebuild_meta_tensor_no_storage, (self._dtype, tuple(self.shape), self._strides(), self.requires_grad))
     elif self._dtype.name in RARE:  # which no class of storages is named after
         parts = (_rebuild_tensor_v3, (self.untyped_storage(), self._offset, tuple(self.shape), self._strides(),
-                                      self.requires_grad, OrderedDict(), self._dtype))
+                                      self.requires_grad, OrderedDict(), self._dtype, *metadata))
     else:
         parts = (_rebuild_tensor_v2, (self.storage, self._offset, tuple(self.shape), self._strides(),
-                                      self.requires_grad, OrderedDict()))
+                                      self.requires_grad, OrderedDict(), *metadata))
     state = get_obj_state(self)
     if type(self) is Tensor and not state:
         return parts
@@ -264,8 +266,12 @@ def _deepcopy(self: Tensor, memo: dict[int, Any]) -> Tensor:
     if self._keys & PYTHON and self._array is None:
         return _copied_wrapper(self, memo)
     storage = copy.deepcopy(self.untyped_storage(), memo)
+    bits = self._keys & MATH_BITS
     out = memo[id(self)] = rebuild(type(self), storage, self._dtype, tuple(self.shape), self._strides(), self._offset,
-                                   self.requires_grad)
+                                   self.requires_grad and not bits)
+    if bits:  # what is copied is no longer put off
+        out._keys |= bits
+        out = memo[id(self)] = clone(out).requires_grad_(self.requires_grad)
     return _with_attributes(out, self, memo)
 
 

@@ -11,13 +11,13 @@ from ._autograd import (  # noqa: F401  (derivatives say where their rows are)
 )
 from ._backend import by_key
 from ._backends import cpu, meta, npu  # noqa: F401  (they enter themselves into the table of backends)
-from ._backends.common import convert, cross_device, inplace_and_out, uninitialized, view
+from ._backends.common import convert, cross_device, inplace_and_out, math_bits, uninitialized, view
 from ._backends.common.pointwise import Pointwise
 from ._composite import COMPOSITES
 from ._dispatch import observers, pipeline, torch_dispatch
 from ._dispatch.dispatcher import key_handlers, registry
 from ._dispatch.keys import (
-    AUTOGRAD, BACKENDS, BATCHED, DUAL, INFERENCE, OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED,
+    AUTOGRAD, BACKENDS, BATCHED, DUAL, INFERENCE, MATH_BITS, OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED,
 )
 from ._dispatch.registry import Kernel, Operator
 
@@ -29,6 +29,7 @@ key_handlers.update({
     PIPELINE: pipeline.wait_for_inputs,
     INFERENCE: grad_mode.on_inference_tensors,
     AUTOGRAD: recording.record_in_graph,
+    MATH_BITS: math_bits.on_math_bits,
     BACKENDS: cross_device.on_several_devices,
     UNINITIALIZED: uninitialized.on_uninitialized,
     PYTHON: torch_dispatch.in_python,

@@ -8,7 +8,7 @@ from typing import Any, ClassVar
 from .._backends.npu.aclnn import is_available as _npu_aclnn_available, symbols_ok as _npu_aclnn_symbols_ok
 from .._dispatch import dispatcher
 from .._dispatch.dispatcher import switched
-from .._dispatch.keys import INFERENCE, PYTHON
+from .._dispatch.keys import CONJUGATE, INFERENCE, NEGATIVE, PYTHON
 from .._dispatch.local import local
 from .._dispatch.overloads import FunctionSchema as FunctionSchema
 from .._dispatch.torch_dispatch import disabled_torch_dispatch as _disabled_torch_dispatch_impl
@@ -30,9 +30,10 @@ def _get_privateuse1_backend_name() -> str:
 
 
 #: PyTorch's dispatch keys that say something here, in its order: what stands later is looked at first.
-_KEYS = ("Undefined", "CPU", "Meta", "PrivateUse1", "BackendSelect", "Python", "ADInplaceOrView", "AutogradOther",
-         "AutogradCPU", "AutogradMeta", "AutogradPrivateUse1", "AutocastCPU", "AutocastPrivateUse1", "FuncTorchBatched",
-         "PythonTLSSnapshot", "CompositeImplicitAutograd", "CompositeExplicitAutograd", "Autograd")
+_KEYS = ("Undefined", "CPU", "Meta", "PrivateUse1", "BackendSelect", "Python", "Conjugate", "Negative",
+         "ADInplaceOrView", "AutogradOther", "AutogradCPU", "AutogradMeta", "AutogradPrivateUse1", "AutocastCPU",
+         "AutocastPrivateUse1", "FuncTorchBatched", "PythonTLSSnapshot", "CompositeImplicitAutograd",
+         "CompositeExplicitAutograd", "Autograd")
 DispatchKey: Any = IntEnum("DispatchKey", {name: i for i, name in enumerate(_KEYS)})  # type: ignore[misc]
 
 
@@ -89,6 +90,7 @@ def _dispatch_keys(tensor: TensorBase) -> DispatchKeySet:
     names = [backend] if backend == "Meta" else [backend, f"Autocast{backend}"]
     if not has & INFERENCE:
         names += ["ADInplaceOrView", f"Autograd{backend}"]
+    names += [key for key, bit in (("Conjugate", CONJUGATE), ("Negative", NEGATIVE)) if has & bit]
     if has & PYTHON:
         names += ["Python", "PythonTLSSnapshot"]
     return DispatchKeySet(DispatchKey[name] for name in names)

@@ -11,7 +11,7 @@ from typing import Any
 
 from .._about import about
 from .._dispatch.aten import as_strided, clone, copy_, new_empty_strided, zero_
-from .._dispatch.keys import AUTOGRAD
+from .._dispatch.keys import AUTOGRAD, CONJUGATE, MATH_BITS
 from .._dispatch.local import local
 from .._dispatch.schemas import registry
 from .grad_mode import enable_grad
@@ -36,14 +36,18 @@ def mark_view(out: Any, source: Any) -> None:
         out._creation_meta = INFERENCE_MODE if local.inference else NO_GRAD
     elif source._creation_meta is not None:
         out._creation_meta = source._creation_meta
-    if out._dtype is not base._dtype:
+    if out._dtype is not base._dtype or (out._keys ^ base._keys) & MATH_BITS:
         out._view_func = replay(out, source)
 
 
 def replay(out: Any, source: Any) -> Callable[[Any], Any]:
-    """How to make a view of another dtype (real and imaginary parts) from its base once more."""
+    """How to make from its base once more a view that is more than a layout: of another dtype, or conjugated."""
     layout = (out.shape, out._strides(), out._offset)
     before = replayed(source)
+    flipped = (out._keys ^ source._keys) & MATH_BITS
+    if flipped:
+        flip = registry["_conj" if flipped == CONJUGATE else "_neg_view"].call
+        return lambda base: flip(before(base))
     if out._dtype is source._dtype:
         return lambda base: as_strided(before(base), *layout)
     again = registry["view_as_real" if source._dtype.is_complex else "view_as_complex"].call

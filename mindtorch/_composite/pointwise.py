@@ -35,7 +35,7 @@ def positive(self: Any) -> Any:
 
 
 def conj(self: Any) -> Any:
-    """``torch.conj``. A complex tensor is conjugated at once; PyTorch returns a view that does it when read."""
+    """``torch.conj``: a view of a complex tensor that is conjugated when it is read; a real tensor itself."""
     return _conj(self) if self._dtype.is_complex else self
 
 

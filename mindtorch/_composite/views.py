@@ -9,7 +9,7 @@ from .._about import about
 from .._autograd.views import propagate_requires_grad
 from .._conversion import contiguous
 from .._dispatch.aten import (
-    _reshape_alias, _unsafe_view, add_, alias, as_strided, clone, copy_, diagonal, expand, permute,
+    _conj, _neg_view, _reshape_alias, _unsafe_view, add_, alias, as_strided, clone, copy_, diagonal, expand, permute,
     select_int as select, slice_Tensor as slice_, split_Tensor as split, split_with_sizes, transpose_,
     transpose_int as transpose, unfold, unsafe_split_Tensor, unsafe_split_with_sizes, unsqueeze, view, view_as_real,
 )
@@ -150,12 +150,16 @@ adjoint = transposed("adjoint()", True)
 
 def real(self: Any) -> Any:
     """``torch.real``: the real parts; a real tensor is its own."""
-    return select(view_as_real(self), -1, 0) if self._dtype.is_complex else self
+    if not self._dtype.is_complex:
+        return self
+    return select(view_as_real(_conj(self) if self.is_conj() else self), -1, 0)
 
 
 def imag(self: Any) -> Any:
     """``torch.imag``: the imaginary parts. Raises RuntimeError if the tensor is not complex."""
     check(self._dtype.is_complex, "imag is not implemented for tensors with non-complex dtypes.")
+    if self.is_conj():
+        return select(_neg_view(view_as_real(_conj(self))), -1, 1)
     return select(view_as_real(self), -1, 1)
 
 
@@ -357,7 +361,8 @@ COMPOSITES.update({
     "mT": transposed("mT", False),
     "mH": transposed("mH", True),
     "adjoint": adjoint,
-    **dict.fromkeys(("resolve_conj", "resolve_neg"), lambda self: self),  # conjugation and negation are never lazy
+    "resolve_conj": lambda self: clone(self) if self.is_conj() else self,
+    "resolve_neg": lambda self: clone(self) if self.is_neg() else self,
     "narrow.Tensor": narrow_tensor,
     "linalg_diagonal": lambda A, offset=0, dim1=-2, dim2=-1: diagonal(A, offset, dim1, dim2),
     "split.sizes": lambda self, split_size, dim=0: split_with_sizes(self, split_size, dim),

@@ -15,8 +15,8 @@ from .._about import about, note
 from .._call_site import call_site
 from .._device import CPU as HOST, resolve_device
 from .keys import (
-    ADDED, AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, NONCONTIGUOUS, OBSERVED,
-    PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
+    ADDED, AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, BATCHED, CPU, DUAL, FUNCTION, INFERENCE, MATH_BITS, NONCONTIGUOUS,
+    OBSERVED, PIPELINE, PYTHON, THREAD_STATE, UNINITIALIZED, DispatchKeySet,
 )
 from .local import local
 from .registry import Operator, OpRegistry
@@ -274,6 +274,8 @@ def _resolve_backend(op: Operator, keys: int) -> Callable[..., Any]:
             return key_handlers[AUTOGRAD](op, 0)(inner)
         recording = key_handlers[AUTOGRAD](op, 0)(outside_graph(inner))
         return lambda *args: (recording if local.grad_enabled else inner)(*args)
+    if keys & MATH_BITS:
+        return key_handlers[MATH_BITS](op, keys)
     if kernel is None or keys & PYTHON:
         return key_handlers[PYTHON](op, keys & ~PYTHON)
     function = kernel.fast if kernel.fast is not None and not keys & NONCONTIGUOUS else kernel.fn

@@ -27,6 +27,8 @@ class DispatchKey(IntFlag):
     Python = 4096  #: some input's class has a ``__torch_dispatch__``, or the thread has a ``TorchDispatchMode``
     TorchFunction = 8192  #: some input's class has a ``__torch_function__``, or some thread a ``TorchFunctionMode``
     Added = 16384  #: some thread has put keys of its own before Autograd: look at the thread
+    Conjugate = 32768  #: some input's elements are the conjugates of what is in its memory
+    Negative = 65536  #: some input's elements are the negatives of what is in its memory
 
 
 CPU, META, NPU = int(DispatchKey.CPU), int(DispatchKey.Meta), int(DispatchKey.NPU)
@@ -37,6 +39,8 @@ PIPELINE, THREAD_STATE, OBSERVED = int(DispatchKey.Pipeline), int(DispatchKey.Th
 DUAL, BATCHED = int(DispatchKey.Dual), int(DispatchKey.Batched)
 PYTHON, FUNCTION = int(DispatchKey.Python), int(DispatchKey.TorchFunction)
 ADDED = int(DispatchKey.Added)
+CONJUGATE, NEGATIVE = int(DispatchKey.Conjugate), int(DispatchKey.Negative)
+MATH_BITS = CONJUGATE | NEGATIVE
 #: What an alias outside the graph does not take over from its tensor.
 DERIVED = AUTOGRAD | DUAL | FUNCTION
 BACKENDS = CPU | META | NPU
@@ -48,7 +52,8 @@ class DispatchKeySet:
     """A readable set of dispatch keys, in the order in which the dispatcher looks at them."""
 
     ORDER = (DispatchKey.Batched, DispatchKey.Dual, DispatchKey.Added, DispatchKey.Pipeline, DispatchKey.Inference,
-             DispatchKey.Autograd, DispatchKey.Python, DispatchKey.Meta, DispatchKey.NPU, DispatchKey.CPU)
+             DispatchKey.Autograd, DispatchKey.Negative, DispatchKey.Conjugate, DispatchKey.Python, DispatchKey.Meta,
+             DispatchKey.NPU, DispatchKey.CPU)
 
     def __init__(self, bits: int):
         self.bits = bits

@@ -19,7 +19,7 @@ from .._about import about, note, place, sketch_operator, tell
 from .._backend import by_key
 from .._call_site import call_site, place_of
 from .dispatcher import TENSOR_TYPES, key_handlers, keys_of, registry, resolve, set_local, tensors_of
-from .keys import AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, META, NONCONTIGUOUS, PIPELINE
+from .keys import AUTOGRAD, BACKEND_OF_DEVICE, BACKENDS, MATH_BITS, META, NONCONTIGUOUS, PIPELINE
 from .local import local
 from .registry import Kernel, Operator
 
@@ -87,6 +87,8 @@ class Pipeline:
         kernel = op.kernel(backend) if backend and not backend & (backend - 1) else None
         if kernel is not None and kernel.composite and op.name not in registry.derivatives:
             return kernel.fn
+        if keys & MATH_BITS and (kernel is None or not kernel.makes_view):
+            return lambda *args: self._run_now(op, args)
         if backend == META:  # there is nothing to run later
             return resolve(op, keys)
         if kernel is None or op.kernel(META) is None:

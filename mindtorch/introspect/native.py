@@ -17,7 +17,7 @@ from .._autograd.node import Node
 from .._autograd.saved import Saved, unwritten
 from .._autograd.views import CopySlices
 from .._dispatch.dispatcher import TENSOR_TYPES
-from .._dispatch.keys import AUTOGRAD, INFERENCE, META, PIPELINE, UNINITIALIZED
+from .._dispatch.keys import AUTOGRAD, INFERENCE, MATH_BITS, META, PIPELINE, UNINITIALIZED
 from .._dispatch.local import local
 from .._dispatch.observers import ActivityObserver, Observer, subscribed, subscribed_values
 from .._storage import UntypedStorage
@@ -88,6 +88,8 @@ class Native:
         if tensor._keys & (PIPELINE | META):
             return None
         source = element_source(tensor)
+        if source is None and tensor._keys & MATH_BITS:
+            return tensor._host("values")
         return tensor._array if source is None else source.values(tensor)
 
     def sample(self, tensor: Any) -> np.ndarray | None:

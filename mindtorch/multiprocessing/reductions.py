@@ -25,6 +25,8 @@ def reduce_tensor(tensor: Tensor) -> Any:
         raise RuntimeError("Cowardly refusing to serialize non-leaf tensor which requires_grad, since autograd does "
                            "not support crossing process boundaries.  If you just want to transfer the data, call "
                            "detach() on the tensor before serializing (e.g., putting it on the queue).")
+    if tensor.is_conj() or tensor.is_neg():
+        tensor = tensor.detach().clone().requires_grad_(tensor.requires_grad)
     return rebuild, (type(tensor), tensor.untyped_storage(), tensor.dtype, tuple(tensor.shape), tuple(tensor.stride()),
                      tensor.storage_offset(), tensor.requires_grad)
 

@@ -240,7 +240,7 @@ derivative("addcdiv", self=lambda grad: grad,
            tensor1=lambda grad, tensor2, value: grad * conj(quotient_of(value, tensor2)),
            tensor2=lambda grad, tensor1, tensor2, value: -grad * conj(value * tensor1 / (tensor2 * tensor2)))
 
-derivative("_conj _conj_physical", self=lambda grad: conj(grad))
+derivative("_conj_physical", self=lambda grad: conj(grad))
 derivative("angle", self=angle_backward)
 derivative("polar", abs=lambda grad, result: real(conj(grad) * result.sgn()),
            angle=lambda grad, result: real(conj(grad) * (result * 1j)))

@@ -121,7 +121,6 @@ function, method:
 function, method, in-place, out, exact dtype, no overlap:
     conj_physical(Tensor self) -> Tensor  # The complex conjugate of each element of `self`, computed at once.
 operator only:
-    _conj(Tensor self) -> Tensor  # The complex conjugate of each element of `self`, for `conj`.
     _conj_physical(Tensor self) -> Tensor  # The complex conjugate of each element of `self`, for `conj_physical`.
 function, method, out:
     angle(Tensor self) -> Tensor  # The angle of each element of `self` in the complex plane, in radians.

@@ -1,6 +1,9 @@
 """Views: other layouts over the same storage, the same as in-place changes of layout, and copies of what they see."""
 
 VIEWS = """
+function, method:
+    _conj(Tensor(a) self) -> Tensor(a)  # A view of the conjugates of the elements of `self`, which are computed when they are read.
+    _neg_view(Tensor(a) self) -> Tensor(a)  # A view of the negatives of the elements of `self`, which are computed when they are read.
 method:
     view(Tensor(a) self, int[] size) -> Tensor(a)  # A view of `self` with the shape `size`, or with the bytes of its elements read as `dtype`.
     view.dtype(Tensor(a) self, ScalarType dtype) -> Tensor(a)
@@ -133,6 +136,5 @@ def copies(views: str) -> dict[str, str]:
 COPIES = copies(VIEWS)
 SCHEMAS = "\n".join((
     VIEWS, IN_PLACE, COMPOSITE, SCATTER,
-    "function, out, exact dtype, no overlap:", *(row for name, row in COPIES.items() if name[0] != "_"),
-    "out, exact dtype, no overlap:", COPIES["_reshape_alias_copy"],
+    "function, out, exact dtype, no overlap:", *COPIES.values(),
 ))

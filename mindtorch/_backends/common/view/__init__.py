@@ -8,9 +8,9 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ...._autograd.views import mark_multiple
+from ...._autograd.views import mark_multiple, mark_view
 from ...._dispatch.dispatcher import registry
-from ...._dispatch.keys import CPU
+from ...._dispatch.keys import CONJUGATE, CPU, NEGATIVE
 from ...._dispatch.registry import Kernel, Operator, inplace_name
 from ...._tensor import Tensor
 from . import fast_paths, layouts, memory, slicing
@@ -67,12 +67,26 @@ def fresh(alias: Tensor) -> Tensor:
     return alias
 
 
+def flipped(bit: int) -> Row:
+    """A view of the same layout whose elements are the conjugates, or the negatives, of this one's: a key says so."""
+
+    def view(self: Tensor) -> Tensor:
+        out = self._alias(self.shape, self._strides(), self._offset)
+        out._keys ^= bit
+        mark_view(out, self)
+        return out
+
+    return view
+
+
 KERNELS: dict[str, Row] = {
     **{name: as_view(layout) for name, layout in LAYOUTS.items()},
     **{name: as_views(layout) for name, layout in slicing.MULTIPLE.items()},
     "view.dtype": lambda self, dtype: self._alias(*layouts.view_dtype(self, dtype), dtype),  # no view to autograd
     "view_as_real": lambda self: self._view(*layouts.view_as_real(self), self._dtype.to_real()),
     "view_as_complex": lambda self: self._view(*layouts.view_as_complex(self), self._dtype.to_complex()),
+    "_conj": flipped(CONJUGATE),
+    "_neg_view": flipped(NEGATIVE),
     "_unsafe_view": lambda self, size: self._alias(*layouts.view(self, size)),  # of what nothing else will refer to
     "unsafe_split.Tensor": pieces_apart(slicing.split),
     "unsafe_split_with_sizes": pieces_apart(slicing.split_with_sizes),

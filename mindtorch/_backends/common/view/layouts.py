@@ -9,6 +9,7 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from ...._about import about
+from ...._dispatch.keys import CONJUGATE, NEGATIVE
 from ...._errors import NAMES, check, type_string
 from ...._layout import Ints, infer_size, storage_size, view_strides, wrap_dim, wrap_dims
 from ...._tensor import Tensor
@@ -125,6 +126,9 @@ def squeeze_dims(self: Tensor, dim: Sequence[int]) -> Layout:
 def view_as_real(self: Tensor) -> Layout:
     """``torch.view_as_real``: a last dimension of both parts. Raises RuntimeError if the tensor is not complex."""
     check(self._dtype.is_complex, "view_as_real is only supported for complex tensors")
+    check(not self._keys & CONJUGATE, "view_as_real doesn't work on unresolved conjugated tensors.  To resolve the "
+          "conjugate tensor so you can view it as real, use self.resolve_conj(); however, be warned that the resulting "
+          "tensor will NOT alias the original.")
     return (*self.shape, 2), (*(2 * step for step in self._strides()), 1), 2 * self._offset
 
 
@@ -148,7 +152,12 @@ def view_as_complex(self: Tensor) -> Layout:
 
 
 def view_dtype(self: Tensor, dtype: Any) -> Layout:
-    """``Tensor.view`` as another dtype. Raises RuntimeError if last dimension, strides or offset do not allow it."""
+    """``Tensor.view`` as another dtype. Raises RuntimeError if last dimension, strides or offset do not allow it, or if
+    the elements are not those in memory.
+    """
+    for bit, kind in ((CONJUGATE, "conjugate view tensors"), (NEGATIVE, "tensors with negative bit set")):
+        check(dtype is self._dtype or not self._keys & bit, lambda kind=kind: "torch.Tensor.view is not supported for "
+              f"{kind} when converting to a different dtype.")
     shape, stride, offset = list(self.shape), list(self._strides()), self._offset
     old, new = self._dtype.itemsize, dtype.itemsize
     if old == new:

@@ -219,8 +219,7 @@ CPU_KERNELS.update({
     "lerp.Scalar": lerp,
     "addcmul": lambda x, first, second, value=1: plus_scaled(x, first * second, value),
     "addcdiv": lambda x, first, second, value=1: plus_scaled(x, first / second, value),
-    "_conj": lambda x: np.conjugate(x),  # of bools, in another dtype
-    "_conj_physical": lambda x: np.conjugate(x),
+    "_conj_physical": lambda x: np.conjugate(x),  # of bools, in another dtype
     "polar": lambda length, angle: complex_(length * np.cos(angle), length * np.sin(angle)),
     "complex": complex_,
 })

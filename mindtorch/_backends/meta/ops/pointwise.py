@@ -197,7 +197,6 @@ META_KERNELS.update({
     "lerp.Scalar": Pointwise("default", 2, "reduced|floating|complex", "lerp_kernel_scalar", check=check_lerp),
     "addcmul": Pointwise("default", 3, "real|complex", "addcmul_cpu_out", check=check_addcmul),
     "addcdiv": Pointwise("default", 3, "real|complex", "addcdiv_cpu_out", check=check_addcdiv),
-    "_conj": Pointwise("default", 1, "all|unsigned|complex32"),
     "_conj_physical": Pointwise("default", 1, "all|unsigned|complex32"),
     "angle": Angle("float_real", 1, kernel="angle_cpu"),
     "polar": Pointwise("float_to_complex", 2, "float32|float64", "polar_cpu", check=check_parts),

@@ -1,0 +1,117 @@
+"""The Conjugate and Negative keys: tensors whose elements are the conjugates, or the negatives, of what is in memory.
+
+``conj`` of a complex tensor is a view with the Conjugate key, and the imaginary part of that is one with the Negative
+key: nothing is computed. An operator that knows nothing of the keys is given copies in which it has been done, and what
+it writes into such a copy is written back. Views and a few others know them (ATen's ``MathBitsFallback.h``).
+"""
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import Any
+
+from ..._dispatch.dispatcher import TENSOR_TYPES, registry, resolve
+from ..._dispatch.keys import BACKENDS, CONJUGATE, MATH_BITS, NEGATIVE, NONCONTIGUOUS, PYTHON
+from ..._dispatch.registry import Operator
+
+#: Operators that only ask for a tensor's shape, dtype and device.
+LOOK_AT_NO_ELEMENTS = {"empty_like", "full_like", "set_", "set_.source_Tensor", "set_.source_Storage_storage_offset",
+                       "set_.source_Tensor_storage_offset"}
+#: What PyTorch has kernels for that take conjugated tensors as they are: a ``__torch_dispatch__`` is shown those.
+TAKE_CONJUGATES = {"addmm", "addmm_", "baddbmm", "baddbmm_", "bmm", "dot", "mm", "vdot", "repeat_interleave.Tensor"}
+
+
+def on_math_bits(op: Operator, keys: int) -> Callable[..., Any]:
+    """The Conjugate and Negative keys: run an operator on tensors whose memory holds their elements."""
+    rest = keys & ~MATH_BITS
+    inner = op.table.get(rest) or resolve(op, rest)
+    kernel = op.kernel((backend := keys & BACKENDS) & -backend)
+    if op.name in LOOK_AT_NO_ELEMENTS or (kernel is not None and kernel.makes_view):
+        return inner
+    if rest & PYTHON and (op.name in OWN or (op.name in TAKE_CONJUGATES and not keys & NEGATIVE)):
+        return inner
+    if op.name in OWN:
+        return OWN[op.name](inner)
+    writes, python = (0,) if op.is_inplace else op.writes, keys & PYTHON
+
+    def call(*args: Any) -> Any:
+        given = [_resolved_all(arg, python) for arg in args]
+        result = inner(*given)
+        written = {len(args) - 1} if op.is_out else writes
+        for place in written:
+            for target, values in zip(_listed(args[place]), _listed(given[place]), strict=True):
+                if target is not values:
+                    below(registry["copy_"], target, python)(target, values)
+                    result = _exchanged(result, values, target)
+        return result
+
+    return call
+
+
+def _listed(value: Any) -> Any:
+    return value if isinstance(value, (list, tuple)) else (value,)
+
+
+def _exchanged(result: Any, old: Any, new: Any) -> Any:
+    """A result with one tensor in the place of another."""
+    if isinstance(result, (list, tuple)):
+        kind = getattr(type(result), "_make", type(result))
+        return kind([new if item is old else item for item in result])
+    return new if result is old else result
+
+
+def below(op: Operator, tensor: Any, python: int = 0) -> Callable[..., Any]:
+    """What runs an operator on a tensor below autograd; with the Python key, a ``__torch_dispatch__`` sees it."""
+    keys = tensor._keys & (BACKENDS | NONCONTIGUOUS | MATH_BITS) | python
+    return op.table.get(keys) or resolve(op, keys)
+
+
+def aliased(tensor: Any, bits: int) -> Any:
+    """The same memory, seen with other bits, outside the graph."""
+    out = tensor._saved_alias()
+    out._keys ^= bits
+    return out
+
+
+def resolved(tensor: Any, python: int = 0) -> Any:
+    """A tensor whose memory holds its elements: itself, or a copy outside the graph."""
+    return below(registry["clone"], tensor, python)(tensor) if tensor._keys & MATH_BITS else tensor
+
+
+def _resolved_all(value: Any, python: int) -> Any:
+    if value.__class__ in TENSOR_TYPES:
+        return resolved(value, python)
+    if (kind := value.__class__) is list or kind is tuple:
+        return kind([_resolved_all(item, python) for item in value])
+    return value
+
+
+def cloning(inner: Callable[..., Any]) -> Callable[..., Any]:
+    """``clone``: a copy is as good a time as any to compute what is put off."""
+
+    def clone(self: Any, memory_format: Any = None) -> Any:
+        values = aliased(self, self._keys & MATH_BITS)
+        if self._keys & CONJUGATE:
+            values = below(registry["_conj_physical"], values)(values)
+        if self._keys & NEGATIVE:
+            values = below(registry["neg"], values)(values)
+        return values if memory_format in (None, "preserve_format") else inner(values, memory_format)
+
+    return clone
+
+
+def copying(inner: Callable[..., Any]) -> Callable[..., Any]:
+    """``copy_``: what the memory of ``self`` is to hold is what ``src`` is, conjugated or negated where ``self`` is."""
+
+    def copy_(self: Any, src: Any, non_blocking: bool = False) -> Any:
+        bits = self._keys & MATH_BITS
+        if bits:
+            flipped = bits if src._dtype.is_complex else bits & NEGATIVE  # a real number is its own conjugate
+            inner(aliased(self, bits), resolved(aliased(src, flipped)), non_blocking)
+        else:
+            inner(self, resolved(src), non_blocking)
+        return self
+
+    return copy_
+
+
+OWN = {"clone": cloning, "copy_": copying}
