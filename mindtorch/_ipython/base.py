@@ -46,11 +46,13 @@ def magic(kind: Callable[..., Any], *arguments: Callable[..., Any]) -> Callable[
         parsed = kind(magic_arguments()(method))
 
         @wraps(parsed)
-        def helpful(self: Magics, line: str, cell: str | None = None) -> Any:
+        def helpful(self: MagicGroup, line: str, cell: str | None = None) -> Any:
             if line.strip() in HELP:
                 print(parsed.parser.format_help().removeprefix("::").strip())
                 return None
-            return parsed(self, line) if cell is None else parsed(self, line, cell)
+            found = parsed(self, line) if cell is None else parsed(self, line, cell)
+            self.last = found if isinstance(found, Picture) else self.last
+            return found
 
         return output_can_be_silenced(helpful) if kind is line_cell_magic else helpful
 
@@ -61,6 +63,7 @@ class MagicGroup(Magics):
     """What magics have in common."""
 
     shell: Any
+    last: Picture | None = None  #: the last picture that a magic drew
 
     @context_matcher(identifier="mindtorch")
     def complete(self, context: CompletionContext) -> Any:
@@ -113,13 +116,18 @@ class MagicGroup(Magics):
             raise UsageError(f"%{name} needs a statement: %{name} f(x), or a cell below %%{name}")
         return parse_argstring(magic, options), code
 
+    def _show(self, picture: Picture) -> None:
+        """Display a picture before the value of what was run."""
+        self.last = picture
+        display(picture)
+
     def _watch(self, watched: AbstractContextManager[Any], found: Any, code: str, draw: Callable[[Any], Markup]) -> Any:
         """Run code while it is watched, and draw what was ``found``, also where the code fails."""
         try:
             with watched as found:
                 return self._run(code)
         finally:
-            display(Picture(draw(found)))
+            self._show(Picture(draw(found)))
 
     def _run(self, code: str) -> Any:
         """Run code in the notebook's namespace; the value of its last expression."""

@@ -35,7 +35,7 @@ def load(ip: Any) -> None:
     """``%load_ext mindtorch``."""
 
     def card(tensor: Any) -> str:
-        return str(viz.tensor_card(tensor, introspect.names_of(ip.user_ns)))
+        return str(viz.tensor_card(tensor, introspect.names_of(ip.user_ns), compact=magics.is_compact))
 
     def both(tensor: Any) -> dict[str, str]:
         # The card first: it never waits, and shows what is pending. The text waits, as PyTorch's does.
@@ -79,6 +79,7 @@ def load(ip: Any) -> None:
         return str(viz.check_page(facts))
 
     unload(ip)
+    magics = MindtorchMagics(ip)
     html = ip.display_formatter.formatters["text/html"]
     for container in CONTAINERS:
         html.for_type(container, contents_if_tensors)
@@ -91,7 +92,6 @@ def load(ip: Any) -> None:
         html.for_type(kind, draw)
     ip.display_formatter.mimebundle_formatter.for_type(Tensor, both)
     ip.display_formatter.mimebundle_formatter.for_type_by_name(*TENSOR, both)
-    magics = MindtorchMagics(ip)
     ip.register_magics(magics)
     ip.Completer.custom_matchers.append(magics.complete)
     ip.events.register("post_run_cell", AfterCells(ip))

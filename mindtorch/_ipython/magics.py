@@ -7,7 +7,7 @@ from typing import Any
 from IPython.core.error import UsageError
 from IPython.core.magic import line_cell_magic, line_magic, magics_class
 from IPython.core.magic_arguments import argument, parse_argstring
-from IPython.display import display
+from IPython.display import SVG, Image
 
 from .. import introspect, viz
 from .._device import device as Device, get_default_device, set_default_device
@@ -17,6 +17,8 @@ from .base import MagicGroup, Picture, magic
 @magics_class
 class MindtorchMagics(MagicGroup):
     """All of them; each is a plain function of ``introspect`` and ``viz``, with the notebook's names."""
+
+    is_compact = False  #: whether cards of tensors are short
 
     @magic(line_magic, argument("--device", help="only tensors on this device"))
     def tensors(self, line: str) -> Picture:
@@ -126,7 +128,54 @@ class MindtorchMagics(MagicGroup):
             with introspect.checking(names) as found:
                 return self._run(code)
         finally:
-            display(Picture(viz.check_page(found.facts)))
+            self._show(Picture(viz.check_page(found.facts)))
+
+    @magic(line_magic, argument("wanted", nargs="?", choices=("on", "off"),
+                                help="from now on; without it, what holds now is shown"))
+    def compact(self, line: str) -> None:
+        """Draw the cards of tensors in their compact form, for slides: without statistics, and of the memory only what
+        several tensors share.
+        """
+        wanted = parse_argstring(self.compact, line).wanted
+        self.is_compact = self.is_compact if wanted is None else wanted == "on"
+        print(f"cards of tensors are {'compact' if self.is_compact else 'complete'}")
+
+    @magic(line_magic,
+           argument("--dark", action="store_true", help="in dark colours"),
+           argument("file", nargs="?", help="name.svg, name.png or name.html"),
+           argument("what", nargs="*", help="an expression, or a magic: %%graph loss; without it, the last picture "
+                    "that a magic drew"))
+    def save_picture(self, line: str) -> Any:
+        """Save a picture to a file, and show an image as it was saved: a browser's menu copies it."""
+        words = line.split()
+        count = next((i for i, word in enumerate(words) if not word.startswith("--")), len(words)) + 1
+        options = parse_argstring(self.save_picture, " ".join(words[:count]))
+        what = line.split(maxsplit=count)[count] if count < len(words) else ""
+        if options.file is None:
+            raise UsageError("%save_picture needs a file: %save_picture x.png x")
+        file = options.file.strip("'\"")  # IPython leaves quotes where they are
+        try:
+            saved = viz.save_picture(self._html(what), file, dark=options.dark)
+        except (ValueError, RuntimeError, OSError) as error:
+            raise UsageError(f"%save_picture: {error}") from None
+        print(f"saved: {saved}")
+        return {".svg": SVG, ".png": Image}[saved.suffix](filename=str(saved)) if saved.suffix != ".html" else None
+
+    def _html(self, what: str) -> str:
+        """The picture of an expression's value, of a magic, or without either the last one."""
+        if not what and self.last is None:
+            raise UsageError("%save_picture: no magic has drawn a picture yet: %save_picture x.png x draws x")
+        value: Any = self.last
+        if what.startswith("%"):
+            name, _, rest = what.lstrip("%").partition(" ")
+            value = self.shell.run_line_magic(name, rest)
+            value = value if isinstance(value, Picture) else self.last
+        elif what:
+            value = self._value(what, "save_picture")
+        html = self.shell.display_formatter.format(value, include={"text/html"})[0].get("text/html")
+        if html is None:
+            raise UsageError(f"%save_picture: there is no picture of {what}, of type {type(value).__name__}")
+        return str(html)
 
     # -- what runs a cell or a statement, and shows what happened --------------------------------------------
 
@@ -167,6 +216,6 @@ class MindtorchMagics(MagicGroup):
             with introspect.timeline(self.shell.user_ns) as found:
                 return self._run(code)
         finally:
-            display(Picture(viz.timeline_page(found), viz.timeline_text(found)))
+            self._show(Picture(viz.timeline_page(found), viz.timeline_text(found)))
             if target is not None:
                 print(f"Chrome trace: {introspect.save_chrome_trace(found, target)}")

@@ -9,6 +9,7 @@ if TYPE_CHECKING:
     from .check import check_page, check_text
     from .container import container_page, container_text
     from .dispatch import dispatch_page, dispatch_text
+    from .files import save_picture
     from .glossary import glossary_page, glossary_text
     from .graph import graph_page, graph_svg, graph_text
     from .memory import memory_page, memory_text

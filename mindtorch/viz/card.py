@@ -13,7 +13,7 @@ from .html import Markup, join, page, tag
 from .overview import overviews
 from .palette import (
     chip, count_text, device_badge, invalid_mark, layout_text, mono, name_text, number_text, pending_mark, place_text,
-    size_text, soft, storage_chip, storage_letter, tensor_name, tuple_text, type_of,
+    short, size_text, soft, storage_chip, storage_letter, tensor_name, tuple_text, type_of,
 )
 from .storage import strips
 
@@ -22,15 +22,25 @@ QUEUE = 8  #: operators at most that are named of those in a queue, several of a
 REASON = 2000  #: letters of an error that are written
 
 
-def tensor_card(tensor: Any, names: Mapping[int, str] | None = None) -> Markup:
-    """Draw the card of a tensor; ``names`` are the tensors' names by ``id`` (``introspect.names_of``)."""
+def tensor_card(tensor: Any, names: Mapping[int, str] | None = None, *, compact: bool = False) -> Markup:
+    """Draw the card of a tensor; ``names`` are the tensors' names by ``id`` (``introspect.names_of``).
+
+    A ``compact`` one, for slides, has of what is said only what is wrong, no overview, and the storage only if other
+    tensors see it.
+    """
     facts = tensor_facts(tensor, names)
     sharing = storage_facts(tensor, names)
     values = _waiting(facts) if facts.statistics is None else value_grids(tensor, facts, sharing.values is not None)
-    said = join((tag("span", words, class_=loudness) for words, loudness in said_of(facts)), " · ")
-    whole = overviews(tensor, facts) if facts.elements > PLACES else None  # the grid of few elements tells all
-    memory = strips(sharing) if facts.strided else None
-    parts = (_head(facts), tag("div", said, class_="mt-summary"), values, whole, memory, _details(facts, sharing))
+    told = [tag("span", words, class_=loudness) for words, loudness in said_of(facts)
+            if loudness == "mt-alert" or not compact]
+    said = tag("div", join(told, " · "), class_="mt-summary") if told else None
+    is_seen_by_others = len(sharing.sharers) + sharing.others > 1
+    memory = strips(sharing) if facts.strided and (is_seen_by_others or not compact) else None
+    if compact:
+        parts = [_head(facts), said, tag("div", values, memory, class_="mt-pair")]
+    else:
+        whole = overviews(tensor, facts) if facts.elements > PLACES else None  # the grid of few elements tells all
+        parts = [_head(facts), said, values, whole, memory, _details(facts, sharing)]
     return page(tag("div", *parts, class_="mt-box"), kind="card", sheet="card")
 
 
@@ -143,10 +153,16 @@ def _details(facts: TensorFacts, sharing: StorageFacts) -> Markup:
         ("offset", mono(facts.offset)), ("position in storage", mono(_position(facts))),
         ("storage", f"{storage_letter(facts.storage)}: {size_text(facts.storage_bytes)}, seen by {seen}"),
         ("address", mono(f"{facts.address:#x}") if facts.address else "none"),
+        ("picture", mono(f"%save_picture {_file(facts.name)}.png {short(facts.name)}".rstrip())),
         ("version", "not tracked" if facts.version is None else writes), ("autograd", _autograd(facts)),
     ]
     listed = tag("dl", *(join([tag("dt", key), tag("dd", value)]) for key, value in rows), class_="mt-facts")
     return tag("details", tag("summary", "layout, memory, autograd"), listed)
+
+
+def _file(name: str) -> str:
+    """A file's name for a picture of what is called so."""
+    return re.sub(r"\W+", "-", short(name)).strip("-") or "picture"
 
 
 def _position(facts: TensorFacts) -> str:

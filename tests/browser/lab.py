@@ -47,7 +47,7 @@ MARKS = [
         for name, module in NEEDED.items()
     ),
 ]
-THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark"}
+THEMES = {"light": "JupyterLab Light", "dark": "JupyterLab Dark", "contrast": "JupyterLab Dark High Contrast"}
 
 
 def write_notebook(path: Path, sources: list[str]) -> None:
@@ -160,7 +160,7 @@ def run_all(page: Any, address: str, failing: int = 0) -> None:
 
 
 def set_theme(page: Any, theme: str) -> None:
-    """Switch JupyterLab to the light or the dark theme."""
+    """Switch JupyterLab to one of its ``THEMES``."""
     page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", THEMES[theme])
     is_light = str(theme == "light").lower()
     page.wait_for_function("is => document.body.dataset.jpThemeLight === is", arg=is_light)

@@ -5,6 +5,10 @@ from pathlib import Path
 from urllib.parse import urlsplit
 
 import pytest
+from matplotlib.image import imread
+
+import mindtorch as torch
+from mindtorch import viz
 
 from . import lab
 
@@ -24,10 +28,15 @@ CELLS = {
     "timeline": "%%timeline\nside = torch.npu.Stream()\nn = x.to('npu')\n"
                 "with torch.npu.stream(side):\n    n = n.exp().cpu()",
     "memory": "n = x.to('npu')\n%memory",
+    "sanitizer": "torch.npu.simulator.sanitizer(True)\n"
+                 "shared = torch.ones(4, 4, device='npu')\ntorch.npu.synchronize()",
+    "race": "%%timeline\nshared.mul_(2)\nwith torch.npu.stream(side):\n    seen = shared + 1",
+    "compact": "%compact on\nx",
+    "saved": "%compact off\n%save_picture x.svg x",
     "unloaded": "%unload_ext mindtorch\nx",
 }
 PICTURES = ["card", "hostile", "wide", "tensors", "storage-page", "graph-page", "dispatch", "pending", "timeline",
-            "memory"]
+            "memory", "race", "compact"]
 CONTRAST = Path(__file__).with_name("contrast.js").read_text()
 
 
@@ -77,7 +86,22 @@ def test_the_pictures_say_what_they_are_about(page):
     assert "storage A" in said["tensors"] and "storage A" in said["storage-page"]
     assert "ReluBackward0" in said["graph-page"] and "keeps x" in said["graph-page"]
     assert "threshold_backward" in said["dispatch"] and "activation.py:" in said["dispatch"]
+    assert "race on shared" in said["race"] and "side.wait_stream(torch.npu.default_stream())" in said["race"]
+    assert "float32[3, 4]" in said["compact"] and "mean" in said["card"] and "mean" not in said["compact"]
     assert "pending" in said["pending"] and "add.Tensor" in said["pending"]
+
+
+def test_a_race_is_told_without_a_mouse_and_without_sight(page):
+    race = output(page, "race")
+    assert "race on shared" in race.get_by_role("img").get_attribute("aria-label")
+    assert race.locator(".racing").count() == 2
+
+
+def test_a_saved_picture_is_shown_as_an_image(page):
+    image = output(page, "saved").locator("img")
+    width, height = image.evaluate("e => [e.naturalWidth, e.naturalHeight]")
+    assert 300 < width < 1020 and 200 < height < 800
+    assert image.evaluate("e => e.complete && e.src.startsWith('data:image/svg+xml')")
 
 
 def test_a_value_tells_its_place_on_hover(page):
@@ -94,7 +118,7 @@ def test_every_text_is_legible(page, theme):
         result = output(page, cell).locator(".mindtorch").evaluate(CONTRAST)
         assert result["looked"] > 10 and result["found"] == []
     ground = output(page, "card").locator(".mindtorch").evaluate("e => getComputedStyle(e).backgroundColor")
-    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(17, 17, 17)"}[theme]
+    assert ground == {"light": "rgb(255, 255, 255)", "dark": "rgb(17, 17, 17)", "contrast": "rgb(0, 0, 0)"}[theme]
 
 
 def test_what_a_span_is_can_be_read_by_keyboard(page):
@@ -128,6 +152,15 @@ def test_a_hostile_name_is_text(page, seen):
 
 def test_nothing_comes_from_outside(page, seen):
     assert "127.0.0.1" in seen.hosts and seen.hosts <= {"127.0.0.1", None}
+
+
+def test_a_png_is_as_large_as_the_svg_and_as_dark_as_asked_for(tmp_path):
+    picture = viz.tensor_card(torch.arange(12.).view(3, 4))
+    svg, png = (viz.save_picture(picture, tmp_path / f"card.{end}", dark=True) for end in ("svg", "png"))
+    height, width, _ = (pixels := imread(png)).shape
+    assert f'width="{width // 2}" height="{height // 2}"' in svg.read_text("utf-8")
+    assert (pixels[0, 0, :3] * 255).round().tolist() == [17, 17, 17]
+    assert len({tuple(pixel) for pixel in pixels[::4, ::4].reshape(-1, pixels.shape[2]).tolist()}) > 12
 
 
 def test_unloading_takes_the_cards_away(page):

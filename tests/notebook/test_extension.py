@@ -109,8 +109,8 @@ EVERY = sorted({*MAGICS["line"], *MAGICS["cell"]})
 
 def test_these_are_the_magics():
     assert EVERY == [
-        "check", "device", "dispatch", "glossary", "graph", "memory", "pipeline", "profile", "storage", "tensors",
-        "timeline", "why",
+        "check", "compact", "device", "dispatch", "glossary", "graph", "memory", "pipeline", "profile", "save_picture",
+        "storage", "tensors", "timeline", "why",
     ]
     assert sorted(MAGICS["cell"]) == sorted(["check", *RUN_CODE])  # a line of which names what to look at
 
