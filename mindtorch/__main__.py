@@ -1,5 +1,6 @@
 """``python -m mindtorch run script.py [args]`` runs a PyTorch program on mindtorch; ``python -m mindtorch tour`` opens
-the tour; ``python -m mindtorch course`` makes the students' notebooks, and grades them.
+the tour; ``python -m mindtorch course`` makes the students' notebooks, and grades them; ``python -m mindtorch launch -n
+4 script.py`` runs a program in several processes (``torch.distributed``).
 """
 from __future__ import annotations
 
@@ -54,10 +55,19 @@ def main() -> int:
     teacher.add_argument("--key", default="", help="a word that shows students the solutions (release)")
     teacher.add_argument("--grades", metavar="FILE", default="grades.csv", help="where the grades go (grade)")
     teacher.add_argument("--seconds", type=float, default=120.0, help="that a notebook may take (grade)")
+    launcher = commands.add_parser("launch", help="run a program in several processes (torch.distributed)")
+    launcher.add_argument("-n", "--nproc-per-node", dest="count", type=int, required=True, help="how many")
+    launcher.add_argument("-l", "--label", action="store_true", help="begin each line of output with its rank")
+    launcher.add_argument("script")
+    launcher.add_argument("arguments", nargs=argparse.REMAINDER)
     options = parser.parse_args()
     if options.command == "run":
         run(options.script, options.arguments)
         return 0
+    if options.command == "launch":
+        from ._launch import launch
+
+        return launch(options.count, options.script, options.arguments, ["-l"] if options.label else [])
     if options.command == "course":
         from .course.teaching import command  # slow, and of no use to the others
 

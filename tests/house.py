@@ -51,8 +51,10 @@ HOUSE = (
          "a new key, a new device"),
     Room("_api _functions functional library linalg fft signal special masked random _lowrank quasirandom _predicates "
          "_checks _removed _settings __config__ npu _C overrides accelerator compiler _dynamo _elsewhere cuda xpu mps "
-         "cpu backends amp testing distributed hub jit onnx torch_version version",
+         "cpu backends amp testing hub jit onnx torch_version version",
          "the functions and methods that users call", "a function that is more than an operator"),
+    Room("_collectives", "processes that compute together: the thread that talks to MPI, collectives as a table",
+         "a collective: a row of `table.py`, and its function in `operations.py`"),
     Room("_transforms", "derivatives of functions in both modes, batching of functions", "a function of functions"),
     Room("autograd", "`torch.autograd`", "`Function`, `gradcheck`, functional derivatives"),
     Room("nn", "modules, losses, initialisation", "a module: `modules/`; its function: `functional/`"),
@@ -61,6 +63,8 @@ HOUSE = (
          "an optimizer: its rule, in a module of its name"),
     Room("distributions", "`torch.distributions`: samples, probabilities, divergences, transforms, constraints",
          "a distribution: `distributions/<name>.py`"),
+    Room("distributed", "`torch.distributed`: collectives, and modules and optimizers that are spread over processes",
+         "a strategy: a module of its name"),
     Room("profiler", "`torch.profiler`: operators counted and timed", "a column of a profile"),
     Room("multiprocessing", "`torch.multiprocessing`: tensors that go to other processes", "how a tensor is sent"),
     Room("utils", "`torch.utils`: datasets, samplers, the loader and its workers", "a sampler, a dataset: `data/`"),
@@ -73,7 +77,7 @@ HOUSE = (
     Room("_ipython", "the extension: magics, formatters, tracebacks", "a magic"),
     Room("course", "the course: predictions, labs and their checks, readers' parts in the running library, releases "
          "and grades", "a lesson: `lessons/<name>.py`, and its notebook"),
-    Room("_install __main__", "PyTorch's programs run on mindtorch; the command line", "a command"),
+    Room("_install __main__ _launch _worker", "PyTorch's programs run on mindtorch; the command line", "a command"),
 )
 
 

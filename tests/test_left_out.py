@@ -26,7 +26,9 @@ README = Path(__file__).parents[1] / "README.md"
     ("from torch.nn import Nothing", "ImportError", "cannot import name 'Nothing' from 'mindtorch.nn'"),
     ("torch.nothing", "AttributeError", "mindtorch does not have this name of PyTorch"),
     ("torch.hub.load('a', 'b')", "RuntimeError", "mindtorch fetches nothing from a network"),
-    ("torch.distributed.init_process_group('gloo')", "RuntimeError", "the distributed package is not available"),
+    ("import sys; sys.modules['mpi4py'] = None; torch.distributed.init_process_group('gloo')", "RuntimeError",
+     "pip install 'mindtorch[distributed]'"),
+    ("torch.distributed.get_rank()", "ValueError", "please make sure to call init_process_group"),
 ])
 def test_one_line_says_what_is_missing(statement, error, said) -> None:
     program = f"import mindtorch; mindtorch.install_as_torch()\nimport torch\n{statement}"
@@ -45,8 +47,7 @@ def test_a_module_does_not_take_the_place_of_the_function_of_its_name() -> None:
 
 
 def test_what_is_asked_before_use_can_be_asked() -> None:
-    assert not hasattr(torch, "compile") and not torch.distributed.is_available()
-    assert not torch.distributed.is_initialized()
+    assert not hasattr(torch, "compile") and not torch.distributed.is_initialized()
     layer = torch.nn.Linear(2, 3)
     parallel = torch.nn.DataParallel(layer)
     assert parallel.module is layer and parallel(torch.ones(1, 2)).shape == (1, 3)

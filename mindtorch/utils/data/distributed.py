@@ -4,6 +4,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sized
 from itertools import cycle, islice
 
+from ..._collectives.groups import get_rank, get_world_size, is_available
 from ..._creation.random import randperm
 from ..._random import Generator
 from .sampler import Sampler
@@ -16,14 +17,17 @@ class DistributedSampler(Sampler[int]):
     All parts have the same length: the first indices come twice, or by ``drop_last`` the last ones not at all.
 
     Raises:
-        RuntimeError: without ``num_replicas`` and ``rank``, since there are no process groups to ask.
-        ValueError: if ``rank`` is not in [0, num_replicas).
+        RuntimeError: without ``num_replicas`` or ``rank``, if there is no MPI.
+        ValueError: without them, if ``init_process_group`` was not called; if ``rank`` is not in [0, num_replicas).
     """
 
     def __init__(self, dataset: Sized, num_replicas: int | None = None, rank: int | None = None, shuffle: bool = True,
                  seed: int = 0, drop_last: bool = False):
         if num_replicas is None or rank is None:
-            raise RuntimeError("Requires distributed package to be available: give num_replicas and rank")
+            if not is_available():
+                raise RuntimeError("Requires distributed package to be available: give num_replicas and rank")
+            num_replicas = get_world_size() if num_replicas is None else num_replicas
+            rank = get_rank() if rank is None else rank
         if not 0 <= rank < num_replicas:
             raise ValueError(f"Invalid rank {rank}, rank should be in the interval [0, {num_replicas - 1}]")
         self.dataset, self.num_replicas, self.rank = dataset, num_replicas, rank

@@ -1,0 +1,67 @@
+"""What each rank runs: a program, with torchrun's environment, and an honest word to the launcher at its end."""
+from __future__ import annotations
+
+import os
+import sys
+import traceback
+from typing import Any
+
+from ._collectives import launcher
+
+#: Where MPI libraries say a process's rank, and the number of processes: of the world and of the machine.
+MPI_VARIABLES = {
+    "RANK": ("PMI_RANK", "OMPI_COMM_WORLD_RANK", "PMIX_RANK"),
+    "WORLD_SIZE": ("PMI_SIZE", "OMPI_COMM_WORLD_SIZE"),
+    "LOCAL_RANK": ("MPI_LOCALRANKID", "OMPI_COMM_WORLD_LOCAL_RANK", "PMI_RANK"),
+    "LOCAL_WORLD_SIZE": ("MPI_LOCALNRANKS", "OMPI_COMM_WORLD_LOCAL_SIZE", "PMI_SIZE"),
+}
+
+
+def set_environment() -> int:
+    """Set torchrun's variables from those of MPI; returns the rank."""
+    for name, sources in MPI_VARIABLES.items():
+        for source in sources:
+            if source in os.environ:
+                os.environ[name] = os.environ[source]
+                break
+    os.environ.update({"GROUP_RANK": "0", "ROLE_NAME": "default", "ROLE_RANK": os.environ["RANK"],
+                       "ROLE_WORLD_SIZE": os.environ["WORLD_SIZE"], "GROUP_WORLD_SIZE": "1"})
+    return int(os.environ["RANK"])
+
+
+def leave(status: int) -> None:
+    """End at once: MPI would wait for ranks that are not coming, and so would threads."""
+    sys.stdout.flush()
+    sys.stderr.flush()
+    os._exit(status)
+
+
+def main() -> None:
+    """Run ``script arguments`` as ``__main__``, with ``import torch`` meaning mindtorch."""
+    launcher.connect(set_environment())
+    from .__main__ import run  # after the first word to the launcher: it takes a moment
+
+    failure: Any = None
+    try:
+        run(sys.argv[1], sys.argv[2:])
+    except SystemExit as exit:
+        if exit.code not in (None, 0):
+            failure = f"exited with {exit.code!r}"
+    except BaseException as error:
+        traceback.print_exc()
+        failure = f"raised {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
+        failure += "".join(f", at {frame.filename}:{frame.lineno}"
+                           for frame in traceback.extract_tb(error.__traceback__) if frame.filename == sys.argv[0])
+    line = launcher.line
+    if failure is not None:
+        if line is not None:
+            line.say(failed=failure)
+        leave(1)
+    if line is not None:
+        line.say(ended=True)
+        if not line.wait(lambda: line.done):
+            leave(1)
+
+
+if __name__ == "__main__":
+    main()
