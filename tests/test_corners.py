@@ -384,6 +384,8 @@ def test_more_regions_than_can_be_counted(program: Program) -> None:
     lambda t: t.gradient(t.tensor([2.0, 0, -1, 3]), spacing=0.5, edge_order=2),
     lambda t: t.segment_reduce(t.tensor([3.0, 1]), "amax", lengths=t.tensor([2])),
     lambda t: t.segment_reduce(t.tensor([3.0, 1]), "amin", offsets=t.tensor([0, 2])),
+    lambda t: t.segment_reduce(t.tensor([3.0, 1]), "sum", lengths=t.tensor([1, 9]), offsets=t.tensor([0, 2])),
+    lambda t: t.segment_reduce(t.tensor([3.0, 1]), "sum"),
     lambda t: t.segment_reduce(t.tensor([3.0]), "max", lengths=t.tensor([1.0])),
     lambda t: t.segment_reduce(t.tensor([3.0]), "max", offsets=t.tensor([0.0, 1])),
 )
@@ -400,6 +402,8 @@ def test_what_only_a_single_number_or_an_integer_may_be(program: Program) -> Non
     lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(0, dtype=t.int64), 70000),
     lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(1, 1, dtype=t.int64), 70000),
     lambda t: t.zeros(2, 3, dtype=t.float16).scatter(1, t.zeros(0, dtype=t.int64), 70000, reduce="add"),
+    lambda t: t.addcmul(*[t.ones(2, dtype=t.float16)] * 3, value=1e39),
+    lambda t: t.addcmul(*[t.ones(2, dtype=t.int8)] * 3, value=300),
     lambda t: t.hardshrink(t.ones(2, dtype=t.float16), 70000), lambda t: t.hardshrink(t.ones(2), float("inf")),
     lambda t: t.histc(t.zeros(2), 5, 0, 1e39), lambda t: t.histc(t.zeros(2, dtype=t.bool), 5),
     lambda t: t.histogram(t.zeros(2, dtype=t.int8), 3, range=(0.0, 300.0)),
@@ -434,6 +438,8 @@ def test_operands_without_elements(program: Program) -> None:
     lambda t: t.layer_norm(t.zeros(3, 3, dtype=t.int64), (3,), t.ones(3)),
     lambda t: t.layer_norm(t.zeros(3, 3, dtype=t.int64), (3,), t.ones(3, dtype=t.int64)),
     lambda t: t.ldexp(t.zeros(2, 3), t.ones(2, dtype=t.bool)), lambda t: t.ldexp(t.zeros(2), t.ones(2, dtype=t.bool)),
+    lambda t: t.zeros(0, dtype=t.bool).clamp(t.ones(3, dtype=t.bool), t.zeros(0, dtype=t.bool)),
+    lambda t: t.zeros(3, dtype=t.bool).clamp(t.ones(3, dtype=t.bool), t.zeros(3, dtype=t.bool)),
     lambda t: t.histogram(t.zeros(4), t.zeros(2, 2)),
     lambda t: t.histogram(t.zeros(4), 3, range=(0.0, 1.0), weight=t.zeros(3)),
 )
@@ -444,6 +450,8 @@ def test_of_several_mistakes_the_one_that_pytorch_tells(program: Program) -> Non
 @pytest.mark.filterwarnings("ignore:(overflow|divide by zero):RuntimeWarning")
 def test_infinity_comes_of_numbers_too_large_and_of_distances_of_zero() -> None:
     assert_same(mindtorch.full((), 70000, dtype=mindtorch.float16), torch.full((), 70000, dtype=torch.float16))
+    ours, theirs = (lib.addcmul(*[lib.ones(2, dtype=lib.float16)] * 3, value=70000) for lib in (mindtorch, torch))
+    assert_same(ours, theirs)
     ours, theirs = (lib.gradient(lib.tensor([2.0, 0, -1, 3]), spacing=0, edge_order=2) for lib in (mindtorch, torch))
     assert_same(ours, theirs)
 

@@ -128,7 +128,7 @@ def segment_reduce(data: Any, reduce: str, lengths: Any = None, indices: Any = N
     axis = wrap_dim(axis, data.ndim)
     check(reduce in SEGMENT_REDUCTIONS, lambda: f"Unsupported reduction given! {reduce}")
     check(indices is None, "segment_reduce(): indices based reduction is not supported yet.")
-    check((lengths is None) != (offsets is None), "segment_reduce(): Either lengths or offsets must be defined.")
+    check(lengths is not None or offsets is not None, "segment_reduce(): Either lengths or offsets must be defined.")
     given, kind = (lengths, "lengths") if offsets is None else (offsets, "offsets")
     check(axis == given.ndim - 1, lambda: f"segment_reduce(): Expected axis to be the last dimension of "
           f"{kind} but got {axis}.")

@@ -83,10 +83,11 @@ EXPLAINED = [Explained(*row) for row in (
     ("stft.*", "reflection_pad1d", "PyTorch pads before it looks at the dtype."),
     ("sum.*|mean.*|nanmean", "torch IndexError .Dimension out of range", "PyTorch looks for a dimension that is named "
      "twice when it has looked at all of them."),
+    ("nansum", "-9223372036854775808", "What infinity becomes as an integer is not defined."),
     ("addmv", "^shape", "Without elements in the matrix PyTorch's result has the shape of what is added to it."),
     ("floor_divide.Scalar_Tensor", "^value", "PyTorch rounds a number to half precision before it divides it."),
     ("pairwise_distance", "^value", "PyTorch takes a power of a single difference, and its root, which round."),
-    ("pinverse", r"^value: .*\d{7}", "With a negative rcond singular values are inverted that are rounding errors."),
+    ("pinverse", r"^value: .*\d{7}", "By rounding singular values are above rcond, or not, and are inverted."),
     ("histc|histogram.*", "to type uint8_t", "PyTorch makes edges around equal values before it looks at the dtype."),
     ("stft.*", "MKL FFT", "There is no FFT of half precision in PyTorch; here it is computed in float32."),
 )]

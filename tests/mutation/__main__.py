@@ -8,13 +8,16 @@ import argparse
 import random
 import sys
 import tempfile
+from collections import Counter
 from pathlib import Path
 
 from .areas import AREAS
+from .equivalent import reason
 from .mutants import Mutant, mutants
 from .runs import Tree
 
 TOP = Path(__file__).parents[2]
+FATES = ("caught", "equivalent", "survived")
 
 
 def main() -> None:
@@ -36,26 +39,29 @@ def main() -> None:
         tree.survey(sources, test_modules)
         found = [mutant for source in sources for mutant in mutants(source, (tree.tree / source).read_text())]
         chosen = random.Random(f"{options.seed} {name}").sample(found, min(len(found), options.sample // len(names)))
-        survivors = [mutant for mutant in chosen if not caught(tree, mutant, test_modules)]
-        rows.append((name, len(chosen), len(survivors)))
+        rows.append((name, Counter(fate(tree, mutant, test_modules) for mutant in chosen)))
     print(table(rows))
 
 
-def caught(tree: Tree, mutant: Mutant, test_modules: list[str]) -> bool:
-    """Whether the tests notice a mutant. A survivor is printed."""
+def fate(tree: Tree, mutant: Mutant, test_modules: list[str]) -> str:
+    """What becomes of a mutant: one of ``FATES``. A survivor is printed."""
     tests = tree.covering(mutant, test_modules)
     if tests and tree.catches(mutant, tests):
         print(".", end="", file=sys.stderr, flush=True)
-        return True
+        return "caught"
+    if reason(mutant) is not None:
+        print("=", end="", file=sys.stderr, flush=True)
+        return "equivalent"
     print(f"survived {len(tests)} tests: {mutant.diff}\n", flush=True)
-    return False
+    return "survived"
 
 
-def table(rows: list[tuple[str, int, int]]) -> str:
-    rows.append(("all", sum(row[1] for row in rows), sum(row[2] for row in rows)))
-    lines = [f"{name:12} | {count:7} | {count - survived:6} | {survived:4} ({survived / max(count, 1):.0%})"
-             for name, count, survived in rows]
-    return "\n".join([f"{'module':12} | mutants | caught | survived", *lines])
+def table(rows: list[tuple[str, Counter[str]]]) -> str:
+    """What became of the mutants of each area, and the share of those that could have been caught that survived."""
+    rows = [*rows, ("all", sum((counts for _, counts in rows), Counter()))]
+    lines = [f"| {name} | {counts.total()} | {' | '.join(str(counts[fate]) for fate in FATES)} "
+             f"| {counts['survived'] / max(counts.total() - counts['equivalent'], 1):.0%} |" for name, counts in rows]
+    return "\n".join([f"| area | mutants | {' | '.join(FATES)} | share |", "|---" * (len(FATES) + 3) + "|", *lines])
 
 
 if __name__ == "__main__":

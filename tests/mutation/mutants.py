@@ -43,9 +43,20 @@ class Mutant:
         return (source[:self.start] + self.text.encode() + source[self.stop:]).decode()
 
     @property
-    def diff(self) -> str:
+    def changed_lines(self) -> list[str]:
+        """The lines that are not the same any more, after a minus sign, and what they became, after a plus sign."""
         diff = difflib.unified_diff(self.source.splitlines(), self.mutated.splitlines(), lineterm="", n=0)
-        return "\n".join([f"{self.path}:{self.lines.start}", *list(diff)[3:]])
+        return list(diff)[3:]
+
+    @property
+    def diff(self) -> str:
+        return "\n".join([f"{self.path}:{self.lines.start}", *self.changed_lines])
+
+    @property
+    def change(self) -> tuple[str, str]:
+        """The changed lines before and after, without the space around them."""
+        before, after = ("\n".join(line[1:].strip() for line in self.changed_lines if line[0] == sign) for sign in "-+")
+        return before, after
 
 
 def mutants(path: str, source: str) -> list[Mutant]:

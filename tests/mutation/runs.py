@@ -23,7 +23,8 @@ import pytest
 from .mutants import Mutant
 
 _context = multiprocessing.get_context("forkserver")
-_context.set_forkserver_preload(["torch", "scipy.special", "IPython", "hypothesis", "coverage", "pytest"])
+_context.set_forkserver_preload(["torch", "scipy.special", "IPython", "hypothesis", "coverage", "pytest",
+                                 "nbmake.pytest_plugin"])
 #: The seconds that a run may take beyond a multiple of what its tests take: of processor time, and in all.
 STARTUP, PATIENCE = 20, 150
 

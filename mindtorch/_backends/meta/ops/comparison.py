@@ -36,6 +36,7 @@ def check_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -
 def check_tensor_bounds(promoted: DType, self: Any, min: Any = None, max: Any = None) -> None:
     check(min is not None or max is not None, "torch.clamp: At least one of 'min' or 'max' must not be None")
     check(not self._dtype.is_complex, "clamp is not supported for complex types", NotImplementedError)
+    broadcast_shapes(*(t.shape for t in (self, min, max) if t is not None))
     check_takes(promoted is not bool_ or min is None or max is None, "clamp_cpu", promoted)
 
 

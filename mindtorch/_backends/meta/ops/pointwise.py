@@ -5,7 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._dispatch.dispatcher import TENSOR_TYPES
-from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, int32
+from ...._dtype import COMPLEX, FLOATING, INTEGER, DType, bool_, float32, int32
 from ...._errors import NAMES, check, check_fits, check_half, check_number, check_takes
 from ...._layout import Spec, broadcast_shapes
 from ...common.pointwise import Pointwise, check_alpha
@@ -86,7 +86,7 @@ def check_lerp(promoted: DType, self: Any, end: Any, weight: Any) -> None:
 
 
 def check_addcmul(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:
-    check_number(promoted, value)
+    check_number(promoted if promoted.category != FLOATING or promoted.itemsize > 2 else float32, value)
 
 
 def check_addcdiv(promoted: DType, self: Any, tensor1: Any, tensor2: Any, value: Any = 1) -> None:

@@ -1,0 +1,28 @@
+"""Mutants that no test can notice, because the library does the same with them; each with the reason.
+
+A mutant that survives is looked at by a person: it either gets a test, or a row here.
+"""
+from __future__ import annotations
+
+from typing import NamedTuple
+
+from .mutants import Mutant
+
+
+class Equivalent(NamedTuple):
+    """A change of a module below ``mindtorch``: its lines before and after, without the space around them."""
+
+    path: str
+    before: str
+    after: str
+    reason: str
+
+
+EQUIVALENT = [Equivalent(*row) for row in (
+)]
+
+
+def reason(mutant: Mutant) -> str | None:
+    """Why nobody can notice a mutant, or None."""
+    return next((row.reason for row in EQUIVALENT if ("mindtorch/" + row.path, row.before, row.after)
+                 == (mutant.path, *mutant.change)), None)
