@@ -2,26 +2,37 @@
 from __future__ import annotations
 
 import warnings
+from functools import cache
 
 import numpy as np
 
 from .generator import Generator
-from .numerics import FLOATS, cast
+from .numerics import cast, float_facts
 
 _INT64_MIN = -(2**63)
-_C_NAMES = {"bool": "bool", "uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
+_INT64, _FLOAT64 = np.dtype(np.int64), np.dtype(np.float64)
+_C_NAMES = {"uint8": "unsigned char", "int8": "signed char", "int16": "short", "int32": "int",
             "int64": "long", "uint16": "unsigned short", "uint32": "unsigned int", "uint64": "unsigned long"}
+
+
+@cache
+def _integer_facts(dtype: np.dtype) -> tuple[int, int, str]:
+    """The least and the greatest number of an integral dtype, and its name in C."""
+    if dtype == np.bool_:
+        return 0, 1, "bool"
+    limits = np.iinfo(dtype)
+    return int(limits.min), int(limits.max), _C_NAMES[dtype.name]
 
 
 def random(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
     """Integers from 0 to the dtype's largest, of floats to 2**digits (``at::uniform_int_distribution``)."""
     if dtype == np.bool_:
         values = 2
-    elif dtype.name in FLOATS:
-        values = 2 ** FLOATS[dtype.name][0] + 1
+    elif facts := float_facts(dtype):
+        values = 2 ** facts[0] + 1
     else:
-        values = np.iinfo(dtype).max + 1
-    return _integers(generator, n, dtype, 0, values, wide=dtype.name in ("int64", "float64"))
+        values = _integer_facts(dtype)[1] + 1
+    return _integers(generator, n, dtype, 0, values, wide=dtype in (_INT64, _FLOAT64))
 
 
 def random_from_to(generator: Generator, n: int, dtype: np.dtype, low: int, high: int | None) -> np.ndarray:
@@ -49,10 +60,10 @@ def randperm(generator: Generator, n: int, dtype: np.dtype) -> np.ndarray:
         RuntimeError: if ``dtype`` cannot hold n, or n >= 2**32 / 20, where PyTorch uses another method.
     """
     limit = 2**32 // 20 - 1
-    if dtype.name in ("float16", "float32"):
-        limit = min(limit, 2 ** FLOATS[dtype.name][0] + 1)
-    elif dtype.kind in "iu":
-        limit = min(limit, int(np.iinfo(dtype).max) + 1)
+    if dtype.kind in "iu":
+        limit = min(limit, _integer_facts(dtype)[1] + 1)
+    elif (facts := float_facts(dtype)) and dtype.kind == "f" and dtype != _FLOAT64:
+        limit = min(limit, 2 ** facts[0] + 1)
     if n > limit:
         raise RuntimeError(f"randperm: n cannot be greater than {limit} for {dtype.name}, but got n={n}")
     first = np.arange(max(n - 1, 0), dtype=np.uint32)
@@ -95,12 +106,13 @@ def _integer_bounds(dtype: np.dtype, low: int, high: int | None) -> tuple[int, i
     """The least and the greatest integer to draw, moved inwards to numbers that a float dtype has."""
     if high is not None and low >= high:
         raise RuntimeError(f"random_ expects 'from' to be less than 'to', but got from={low} >= to={high}")
-    if dtype.name not in FLOATS:
-        least, most = (0, 1) if dtype == np.bool_ else (int(np.iinfo(dtype).min), int(np.iinfo(dtype).max))
+    facts = float_facts(dtype)
+    if facts is None:
+        least, most, name = _integer_facts(dtype)
         last = most if high is None else high - 1
-        _check_in_range(dtype, low, last, least, most, _C_NAMES[dtype.name])
+        _check_in_range(dtype, low, last, least, most, name)
         return low, last
-    digits, largest, name = FLOATS[dtype.name]
+    digits, largest, name = facts
     low = _towards_representable(low, +1, digits, dtype)
     last = 2**digits if high is None else _towards_representable(high, -1, digits, dtype) - 1
     if low > last or (high is None and low == last):

@@ -2,14 +2,14 @@
 from __future__ import annotations
 
 import math
+from functools import cache
 from typing import Any
 
 import numpy as np
 
 Floats = np.ndarray | float
 
-# (significant digits in base 2, largest finite value, C++ name) of the floating point dtypes
-FLOATS = {
+_FLOATS = {
     "float16": (11, 65504.0, "c10::Half"),
     "bfloat16": (8, 3.3895313892515355e38, "c10::BFloat16"),
     "float32": (24, 3.4028234663852886e38, "float"),
@@ -20,6 +20,14 @@ _LARGEST_EXPONENT = 709.782712893384  # of math.exp, which raises where the C fu
 _FLOAT32 = np.dtype(np.float32)
 _SPLITTER = 2.0**27 + 1  # halves a float64's 53 bits (Veltkamp)
 _SAFE = 2.0**900  # splitting a larger number could overflow
+
+
+@cache
+def float_facts(dtype: np.dtype) -> tuple[int, float, str] | None:
+    """The significant digits in base 2 of a floating point dtype, its largest finite value and its C++ name; None for
+    other dtypes. It is kept, since NumPy composes the name of a dtype whenever it is asked for.
+    """
+    return _FLOATS.get(dtype.name)
 
 
 def compute_dtype(dtype: np.dtype) -> np.dtype:

@@ -12,7 +12,7 @@ import numpy as np
 
 from . import box_muller
 from .generator import Generator
-from .numerics import FLOATS, affine, cast, compute_dtype, libm, unit_interval
+from .numerics import affine, cast, compute_dtype, float_facts, libm, unit_interval
 
 #: Up to so many normals, calls of NumPy count for more than what they do.
 FEW = 16
@@ -45,7 +45,9 @@ def uniform(generator: Generator, n: int, dtype: np.dtype, low: float = 0.0, hig
     Raises:
         RuntimeError: if a bound is not finite in ``dtype``, low > high, or high - low is not finite.
     """
-    _, largest, name = FLOATS[dtype.name]
+    facts = float_facts(dtype)
+    assert facts is not None
+    _, largest, name = facts
     for bound, value in (("from", low), ("to", high)):
         if not abs(value) <= largest:
             raise RuntimeError(f"{bound} is out of bounds for {name}: uniform_ got {bound}={value:g}")
