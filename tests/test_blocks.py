@@ -13,6 +13,7 @@ import numpy as np
 import pytest
 
 import mindtorch as torch
+from mindtorch._backends.common.blas import MANY, add_product
 from mindtorch._backends.common.blocks import LARGE, compute, each_block
 from mindtorch._storage import memory
 
@@ -219,6 +220,16 @@ def test_ufuncs_take_what_broadcasts():
         assert (out == matrix - other).all()
         assert (compute(np.subtract, out.T, matrix.T, 1) == matrix.T - 1).all()
     assert (compute(np.add, matrix.copy(), matrix, matrix) == 2 * matrix).all()
+
+
+@pytest.mark.parametrize("dtype", ["float32", "float64", "complex64"])
+@pytest.mark.parametrize("rows", [1, 2 * MANY // 256])
+def test_a_product_is_added_to_what_is_there(dtype, rows):
+    left, right, out = (np.arange(size, dtype=dtype).reshape(shape) for size, shape in (
+        (3 * rows, (rows, 3)), (768, (3, 256)), (256 * rows, (rows, 256))))
+    expected = out + left.astype(np.complex128) @ right
+    add_product(out, left, right)
+    np.testing.assert_allclose(out, expected, rtol=1e-6)
 
 
 def test_no_warning_comes_from_a_block():

@@ -5,18 +5,18 @@ several blocks computed at a time. How the blocks are cut depends on the shapes 
 """
 from __future__ import annotations
 
-import ctypes
 import os
 from collections.abc import Callable
 from contextvars import copy_context
 from functools import cache
 from itertools import compress
-from pathlib import Path
 from queue import SimpleQueue
 from threading import Lock, Thread
 from typing import Any
 
 import numpy as np
+
+from .blas import set_thread_count, thread_count
 
 #: Elements for which it pays to wake another thread; elements of a block: 512 KiB of float32, which stay in the cache,
 #: and for which NumPy computes long enough that threads seldom wait for Python's lock.
@@ -24,20 +24,6 @@ LARGE, BLOCK = 1 << 20, 1 << 17
 
 
 # -- how many threads --------------------------------------------------------------------------------------------------
-
-@cache
-def _blas() -> Any:
-    """The BLAS library of NumPy's wheel, which multiplies matrices on several threads; None where it is another."""
-    folder = Path(np.__file__).parent.parent / "numpy.libs"
-    found = sorted(folder.glob("libscipy_openblas*"))
-    library = ctypes.PyDLL(str(found[0])) if found else None  # its calls are too short to let go of Python's lock
-    return library if hasattr(library, "scipy_openblas_set_num_threads64_") else None
-
-
-def _set_blas_threads(count: int) -> None:
-    if _blas():
-        _blas().scipy_openblas_set_num_threads64_(count)
-
 
 def processors() -> int:
     """How many processors this process may run on."""
@@ -50,7 +36,7 @@ class Threads:
     """
 
     def __init__(self) -> None:
-        self.count = _blas().scipy_openblas_get_num_threads64_() if _blas() else processors()
+        self.count = thread_count() or processors()
         self.begin()
 
     def begin(self) -> None:
@@ -58,11 +44,11 @@ class Threads:
         self.jobs: SimpleQueue[Job] = SimpleQueue()
         self.helpers = 0
         self.busy = Lock()  # held by who has the helpers: whoever else wants them does without
-        _set_blas_threads(self.count)
+        set_thread_count(self.count)
 
     def set_count(self, count: int) -> None:
         self.count = count
-        _set_blas_threads(count)
+        set_thread_count(count)
 
     def call(self, job: Job, helpers: int) -> None:
         """Hand a job to so many helpers."""
@@ -153,7 +139,7 @@ def each_block(work: Callable[[slice], None], count: int, step: int, size: int =
             work(slice(start, start + step))
         return
     try:
-        _set_blas_threads(1)
+        set_thread_count(1)
         job = Job(work, starts, helpers)
         crew.call(job, helpers)
         try:
@@ -161,7 +147,7 @@ def each_block(work: Callable[[slice], None], count: int, step: int, size: int =
         finally:
             job.wait(helpers)
     finally:
-        _set_blas_threads(crew.count)
+        set_thread_count(crew.count)
         crew.busy.release()
 
 

@@ -9,6 +9,7 @@ import numpy as np
 
 from ...._groups import Groups, by_channel, by_group, by_row
 from ...._storage import allocate
+from ...common.blas import add_product
 from ...common.blocks import BLOCK, each_block
 from . import CPU_KERNELS
 from .reduction import mean, to_opmath, total
@@ -136,13 +137,13 @@ def each_rows(work: Callable[[slice], None], x: Array) -> None:
     each_block(work, rows, max(2 * BLOCK // max(columns, 1), 1), x.size * PASSES)
 
 
-def outer(left: tuple[Any, Any], right: Array, out: Array) -> Array:
-    """The sum of the outer products of two columns (or numbers) with two rows, for which BLAS takes half the time of
-    NumPy's product of a column with a row.
+def pairs(first: Any, second: Any, block: Array) -> Array:
+    """Two numbers for each row of a block. The product with two rows is the sum of two outer products, which BLAS
+    writes in half the time that NumPy takes for one.
     """
-    pairs = np.empty((len(out), 2), out.dtype)
-    pairs[:, 0], pairs[:, 1] = left
-    return np.matmul(pairs, right, out=out)
+    out = np.empty((len(block), 2), block.dtype)
+    out[:, 0], out[:, 1] = first, second
+    return out
 
 
 def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array, Array, Array]:
@@ -151,7 +152,7 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
     out, middle, rstd = allocate(x.shape, x.dtype), np.empty(rows, x.dtype), np.empty(rows, x.dtype)
     part = x.dtype.type(1 / columns)
     parts = np.full(columns, part)
-    lines = None  # weight and bias, where they are finite: in `outer`, 0 times infinity would be NaN
+    lines = None  # weight and bias, where they are finite: 0 times infinity would be NaN
     if weight is not None or bias is not None:
         lines = np.array([np.ones_like(parts) if weight is None else weight,
                           np.zeros_like(parts) if bias is None else bias])
@@ -166,9 +167,9 @@ def normalised_rows(x: Array, weight: Any, bias: Any, eps: float) -> tuple[Array
             spread = np.vecdot(block, block) * part
         rstd[at] = scale = 1 / np.sqrt(spread + x.dtype.type(eps))
         if lines is not None:
-            outer((scale, 0), lines, normal)
+            np.matmul(pairs(scale, 0, block), lines, out=normal)
             normal *= block
-            normal += outer((-mean * scale, 1), lines, allocate(block.shape, x.dtype))
+            add_product(normal, pairs(-mean * scale, 1, block), lines)
             return
         np.multiply(block, scale[:, None], out=normal)
         normal -= (mean * scale)[:, None]
@@ -198,7 +199,7 @@ def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any
         if of_input is not None:
             along = through @ parts
             back = (product @ parts * scale - shift * along) * scale * scale
-            out = outer((scale, 0), lines, of_input[at])
+            out = np.matmul(pairs(scale, 0, block), lines, out=of_input[at])
             out *= through
             out -= np.multiply(block, back[:, None], out=product)
             out -= (along * scale - shift * back / scale)[:, None]
@@ -211,7 +212,7 @@ def row_gradients(grad: Array, x: Array, middle: Array, rstd: Array, weight: Any
         if of_input is not None:
             back = (block @ weighed * part * scale - shift * along_all) * scale * scale
             out = np.multiply(block, -back[:, None], out=of_input[at])
-            out += outer((scale, shift * back / scale), lines, allocate(block.shape, x.dtype))
+            add_product(out, pairs(scale, shift * back / scale, block), lines)
 
     if grad.strides[0]:
         lines = np.array([factor, np.zeros_like(factor)])
