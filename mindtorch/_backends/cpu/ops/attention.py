@@ -18,8 +18,8 @@ from . import CPU_KERNELS
 from .reduction import to_opmath
 
 Array = np.ndarray
-#: Scores of a block: 512 KiB of float32; of a block under the diagonal, so many rows.
-BLOCK, ROWS = 1 << 17, 64
+#: Scores of a block: 512 KiB of float32, or half of that under the diagonal, where so many rows at least are a block.
+BLOCK, ROWS = 1 << 17, 32
 #: How often at least scores are gone over.
 PASSES = 4
 #: No exponential of a number up to this one overflows in float32, and none of its negative is zero.
@@ -41,19 +41,22 @@ class Heads(NamedTuple):
     def each_block(self, work: Callable[[Heads, slice], None]) -> None:
         """Call ``work`` for some heads at a time, with which of all they are."""
         n, rows, columns = len(self.query), self.query.shape[1], self.key.shape[1]
-        height = min(rows, ROWS) if self.causal else rows
 
         def of_heads(part: slice) -> None:
             mask = None if self.mask is None else self.mask[part]
             work(self._replace(query=self.query[part], key=self.key[part], value=self.value[part], mask=mask), part)
 
-        each_block(of_heads, n, max(BLOCK // max(height * columns, 1), 1),
-                   n * rows * columns * PASSES)
+        size = BLOCK // 2 if self.causal else BLOCK
+        each_block(of_heads, n, max(size // max(self.height() * columns, 1), 1), n * rows * columns * PASSES)
+
+    def height(self) -> int:
+        """How many rows are computed at a time: the fewer, the less is computed above the diagonal."""
+        rows = self.query.shape[1]
+        return min(rows, max(ROWS, rows // 8)) if self.causal else rows
 
     def rows(self) -> Iterator[tuple[slice, int]]:
         """Some rows at a time, and how many columns they reach."""
-        rows, columns = self.query.shape[1], self.key.shape[1]
-        height = min(rows, ROWS) if self.causal else rows
+        rows, columns, height = self.query.shape[1], self.key.shape[1], self.height()
         for top in range(0, rows, max(height, 1)):
             bottom = min(top + height, rows)
             yield slice(top, bottom), min(bottom, columns) if self.causal else columns
@@ -63,14 +66,13 @@ class Heads(NamedTuple):
         if self.mask is not None:
             scores += self.mask[:, rows, :columns]
         if self.causal and columns > rows.start:
-            square = scores[:, :, rows.start:]
-            square += above_diagonal(*square.shape[1:], scores.dtype)
+            scores += above_diagonal(scores.shape[1], columns, scores.dtype, rows.start)
 
 
 @lru_cache(16)
-def above_diagonal(rows: int, columns: int, dtype: np.dtype) -> Array:
-    """Minus infinity above the diagonal, else 0. Not to be written to."""
-    return np.triu(np.full((rows, columns), -np.inf, dtype), 1)
+def above_diagonal(rows: int, columns: int, dtype: np.dtype, top: int = 0) -> Array:
+    """Minus infinity above the diagonal, else 0, for rows from ``top`` on. Not to be written to."""
+    return np.triu(np.full((rows, columns), -np.inf, dtype), top + 1)
 
 
 def by_heads(query: Array, key: Array, value: Array, causal: bool, mask: Any, scale: float | None) -> Heads:
@@ -146,7 +148,9 @@ def flash(query: Array, key: Array, value: Array, dropout_p: float = 0.0, is_cau
             weight = np.matmul(scores, np.ones(columns, scores.dtype))
             empty = weight == 0
             weight[empty] = 1
-            np.multiply(np.matmul(scores, heads.value[:, :columns]), (1 / weight)[..., None], out=out[part, rows])
+            found = np.matmul(scores, heads.value[:, :columns])
+            found *= np.repeat(1 / weight, found.shape[2]).reshape(found.shape)  # sooner done than with a column
+            out[part, rows] = found
             logarithm = np.log(weight)
             if not safe:
                 logarithm += top
