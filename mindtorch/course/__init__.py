@@ -7,6 +7,7 @@ the answer and its reason, labs with their cases, hints and usual mistakes. In t
     course.hint("strides.position")           # the next of a few hints
     course.check("strides.position", mine)    # runs ``mine`` on the lab's cases, each within a limit of time
     course.solution("strides.position")       # after passing, or with the teacher's key
+    course.part("engine.engine")              # what the reader has written in an earlier lesson's notebook
     course.progress()                         # what was predicted and passed, kept in a file beside the notebook
 
 ``check`` compares ``mine`` with the lesson's own solution case by case. Where they differ it runs what others have got
@@ -22,11 +23,12 @@ A part that works can be put into the running library, as long as a block lasts 
 library broken. Teachers make a release and grade submissions with ``python -m mindtorch course``.
 """
 from .desk import check as check, hint as hint, predict as predict, progress as progress, solution as solution
+from .own import part as part
 from .parts import (
     add_key as add_key, excluded as excluded, replace as replace, replace_allocator as replace_allocator,
     replace_engine as replace_engine,
 )
 from .said import NotYet as NotYet, Refused as Refused
 
-__all__ = ["NotYet", "Refused", "add_key", "check", "excluded", "hint", "predict", "progress", "replace",
+__all__ = ["NotYet", "Refused", "add_key", "check", "excluded", "hint", "part", "predict", "progress", "replace",
            "replace_allocator", "replace_engine", "solution"]

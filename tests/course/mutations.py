@@ -188,4 +188,18 @@ def setattr(self, name, value):
 mindtorch.nn.Module.__setattr__ = setattr
 """,
     },
+    "16_names": {
+        "the loss is not masked": """
+import mindtorch
+own = mindtorch.nn.functional.cross_entropy
+def cross_entropy(scores, targets, ignore_index=-100, **more):
+    return own(scores, targets.clamp(min=0), **more)
+mindtorch.nn.functional.cross_entropy = cross_entropy
+""",
+        "positions are forgotten": """
+import mindtorch
+own = mindtorch.nn.functional.scaled_dot_product_attention
+mindtorch.nn.functional.scaled_dot_product_attention = lambda q, k, v, is_causal=False: own(q, k, v)
+""",
+    },
 }

@@ -173,3 +173,20 @@ def test_what_is_the_same_in_other_words_is_the_same(expected: object, got: obje
 def test_the_picture_shows_both_and_where_they_differ() -> None:
     page = difference_page(torch.tensor([1., 2, 3]), torch.tensor([1., 2, 4]), "f(x)")
     assert page.count("<table") == 3 and "yours" in page and "where they differ" in page
+
+
+@pytest.mark.parametrize(("written", "said"), [
+    ("def position(index, shape, stride, offset):\n"
+     "    return offset + sum((i + n if i < 0 else i) * s for i, n, s in zip(index, shape, stride))", "yours, from"),
+    ("def position(index, shape, stride, offset):\n    return offset", "the lesson's; yours does not pass yet"),
+    ("1 / 0", "the lesson's; its cell in 01_strides.ipynb raised ZeroDivisionError"),
+    (None, "the lesson's; 01_strides.ipynb is not in this folder"),
+])
+def test_a_part_of_an_earlier_lesson_is_the_readers_if_it_passes(written: str | None, said: str, folder: Path,
+                                                                capsys: pytest.CaptureFixture[str]) -> None:
+    if written is not None:
+        cell = {"cell_type": "code", "metadata": {"nbgrader": {"grade_id": "strides-position"}}, "source": [written]}
+        (folder / "01_strides.ipynb").write_text(json.dumps({"cells": [cell]}))
+    found = course.part("strides.position")
+    assert found((1, -1), (3, 4), (4, 1), 2) == 9
+    assert f"strides.position: {said}" in capsys.readouterr().out

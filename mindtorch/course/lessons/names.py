@@ -1,0 +1,137 @@
+"""Lesson 16: what does it take to write names?"""
+from __future__ import annotations
+
+from ..tasks import Lab, Lesson, Mistake, Prediction
+from . import torch
+
+#: First names, as they are common in several countries.
+TEXT = """
+aaron abigail ada adam adele adrian agnes aisha alan albert alexander alice alina alma amanda amelia amina amir amy
+ana andrea andrew angela anita anna anne anton antonia aria ariel arthur astrid aurora ava barbara beatrice bella ben
+benjamin bernard bertha bianca bjorn boris brenda brian bruno camila carl carla carlos carmen carol caroline catherine
+cecilia celia charles charlotte chiara chloe chris christian christina clara claudia colin conrad cora cornelia dagmar
+daisy dalia damian daniel daniela daria david dean deborah delia denis diana diego dina dominic donald donna dora
+doris dorothy dylan edgar edith edward elena eli elias elisa elizabeth ella ellen elsa emil emilia emily emma eric
+erica ernest esther ethan eugene eva evelyn fabian fatima felicia felix fiona flora florence frances francis frank
+freda frederick gabriel gabriela george gerald gloria grace greta gustav hana hannah harold harriet harry hassan
+heather hector heidi helen helena henry hilda holly hope hugo ian ida igor ines ingrid irene iris isaac isabel
+isabella ivan ivy jack jacob james jan jane janet jasmine jason jean jennifer jenny jeremy jessica joan joanna joel
+johanna john jonas jonathan jose joseph josephine joshua judith julia julian julie juliet june karen karin karl kate
+katharina keith kelly kenneth kevin kim kira klara kurt lara larissa laura lauren lea leah leila lena leo leon leonard
+leonora leslie liam lidia lily linda lisa livia logan lola lorenzo louis louisa lucas lucia lucy luis lukas luna lydia
+madeleine magda magnus maja malik marcel marco marcus margaret maria marian marie marina mario marion mark marta
+martha martin martina mary mathilda matthew maurice max maya melanie melissa michael michelle miguel mila milan milena
+mira miriam mohammed mona monica morgan nadia nancy naomi natalie natasha nathan nelly nicholas nicole nils nina noah
+noel nora norman olaf olga oliver olivia omar oscar otto pamela patricia patrick paul paula pauline pedro penelope
+peter petra philip phoebe quentin rachel ralph ramon raphael rebecca regina renata rhea richard rita robert roberta
+robin roger roland roman ron rosa rosalie rose roy ruben rudolf ruth ryan sabina sabrina salma samir samuel sandra
+sara sarah sasha sean sebastian selina selma serena sergio sibyl sidney silas silvia simon simone sofia sonia sophie
+stefan stella stephen steven susan susanna sven sylvia tamara tania tara teresa thea theodor theresa thomas timothy
+tina tobias tom tristan ulrich ursula valentin valeria vanessa vera verena veronica victor victoria vincent viola
+violet virginia vivian walter wanda wendy werner wilhelm william xavier yara yasmin yusuf yvonne zara zoe
+"""
+NAMES = tuple(TEXT.split())
+
+PREDICTIONS = (
+    Prediction("start", "The loss is the mean of -log(p), where p is the probability that the model gives to the "
+               "letter that comes. A model that has learnt nothing gives about 1/27 to each of 27 signs. What is its "
+               "loss, rounded to one decimal?", 3.3,
+               "log(27) is 3.3. The first loss of any classifier should be near this: if it is far from it, "
+               "something is wrong before anything was learnt."),
+    Prediction("seen", "At how many positions may the third position of a name look?", 3,
+               "At the first, the second, and itself. It is to guess the fourth."),
+    Prediction("scores", "A batch has 64 names of 10 positions, and attention has 2 heads. What is the shape of the "
+               "scores?", (64, 2, 10, 10),
+               "One number for each name, each head, each query's position and each key's position. This square is "
+               "why long texts are expensive."),
+)
+
+
+def attention(q, k, v):
+    positions, length = q.shape[-2:]
+    scores = q @ k.transpose(-2, -1) / length ** 0.5
+    later = torch.ones(positions, positions, dtype=torch.bool).triu(1)
+    return scores.masked_fill(later, float("-inf")).softmax(-1) @ v
+
+
+def _attention(*, scale=lambda length, positions: length ** 0.5, mask=lambda later: later.triu(1), fill=float("-inf"),
+               dim=-1, after=False, swap=False, weights=lambda w: w, use=lambda w, v: w @ v):
+    """Attention, but for what is said."""
+
+    def mine(q, k, v):
+        positions, length = q.shape[-2:]
+        q, k = (k, q) if swap else (q, k)
+        scores = q @ k.transpose(-2, -1) / scale(length, positions)
+        later = mask(torch.ones(positions, positions, dtype=torch.bool))
+        if after:
+            return use(weights(scores.softmax(dim).masked_fill(later, 0)), v)
+        return use(weights(scores.masked_fill(later, fill).softmax(dim)), v)
+
+    return mine
+
+
+def _run(function, names, heads, positions, length):
+    """The result, and the gradients for the three arguments."""
+    source = torch.Generator().manual_seed(7)
+    given = [torch.randn(names, heads, positions, length, generator=source) for _ in range(3)]
+    given[0] = given[0] * 2
+    for tensor in given:
+        tensor.requires_grad_()
+    found = function(*given)
+    if not isinstance(found, torch.Tensor):
+        return {"the result": found}
+    seen = {"the result": found.detach()}
+    if found.requires_grad:
+        found.square().sum().backward()
+    return seen | {f"the gradient of {name}": tensor.grad for name, tensor in zip("qkv", given, strict=True)}
+
+
+MISTAKES = (
+    Mistake("A position looks at those after it here: fill their scores with minus infinity before the softmax.",
+            _attention(mask=lambda later: ~later)),
+    Mistake("The scores are divided by the square root of the vectors' length.", _attention(scale=lambda n, t: 1)),
+    Mistake("The scores are divided by the square root of the length, and not by the length.",
+            _attention(scale=lambda n, t: n)),
+    Mistake("The length of the vectors counts, the last dimension, and not the number of positions.",
+            _attention(scale=lambda n, t: t ** 0.5)),
+    Mistake("The scores are divided by the root, and not multiplied with it.",
+            _attention(scale=lambda n, t: n ** -0.5)),
+    Mistake("It is the other way round: what comes later is hidden, and what came before is seen.",
+            _attention(mask=lambda later: later.tril(-1))),
+    Mistake("A position may look at itself, too: only what comes after it is hidden, triu(1).",
+            _attention(mask=lambda later: later.triu(0))),
+    Mistake("What is hidden begins right after the position itself: triu(1).",
+            _attention(mask=lambda later: later.triu(2))),
+    Mistake("A score of 0 is a score like others: only minus infinity becomes a weight of 0.", _attention(fill=0.0)),
+    Mistake("The weights of a position sum to 1: fill before the softmax, and not after it.", _attention(after=True)),
+    Mistake("The softmax goes along the keys, the last dimension.", _attention(dim=-2)),
+    Mistake("The softmax goes along the keys, the last dimension, and not over heads.", _attention(dim=1)),
+    Mistake("The softmax goes along the keys, the last dimension, and not over names.", _attention(dim=0)),
+    Mistake("Rows of the scores are queries and columns are keys: q @ k.transpose(-2, -1).", _attention(swap=True)),
+    Mistake("The weights belong to the values: weights @ v.", _attention(use=lambda w, v: w)),
+    Mistake("The weights belong to the values: weights @ v, and not to be turned round before.",
+            _attention(use=lambda w, v: w.transpose(-2, -1) @ v)),
+    Mistake("The softmax is missing: scores are turned into weights that sum to 1.",
+            lambda q, k, v: (q @ k.transpose(-2, -1) / q.shape[-1] ** 0.5).tril() @ v),
+    Mistake("k.t() and k.T turn all dimensions, or want two: k.transpose(-2, -1) turns the last two.",
+            lambda q, k, v: q @ k.t() @ v),
+    Mistake("k.t() and k.T turn all dimensions, or want two: k.transpose(-2, -1) turns the last two.",
+            lambda q, k, v: q @ k.T @ v),
+    Mistake("The weights are learnt through, too: do not detach.", _attention(weights=lambda w: w.detach())),
+)
+
+LESSON = Lesson(
+    16, "names", "What does it take to write names?", "16_names", 37, PREDICTIONS,
+    (Lab(
+        "attention", "How does a position see those before it?", attention,
+        ((1, 1, 1, 2), (1, 1, 3, 2), (2, 1, 3, 4), (2, 3, 4, 5)),
+        ("The scores are q @ k with its last two dimensions turned round, divided by the square root of the vectors' "
+         "length.",
+         "torch.ones(n, n, dtype=torch.bool).triu(1) is True where the column, a key, comes after the row, a query. "
+         "masked_fill puts minus infinity there.",
+         "scores.masked_fill(later, float('-inf')).softmax(-1) @ v"),
+        MISTAKES, 5, run=_run, hidden=((3, 2, 7, 3),),
+        describe=lambda names, heads, positions, length:
+            f"attention(q, k, v) of shape {(names, heads, positions, length)}"),
+     ),
+)
