@@ -243,5 +243,6 @@ def _saved_value(name: str, value: Any) -> Kept:
 
 
 def _start(storage: Any) -> int:
-    """The address of a storage's first byte, 0 where there is no memory yet, or none at all."""
-    return 0 if storage._memory is None and storage._bytes is None else storage.data_ptr()
+    """The address of a storage's first byte, 0 where there is no memory yet, none at all, or none any more."""
+    memory = storage._memory
+    return 0 if (storage._bytes is None if memory is None else memory.lost) else storage.data_ptr()

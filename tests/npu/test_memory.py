@@ -9,6 +9,7 @@ from itertools import pairwise
 import pytest
 
 import mindtorch as torch
+from mindtorch import introspect
 from mindtorch._backends.npu import finalize
 from mindtorch._backends.npu.allocator import allocator_of
 from mindtorch._backends.npu.runtime import get_runtime
@@ -235,3 +236,13 @@ def test_streams_that_are_dropped_leave_no_memory_and_do_not_disturb_others(faul
         before = _held() if turn == 1 else before
     torch.npu.Stream()
     assert _held() == before and torch.npu.memory_allocated() == 0
+
+
+def test_facts_of_a_tensor_whose_device_was_reset_say_that_it_lies_nowhere() -> None:
+    x = torch.ones(4, device="npu")
+    torch.npu.synchronize()
+    finalize()
+    assert introspect.tensor_facts(x).address == introspect.storage_facts(x).address == 0
+    assert "npu:0" not in [facts.device for facts in introspect.memory_facts({id(x): "x"})]
+    with pytest.raises(RuntimeError, match="npu:0 was reset after the tensor was made"):
+        x.data_ptr()

@@ -42,11 +42,16 @@ class Memory:
             self.block = allocator_of(self.device).allocate(nbytes, current_queue(self.device.device_id), self)
 
     @property
+    def lost(self) -> bool:
+        """Whether the device was given back after the memory was taken."""
+        return self.block is not None and not self.device.initialized
+
+    @property
     def address(self) -> int:
         """Where it lies, 0 if it has no bytes. Raises RuntimeError if the device was given back meanwhile."""
         if self.block is None:
             return 0
-        if not self.device.initialized:
+        if self.lost:
             raise RuntimeError(runtime.refusal or "the memory of this tensor went with its device: "
                                f"{self.device.name} was reset after the tensor was made")
         return self.block.ptr
