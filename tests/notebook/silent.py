@@ -65,6 +65,9 @@ BUGS = [
      "    w = w - 0.1 * w.grad"),
     ("growing history", "total += loss.item()",
      f"total = 0\n{LOOP}    loss = F.mse_loss(net(x)[:, 0], y)\n{STEP}    total += loss"),
+    ("growing history", "total += train().item()", "def train():\n    loss = F.mse_loss(net(x)[:, 0], y)\n"
+     "    opt.zero_grad(); loss.backward(); opt.step()\n    return loss\ntotal = 0\nfor _ in range(3):\n"
+     "    total += train()"),
     ("one memory", "kept.append(x.clone())", "buffer, kept = torch.zeros(3), []\nfor row in x:\n    buffer.copy_(row)\n"
      "    kept.append(buffer[:])"),
     ("hidden in a container", "nn.ModuleList",
@@ -138,5 +141,12 @@ CLEAN = [
     f"og, od = optim.Adam(g.parameters()), optim.Adam(d.parameters())\n{LOOP}    od.zero_grad()\n"
     "    loss = F.binary_cross_entropy_with_logits(d(g(x).detach()), 0 * ones)\n    loss.backward(); od.step()\n"
     "    og.zero_grad(); F.binary_cross_entropy_with_logits(d(g(x)), ones).backward(); og.step()",
+    # a state that is carried through the steps of a sequence, or through batches, cut from the ones before
+    f"cell = nn.RNNCell(3, 1); opt = optim.SGD(cell.parameters(), 0.1)\n{LOOP}    h = torch.zeros(1, 1)\n"
+    f"    for row in x[:4]:\n        h = cell(row[None], h)\n    loss = h.pow(2).mean()\n{STEP}",
+    "cell = nn.RNNCell(3, 1); opt = optim.SGD(cell.parameters(), 0.1); h = torch.zeros(16, 1)\n"
+    f"{LOOP}    h = cell(x, h.detach())\n    loss = h.pow(2).mean()\n{STEP}",
+    "total = 0\nfor part in x.split(4):\n    total = total + net(part).mean()\n"
+    "opt.zero_grad(); total.backward(); opt.step()",
     "parts = [row.clone() for row in x]; pairs = [x[i:i + 2] for i in range(4)]",
 ]

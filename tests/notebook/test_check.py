@@ -66,6 +66,16 @@ def test_the_same_is_found_on_pytorch(program):
     assert ours.checked == theirs.checked
 
 
+def test_a_cell_that_ran_before_is_not_looked_at():
+    """A notebook keeps the text of all its cells, and names are used again."""
+    name = "<before>"
+    linecache.cache[name] = 1, None, ["for _ in range(3):\n", "    h = h + 1\n", "    h.backward()\n"], name
+    try:
+        assert not checked("h = net(x).mean()\nh.backward()\nopt.step()").findings
+    finally:
+        del linecache.cache[name]
+
+
 def test_there_are_enough():
     assert len(BUGS) >= 20 and len(CLEAN) >= 20
 

@@ -133,29 +133,56 @@ class _Reached:
 
 def _of_text(record: Recording, namespace: Mapping[str, Any]) -> Iterator[Finding]:
     """Tensors that carry their history along: ``w = w - lr * grad``, ``total += loss``."""
-    computed = {name: value for name, value in named_tensors(namespace) if value.requires_grad and not value.is_leaf
+    computed = {name for name, value in named_tensors(namespace) if value.requires_grad and not value.is_leaf
                 and "." not in name and "[" not in name}
-    for file in [name for name in [*linecache.cache] if is_cell(name) or name.startswith("<")]:
-        for node in ast.walk(_parsed(file)):
-            if not isinstance(node, (ast.For, ast.While)):
-                continue
-            for inner in ast.walk(node):
-                target = inner.target if isinstance(inner, ast.AugAssign) else (
-                    inner.targets[0] if isinstance(inner, ast.Assign) else None)
-                if not isinstance(target, ast.Name) or target.id not in computed or not record.passes:
-                    continue
-                update: Any = inner
-                uses = isinstance(inner, ast.AugAssign) or any(
-                    isinstance(part, ast.Name) and part.id == target.id for part in ast.walk(update.value))
-                if uses:
-                    yield _history(target.id, ast.unparse(inner), file, update.lineno)
+    if not record.passes:
+        return
+    for file in sorted(file for file in record.files if is_cell(file) or file.startswith("<")):
+        parsed = _parsed(file)
+        backward = {"backward"} | {part.name for part in ast.walk(parsed) if isinstance(part, ast.FunctionDef)
+                                   and _calls(part, {"backward"})}
+        for loop in ast.walk(parsed):
+            if isinstance(loop, (ast.For, ast.While)) and _calls(loop, backward):  # not over a sequence's steps
+                for name, statements in _assigned(loop).items():
+                    if name in computed and all(_uses(name, statement) for statement in statements):
+                        yield _history(name, ast.unparse(statements[0]), file, statements[0].lineno)
+
+
+def _assigned(loop: ast.AST) -> dict[str, list[Any]]:
+    """The statements of a loop that give a tensor a name, by name."""
+    found: dict[str, list[Any]] = {}
+    for inner in ast.walk(loop):
+        targets = inner.targets if isinstance(inner, ast.Assign) else [inner.target] if isinstance(
+            inner, (ast.AugAssign, ast.For, ast.AnnAssign, ast.NamedExpr)) else []
+        for part in (part for target in targets for part in ast.walk(target)):
+            if isinstance(part, ast.Name):
+                found.setdefault(part.id, []).append(inner)
+    return found
+
+
+def _calls(part: ast.AST, names: set[str]) -> bool:
+    functions = (call.func for call in ast.walk(part) if isinstance(call, ast.Call))
+    return any(getattr(function, "attr", None) in names or getattr(function, "id", None) in names
+               for function in functions)
+
+
+def _uses(name: str, statement: Any) -> bool:
+    """Whether a statement computes the tensor of this name from the one before, with its history."""
+    if isinstance(statement, ast.AugAssign):
+        return True
+    if isinstance(statement, ast.For):
+        return False
+    parts = list(ast.walk(statement.value)) if statement.value is not None else []
+    return (any(isinstance(part, ast.Name) and part.id == name for part in parts)
+            and not any(isinstance(part, ast.Attribute) and part.attr in ("detach", "detach_", "data", "item")
+                        for part in parts))
 
 
 def _history(name: str, statement: str, file: str, line: int) -> Finding:
     updates = any(word in statement for word in ("grad", "lr", " - "))
     fixes = (Fix("change the leaf in place, recording nothing", f"with torch.no_grad(): {name} -= lr * {name}.grad"),
              Fix("or let an optimizer do it", f"optim.SGD([{name}], lr=0.1)")) if updates else (
-        Fix("add numbers", statement.rstrip() + (".item()" if statement.rstrip()[-1].isalnum() else "")),
+        Fix("add numbers", f"{statement}.item()"),
         Fix("or cut the history", f"{name} = {name}.detach()"))
     return Finding(
         "growing history", f"{name} carries the graphs of all passes of the loop along",

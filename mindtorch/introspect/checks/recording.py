@@ -54,6 +54,7 @@ class Recording:
         self.optimizers: dict[int, weakref.ref[Any]] = {}
         self.losses = self.steps = self.passes = 0
         self.leaves: dict[int, Any] = {}
+        self.files: set[str] = set()  #: of the lines that ran operators
         self._task: Any = None
         self._since_step = 0  # backward passes since the last step
         #: Parameters whose gradient a step has used, with its identity; of those, to which backward has added since,
@@ -74,6 +75,7 @@ class Recording:
 
     def operator(self, library: Library, event: DispatchEvent, args: tuple[Any, ...], result: Any) -> None:
         """An operator was run."""
+        self.files.add(event.site[0])
         task = library.backward_pass()
         if task is not None and (library, task.number) != self._task:
             self._task = library, task.number
