@@ -173,6 +173,17 @@ from mindtorch._backends.npu.allocator import Allocator
 Allocator.fit = staticmethod(lambda fitting, size: None)
 """,
     },
+    "13_npu": {
+        "offsets are not told": """
+import mindtorch
+mindtorch.Tensor.storage_offset = lambda self: 0
+""",
+        "views are copied": """
+import mindtorch
+own = mindtorch.Tensor.t
+mindtorch.Tensor.t = lambda self: own(self).contiguous()
+""",
+    },
     "15_clinic": {
         "leaves forget what was there": """
 from mindtorch._autograd import accumulate, engine

@@ -1,0 +1,256 @@
+"""Lesson 13: what are the two C calls behind `a + b`?"""
+from __future__ import annotations
+
+import ctypes
+from collections.abc import Sequence
+from typing import Any
+
+from ..tasks import Lab, Lesson, Mistake, Prediction
+from . import torch
+
+PREDICTIONS = (
+    Prediction("add", "a and b are on the NPU. How many C functions of the operator's does a + b call?", 2,
+               "aclnnAddGetWorkspaceSize plans, and aclnnAdd puts what was planned into a stream. All of CANN's "
+               "operators have this pair."),
+    Prediction("view", "a.t() + a.t() on the NPU: is anything copied before the addition?", False,
+               "A descriptor has strides and an offset, so the device reads through the view: lesson 1's formula, "
+               "computed by the device."),
+    Prediction("descriptors", "The second call has returned, and the device has not begun. May the descriptors be "
+               "destroyed already?", True,
+               "They were read when the operator was planned and queued. The memory has to stay: the device has yet "
+               "to read it."),
+)
+
+REFUSED = 161002  #: CANN's code for a parameter that is not valid
+
+
+class Acl:
+    """The C functions of CANN with which an operator is called, and a protocol of how they were used.
+
+    Handles are numbers. ``plan`` and ``run`` return CANN's code first, which is 0 where all went well.
+    """
+
+    def __init__(self) -> None:
+        from ..._backends.npu import aclnn, bindings, constants
+
+        self._aclnn, self._bindings, self._constants = aclnn, bindings, constants
+        self.live: dict[int, str] = {}  #: the handles that were made and not destroyed, with their kinds
+        self.planned: dict[int, int] = {}  #: executors that were not run yet, with the bytes of workspace they need
+        self.wrong: list[str] = []  #: what was done that must not be done
+        self._workspaces: dict[int, Any] = {}
+
+    def create_tensor(self, tensor: Any) -> int:
+        """A descriptor of a tensor on the device: shape, strides, offset, dtype, and where its memory begins."""
+        storage = tensor.untyped_storage()
+        sizes, strides, room = map(_int64s, (tensor.shape, tensor.stride(),
+                                             [storage.nbytes() // tensor.element_size()]))
+        handle = self._aclnn.functions["aclCreateTensor"](
+            ctypes.addressof(sizes), tensor.dim(), self._constants.DATA_TYPES[tensor.dtype.name],
+            ctypes.addressof(strides), tensor.storage_offset(), self._constants.ACL_FORMAT_ND, ctypes.addressof(room),
+            1, storage.data_ptr())
+        self.live[handle] = "tensor"
+        return handle
+
+    def create_scalar(self, number: float) -> int:
+        """A descriptor of a number."""
+        value = ctypes.c_float(number)
+        handle = self._aclnn.functions["aclCreateScalar"](ctypes.addressof(value),
+                                                          self._constants.DATA_TYPES["float32"])
+        self.live[handle] = "scalar"
+        return handle
+
+    def destroy(self, handle: int) -> None:
+        """Destroy a descriptor; each exactly once."""
+        kind = self.live.pop(handle, None)
+        if kind is None:
+            self.wrong.append("something is destroyed that is no descriptor, or not any more")
+        else:
+            self._aclnn.functions["aclDestroyTensor" if kind == "tensor" else "aclDestroyScalar"](handle)
+
+    def plan(self, name: str, *handles: int) -> tuple[int, int, int]:
+        """Phase one, ``<name>GetWorkspaceSize``: a code, the bytes of scratch memory, and the planned operator, which
+        is called an executor.
+        """
+        if any(handle not in self.live for handle in handles):
+            self.wrong.append("an operator is planned with something that is no descriptor, or not any more")
+            return REFUSED, 0, 0
+        missing = len(self._bindings.binding(name).parameters) - len(handles)
+        if missing and name != "aclnnMatmul":
+            self.wrong.append("an operator is planned with another number of operands than it has")
+            return REFUSED, 0, 0
+        size, executor = ctypes.c_uint64(), ctypes.c_void_p()
+        code = self._aclnn.function(name).plan(*handles, *[0] * missing, ctypes.addressof(size),
+                                               ctypes.addressof(executor))
+        if code == 0:
+            self.planned[executor.value or 0] = size.value
+        return code, size.value, executor.value or 0
+
+    def workspace(self, size: int) -> int:
+        """The address of so many bytes of scratch memory on the device."""
+        memory = torch.empty(size, dtype=torch.uint8, device="npu")
+        self._workspaces[memory.data_ptr()] = memory
+        return memory.data_ptr()
+
+    def run(self, name: str, workspace: int | None, size: int, executor: int, stream: int) -> int:
+        """Phase two: put the planned operator into a stream. It returns a code."""
+        if executor not in self.planned:
+            self.wrong.append("an operator is run that was not planned, or a second time")
+            return REFUSED
+        if self.planned[executor] != size or (size and workspace not in self._workspaces):
+            self.wrong.append("an operator is run without the workspace that it needs")
+            return REFUSED
+        del self.planned[executor]
+        if not stream:
+            self.wrong.append("an operator is run without its stream")
+            return REFUSED
+        return self._aclnn.function(name).run(workspace, size, executor, stream)
+
+
+def _int64s(values: Sequence[int]) -> Any:
+    return (ctypes.c_int64 * len(values))(*values)
+
+
+def current_stream() -> int:
+    """The handle of the current stream."""
+    from ..._backends.npu import runtime
+
+    return runtime.current_queue(0).handle
+
+
+def launch(acl, name, operands, stream):
+    handles = []
+    try:
+        for operand in operands:
+            create = acl.create_tensor if isinstance(operand, torch.Tensor) else acl.create_scalar
+            handles.append(create(operand))
+        code, size, executor = acl.plan(name, *handles)
+        if code != 0:
+            raise RuntimeError(f"{name}GetWorkspaceSize returned {code}")
+        workspace = acl.workspace(size) if size > 0 else None
+        code = acl.run(name, workspace, size, executor, stream)
+        if code != 0:
+            raise RuntimeError(f"{name} returned {code}")
+    finally:
+        for handle in handles:
+            acl.destroy(handle)
+
+
+def _launch(*, scalars=True, look=True, look_again=True, space=lambda acl, size: acl.workspace(size) if size else None,
+            run=True, destroy="always", operands=lambda given: given, stream=lambda s: s, twice=False,
+            size=lambda n: n, error=RuntimeError, wait=False):
+    """A launch that is right, but for what is said."""
+
+    def mine(acl, name, given, queue):
+        handles = []
+        ok = False
+        try:
+            for operand in operands(given):
+                if isinstance(operand, torch.Tensor) or not scalars:
+                    handles.append(acl.create_tensor(operand))
+                else:
+                    handles.append(acl.create_scalar(operand))
+            if destroy == "early":
+                for handle in handles:
+                    acl.destroy(handle)
+            code, need, executor = acl.plan(name, *handles)
+            if look and code:
+                raise error(f"{name}GetWorkspaceSize returned {code}")
+            workspace = space(acl, need)
+            for _ in range(run + twice):
+                code = acl.run(name, workspace, size(need), executor, stream(queue))
+                if look_again and code:
+                    raise error(f"{name} returned {code}")
+            ok = True
+        finally:
+            if destroy == "always" or (destroy == "after" and ok):
+                for handle in handles:
+                    acl.destroy(handle)
+            if destroy == "tensors":
+                for handle, operand in zip(handles, operands(given), strict=False):
+                    if isinstance(operand, torch.Tensor):
+                        acl.destroy(handle)
+            if destroy == "inputs":
+                for handle in handles[:-1]:
+                    acl.destroy(handle)
+            if destroy == "twice":
+                for handle in handles * 2:
+                    acl.destroy(handle)
+
+    return mine
+
+
+PROGRAMS = ("aclnnRelu", "aclnnAdd with alpha 2", "aclnnAdd of views", "aclnnMatmul, which wants a workspace",
+            "aclnnTanh of float64, which is refused", "aclnnSqrt, whose second phase fails")
+
+
+def _run(function, program):
+    """The result, whether there was an error, and how the functions were used."""
+    name = program.partition(" ")[0].removesuffix(",")
+    acl = Acl()
+    a = torch.tensor([[1.0, -2.0], [3.0, 4.0]], device="npu")
+    out = torch.zeros(2, 2, device="npu")
+    operands = (a, out)
+    if name == "aclnnAdd":
+        operands = (a.t(), a.flip(0), 1.0, out) if "views" in program else (a, a.t().contiguous(), 2.0, out)
+    elif name == "aclnnMatmul":
+        operands = (a, a.t(), out)
+    elif name == "aclnnTanh":
+        operands = (a.double(), out.double())
+    faults = torch.npu.simulator.faults
+    if name == "aclnnSqrt":
+        faults.fail("aclnnSqrt", phase=2)
+    raised = "no"
+    try:
+        function(acl, name, operands, current_stream())
+    except RuntimeError:
+        raised = "RuntimeError"
+    finally:
+        faults.clear()
+    torch.npu.synchronize()
+    seen = {"what is done that must not be": sorted(set(acl.wrong)), "whether it raises an error": raised}
+    if name not in ("aclnnTanh", "aclnnSqrt"):
+        seen["the result"] = out.cpu()
+    return seen | {"descriptors that are left": len(acl.live), "operators that were planned and not run":
+                   len(acl.planned)}
+
+
+MISTAKES = (
+    Mistake("A number is no tensor: acl.create_scalar makes its descriptor.", _launch(scalars=False)),
+    Mistake("Every descriptor has to be destroyed: for handle in handles: acl.destroy(handle).",
+            _launch(destroy="never")),
+    Mistake("Descriptors have to be destroyed after an error, too: finally does what has to be done in any case.",
+            _launch(destroy="after")),
+    Mistake("Descriptors of numbers have to be destroyed, too.", _launch(destroy="tensors")),
+    Mistake("The result's descriptor has to be destroyed, too.", _launch(destroy="inputs")),
+    Mistake("The descriptors are destroyed too early: they are needed until the second call has returned.",
+            _launch(destroy="early")),
+    Mistake("Each descriptor is destroyed exactly once.", _launch(destroy="twice")),
+    Mistake("The first call returns a code, which has to be looked at: anything but 0 is an error.",
+            _launch(look=False)),
+    Mistake("The second call returns a code, too, which has to be looked at.", _launch(look_again=False)),
+    Mistake("Both calls return a code, which has to be looked at: C raises nothing.",
+            _launch(look=False, look_again=False)),
+    Mistake("Some operators want scratch memory: acl.workspace(size) gives its address.",
+            _launch(space=lambda acl, size: None)),
+    Mistake("Some operators want scratch memory, and the second call is told its address and its size.",
+            _launch(size=lambda n: 0)),
+    Mistake("The operator is planned and not run: acl.run is the second call.", _launch(run=False)),
+    Mistake("An executor is used up when it was run: run it once.", _launch(twice=True)),
+    Mistake("The result is an operand, too: C writes into what it is given.",
+            _launch(operands=lambda given: given[:-1])),
+    Mistake("The operator goes into the stream that was given.", _launch(stream=lambda s: 0)),
+    Mistake("The operator goes into the stream that was given.", _launch(stream=lambda s: None)),
+)
+
+LESSON = Lesson(
+    13, "npu", "What are the two C calls behind `a + b`?", "13_npu", 38, PREDICTIONS,
+    (Lab(
+        "launch", "How is an operator of an NPU called?", launch, tuple((name,) for name in PROGRAMS),
+        ("Make a descriptor for each operand, in order: acl.create_tensor for a tensor, acl.create_scalar for a "
+         "number. Then acl.plan(name, *handles), then acl.run.",
+         "acl.plan returns a code, a size and an executor. Raise RuntimeError if the code is not 0. If the size is "
+         "not 0, acl.workspace(size) is the address of the scratch memory; otherwise None is.",
+         "Put all of it into try, and destroy the handles in finally, which is run after an error, too."),
+        MISTAKES, 5, run=_run, describe=lambda program: program),
+     ),
+)
