@@ -1,7 +1,7 @@
 """The autograd graph behind a tensor, as plain data."""
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -108,6 +108,19 @@ def graph_facts(tensor: Any, named: Mapping[str, Any] | None = None, limit: int 
         stack.extend(edge[0] for edge in look.edges if edge is not None)
     nodes = sorted((_node_facts(node, look, names) for node, look in found.values()), key=lambda node: -node.sequence)
     return GraphFacts(id(root), tuple(nodes), truncated)
+
+
+def nodes_behind(tensors: Sequence[Any]) -> list[Any]:
+    """The nodes of the graph behind tensors, nearest first."""
+    found = {id(root): root for tensor in tensors if library_of(tensor).record(tensor, 0).requires_grad
+             for root in [library_of(tensor).root(tensor)]}
+    queue = list(found.values())
+    for node in queue:
+        for edge in library_of(node).node(node).edges:
+            if edge is not None and id(edge[0]) not in found:
+                found[id(edge[0])] = edge[0]
+                queue.append(edge[0])
+    return queue
 
 
 def _node_facts(node: Any, look: NodeLook, names: Names) -> NodeFacts:

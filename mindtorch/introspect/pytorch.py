@@ -377,6 +377,21 @@ def _history(node: Any, length: int) -> Iterator[Any]:
         node, length = next((edge[0] for edge in node.next_functions if edge[0] is not None), None), length - 1
 
 
+@contextmanager
+def watching_nodes(nodes: Iterable[Any], observer: Callable[[Any, Sequence[Any], Sequence[Any]], None]
+                   ) -> Iterator[None]:
+    """A block in which an observer is told of each of these nodes that has run, of the gradients of its outputs, and of
+    those of its inputs.
+    """
+    arrived: dict[int, Sequence[Any]] = {}
+    with ExitStack() as block:
+        for node in nodes:
+            block.callback(node.register_prehook(partial(arrived.__setitem__, id(node))).remove)
+            block.callback(node.register_hook(lambda results, _, node=node: observer(
+                node, arrived.pop(id(node), ()), results)).remove)
+        yield
+
+
 def _kept(node: Any) -> tuple[list[Kept], bool]:
     """What a node keeps, and whether it was freed."""
     found: list[Kept] = []

@@ -1,11 +1,12 @@
 """Backward one node at a time: what arrives at each, what it passes on, what it lets go of.
 
 The order is the engine's (``_autograd.engine.execute``), and so are nodes, hooks, sums and the gradients in the end.
+PyTorch's engine cannot be halted: hooks note what its nodes do in one run.
 """
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
-from contextlib import contextmanager
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager, nullcontext
 from dataclasses import dataclass
 from heapq import heappop, heappush
 from typing import Any
@@ -16,7 +17,9 @@ from .._autograd.node import Node, new
 from .._dispatch.dispatcher import set_local
 from .._dispatch.local import local
 from .._tensor import Tensor
-from .graph import GraphFacts, Saved, graph_facts
+from .graph import GraphFacts, Saved, graph_facts, nodes_behind
+from .libraries import library_of
+from .pytorch import watching_nodes
 from .tensor import Statistics, statistics, values_without_waiting
 
 FEW = 4  #: values of a gradient that are noted
@@ -51,7 +54,8 @@ class StepFacts:
 
 
 class BackwardSteps:
-    """Runs ``tensor.backward(gradient, retain_graph)`` one node per ``step()``. Nothing runs before the first.
+    """Runs ``tensor.backward(gradient, retain_graph)`` one node per ``step()``. Nothing runs before the first. Of a
+    tensor of PyTorch's, whose engine cannot be halted, all runs at the first, and each tells what one node did.
 
     ``graph`` are the facts of the graph before, ``taken`` those of the steps so far, of ``total``. It holds the graph
     until the last step, as the tensor does; of gradients it keeps a few values.
@@ -59,26 +63,28 @@ class BackwardSteps:
     Raises:
         ValueError: if the tensor has no graph.
         RuntimeError: as ``backward`` does, if a gradient is needed and not given.
-        TypeError: for a tensor of PyTorch, whose engine cannot be halted.
     """
 
     def __init__(self, tensor: Any, gradient: Any = None, retain_graph: bool = False,
                  named: Mapping[str, Any] | None = None):
-        if not isinstance(tensor, Tensor):
-            raise TypeError("the engine that is halted after each node is mindtorch's, and runs its graphs only, not "
-                            f"that of a {type(tensor).__module__}.{type(tensor).__qualname__}; %graph shows that one")
+        self._nodes = nodes_behind([tensor])  # as long as they live, each has one identity
         self.graph: GraphFacts = graph_facts(tensor, named)
         self.taken: list[StepFacts] = []
         self.error = ""
         self._named = named
         self._saved = {node.identity: node.saved for node in self.graph.nodes}
+        self._task: Task | None = None
+        self.total = len(self._nodes)
+        if not isinstance(tensor, Tensor):
+            self._run: Iterator[StepFacts] | None = self._noted(tensor, gradient, retain_graph)
+            return
         roots, gradients = _roots((tensor,), None if gradient is None else (gradient,))
         task = new(Task)
         task._links = tuple([(i, *root) for i, root in enumerate(roots)])
         task.keep_graph = retain_graph
         self.total = len(task.count()[0])
         self._task = task
-        self._run: Iterator[StepFacts] | None = self._steps(task, gradients)
+        self._run = self._steps(task, gradients)
 
     @property
     def finished(self) -> bool:
@@ -94,7 +100,7 @@ class BackwardSteps:
         if self._run is None:
             return None
         try:
-            with self._as_backward():
+            with nullcontext() if self._task is None else self._as_backward(self._task):
                 facts = next(self._run, None)
         except Exception as error:
             self.error = f"{type(error).__name__}: {error}"
@@ -107,16 +113,18 @@ class BackwardSteps:
         return facts
 
     def _finish(self) -> None:
-        self._run, self._task._links = None, ()
+        self._run, self._nodes = None, []
+        if self._task is not None:
+            self._task._links = ()
 
     @contextmanager
-    def _as_backward(self) -> Iterator[None]:
+    def _as_backward(self, running: Task) -> Iterator[None]:
         """This thread's state while the engine runs, and as it was afterwards."""
         task, grad_enabled, pipeline = local.task, local.grad_enabled, local.pipeline
         if pipeline is not None:  # backward runs what is pending, and is not recorded itself
             pipeline.flush()
             set_local("pipeline", None)
-        local.task, local.grad_enabled = self._task, False
+        local.task, local.grad_enabled = running, False
         try:
             yield
         finally:
@@ -129,12 +137,10 @@ class BackwardSteps:
         buffers: dict[Node, list[Any]] = {}  # what has arrived at nodes that are not ready
         ready: list[tuple[int, Node]] = []  # the node that was made last comes first
         node: Node = task
+        results = self._fitted(node, results)
         while True:
             for position, target, number in node._links:
                 gradient = results[position]
-                output = target._outputs[number]
-                if gradient is not None and output is not None:
-                    gradient = fit(gradient, output, node, position)
                 buffer = buffers.setdefault(target, [None] * len(target._outputs))
                 have = buffer[number]
                 if gradient is not None:
@@ -143,32 +149,66 @@ class BackwardSteps:
                 if joins[target]:
                     continue
                 if isinstance(target, AccumulateGrad):  # as soon as it can run it does
-                    yield self._step(target, buffers.pop(target))[0]
+                    yield self._step(task, target, buffers.pop(target))[0]
                 else:
                     heappush(ready, (-target._order, target))
             if not ready:
                 return
             node = heappop(ready)[1]
-            facts, results = self._step(node, buffers.pop(node))
+            facts, results = self._step(task, node, buffers.pop(node))
             yield facts
 
-    def _step(self, node: Node, gradients: list[Any]) -> tuple[StepFacts, list[Any]]:
+    @staticmethod
+    def _fitted(node: Node, results: Sequence[Any]) -> list[Any]:
+        """The gradients that a node sends, each in the shape and dtype of what it goes to."""
+        fitted = list(results)
+        for i, target, number in node._links:
+            output = target._outputs[number]
+            if fitted[i] is not None and output is not None:
+                fitted[i] = fit(fitted[i], output, node, i)
+        return fitted
+
+    def _step(self, task: Task, node: Node, gradients: list[Any]) -> tuple[StepFacts, list[Any]]:
         """Run a node."""
         arrived = tuple(map(_gradient_facts, gradients))
-        results = run_watched(node, gradients, self._task, False) or []
-        is_leaf = isinstance(node, AccumulateGrad)
-        sent = tuple((id(target), number, _gradient_facts(results[i])) for i, target, number in node._links)
-        total = _gradient_facts(node.variable._grad) if isinstance(node, AccumulateGrad) else None
-        freed = () if self._task.keep_graph else tuple(s for s in self._saved.get(id(node), ()) if s.is_tensor)
-        facts = StepFacts(len(self.taken) + 1, id(node), node.name(), is_leaf, arrived, sent, total, freed)
-        return facts, results
+        results = self._fitted(node, run_watched(node, gradients, task, False) or [])
+        return self._facts(len(self.taken), node, arrived, results, task.keep_graph), results
+
+    def _noted(self, tensor: Any, gradient: Any, retain_graph: bool) -> Iterator[StepFacts]:
+        """What the nodes of PyTorch's did, which all run before the first is told; then the error, if one raised it."""
+        found: list[StepFacts] = []
+
+        def note(node: Any, arrived: Sequence[Any], results: Sequence[Any]) -> None:
+            found.append(self._facts(len(found), node, tuple(map(_gradient_facts, arrived)), results, retain_graph))
+
+        raised: Exception | None = None
+        with watching_nodes(self._nodes, note):
+            try:
+                tensor.backward(gradient, retain_graph=retain_graph)
+            except Exception as error:
+                raised = error
+        yield from found
+        if raised is not None:
+            raise raised
+
+    def _facts(self, number: int, node: Any, arrived: tuple[GradientFacts | None, ...], results: Sequence[Any],
+               keeps: bool) -> StepFacts:
+        """What a node did."""
+        library = library_of(node)
+        look = library.node(node)
+        sent = tuple((id(edge[0]), edge[1], _gradient_facts(results[i])) for i, edge in enumerate(look.edges)
+                     if edge is not None)
+        total = None if look.variable is None else _gradient_facts(library.grad(look.variable))
+        freed = () if keeps else tuple(saved for saved in self._saved.get(id(node), ()) if saved.is_tensor)
+        return StepFacts(number + 1, id(node), look.name, look.variable is not None, arrived, sent, total, freed)
 
 
 def _gradient_facts(gradient: Any) -> GradientFacts | None:
     """What is known of a gradient without waiting for it."""
     if gradient is None:
         return None
-    values, dtype = values_without_waiting(gradient), gradient._dtype
+    look = library_of(gradient).layout(gradient)
+    values, dtype = values_without_waiting(gradient), look.dtype
     few = () if values is None else tuple(value.item() for value in values.flat[:FEW])
     known = None if values is None else statistics(values, dtype)
-    return GradientFacts(dtype.name, tuple(gradient.shape), few, known)
+    return GradientFacts(dtype.name, look.shape, few, known)

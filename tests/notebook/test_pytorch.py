@@ -107,6 +107,39 @@ def tensors_in(node):
     return sorted(row for row in found if not (row[1].endswith("[]") and not row[3]))
 
 
+STEPPED = [program for program in PROGRAMS if program.__name__ in (
+    "chain", "parallel_edges", "product", "stale", "several_outputs", "views_in_the_graph", "concatenated", "indexed",
+    "own_function", "layer")]
+
+
+@pytest.mark.parametrize("program", STEPPED, ids=lambda program: program.__name__)
+def test_backward_takes_the_same_steps(program):
+    ours, theirs = (stepped(torch, program) for torch in (mindtorch, pytorch))
+    assert ours == theirs and ours[0]
+
+
+def stepped(torch, program):
+    """What each step of a backward pass tells, nodes by their places in the graph, and the error that ended it."""
+    torch.manual_seed(0)
+    space = named({name: value for name, value in program(torch).items() if name != "torch"})
+    loss = next(tensor for tensor in reversed(space.values()) if tensor.requires_grad and tensor.grad_fn is not None)
+    steps = introspect.BackwardSteps(loss, torch.ones_like(loss), named=space)
+    places = {node.identity: place for place, node in enumerate(steps.graph.nodes)}
+    try:
+        while steps.step():
+            pass
+    except RuntimeError:
+        assert steps.error and steps.finished
+    return [(step.number, step.name, [*map(gradient, step.arrived)], gradient(step.total),
+             [(target in places, number, gradient(sent)) for target, number, sent in step.sent],
+             sorted((saved.name, saved.tensor) for saved in step.freed if not saved.text.endswith("[]")))
+            for step in steps.taken], bool(steps.error)
+
+
+def gradient(facts):
+    return facts and (facts.dtype, facts.shape, [f"{value:.3g}" for value in facts.values])
+
+
 def test_modules_have_the_same_tree(both):
     for name, module in both[0].items():
         if isinstance(module, mindtorch.nn.Module):

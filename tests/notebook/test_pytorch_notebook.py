@@ -103,8 +103,11 @@ def test_widgets_take_pytorchs_tensors(notebook):
     assert explorer.facts.positions == (0, 3, 1, 4, 2, 5)
     explorer.set((2, 9), (3, 1))
     assert "out of bounds" in explorer.facts.error
-    with pytest.raises(TypeError, match="%graph shows"):
-        widgets.backward_stepper(pytorch.ones(2, requires_grad=True).sum())
+    w = pytorch.tensor([1.0, 2.0], requires_grad=True)
+    stepper = widgets.backward_stepper((w * w).sum(), named={"w": w})
+    assert "step 0 of 3" in stepper.picture and w.grad is None
+    stepper.rest.click()
+    assert "backward is complete" in stepper.picture and w.grad.tolist() == [2.0, 4.0] and stepper.forward.disabled
     monitor = widgets.TrainingMonitor()
     model = pytorch.nn.Linear(2, 2)
     model(pytorch.ones(1, 2)).sum().backward()

@@ -7,13 +7,13 @@ import math
 import re
 from typing import Any
 
+from ..graph import nodes_behind
 from ..libraries import is_tensor, library_of
 from ..writes import Write, counted_together, suspected_writes, watching_writes, writes_to
 from .explanation import (
     CLASH, GONE, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps, given,
 )
 from .failure import SIGNS, Failure, is_computed
-from .replay import nodes_behind
 
 LONGEST = 7  #: nodes at most of a path that is drawn
 ASSIGNING = ("copy", "fill", "index_put")  #: what an assignment to a part calls
@@ -142,7 +142,7 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
     partly = any(step.mark == GONE for step in steps) or (node is None and _computed_in_a_loop(failure))
     hidden = failure.names.of_outputs.get(id(node), ["h"])[0]
     add_up = Fix("or add losses up and go back once", "(loss1 + loss2).backward()")
-    first = _gone_through(failure, outputs) if node is None else ""
+    first = _gone_through(failure, outputs)
     fixes = (
         Fix("keep the graph at the first backward", f"{first}.backward(retain_graph=True)"),
         Fix("or add both up and go back once", f"({first} + {label}).backward()")) if first else (
@@ -162,11 +162,17 @@ def twice(failure: Failure, f: Fields) -> Diagnosis:
 
 
 def _gone_through(failure: Failure, outputs: list[Any]) -> str:
-    """The name of another number whose graph has a part in common with that of the outputs; '' if there is none."""
-    common = {id(node) for node in nodes_behind(outputs) if library_of(node).node(node).kept is None}
+    """The name of another tensor that the program calls backward on, and whose graph has a part in common with that of
+    the outputs; '' if there is none.
+    """
+    called = {ast.unparse(node.func.value) for node in ast.walk(failure.wrote.source) if isinstance(node, ast.Call)
+              and isinstance(node.func, ast.Attribute) and node.func.attr == "backward"}
     given = {id(output) for output in outputs}
-    return next((name for name, tensor in failure.named.items() if id(tensor) not in given and tensor.numel() == 1
-                 and is_computed(tensor) and any(id(node) in common for node in nodes_behind([tensor]))), "")
+    others = {name: tensor for name, tensor in failure.named.items() if name in called and id(tensor) not in given
+              and is_computed(tensor)}
+    common = {id(node) for node in nodes_behind(outputs) if library_of(node).node(node).kept is None} if others else ()
+    return next((name for name, tensor in others.items() if any(id(node) in common for node in nodes_behind([tensor]))),
+                "")
 
 
 def _computed_in_a_loop(failure: Failure) -> bool:

@@ -169,7 +169,8 @@ def missing_arguments(failure: Failure, f: Fields) -> Diagnosis | None:
 
 
 def _parameters(function: Any) -> list[str]:
-    for known in (function, getattr(Tensor, getattr(function, "__name__", ""), None)):  # PyTorch's, of C, tell nothing
+    ours: Any = getattr(Tensor, getattr(function, "__name__", ""), None)  # PyTorch's, of C, tell nothing
+    for known in (function, ours):
         try:
             taken = inspect.signature(known).parameters.values()
         except (TypeError, ValueError):

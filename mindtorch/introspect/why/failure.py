@@ -159,8 +159,9 @@ class Failure:
     @cached_property
     def expressions(self) -> dict[int, str]:
         """What the program wrote for the arguments of the library's function that it called, by their identities."""
-        if self._replayed is not None and self._user is not None and self._replayed.frame is self._user.tb_frame:
-            return self._replayed.expressions(Failure(self._replayed.error).expressions)
+        again = self._replayed
+        if again is not None and again.error is not None and self._user and again.frame is self._user.tb_frame:
+            return again.expressions(Failure(again.error).expressions)
         if self._user is None or self._entered is None:
             return {}
         call = next(iter(self._noted), None)

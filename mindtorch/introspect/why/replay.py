@@ -19,7 +19,8 @@ from typing import Any
 from ..._about import Call, strongly
 from ..._autograd.grad_mode import enable_grad
 from ..._random import fork_rng
-from ..libraries import is_node, is_tensor, library_of
+from ..graph import nodes_behind
+from ..libraries import is_tensor, library_of
 from ..pytorch import library_path
 from .expressions import parsed, positions
 from .twins import NoTwin, Twins
@@ -124,7 +125,7 @@ def _piece(trace: TracebackType) -> ast.AST | None:
     """The syntax that a frame was running: of an assignment to a part and of a condition, all of it."""
     first, last, start, stop = place = positions(trace)
     file = trace.tb_frame.f_code.co_filename
-    if None in place:
+    if first is None or last is None or start is None or stop is None:
         return None
     lines = linecache.getlines(file)
     if not lines or file.startswith(library_path()):  # a long file, of which the line does
@@ -206,16 +207,3 @@ def _of_graph(outputs: Any, error: BaseException) -> tuple[str, dict[str, Any]] 
         node = next((node for node, look in looks if look.name == found[1]), None)
         return "nan in backward", {"node": node, "number": int(found[2])}
     return None
-
-
-def nodes_behind(tensors: Sequence[Any]) -> list[Any]:
-    """The nodes of the graph behind tensors, nearest first."""
-    found = {id(root): root for tensor in tensors if library_of(tensor).record(tensor, 0).requires_grad
-             for root in [library_of(tensor).root(tensor)]}
-    queue = list(found.values())
-    for node in queue:
-        for edge in library_of(node).node(node).edges:
-            if edge is not None and is_node(edge[0]) and id(edge[0]) not in found:
-                found[id(edge[0])] = edge[0]
-                queue.append(edge[0])
-    return queue

@@ -101,7 +101,7 @@ class Twins:
         kind, state = type(module), vars(module)
         own = kind.__module__.startswith("torch.")
         if not own and "forward" in dir(kind) and not kind.forward.__module__.startswith("torch."):
-            twin_class = type(kind.__name__, (nn.Module,), {"forward": _refused})
+            twin_class: Any = type(kind.__name__, (nn.Module,), {"forward": _refused})
         elif own:
             twin_class = _known(vars(nn), kind.__name__)
         else:
