@@ -277,6 +277,8 @@ def onto_itself(name: str, *more: Any) -> Program:
     onto_itself("scatter_add_", 0, ..., ...),
     lambda t: (lambda x: t.gather(x, 0, x, out=x))(t.arange(3)),
     lambda t: t.ones(1).expand(3).masked_fill_(t.tensor([True, False, False]), 1),
+    lambda t: t.ones(1).expand(3).bitwise_not_(), lambda t: t.bitwise_not(t.ones(3), out=t.ones(1).expand(3)),
+    lambda t: t.gcd(t.ones(3), t.ones(3), out=t.ones(1).expand(3)),
     lambda t: t.ones(1).expand(3).index_fill_(0, t.tensor([0]), 1),
     lambda t: t.ones(1).expand(3).index_put_((t.tensor([0]),), t.tensor(1.0)),
 )

@@ -99,6 +99,7 @@ def _inplace(op: Operator, backend: int) -> Kernel | None:
             result = compute(self, *args) if fill is None else compute(*of_own_dtype(fill((self, *args), self), self))
         except NotImplementedError as error:  # ATen looks at the target before it looks for a kernel
             if isinstance(meta, Pointwise) and kind_of(error) == "not for this dtype":
+                check_writable(self, args)
                 shape, dtype = meta.promised((self, *args))
                 check_broadcast(shape, self.shape)
                 check_cast(dtype, self._dtype)
@@ -240,6 +241,7 @@ def _out(op: Operator, backend: int) -> Kernel | None:
     fill = dtype_of_target(functional)
     single = len(functional.schema.returns) == 1 and not functional.schema.returns_list
     disjoint = "no overlap" in op.flags
+    pointwise = isinstance(registry.meta_rows.get(functional.name), Pointwise)
     keep_strides = "strided out" in op.flags if kernel.composite else "contiguous out" not in op.flags
 
     def call(*args: Any) -> Any:
@@ -255,7 +257,12 @@ def _out(op: Operator, backend: int) -> Kernel | None:
             check_disjoint(target, reads)
         keys = backend | NONCONTIGUOUS
         compute = functional.table.get(keys) or resolve(functional, keys & ~AUTOGRAD)
-        result = compute(*inputs)
+        try:
+            result = compute(*inputs)
+        except NotImplementedError as error:  # as above
+            if pointwise and kind_of(error) == "not for this dtype":
+                check_writable(out, inputs)
+            raise
         if result.__class__ in TENSOR_TYPES:
             return write_out(op, result, out, keep_strides, reads, inputs)
         if len(out) != len(result):
