@@ -18,10 +18,26 @@ X = [-1.5, -1.0, -0.7, 0.0, 0.3, 0.9, 1.0, 1.001, 2.5]
 SIZES = [(3, 5, -2), (5, 3, 1), (4, 0), (2, 2, 9), (9, 2)]
 POLYNOMIALS = [*(f"{shifted}chebyshev_polynomial_{kind}" for shifted in ("", "shifted_") for kind in "tuvw"),
                "hermite_polynomial_h", "hermite_polynomial_he", "laguerre_polynomial_l", "legendre_polynomial_p"]
+
+
+def shrunk(name: str, lambd: float) -> Call:
+    """A shrinkage, by whose reciprocal the zeros have signs, and its gradient."""
+
+    def call(lib: Any, x: Any) -> Any:
+        x = x.requires_grad_()
+        y = getattr(lib.nn.functional, name)(x, lambd)
+        return 1 / y.detach(), *lib.autograd.grad(y.sum(), x)
+
+    return call
+
+
 CASES: dict[str, tuple[Call, Any, str]] = {
     "relu": (lambda lib, x: 1 / lib.relu(x), SIGNS, "float32"),
     **{f"leaky_relu {slope}": (lambda lib, x, slope=slope: lib.nn.functional.leaky_relu(x, slope), SIGNS, "float32")
        for slope in (0.1, 2.0, INF, -INF)},
+    **{f"{name} {lambd} {dtype}": (shrunk(name, lambd), [*SIGNS, lambd, -lambd], dtype)
+       for name in ("hardshrink", "softshrink") for lambd in (0.3, 0.0)
+       for dtype in ("bfloat16", "float16", "float32")},
     **{f"std {values}": (lambda lib, x: (*lib.std_mean(x), x.var()), values, "float32")
        for values in SPREADS if INF not in values},
     "std of columns": (lambda lib, x: x.std(0), [[1e20, 1.0], [-1e20, 2.0]], "float32"),

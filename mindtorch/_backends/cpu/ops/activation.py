@@ -61,6 +61,11 @@ def elu(x: Any, alpha: Any = 1, scale: Any = 1, input_scale: Any = 1) -> Any:
     return np.maximum(x, 0) * scale + np.expm1(np.minimum(x, 0) * input_scale) * (alpha * scale)
 
 
+def outside(values: Any, x: Any, lambd: Any) -> Any:
+    """The values where ``x`` is beyond ``lambd`` on either side of 0, which is rounded to the dtype; 0 elsewhere."""
+    return zeroed(values, np.abs(x) <= x.dtype.type(lambd))
+
+
 def threshold(x: Any, threshold: Any, value: Any) -> Any:
     """Negative numbers wrap around in an unsigned dtype, as in C."""
     threshold, value = (np.asarray(number).astype(x.dtype) for number in (threshold, value))
@@ -231,10 +236,10 @@ CPU_KERNELS.update({
     "leaky_relu_backward": lambda grad, x, slope, is_result: leaky(grad, x, slope),
     "softplus": in_blocks(softplus),
     "softplus_backward": in_blocks(softplus_backward, 2),
-    "softshrink": lambda x, lambd=0.5: x - np.minimum(np.maximum(x, -lambd), lambd),
-    "softshrink_backward": lambda grad, x, lambd: zeroed(grad, np.abs(x) <= lambd),
-    "hardshrink": lambda x, lambd=0.5: zeroed(x, np.abs(x) <= lambd),
-    "hardshrink_backward": lambda grad, x, lambd: zeroed(grad, np.abs(x) <= lambd),
+    "softshrink": lambda x, lambd=0.5: np.copysign(x - np.minimum(np.maximum(x, -lambd), lambd), x),
+    "softshrink_backward": outside,
+    "hardshrink": lambda x, lambd=0.5: outside(x, x, lambd),
+    "hardshrink_backward": outside,
     "threshold": threshold,
     "threshold_backward": lambda grad, x, threshold: zeroed(grad, np.less_equal(x, threshold or ZEROS[x.dtype])),
     "log_sigmoid_forward": in_opmath(log_sigmoid_forward),

@@ -17,9 +17,9 @@ def activation(name: str, takes: str = "reduced|floating", **options: Any) -> Po
     return Pointwise("default", 1, takes, f"{name}_cpu", **options)
 
 
-def backward(name: str, takes: str = "reduced|floating") -> Pointwise:
+def backward(name: str, takes: str = "reduced|floating", **options: Any) -> Pointwise:
     """The meta kernel of a derivative, of a gradient and an input or output."""
-    return Pointwise("default", 2, takes, f"{name}_backward_cpu")
+    return Pointwise("default", 2, takes, f"{name}_backward_cpu", **options)
 
 
 def check_clamped(words: str) -> Callable[..., None]:
@@ -141,9 +141,9 @@ META_KERNELS.update({
     "softplus": activation("softplus"),
     "softplus_backward": backward("softplus"),
     "softshrink": activation("softshrink", check=check_softshrink, fast=False),
-    "softshrink_backward": backward("softshrink"),
-    "hardshrink": activation("hardshrink", check=check_hardshrink, fast=False),
-    "hardshrink_backward": backward("hardshrink"),
+    "softshrink_backward": backward("softshrink", opmath=False),
+    "hardshrink": activation("hardshrink", check=check_hardshrink, fast=False, opmath=False),
+    "hardshrink_backward": backward("hardshrink", opmath=False),
     "threshold": activation("threshold", "real", check=check_threshold, fast=False),
     "threshold_backward": Pointwise("default", 2, "real", "threshold_cpu"),
     "log_sigmoid_forward": log_sigmoid,
