@@ -82,6 +82,8 @@ class _Description:
             if i >= ITEMS or self.tensors >= TENSORS or depth >= DEPTH:
                 left = 1 + sum(1 for _ in inside) if isinstance(inside, Iterator) else 0
                 break
+            if isinstance(item, State) and id(item.of) in self.names:
+                where = f".state[{self.names[id(item.of)]}]"
             found.append(self.of(where, item, depth + 1, path))
         return ItemFacts(label, kind, _about(value), None, tuple(found), left, "")
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 from ..introspect import ItemFacts, TensorFacts
 from .card import remarks, said_of
 from .html import Markup, in_text, join, page, tag
-from .palette import count_text, device_badge, mono, name_text, soft, storage_chip, type_of
+from .palette import count_text, device_badge, mono, name_text, number_text, soft, storage_chip, type_of
 
 OPEN = 24  #: lines at most that are unfolded at first
 
@@ -52,11 +52,21 @@ def _item(facts: ItemFacts, depth: int) -> Markup:
     return tag("li", tag("details", tag("summary", *line), inside, open=is_open))
 
 
+def _single(facts: TensorFacts) -> Markup | None:
+    """The value of a tensor of one element, of a complex one its magnitude."""
+    s = facts.statistics
+    if facts.elements != 1 or s is None or s.minimum is None:
+        return None
+    if facts.dtype == "bool":
+        return mono(not s.zeros)
+    return mono(f"{'magnitude ' if facts.dtype.startswith('complex') else ''}{number_text(s.minimum)}")
+
+
 def _tensor(facts: TensorFacts, label: str) -> Markup:
     """A tensor in one line."""
     name = soft(facts.name) if facts.name and facts.name != label else None
     kind = soft(facts.kind) if facts.kind != "Tensor" else None
-    words = (tag("span", text, class_=loudness) for text, loudness in list(said_of(facts))[1:2])
+    words = [tag("span", text, class_=loudness) for text, loudness in list(said_of(facts))[1:2]] or [_single(facts)]
     parts = [mono(type_of(facts)), device_badge(facts.device), storage_chip(facts.storage), kind,
              name, *remarks(facts), *words]
     return join((part for part in parts if part is not None), " ")

@@ -42,8 +42,27 @@ def _heat_map(found: Overview, facts: TensorFacts) -> Markup:
     matrix = shape_text(facts.shape[-2:])
     first = f" (the first of {count_text(int(np.prod(facts.shape[:-2])), 'slice')})" if len(facts.shape) > 2 else ""
     each = "one element" if block == (1, 1) else f"the mean of about {block[0]} × {block[1]} elements"
-    said = f"all of {matrix}{first}; each point is {each}"
-    return tag("figure", _image(pixels, said, bordered=True), tag("figcaption", said), class_="mt-figure")
+    said = f"all of {matrix}{first}; each point is {each}; {_colours(means, finite)}"
+    return tag("figure", _image(pixels, f"{said}{_strongest(means, block)}", bordered=True), tag("figcaption", said),
+               class_="mt-figure")
+
+
+def _colours(means: np.ndarray, finite: np.ndarray) -> str:
+    """What the colours mean, those that are there."""
+    words = ["orange is positive"] * bool((means > 0).any()) + ["blue is negative"] * bool((means < 0).any())
+    words += ["violet has a NaN"] * bool(np.isnan(means).any())
+    largest = f", full colour is ±{number_text(float(finite.max()))}" if finite.size and finite.max() else ""
+    return (", ".join(words) or "all are zero") + largest
+
+
+def _strongest(means: np.ndarray, block: tuple[int, int]) -> str:
+    """Where a heat map has its strongest colour, for those who do not see it."""
+    known = np.where(np.isfinite(means), np.abs(means), -1.0)
+    row, column = np.unravel_index(int(known.argmax()), known.shape)
+    if known[row, column] <= 0:
+        return ""
+    place = shape_text([int(row) * block[0], int(column) * block[1]])
+    return f"; strongest near {place}, {number_text(float(means[row, column]))}"
 
 
 def _histogram(s: Statistics) -> Markup:

@@ -78,7 +78,8 @@ def test_other_generators_and_begun_ones_are_left_alone():
 def test_an_optimizer_shows_groups_settings_and_the_state_of_each_parameter():
     model, optimizer = model_and_optimizer()
     facts = introspect.container_facts(optimizer, {"model": model})
-    assert [child.label for child in facts.children] == [".param_groups[0]", ".state[…]", ".state[…]"]
+    assert [child.label for child in facts.children] == [
+        ".param_groups[0]", ".state[model.weight]", ".state[model.bias]"]
     group, *states = facts.children
     params, settings = group.children
     assert [leaf.tensor.name for leaf in leaves(params)] == ["model.weight", "model.bias"]
@@ -141,3 +142,16 @@ def test_what_has_a_picture_of_its_own_keeps_it(shell):
     assert shell.display_formatter.format(Own())[0]["text/html"] == "<i>own</i>"
     assert "text/html" not in shell.display_formatter.format([1, 2])[0]
     assert "text/html" not in shell.display_formatter.format(object())[0]
+
+
+def test_the_state_of_a_parameter_without_a_name_is_told_all_the_same():
+    _, optimizer = model_and_optimizer()
+    assert [child.label for child in introspect.container_facts(optimizer, {}).children[1:]] == [".state[…]"] * 2
+
+
+@pytest.mark.parametrize(("value", "said"), [
+    ([2.5], "2.5"), ([-3], "-3"), ([True], "True"), ([3 + 4j], "magnitude 5"),
+])
+def test_a_single_element_is_told(value, said):
+    text = viz.container_text(introspect.container_facts([torch.tensor(value)], {}))
+    assert text.endswith(f" {said}")

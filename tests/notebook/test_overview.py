@@ -86,3 +86,12 @@ def test_the_card_holds_the_pictures_behind_a_switch_and_numbers_stay():
 
 def test_small_tensors_have_no_overview():
     assert 'class="mt-overview"' not in viz.tensor_card(torch.zeros(4, 4))
+
+
+def test_a_heat_map_says_what_its_colours_mean_and_where_it_is_strongest():
+    x = torch.zeros(20, 30)
+    x[7, 9], x[3, 4] = -8, 2
+    said = "orange is positive, blue is negative, full colour is ±8"
+    card = viz.tensor_card(x)
+    assert f"{said}; strongest near [7, 9], -8" in card and f"{said}</figcaption>" in card
+    assert "blue is negative" not in viz.tensor_card(x.abs()) and "all are zero" in viz.tensor_card(torch.zeros(9, 9))
