@@ -162,5 +162,4 @@ def run_all(page: Any, address: str, failing: int = 0) -> None:
 def set_theme(page: Any, theme: str) -> None:
     """Switch JupyterLab to one of its ``THEMES``."""
     page.evaluate("theme => jupyterapp.commands.execute('apputils:change-theme', {theme})", THEMES[theme])
-    is_light = str(theme == "light").lower()
-    page.wait_for_function("is => document.body.dataset.jpThemeLight === is", arg=is_light)
+    page.wait_for_function("name => document.body.dataset.jpThemeName === name", arg=THEMES[theme])
