@@ -54,6 +54,7 @@ class Ranks:
         self.pids: dict[int, int] = {}
         self.joined: dict[int, int] = {}
         self.ended: set[int] = set()
+        self.files: set[str] = set()
         self.why: dict[int, str] = {}
         self.dead: dict[int, str] = {}  # in the order in which they died
 
@@ -89,6 +90,10 @@ class Ranks:
                 self._send(line, ended=rank)
         elif "failed" in message:
             self.why[self.rank[line]] = message["failed"]
+            if message["trace"]:
+                print(f"rank {self.rank[line]}:\n{message['trace']}", file=sys.stderr, flush=True)
+        elif "files" in message:
+            self.files.update(message["files"])
         elif "joining" in message:
             number = message["joining"]
             self.joined[number] = self.joined.get(number, 0) + 1
@@ -129,6 +134,9 @@ class Ranks:
                 os.kill(self.pids[rank], number)
 
     def close(self) -> None:
+        """Leave nothing: no open socket, and no file that dead ranks could not remove."""
+        for file in self.files:
+            Path(file).unlink(missing_ok=True)
         for line in (*self.rest, self.server):
             line.close()
         self.select.close()

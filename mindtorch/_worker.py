@@ -4,6 +4,7 @@ from __future__ import annotations
 import os
 import sys
 import traceback
+from contextlib import suppress
 from typing import Any
 
 from ._collectives import launcher
@@ -31,8 +32,9 @@ def set_environment() -> int:
 
 def leave(status: int) -> None:
     """End at once: MPI would wait for ranks that are not coming, and so would threads."""
-    sys.stdout.flush()
-    sys.stderr.flush()
+    with suppress(OSError):  # when a rank is killed, mpiexec closes the output of all
+        sys.stdout.flush()
+        sys.stderr.flush()
     os._exit(status)
 
 
@@ -42,20 +44,23 @@ def main() -> None:
     from .__main__ import run  # after the first word to the launcher: it takes a moment
 
     failure: Any = None
+    trace = ""
     try:
         run(sys.argv[1], sys.argv[2:])
     except SystemExit as exit:
         if exit.code not in (None, 0):
             failure = f"exited with {exit.code!r}"
     except BaseException as error:
-        traceback.print_exc()
+        trace = traceback.format_exc()
         failure = f"raised {type(error).__name__}: {str(error).splitlines()[0] if str(error) else ''}"
         failure += "".join(f", at {frame.filename}:{frame.lineno}"
                            for frame in traceback.extract_tb(error.__traceback__) if frame.filename == sys.argv[0])
     line = launcher.line
     if failure is not None:
         if line is not None:
-            line.say(failed=failure)
+            line.say(failed=failure, trace=trace)
+        else:
+            sys.stderr.write(trace)
         leave(1)
     if line is not None:
         line.say(ended=True)

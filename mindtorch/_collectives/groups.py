@@ -7,6 +7,7 @@ import os
 import sys
 from collections.abc import Callable, Sequence
 from datetime import timedelta
+from pathlib import Path
 from typing import Any
 
 from .._call_site import call_site, place_of
@@ -206,7 +207,16 @@ def _start_mpi() -> Any:
 
         sys.excepthook = crash
         atexit.register(_leave)
+        if launcher.line is not None:
+            launcher.line.say(files=_shared_memory())
     return MPI.COMM_WORLD
+
+
+def _shared_memory() -> list[str]:
+    """The files by which MPI's processes share memory: they stay if no process is left to remove them."""
+    maps = Path("/proc/self/maps")
+    words = [line.split()[-1] for line in maps.read_text().splitlines()] if maps.exists() else []
+    return sorted({word for word in words if word.startswith("/dev/shm/mpi")})
 
 
 def _leave() -> None:

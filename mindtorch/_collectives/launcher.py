@@ -1,9 +1,9 @@
 """The line between a rank and the launcher that started it: lines of JSON over a local socket.
 
-A rank says ``hello`` (its number and process), ``joining`` a group, ``failed`` (with the error), and ``ended``. The
-launcher says ``go`` when all ranks have joined, ``dead`` or ``ended`` with the rank that did, and ``done`` when all
-have.
-A rank that dies says nothing more: its end of the line is closed by the operating system.
+A rank says ``hello`` (its number and process), ``joining`` a group, ``files`` (that have to be removed if it dies),
+``failed`` (with the error, which the launcher prints), and ``ended``. The launcher says ``go`` when all ranks have
+joined, ``dead`` or ``ended`` with the rank that did, and ``done`` when all have. A rank that dies says nothing more: its
+end of the line is closed by the operating system.
 """
 from __future__ import annotations
 
