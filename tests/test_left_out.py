@@ -51,7 +51,7 @@ def test_what_is_asked_before_use_can_be_asked() -> None:
     layer = torch.nn.Linear(2, 3)
     parallel = torch.nn.DataParallel(layer)
     assert parallel.module is layer and parallel(torch.ones(1, 2)).shape == (1, 3)
-    with pytest.raises(RuntimeError, match="the distributed package is not available"):
+    with pytest.raises(ValueError, match="please make sure to call init_process_group"):
         torch.nn.parallel.DistributedDataParallel(layer)
 
 

@@ -2,8 +2,8 @@
 
 A rank says ``hello`` (its number and process), ``joining`` a group, ``files`` (that have to be removed if it dies),
 ``failed`` (with the error, which the launcher prints), and ``ended``. The launcher says ``go`` when all ranks have
-joined, ``dead`` or ``ended`` with the rank that did, and ``done`` when all have. A rank that dies says nothing more: its
-end of the line is closed by the operating system.
+joined, ``dead`` or ``ended`` with the rank that did, and ``done`` when all have. A rank that dies says nothing more:
+the operating system closes its end of the line.
 """
 from __future__ import annotations
 

@@ -1,0 +1,200 @@
+"""One model in several processes, each with a part of the batch: gradients are averaged while backward runs.
+
+A backward pass reaches the last layer's parameters first. Parameters are put into buckets in this order; when all
+gradients of a bucket are there, they are sent as one all-reduce, while backward goes on with the layers before. At the
+end of the pass the averages are put where the gradients were.
+"""
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from contextlib import contextmanager
+from typing import Any
+
+from ..._autograd.grad_mode import is_grad_enabled, no_grad
+from ..._collectives.engine import Work
+from ..._collectives.groups import ProcessGroup, resolve
+from ..._collectives.operations import all_reduce, broadcast
+from ..._creation import tensor as make_tensor
+from ..._dispatch.local import local
+from ..._tensor import Tensor
+from ..module import Module
+
+MEGABYTE = 2**20
+FIRST_BUCKET = MEGABYTE  # small, so that communication begins early
+
+
+class Bucket:
+    """Gradients that one all-reduce averages: parameters of one dtype and device, and their places in ``flat``."""
+
+    def __init__(self, parameters: Sequence[Tensor]):
+        self.parameters = list(parameters)
+        with no_grad():
+            self.flat = parameters[0].new_zeros(sum(parameter.numel() for parameter in parameters))
+        ends, self.views = 0, {}
+        for parameter in parameters:
+            ends += parameter.numel()
+            self.views[parameter] = self.flat[ends - parameter.numel():ends].view(parameter.shape)
+        self.ready: set[Tensor] = set()
+        self.work: Work | None = None
+
+    def launch(self, group: ProcessGroup) -> None:
+        """Begin to average what is in ``flat``."""
+        self.flat.div_(group.size())
+        self.work = all_reduce(self.flat, group=group, async_op=True)
+
+
+def buckets_of(parameters: Sequence[Tensor], capacity: float) -> list[Bucket]:
+    """Parameters in buckets of at most ``capacity`` bytes, the last parameters first, as backward reaches them."""
+    lists: list[list[Tensor]] = []
+    size, limit = 0.0, float(min(FIRST_BUCKET, capacity))
+    for parameter in reversed(parameters):
+        nbytes = parameter.numel() * parameter.element_size()
+        last = lists[-1][-1] if lists else None
+        if last is None or size + nbytes > limit or (last.dtype, last.device) != (parameter.dtype, parameter.device):
+            limit = capacity if lists else limit
+            lists.append([])
+            size = 0
+        lists[-1].append(parameter)
+        size += nbytes
+    return [Bucket(parameters) for parameters in lists]
+
+
+class DistributedDataParallel(Module):
+    """A module whose gradients are averages over processes (``torch.nn.parallel.DistributedDataParallel``).
+
+    Each process has the whole module, and gives it a part of the batch. Parameters and buffers are rank 0's from the
+    start.
+
+    Args:
+        module: which is called.
+        broadcast_buffers: give all ranks the buffers of rank 0 before each forward pass that has a backward one.
+        process_group: the group; the world unless given.
+        bucket_cap_mb: the size of buckets in megabytes, 25 unless given; the first has 1.
+        find_unused_parameters: parameters that the loss does not depend on count as zeros; if they are unused in all
+            ranks, their gradients stay as they were.
+        gradient_as_bucket_view: gradients are views of the buckets, which saves their memory.
+        static_graph: the same parameters are unused in every step; here as ``find_unused_parameters``.
+        device_ids, output_device, dim, check_reduction, init_sync: as PyTorch's; a process has one device.
+
+    Raises:
+        RuntimeError: if no parameter requires a gradient; in the next forward pass, if some parameter had none.
+    """
+
+    def __init__(self, module: Module, device_ids: Any = None, output_device: Any = None, dim: int = 0,
+                 broadcast_buffers: bool = True, init_sync: bool = True, process_group: Any = None,
+                 bucket_cap_mb: float | None = None, find_unused_parameters: bool = False,
+                 check_reduction: bool = False, gradient_as_bucket_view: bool = False, static_graph: bool = False):
+        super().__init__()
+        parameters = [parameter for parameter in module.parameters() if parameter.requires_grad]
+        if not parameters:
+            raise RuntimeError("DistributedDataParallel is not needed when a module doesn't have any parameters that "
+                               "require a gradient.")
+        self.module, self.process_group = module, resolve(process_group)
+        self.broadcast_buffers, self.gradient_as_bucket_view = broadcast_buffers, gradient_as_bucket_view
+        self.find_unused_parameters = find_unused_parameters or static_graph
+        self.require_backward_grad_sync = True
+        self.buckets = buckets_of(parameters, (25 if bucket_cap_mb is None else bucket_cap_mb) * MEGABYTE)
+        self._bucket_of = {parameter: bucket for bucket in self.buckets for parameter in bucket.parameters}
+        self._next = 0  # the first bucket that is not on its way: all ranks send them in one order
+        self._running = False  # whether a backward pass has reached a parameter, and not ended
+        self._unfinished: list[Tensor] = []
+        if init_sync:
+            self._broadcast([*module.parameters(), *module.buffers()])
+        for parameter in parameters:
+            parameter.register_post_accumulate_grad_hook(self._arrived)
+
+    def forward(self, *inputs: Any, **kwargs: Any) -> Any:
+        """What the module returns."""
+        if is_grad_enabled() and self.require_backward_grad_sync:
+            if self._unfinished:
+                names = [name for name, parameter in self.module.named_parameters()
+                         if any(parameter is other for other in self._unfinished)]
+                raise RuntimeError(
+                    "Expected to have finished reduction in the prior iteration before starting a new one. This error "
+                    "indicates that your module has parameters that were not used in producing loss. You can enable "
+                    "unused parameter detection by passing the keyword argument `find_unused_parameters=True` to "
+                    f"`torch.nn.parallel.DistributedDataParallel`. Parameters without gradients: {', '.join(names)}")
+            if self.broadcast_buffers:
+                self._broadcast(list(self.module.buffers()))
+        return self.module(*inputs, **kwargs)
+
+    @contextmanager
+    def no_sync(self) -> Iterator[None]:
+        """A block whose backward passes only add up gradients in each process; the first pass after it averages them.
+        Forward passes belong into the block, too.
+        """
+        before, self.require_backward_grad_sync = self.require_backward_grad_sync, False
+        try:
+            yield
+        finally:
+            self.require_backward_grad_sync = before
+
+    def _broadcast(self, tensors: Sequence[Tensor]) -> None:
+        with no_grad():
+            works = [broadcast(tensor, group=self.process_group, group_src=0, async_op=True) for tensor in tensors]
+            for work in works:
+                assert work is not None
+                work.wait()
+
+    def _arrived(self, parameter: Tensor) -> None:
+        """A gradient is complete (called by the engine, when it has been added to ``.grad``)."""
+        if not self.require_backward_grad_sync:
+            return
+        if not self._running:
+            assert local.task is not None
+            self._running, self._next, self._unfinished = True, 0, []
+            for bucket in self.buckets:
+                bucket.ready.clear()
+                bucket.work = None
+            local.task.callbacks += (self._finish,)
+        bucket = self._bucket_of[parameter]
+        self._fill(bucket, parameter)
+        while self._next < len(self.buckets) and len(self.buckets[self._next].ready) == len(
+                self.buckets[self._next].parameters):
+            self.buckets[self._next].launch(self.process_group)
+            self._next += 1
+
+    def _fill(self, bucket: Bucket, parameter: Tensor) -> None:
+        view = bucket.views[parameter]
+        with no_grad():
+            if parameter.grad is None:
+                view.zero_()
+            elif parameter.grad.data_ptr() != view.data_ptr():
+                view.copy_(parameter.grad)
+        bucket.ready.add(parameter)
+
+    def _finish(self) -> None:
+        """The backward pass is over: wait for the averages, and put them where gradients are."""
+        self._running = False
+        used = {parameter for bucket in self.buckets for parameter in bucket.ready}
+        if self.find_unused_parameters:
+            used = self._used_anywhere(used)
+            for bucket in self.buckets[self._next:]:
+                for parameter in bucket.parameters:
+                    if parameter not in bucket.ready:
+                        self._fill(bucket, parameter)
+                bucket.launch(self.process_group)
+        with no_grad():
+            for bucket in self.buckets:
+                if bucket.work is None:
+                    self._unfinished += [other for other in bucket.parameters if other not in bucket.ready]
+                    continue
+                bucket.work.wait()
+                for parameter in bucket.parameters:
+                    if parameter in used:
+                        self._give(parameter, bucket.views[parameter])
+
+    def _used_anywhere(self, used: set[Tensor]) -> set[Tensor]:
+        """The parameters that some rank's loss depends on."""
+        parameters = list(self._bucket_of)
+        flags = make_tensor([int(parameter in used) for parameter in parameters], device=parameters[0].device)
+        all_reduce(flags, group=self.process_group)
+        return {parameter for parameter, flag in zip(parameters, flags.tolist(), strict=True) if flag}
+
+    def _give(self, parameter: Tensor, average: Tensor) -> None:
+        if self.gradient_as_bucket_view:
+            parameter.grad = average
+        elif parameter.grad is None:
+            parameter.grad = average.clone()
+        else:
+            parameter.grad.copy_(average)
