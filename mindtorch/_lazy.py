@@ -4,10 +4,10 @@ from __future__ import annotations
 import ast
 import sys
 from collections.abc import Callable
-from importlib import import_module
 from pathlib import Path
 from typing import Any
 
+from ._forks import load_module
 from ._left_out import reason
 
 
@@ -32,7 +32,7 @@ def lazily(package: str, file: str, hint: str = "") -> tuple[Callable[[str], Any
             below = f"{package}.{name}".partition(".")[2]
             raise AttributeError(f"module {package!r} has no attribute {name!r}: {reason(below)}" if reason(below)
                                  else f"module {package!r} has no attribute {name!r}{hint}")
-        module = import_module(module_of[name], package)
+        module = load_module(module_of[name], package)
         value = module if name in modules else getattr(module, name)
         setattr(sys.modules[package], name, value)  # from now on, the name is found without this function
         return value

@@ -79,3 +79,17 @@ def test_the_configuration_says_what_computes() -> None:
 ])
 def test_old_names_of_linear_algebra(program) -> None:
     assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+@pytest.mark.parametrize("program", [
+    lambda t: t.ones(2).resize_(2**40, 2**40), lambda t: t.ones(2).resize_(2**62), lambda t: t.ones(2).resize_(-1),
+    lambda t: t.ones(2).resize_(0, 2**40, 2**40), lambda t: t.ones(2, device="meta").resize_(2**40, 2**40),
+])
+def test_a_shape_that_cannot_be_is_refused(program) -> None:
+    assert outcome(program, mindtorch) == outcome(program, torch)
+
+
+def test_a_resize_without_enough_memory_says_how_much_was_asked_for() -> None:
+    for lib in (mindtorch, torch):
+        with pytest.raises(RuntimeError, match="you tried to allocate 4611686018427387904 bytes"):
+            lib.ones(2, dtype=lib.int8).resize_(2**62)

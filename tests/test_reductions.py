@@ -398,3 +398,12 @@ def test_what_depends_on_data_has_no_shape_on_meta() -> None:
 def test_a_second_call_with_the_same_dimensions_gives_the_same(name: str, dims: Any) -> None:
     for _ in range(3):
         both(lambda lib, x: getattr(lib, name)(x, dims), torch.tensor([[1.0, 0.0], [2.0, 3.0]]))
+
+
+@pytest.mark.parametrize("shape", [(40,), (3, 40), (40, 7, 6)])
+def test_logcumsumexp_of_complex_numbers_is_pytorchs_along_few_lines_and_many(shape) -> None:
+    values = torch.randn(shape, dtype=torch.complex128, generator=torch.Generator().manual_seed(1)) * 3
+    values.view(-1)[5] = float("-inf")
+    for dim in range(len(shape)):
+        ours = mindtorch.from_numpy(values.numpy()).logcumsumexp(dim)
+        assert np.allclose(ours.numpy(), values.logcumsumexp(dim).numpy(), rtol=1e-12, atol=1e-12)

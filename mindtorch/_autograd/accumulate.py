@@ -1,11 +1,11 @@
 """Leaves: the nodes at the end of the graph, which add what arrives to ``.grad``."""
 from __future__ import annotations
 
-import threading
 import weakref
 from sys import getrefcount
 from typing import Any
 
+from .. import _forks
 from .._about import about
 from .._device import CPU
 from .._dispatch.aten import add__Tensor as add_, add_Tensor as add, clone, copy_, detach, new_empty_strided
@@ -17,7 +17,7 @@ from .hooks import checked, run_tensor_hooks
 from .node import Node, new
 
 #: Held while a gradient is added: two threads may reach one leaf. The same thread may come here again through hooks.
-_lock = threading.RLock()
+_lock = _forks.lock()
 
 
 class AccumulateGrad(Node):

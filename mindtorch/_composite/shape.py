@@ -3,6 +3,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from itertools import pairwise
+from math import prod
 from typing import Any
 
 from .._about import about
@@ -281,10 +282,15 @@ def resize_(self: Any, size: Ints, memory_format: Any = None) -> Any:
     """``Tensor.resize_``: another shape, contiguous, in the same storage, which grows if it has to.
 
     Raises:
-        RuntimeError: for a tensor that requires grad, or a storage whose memory belongs to another library.
+        RuntimeError: for a tensor that requires grad, a storage whose memory belongs to another library, or a shape
+            that cannot be.
     """
     check(local.inference or not self._keys & AUTOGRAD, "cannot resize variables that require grad")
-    size = check_sizes(size)
+    size = tuple(size)
+    check(min(size, default=0) >= 0 and prod(size) < 2**63, "numel: integer multiplication overflow")
+    check(prod(max(n, 1) for n in size) < 2**63, "Stride calculation overflowed")
+    check(self.is_meta or prod(size) * self._dtype.itemsize < 2**63,
+          lambda: f"Storage size calculation overflowed with sizes={list(size)}")
     name = getattr(memory_format, "name", memory_format)
     check(name != "preserve_format", "Unsupported memory format preserve_format")
     order = {"channels_last": (0, 2, 3, 1), "channels_last_3d": (0, 2, 3, 4, 1)}.get(name)

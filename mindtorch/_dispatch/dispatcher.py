@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterable, Iterator
 from contextlib import contextmanager
 from typing import Any
 
+from .. import _forks
 from .._about import about, note
 from .._call_site import call_site
 from .._device import CPU as HOST, resolve_device
@@ -25,7 +26,7 @@ from .registry import Operator, OpRegistry
 #: ``OBSERVED`` while there is an observer, ``FUNCTION`` while some thread has a ``TorchFunctionMode``, ``ADDED`` while
 #: some thread has keys of its own. A module global, so that reading it costs next to nothing.
 mode = 0
-_lock = threading.RLock()  # reentrant, because a signal handler may change the mode while its thread does
+_lock = _forks.lock()  # reentrant, because a signal handler may change the mode while its thread does
 _unusual: set[int] = set()  #: the threads on whose account ``THREAD_STATE`` is set
 #: What a call looks for in its thread's state while ``THREAD_STATE`` is set.
 LOOKED_AT = ("pipeline", "inference", "autocast", "frames", "dispatch_modes", "below_autograd")
@@ -36,8 +37,7 @@ key_handlers: dict[int, Callable[[Operator, int], Callable[..., Any]]] = {}
 
 
 def _after_fork() -> None:
-    """In a forked process, of the threads only this one is left: another may have held the lock."""
-    _lock._at_fork_reinit()  # type: ignore[attr-defined]
+    """In a forked process, of the threads only this one is left."""
     _unusual.intersection_update({threading.get_ident()})
     set_mode(THREAD_STATE, bool(_unusual))
 

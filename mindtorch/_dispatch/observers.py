@@ -14,6 +14,7 @@ from functools import partial
 from time import perf_counter_ns
 from typing import Any, TypeVar
 
+from .. import _forks
 from .._backend import by_key
 from .._call_site import call_site
 from .._interrupts import uninterrupted
@@ -108,7 +109,7 @@ activity_observers: tuple[ActivityObserver, ...] = ()
 _observers: tuple[Observer, ...] = ()
 #: Who is shown the arguments and the result of each call, too, which are not to be kept.
 _value_observers: tuple[ValueObserver, ...] = ()
-_lock = threading.RLock()  # a signal handler may observe, too
+_lock = _forks.lock()  # a signal handler may observe, too
 
 
 def subscribe(observer: Observer) -> Callable[[], None]:

@@ -7,14 +7,13 @@ are metadata.
 """
 from __future__ import annotations
 
-import threading
 import weakref
 from collections.abc import Callable
 from contextlib import nullcontext
 from dataclasses import dataclass, field
 from typing import Any
 
-from .. import _device
+from .. import _device, _forks
 from .._about import about, note, place, sketch_operator, tell
 from .._backend import by_key
 from .._call_site import call_site, place_of
@@ -50,7 +49,7 @@ class Pipeline:
         self.flushed = 0  #: how many entries have run
         self._marked: list[weakref.ref[Any]] = []
         self._written: list[Any] = []  #: storages, until they are written: views of them may be made meanwhile
-        self._lock = threading.RLock()
+        self._lock = _forks.lock()
         self._recorders: dict[tuple[str, int], Callable[..., Any]] = {}
         self._outer: Pipeline | None = None
 

@@ -7,9 +7,10 @@ its rows, and the next call uses them.
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping, MutableMapping
-from importlib import import_module
 from pkgutil import iter_modules
 from typing import TYPE_CHECKING, Any
+
+from .._forks import load_module
 
 if TYPE_CHECKING:
     from .registry import OpRegistry
@@ -36,7 +37,7 @@ class FamilyTable(MutableMapping[str, Any]):
     def _load(self, *modules: str) -> None:
         for module in modules:
             if module in self._unloaded:
-                import_module(f"{self.package}.{module}")  # where another thread is at it, this waits for that
+                load_module(f"{self.package}.{module}")  # where another thread is at it, this waits for that
                 self._unloaded.discard(module)
 
     def _load_all(self) -> None:

@@ -3,7 +3,6 @@ from __future__ import annotations
 
 import operator
 import os
-import threading
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 from itertools import chain
@@ -11,6 +10,7 @@ from typing import Any
 
 import numpy as np
 
+from .. import _forks
 from .._device import CPU, device as Device
 from .._dtype import uint8
 from .._tensor import Tensor, from_array
@@ -61,7 +61,7 @@ class Generator:
 
     def __init__(self, device: Device | str | None = None):
         self.device = CPU
-        self.lock = threading.RLock()
+        self.lock = _forks.lock()
         self.next_normal: float | None = None  # second number of a Box-Muller pair, kept for the next draw
         self._next_float_normal: float | None = None  # kept for PyTorch; no CPU kernel uses it
         self._engine: np.random.MT19937 | None = None

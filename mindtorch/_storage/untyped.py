@@ -15,6 +15,7 @@ from .._about import about
 from .._backend import DeviceMemory, backends
 from .._dtype import DType
 from .._layout import storage_size
+from .memory import out_of_host_memory
 
 if TYPE_CHECKING:
     from .._tensor import Tensor
@@ -245,7 +246,10 @@ class UntypedStorage(StorageBase):
                 self._memory = self._memory.grown(size)
             self._nbytes = size
             return self
-        data = np.zeros(size, np.uint8)
+        try:
+            data = np.zeros(size, np.uint8)
+        except MemoryError:
+            raise out_of_host_memory((size,), np.dtype(np.uint8)) from None
         kept = min(size, self._nbytes)
         data[:kept] = self._bytes[:kept]
         self._rebind(data)

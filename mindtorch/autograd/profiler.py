@@ -10,6 +10,7 @@ from pathlib import Path
 from time import perf_counter_ns
 from typing import Any
 
+from .. import _forks
 from .._dispatch.dispatcher import registry
 from .._dispatch.keys import CPU
 from .._dispatch.local import local
@@ -17,7 +18,7 @@ from .._dispatch.observers import DispatchEvent, TensorMeta, subscribe
 from .._dispatch.registry import Kernel
 
 _active: tuple[profile, ...] = ()
-_lock = threading.Lock()
+_lock = _forks.lock()
 
 
 def _time(microseconds: float) -> str:

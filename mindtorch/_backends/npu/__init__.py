@@ -6,7 +6,6 @@ here: that is done by the first tensor on an NPU, or the first look at a name.
 from __future__ import annotations
 
 from contextlib import AbstractContextManager
-from importlib import import_module
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -15,6 +14,7 @@ import numpy as np
 from ..._about import note
 from ..._backend import Backend, DeviceMemory, register
 from ..._dispatch.keys import NPU
+from ..._forks import load_module
 
 if TYPE_CHECKING:
     from ..._device import device as Device
@@ -76,7 +76,7 @@ class NPUBackend(Backend):
 
 def _part(module: str) -> Any:
     """A module of the backend, imported when it is needed first."""
-    return import_module(f"{__name__}.{module}")
+    return load_module(f"{__name__}.{module}")
 
 
 if not TYPE_CHECKING:

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 import threading
 import weakref
+from bisect import bisect_left, insort
 from collections import deque
 from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
@@ -70,9 +71,14 @@ def chain(block: Block | None) -> Iterator[Block]:
         block = block.after
 
 
+def order(block: Block) -> tuple[int, int]:
+    """The order of a pool: by size, and blocks of one size by address."""
+    return block.size, block.ptr
+
+
 def best_fit(free: Sequence[Block], size: int) -> Block | None:
-    """The smallest of the blocks, and of several the one that lies first."""
-    return min(free, key=lambda block: (block.size, block.ptr))
+    """The smallest of the blocks, and of several the one that lies first: ``free`` is in this order."""
+    return free[0]
 
 
 class Allocator:
@@ -162,7 +168,7 @@ class Allocator:
             with self.changing():
                 self._settle_events(waited=True)
                 for first, _ in [(b, n) for b, n in self._segments.values() if b.free and b.after is None]:
-                    self._pools[first.queue, first.small].remove(first)
+                    self._leave_pool(first)
                     self._return_segment(first)
 
     def retire(self, queue: Queue) -> None:
@@ -226,7 +232,7 @@ class Allocator:
             self._settle_events()
         small = size <= SMALL
         pool = self._pools.get((queue, small), [])
-        fitting = [block for block in pool if block.size >= size]
+        fitting = pool[bisect_left(pool, (size, 0), key=order):]
         if not fitting:
             return None
         best = self.fit(fitting, size)
@@ -234,7 +240,7 @@ class Allocator:
             return None
         if not small and best.size - size >= LARGE_SEGMENT and size < LARGE:
             return None  # a huge block is not broken up for little
-        pool.remove(best)
+        self._leave_pool(best)
         return best
 
     def _new_segment(self, size: int, queue: Queue) -> Block | None:
@@ -263,10 +269,15 @@ class Allocator:
         if block.after is not None:
             block.after.before = tail
         block.size, block.after = size, tail
-        self._pool(tail).append(tail)
+        insort(self._pool(tail), tail, key=order)
 
     def _pool(self, block: Block) -> list[Block]:
+        """The free blocks of a stream that are small, or large, as this one is, in their order."""
         return self._pools.setdefault((block.queue, block.small), [])
+
+    def _leave_pool(self, block: Block) -> None:
+        pool = self._pool(block)
+        del pool[bisect_left(pool, order(block), key=order)]
 
     def _take_back(self) -> None:
         """Take in what was given back."""
@@ -317,13 +328,13 @@ class Allocator:
         """Put a block into its pool, as one with its free neighbours."""
         block.free, block.writer, block.users, block.events = True, None, None, None
         if (before := block.before) is not None and before.free:
-            self._pool(before).remove(before)
+            self._leave_pool(before)
             before.size, before.after = before.size + block.size, block.after
             if block.after is not None:
                 block.after.before = before
             block = before
         if (after := block.after) is not None and after.free:
-            self._pool(after).remove(after)
+            self._leave_pool(after)
             block.size, block.after = block.size + after.size, after.after
             if after.after is not None:
                 after.after.before = block
@@ -336,7 +347,7 @@ class Allocator:
             if not self._pool(block):
                 del self._pools[block.queue, block.small]
         else:
-            self._pool(block).append(block)
+            insort(self._pool(block), block, key=order)
 
     def _return_segment(self, first: Block) -> None:
         _, length = self._segments.pop(first.segment)

@@ -7,12 +7,12 @@ from __future__ import annotations
 
 import importlib.util
 import os
-import threading
 import warnings
 from collections.abc import Callable
 from dataclasses import dataclass
 from typing import Any
 
+from ... import _forks
 from . import acl_loader
 from .libraries import Libraries
 
@@ -32,7 +32,7 @@ class Provider:
     before_reset: Callable[[Callable[[], None]], None]
 
 
-_lock = threading.Lock()
+_lock = _forks.lock()
 _loaded: Provider | None = None
 
 
