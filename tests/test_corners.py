@@ -442,6 +442,9 @@ def test_operands_without_elements(program: Program) -> None:
     lambda t: t.ldexp(t.zeros(2, 3), t.ones(2, dtype=t.bool)), lambda t: t.ldexp(t.zeros(2), t.ones(2, dtype=t.bool)),
     lambda t: t.zeros(0, dtype=t.bool).clamp(t.ones(3, dtype=t.bool), t.zeros(0, dtype=t.bool)),
     lambda t: t.zeros(3, dtype=t.bool).clamp(t.ones(3, dtype=t.bool), t.zeros(3, dtype=t.bool)),
+    lambda t: t.linalg.matrix_norm(t.ones(2, 3, dtype=t.int64), "fro", [0, 0]),
+    lambda t: t.linalg.matrix_norm(t.ones(2, 3, dtype=t.float16), "nuc", [2, -1]),
+    lambda t: t.linalg.matrix_norm(t.ones(2, 3, dtype=t.float16), 1, [2, -1]),
     lambda t: t.histogram(t.zeros(4), t.zeros(2, 2)),
     lambda t: t.histogram(t.zeros(4), 3, range=(0.0, 1.0), weight=t.zeros(3)),
 )

@@ -274,6 +274,12 @@ def test_impossible_views_raise_pytorchs_exception(expression: str) -> None:
     assert kinds[0] == kinds[1] != "no error"
 
 
+@pytest.mark.parametrize("size", [(2, 3), (5,), (3, 4, 6), (-1, 3, 4, 5), (3, -2, 5), (0, 4, 5)])
+def test_a_size_to_which_a_tensor_cannot_be_expanded_is_told_in_pytorchs_words(size: tuple[int, ...]) -> None:
+    ours, theirs = (str(Outcome.of(t.zeros(3, 4, 5).expand, *size).error) for t in LIBRARIES)
+    assert ours.replace("mindtorch", "torch") == theirs != "None"
+
+
 # -- the memory under a tensor -------------------------------------------------------------------------------
 
 MEMORY: dict[str, Call] = {

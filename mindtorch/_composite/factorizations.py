@@ -140,11 +140,11 @@ def linalg_matrix_norm(self: Any, ord: Any = "fro", dim: Ints = (-2, -1), keepdi
     check(isinstance(ord, str) or abs(ord) in (1, 2, inf), lambda: f"{function}: Order {ord} not supported.")
     check(not isinstance(ord, str) or ord in ("fro", "nuc"), lambda: f"{function}: Order {ord} not supported.")
     check_matrix(function, self)
+    by_values = ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2)
+    check_floating(function, self, low_precision=not by_values)
     check(len(dim) == 2, lambda: f"{function}: dim must be a 2-tuple. Got {' '.join(map(str, dim))}")
     rows, columns = (wrap_dim(d, self.ndim) for d in dim)
     check(rows != columns, lambda: f"{function}: dims must be different. Got ({dim[0]}, {dim[1]})")
-    by_values = ord == "nuc" or (not isinstance(ord, str) and abs(ord) == 2)
-    check_floating(function, self, low_precision=not by_values)
     if ord == "fro":
         return vector_norm(self, 2, (rows, columns), keepdim, dtype)
     if by_values:

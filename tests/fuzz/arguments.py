@@ -60,8 +60,9 @@ EXPLAINED = [Explained(*row) for row in (
     ("isin.*", "no error, torch RuntimeError .view size", "PyTorch refuses some strides of what is searched for."),
     (r"isin.*|bucketize.Scalar|searchsorted.Scalar", "^value", "PyTorch casts the number that is searched for, which "
      "may wrap around."),
-    (r"pow_?\..*|float_power.*|sgn_?|cumprod_?|diff|log.*|prod.*", r"(nan|inf)[+-]nanj|nan[+-]infj|\(1\+0j\)",
-     "Of complex numbers that are zero or not finite PyTorch's vector loop makes other NaNs than its scalar loop."),
+    (r"pow_?\..*|r?sub_?\..*|float_power.*|sgn_?|cumprod_?|diff|log.*|prod.*",
+     r"(nan|inf)[+-]nanj|nan[+-]infj|\(1\+0j\)", "Of complex numbers that are zero or not finite PyTorch's vector loop "
+     "makes other NaNs than its scalar loop."),
     ("svd", "linalg_svd_cpu", "PyTorch takes half precision where there are no elements."),
     ("matrix_exp|linalg_matrix_exp", "torch nan", "PyTorch's polynomial overflows in half precision."),
     ("(var|std).*", "torch nan", "A mean or variance of infinities depends on the order in which PyTorch adds."),
@@ -84,6 +85,9 @@ EXPLAINED = [Explained(*row) for row in (
     ("sum.*|mean.*|nanmean", "torch IndexError .Dimension out of range", "PyTorch looks for a dimension that is named "
      "twice when it has looked at all of them."),
     ("nansum", "-9223372036854775808", "What infinity becomes as an integer is not defined."),
+    ("add.?mm_?|addmv_?", "^value.*torch nan", "Which BLAS is called decides where an infinite factor makes NaN."),
+    ("histogram.bins_tensor", r"^value of \[0\]", "Where edges do not increase, it depends on the search what "
+     "lies between them."),
     ("addmv", "^shape", "Without elements in the matrix PyTorch's result has the shape of what is added to it."),
     ("floor_divide.Scalar_Tensor", "^value", "PyTorch rounds a number to half precision before it divides it."),
     ("pairwise_distance", "^value", "PyTorch takes a power of a single difference, and its root, which round."),

@@ -224,6 +224,8 @@ def again(run: Run, step: Step, attempt: Callable[[], None], failures: tuple[typ
     found = [f"{step.name} failed and changed tensor {i}: {after[i].tolist()}, before {value.tolist()}"
              for i, value in enumerate(before) if i not in written and not np.array_equal(after[i], value, True)]
     for i in written:
+        if live[i].shape != before[i].shape:  # ``out=`` had changed it
+            live[i].resize_(before[i].shape)
         values = mindtorch.tensor(before[i]).to(run.device)
         if not overlapping(live[i]) and not np.array_equal(after[i], before[i], True):  # a write, which counts
             live[i].detach().copy_(values)

@@ -357,3 +357,20 @@ def test_a_device_has_a_number(device: object, index: int) -> None:
 def test_dtypes_that_no_kernel_takes_are_converted_by_the_host() -> None:
     a = ones(2).to(torch.uint16)
     assert a.device.type == "npu" and a.to(torch.int32).tolist() == a.clone().tolist() == [1, 1]
+
+
+@pytest.mark.parametrize(("fault", "call"), [
+    ("create_event_ex_with_flag", "aclrtCreateEventExWithFlag"), ("record_event", "aclrtRecordEvent"),
+    ("stream_wait_event", "aclrtStreamWaitEvent"), ("synchronize_event", "aclrtSynchronizeEvent"),
+    ("event_elapsed_time", "aclrtEventElapsedTime"),
+])
+def test_a_call_for_an_event_that_fails_is_told_with_its_name_and_device(fault: str, call: str) -> None:
+    stream, other = torch.npu.Stream("npu:1"), torch.npu.Stream("npu:1")
+    begin, end = (torch.npu.Event(enable_timing=True) for _ in range(2))
+    simulator.faults.fail_next(fault)
+    with pytest.raises(torch.npu.AclError, match=f"^{call} failed on npu:1 with "):
+        begin.record(stream)
+        end.record(stream)
+        end.wait(other)
+        end.synchronize()
+        begin.elapsed_time(end)
