@@ -1,6 +1,6 @@
 """``python -m mindtorch run script.py [args]`` runs a PyTorch program on mindtorch; ``python -m mindtorch tour`` opens
-the tour; ``python -m mindtorch course`` makes the students' notebooks, and grades them; ``python -m mindtorch launch -n
-4 script.py`` runs a program in several processes (``torch.distributed``).
+the tour; ``python -m mindtorch course`` makes the students' notebooks, slides and a guide, and grades;
+``python -m mindtorch launch -n 4 script.py`` runs a program in several processes (``torch.distributed``).
 """
 from __future__ import annotations
 
@@ -48,12 +48,15 @@ def main() -> int:
                        help="execute it to an HTML file instead (for machines without a screen)")
     guide.add_argument("arguments", nargs="*", metavar="-- ARGUMENTS",
                        help="what else JupyterLab is given, such as -- --allow-root")
-    teacher = commands.add_parser("course", help="make the course's release, or grade submissions")
-    teacher.add_argument("action", choices=("release", "grade"))
-    teacher.add_argument("folder", help="where the release goes; or a folder that has one for each student")
+    teacher = commands.add_parser("course", help="make the course's release, slides and guide, or grade submissions")
+    teacher.add_argument("action", choices=("release", "grade", "slides", "guide"))
+    teacher.add_argument("folder", help="where release, slides or guide go; or a folder that has one for each "
+                                        "student (grade)")
     teacher.add_argument("--masters", metavar="FOLDER", help="the masters, if they are not this repository's")
     teacher.add_argument("--key", default="", help="a word that shows students the solutions (release)")
     teacher.add_argument("--grades", metavar="FILE", default="grades.csv", help="where the grades go (grade)")
+    teacher.add_argument("--reveal", metavar="ADDRESS", default="",
+                         help="where reveal.js is, if not on the network (slides)")
     teacher.add_argument("--seconds", type=float, default=120.0, help="that a notebook may take (grade)")
     launcher = commands.add_parser("launch", help="run a program in several processes (torch.distributed)")
     launcher.add_argument("-n", "--nproc-per-node", dest="count", type=int, required=True, help="how many")
@@ -69,7 +72,7 @@ def main() -> int:
 
         return launch(options.count, options.script, options.arguments, ["-l"] if options.label else [])
     if options.command == "course":
-        from .course.teaching import command  # slow, and of no use to the others
+        from .course.command import command  # slow, and of no use to the others
 
         return command(options)
     return tour(options.html, options.arguments)

@@ -20,7 +20,7 @@ A part that works can be put into the running library, as long as a block lasts 
         (a + b).sum().backward()
 
 ``replace``, ``replace_engine``, ``replace_allocator`` and ``add_key`` refuse, with a sentence, what would leave the
-library broken. Teachers make a release and grade submissions with ``python -m mindtorch course``.
+library broken. Teachers make a release, slides and a guide, and grade submissions, with ``python -m mindtorch course``.
 """
 from .desk import check as check, hint as hint, predict as predict, progress as progress, solution as solution
 from .own import part as part

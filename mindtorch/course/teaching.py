@@ -151,16 +151,3 @@ def summary(grades: Sequence[Grade]) -> str:
     width = max(map(len, students), default=0)
     return "\n".join(f"{student:<{width}}  {sum(g.points for g in grades if g.student == student):g} of "
                      f"{sum(g.of for g in grades if g.student == student):g}" for student in students)
-
-
-def command(options: Any) -> int:
-    """``python -m mindtorch course release|grade``."""
-    masters = Path(options.masters or MASTERS)
-    if options.action == "release":
-        for path in release(masters, Path(options.folder), options.key):
-            print(path)
-        return 0
-    grades = grade(masters, Path(options.folder), options.seconds)
-    write_grades(grades, Path(options.grades))
-    print(summary(grades))
-    return 0

@@ -3,12 +3,15 @@ from __future__ import annotations
 
 import csv
 import json
+import re
 from pathlib import Path
 from typing import Any
 
 import pytest
 
 from mindtorch.__main__ import main
+from mindtorch.course.slides import slides
+from mindtorch.course.tasks import all_lessons
 from mindtorch.course.teaching import grade, release, summary, write_grades
 
 nbgrader = pytest.importorskip("nbgrader")
@@ -93,6 +96,32 @@ def test_the_command_releases(masters: Path, tmp_path: Path, monkeypatch: pytest
     monkeypatch.setattr("sys.argv", ["", "course", "release", str(tmp_path / "out"), "--masters", str(masters)])
     assert main() == 0
     assert (tmp_path / "out" / "01_doubling.ipynb").exists()
+
+
+def test_slides_have_no_solutions_and_begin_with_headings(masters: Path, tmp_path: Path) -> None:
+    path = masters / "01_doubling.ipynb"
+    found = json.loads(path.read_text())
+    found["cells"][:0] = [{"cell_type": "markdown", "id": f"t{i}", "metadata": {}, "source": text}
+                          for i, text in enumerate(("# Doubling", "## How?", "Like this."))]
+    path.write_text(json.dumps(found))
+    [page] = slides(masters, tmp_path / "slides", run=False, reveal="https://example.org/reveal")
+    html = page.read_text()
+    assert page.name == "01_doubling.slides.html" and "https://example.org/reveal/" in html
+    assert "YOUR CODE HERE" in html and "BEGIN SOLUTION" not in html and "BEGIN HIDDEN" not in html
+    assert html.count("<section>") >= 2 and 'class="fragment"' in html
+
+
+def test_the_guide_has_a_page_for_each_lesson(tmp_path: Path, monkeypatch: pytest.MonkeyPatch,
+                                             capsys: pytest.CaptureFixture[str]) -> None:
+    monkeypatch.setattr("sys.argv", ["", "course", "guide", str(tmp_path)])
+    assert main() == 0 and str(tmp_path / "guide.md") in capsys.readouterr().out
+    text = (tmp_path / "guide.md").read_text()
+    for lesson in all_lessons():
+        page = text.partition(f"## {lesson.number}. {lesson.question}")[2].partition("\n## ")[0]
+        assert f"**{lesson.question}" in page and f"{lesson.minutes} minutes" in page and "**In PyTorch**" in page
+        assert sum(int(n) for n in re.findall(r"^\| .+ \| (\d+) \|$", page, re.MULTILINE)) == lesson.minutes
+        for lab in lesson.labs:
+            assert f"**Lab `{lesson.name}.{lab.name}`**" in page and lab.mistakes[0].hint in page
 
 
 def test_nbgrader_itself_takes_the_masters() -> None:
