@@ -236,6 +236,7 @@ MISTAKES = [
     # names
     Mistake(M, "nn.relu(x)", "AttributeError", "nn has no relu", "F.relu", "F.relu(x)"),
     Mistake(M, "nn.Relu()(x)", "AttributeError", "nn has no Relu", "nn.ReLU", "nn.ReLU()(x)"),
+    Mistake("", "nn.Dense(2, 3)", "AttributeError", "has no Dense", "nn.Linear(…, …)", "nn.Linear(2, 3)"),
     Mistake("", "torch.Linear(2, 2)", "AttributeError", "has no Linear", "nn.Linear", "nn.Linear(2, 2)", "inner"),
     Mistake("", "torch.array([1, 2])", "AttributeError", "has no array", "torch.tensor(…)", "torch.tensor([1, 2])",
             "asarray"),

@@ -1,7 +1,8 @@
 """Explains errors: what they are about comes with them, and each kind of them that is common has a row in a table.
 
 ``explain(error)`` looks at an error while it runs, and returns plain data: nothing is kept. Errors of the library are
-looked up by their kinds; neither their messages nor the library's frames are read.
+looked up by their kinds; neither their messages nor the library's frames are read. PyTorch's errors have no kinds:
+what failed is done again in mindtorch (``replay.py``), and the same rows explain them.
 """
 from __future__ import annotations
 
@@ -49,7 +50,8 @@ EXPLANATIONS: dict[str, Explain] = {
     "no graph": autograd.no_graph, "unused input": autograd.unused, "out of a graph": autograd.out_argument,
     "one of several views": autograd.one_of_views, "no gradient": autograd.needs_grad,
     "assigned gradient": autograd.assigned,
-    "mixed devices": devices.mixed, "truth of many": devices.truth, "out of memory": devices.out_of_memory,
+    "mixed devices": devices.mixed, "no such device": devices.absent,
+    "truth of many": devices.truth, "out of memory": devices.out_of_memory,
     "late error of a device": devices.late,
     "module arguments": modules.called, "before init": modules.before_init, "no forward": modules.no_forward,
     "no attribute": modules.absent_attribute, "state dict type": modules.state_dict_type,
@@ -68,8 +70,8 @@ PYTHON = {
     "module arguments": r"\w+\.forward\(\) (?P<reason>missing .*|takes .*|got .*)",
     "no gradient there": "'NoneType' object has no attribute|unsupported operand type.*NoneType",
     "no such name": r"(?:type object )?'(?:Tensor|Parameter)' (?:object )?has no attribute",
-    "no such module": r"No module named '(?P<module>mindtorch[\w.]*)'|cannot import name '(?P<name>\w+)' from "
-                      r"'(?P<space>mindtorch[\w.]*)'",
+    "no such module": r"No module named '(?P<module>(?:mind)?torch\.[\w.]*)'|cannot import name '(?P<name>\w+)' from "
+                      r"'(?P<space>(?:mind)?torch[\w.]*)'",
     "unknown argument": r"(?P<function>[\w.]+)\(\) got an unexpected keyword argument '(?P<keyword>\w+)'",
     "operands": r"unsupported operand type\(s\) for (?P<sign>\S+): '(?P<left>\w+)' and '(?P<right>\w+)'",
 }
@@ -142,7 +144,7 @@ def _kinds(failure: Failure) -> Iterator[str]:
                    failure.kind)
     else:
         for kind, pattern in PYTHON.items():
-            if match := re.match(pattern, failure.message):
+            if match := next(filter(None, (re.match(pattern, said) for said in failure.said)), None):
                 failure.facts.update(match.groupdict())
                 yield kind
         yield "refused by a layer"

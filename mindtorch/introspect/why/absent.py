@@ -28,6 +28,7 @@ FUNCTIONS = {
     "shuffle": "x[torch.randperm(len(x))]", "tile": "x.repeat(2)", "invert inverse_matrix": "torch.linalg.inv(x)",
     "newaxis": "x[:, None]", "random_normal": "torch.randn(2, 3)", "random_uniform": "torch.rand(2, 3)",
     "load_state_dict": "model.load_state_dict(torch.load(path))", "astype": "x.to(torch.float32)",
+    "Dense FullyConnected": "nn.Linear(…, …)", "MaxPooling2D": "nn.MaxPool2d(2)",
     "Variable": "torch.tensor(…, requires_grad=True)", "placeholder": "torch.tensor(…)",
 }
 #: Of methods and attributes of tensors; ``{}`` stands for the tensor.
@@ -113,8 +114,14 @@ def no_name(failure: Failure, f: Fields) -> Diagnosis:
     label = found.label if found else failure.wrote.owner or "x"
     fixes = [Fix("PyTorch writes it so", code.format(label)) if code else Fix("did you mean", close[0]) if close else
              Fix(f"list what there is: dir({what.removeprefix('a ')})")]
-    return Diagnosis(f"{what} has no {name}", NAMES, fixes, (_asked(name, [code.format(label)] if code else close),),
+    cause = _cause(getattr(owner, "__module__", "") or type(owner).__module__)
+    return Diagnosis(f"{what} has no {name}", cause, fixes, (_asked(name, [code.format(label)] if code else close),),
                      (found,) if found else ())
+
+
+def _cause(space: str) -> str:
+    """Why a name may be missing in a module of the library's, or of PyTorch's."""
+    return NAMES if space.startswith("mindtorch") else "There is no such name in it, in this release of PyTorch."
 
 
 def _in_module(space: str, name: str, owner: ModuleType | None, code: str = "{}") -> Diagnosis:
@@ -130,8 +137,7 @@ def _in_module(space: str, name: str, owner: ModuleType | None, code: str = "{}"
              [Fix("it is this one" if len(elsewhere) == 1 else "it is one of these", elsewhere[0]),
               *(Fix("or", path) for path in elsewhere[1:])] if elsewhere else
              [Fix("did you mean", code.format(close[0]))] if close else [Fix(f"list what there is: dir({space})")])
-    cause = NAMES if space.startswith("mindtorch") else "There is no such name in it, in this release of PyTorch."
-    return Diagnosis(f"{space} has no {name}", cause, fixes, (_asked(f"{space}.{name}", there),), ())
+    return Diagnosis(f"{space} has no {name}", _cause(space), fixes, (_asked(f"{space}.{name}", there),), ())
 
 
 def no_module(failure: Failure, f: Fields) -> Diagnosis:

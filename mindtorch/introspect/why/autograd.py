@@ -84,7 +84,7 @@ def modified(failure: Failure, f: Fields) -> Diagnosis:
     else:
         fixes = [Fix("compute a new tensor where it is written", _instead(tensor.label, writes)),
                  Fix("or write into a copy, so that the old values stay", f"{tensor} = {tensor}.clone()")]
-    if not exact and not watching_writes():
+    if not exact and not watching_writes() and failure.library == "mindtorch":  # PyTorch's writes are not watched
         fixes.append(Fix("to learn which lines wrote, watch from now on and run the program again", "%why --watch"))
     return Diagnosis(
         f"{tensor} was written in place after {name} kept it for backward",

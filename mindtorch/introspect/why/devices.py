@@ -31,6 +31,21 @@ def mixed(failure: Failure, f: Fields) -> Diagnosis:
         "a CPU tensor without dimensions, may be used anywhere.)", tuple(fixes), (Groups(groups),))
 
 
+def absent(failure: Failure, f: Fields) -> Diagnosis:
+    """A device that is not there."""
+    own = failure.library == "mindtorch"
+    kind, what = ("npu", "an Ascend NPU, or its simulator") if own else ("cuda", "a GPU, where there is one")
+    choice = f"device = '{kind}' if torch.{kind}.is_available() else 'cpu'"
+    there = [("cpu", "the host's memory"), *[("npu:0", "Ascend, or the simulator")] * own, ("meta", "shapes only")]
+    groups = tuple(Group(device, (said,), "", True) for device, said in there)
+    return Diagnosis(
+        f"there is no device {f.asked}",
+        f"{failure.library} knows the devices below. {failure.message}.".replace("..", ".") if own else
+        f"This PyTorch, on this machine, does not have it. {failure.message}.".replace("..", "."),
+        (Fix(what, "device='npu'" if own else choice), Fix("the host", "device='cpu'")),
+        (Groups(groups, f"so that a program runs on either: {choice}"),), ())
+
+
 def truth(failure: Failure, f: Fields) -> Diagnosis:
     empty = 0 in f.x.shape
     fixes = (Fix("ask whether there are any", f"{f.x}.numel() > 0"),) if empty else (

@@ -98,7 +98,8 @@ class Failure:
         self.facts: dict[str, Any] = strongly(about.facts)
         self._noted = [Called(call) for call in about.calls[::-1] if first < len(frames) - 1 - call.depth <= last]
         self._replayed: Replayed | None = None
-        if "_about" not in error.__dict__ and pytorch() is not None and self._theirs:
+        by_us = any(frame.f_code.co_filename.startswith(PACKAGE) for frame, _ in frames)
+        if "_about" not in error.__dict__ and pytorch() is not None and self._theirs and not by_us:
             self._replay(traces[traces.index(self._theirs[-1]):])
         self.calls = [call for call in self._noted if call.op]  #: of operators
         self.outer = [call for call in self._noted if not call.op]  #: of modules, of backward, of an index
@@ -111,9 +112,15 @@ class Failure:
         self._user = self._theirs[-1] if self.is_ours else None
 
     @property
+    def said(self) -> tuple[str, ...]:
+        """The error's message, and what mindtorch says in its place."""
+        again = None if self._replayed is None else self._replayed.error
+        return (self.message,) if again is None else (self.message, str(again))
+
+    @property
     def library(self) -> str:
         """The library that the error is of."""
-        return "mindtorch" if self._replayed is None else "PyTorch"
+        return "PyTorch" if self._replayed is not None and self.is_ours else "mindtorch"
 
     # -- where ---------------------------------------------------------------------------------------------------------
 

@@ -250,13 +250,12 @@ def no_kernel(failure: Failure, f: Fields) -> Diagnosis:
 
 def unknown_operator(failure: Failure, f: Fields) -> Diagnosis:
     close = _like(f.name.partition(".")[0], registry.packets)
+    define = Fix("or define it, with a kernel", f'@torch.library.kernel("{f.name}(Tensor self) -> Tensor", "cpu")')
     return Diagnosis(
         f"no operator is called {f.name}",
-        f"{len(registry.packets):,} operators are registered, under ATen's names; add.Tensor is the overload Tensor "
-        f"of add.",
+        "Operators are registered under ATen's names; add.Tensor is the overload Tensor of add.",
         (*[Fix("did you mean", f"torch.ops.aten.{name}") for name in close[:1]],
-         Fix("or define it, with a kernel", f'@torch.library.kernel("{f.name}(Tensor self) -> Tensor", "cpu")')),
-        (_names_like(f.name, close),))
+         define if failure.library == "mindtorch" else None), (_names_like(f.name, close),))
 
 
 def unknown_argument(failure: Failure, f: Fields) -> Diagnosis | None:

@@ -16,7 +16,7 @@ from dataclasses import dataclass, field
 from types import FrameType, TracebackType
 from typing import Any
 
-from ..._about import Call, strongly
+from ..._about import Call, kind_of, strongly
 from ..._autograd.grad_mode import enable_grad
 from ..._random import fork_rng
 from ..graph import nodes_behind
@@ -61,8 +61,8 @@ def replayed(error: BaseException, traces: Sequence[TracebackType]) -> Replayed:
     for trace in reversed(traces):
         twins = Twins()
         raised = _again(trace, twins)
-        if raised is not None and _same(raised, error):
-            found = raised.__dict__.get("_about")
+        found = None if raised is None else raised.__dict__.get("_about")
+        if raised is not None and _same(raised, error) and not (twins.elsewhere and kind_of(raised) == "meta data"):
             calls = [] if found is None else [_of_originals(call, twins) for call in found.calls[::-1]]
             named = {id(call.function) for call in calls}
             calls = [call for call in modules if id(call.function) not in named] + calls

@@ -250,12 +250,6 @@ TEMPLATES: dict[str, Callable[[Any], Diagnosis]] = {
          Fix("the same for a module, which is then initialised or loaded", "model.to_empty(device='cpu')"),
          Fix("or look at what there is", f"{f.x}.shape, {f.x}.dtype")),
         (Groups((Group("meta", (f"{f.x}: shape {f.x.size}", "values: none"), GONE, True),)),))),
-    "no such device": lambda f: Diagnosis(
-        f"there is no device {f.asked}", f"mindtorch knows the devices below. {f.message}.".replace("..", "."),
-        (Fix("an Ascend NPU, or its simulator", "device='npu'"), Fix("the host", "device='cpu'")),
-        (Groups((Group("cpu", ("the host's memory",), "", True),
-                 Group("npu:0", ("Ascend, or the simulator",), "", True), Group("meta", ("shapes only",), "", True)),
-                "so that a program runs on either: device = 'npu' if torch.npu.is_available() else 'cpu'"),), ()),
     "numpy of a graph": lambda f: Diagnosis(
         f"{f.x} requires grad, and NumPy cannot follow its history",
         "An array would share the tensor's memory, and what NumPy does with it would be missing from the graph. So the "

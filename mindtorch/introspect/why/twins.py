@@ -36,6 +36,7 @@ class Twins:
     def __init__(self) -> None:
         self._made: dict[int, tuple[Any, Any]] = {}  # the original, and the twin, by the original's identity
         self._originals: dict[int, Any] = {}
+        self.elsewhere = False  #: whether the meta device stands for another, such as a GPU
 
     def of(self, value: Any) -> Any:
         """The twin of a value.
@@ -71,7 +72,7 @@ class Twins:
                 (lambda value: type(value) in (list, tuple, set), lambda value: type(value)(map(self.of, value))),
                 (lambda value: isinstance(value, dict), lambda value: {k: self.of(v) for k, v in value.items()}),
                 (lambda value: type(value).__name__ == "dtype", lambda value: _known(DTYPES, str(value)[6:])),
-                (lambda value: type(value).__name__ == "device", _device),
+                (lambda value: type(value).__name__ == "device", self._device),
                 (lambda value: isinstance(value, np.ndarray) and value.size <= VALUES, np.array),
                 (lambda value: isinstance(value, ModuleType), _space),
                 (callable, _function))
@@ -83,7 +84,7 @@ class Twins:
             raise NoTwin(look.without or look.dtype.name)
         if record.base is not None and (base := library.layout(record.base)).dtype == look.dtype and base.strided:
             return self.of(record.base).as_strided(look.shape, look.stride, look.offset - base.offset)
-        twin = empty_strided(look.shape, look.stride, dtype=DTYPES[look.dtype.name], device=_device(look.device))
+        twin = empty_strided(look.shape, look.stride, dtype=DTYPES[look.dtype.name], device=self._device(look.device))
         values = library.values(tensor) if twin.numel() <= VALUES else None
         if values is not None and twin._array is not None:
             np.copyto(twin._array, values)
@@ -94,6 +95,11 @@ class Twins:
         if (grad := library.grad(tensor)) is not None:
             twin._grad = self.of(grad)
         return twin
+
+    def _device(self, device: Any) -> Device:
+        """The host, or where nothing is computed."""
+        self.elsewhere = self.elsewhere or str(device) not in ("cpu", "meta")
+        return Device("cpu" if str(device) == "cpu" else "meta")
 
     def _module(self, module: Any) -> Any:
         """A module of the library's own class; one of a class of the program's holds what it holds, and is not called.
@@ -129,11 +135,6 @@ def _known(table: Any, name: str) -> Any:
     if name not in table:
         raise NoTwin(name)
     return table[name]
-
-
-def _device(device: Any) -> Device:
-    """The host, or where nothing is computed."""
-    return Device("cpu" if str(device) == "cpu" else "meta")
 
 
 def _space(module: ModuleType) -> ModuleType:
