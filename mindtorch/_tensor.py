@@ -9,6 +9,7 @@ import inspect
 from collections.abc import Callable, Iterator
 from copyreg import _slotnames  # type: ignore[attr-defined]
 from math import prod
+from types import FunctionType
 from typing import TYPE_CHECKING, Any, TypeVar
 
 import numpy as np
@@ -32,7 +33,7 @@ from ._dispatch.local import local
 from ._dispatch.pipeline import flush_for
 from ._dispatch.torch_dispatch import disabled_torch_dispatch, dispatches
 from ._dispatch.torch_function import (
-    PLAIN, DisableTorchFunctionSubclass, disabled_torch_function, order_of_bases, overrides,
+    PLAIN, DisableTorchFunctionSubclass, disabled_torch_function, of_class, order_of_bases, overrides,
 )
 from ._dtype import FLOATING, WIDER, DType
 from ._formats import layout, strided
@@ -59,6 +60,13 @@ class _TensorType(type):
     def mro(cls) -> list[type]:
         """The order of the bases: a subclass with a ``__torch_function__`` has ``Overridable`` in it."""
         return order_of_bases(cls, type.mro(cls))
+
+    def __getattribute__(cls, name: str) -> Any:
+        """An attribute of a class; of tensors' methods, those that ask ``__torch_function__``."""
+        value = type.__getattribute__(cls, name)
+        if value.__class__ is FunctionType and type.__getattribute__(cls, "__base__") is object:  # not of a subclass
+            return of_class(name, value)
+        return value
 
     @property
     def __signature__(cls) -> inspect.Signature:

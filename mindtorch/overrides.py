@@ -144,7 +144,7 @@ def _methods() -> list[tuple[str, Any]]:
     found = [(name, value) for name, value in own(Tensor).items()
              if name in asking or hasattr(value, "packet")
              or (name[:2] == "__" and isinstance(value, FunctionType) and value.__module__.endswith("._api"))]
-    return [(name, value.__get__ if isinstance(value, property) else value) for name, value in found]
+    return [(name, value.__get__ if isinstance(value, property) else getattr(Tensor, name)) for name, value in found]
 
 
 def _names() -> dict[Any, str]:

@@ -11,7 +11,7 @@ import functools
 import inspect
 import sys
 from collections.abc import Callable, Iterable
-from types import FunctionType
+from types import FunctionType, MethodType
 from typing import Any
 
 from .. import _formats
@@ -169,23 +169,18 @@ def offered(function: Callable[[], Any], swapped: bool = False) -> Callable[...,
 
 
 class _Method:
-    """A method of tensors that asks first. The class still shows the method itself."""
+    """A method of tensors that asks first, also where it is fetched from the class."""
 
     def __init__(self, function: Any):
-        self.function = function
+        @functools.wraps(function)
+        def asking(*args: Any, **kwargs: Any) -> Any:
+            found = asked(args, kwargs)
+            return function(*args, **kwargs) if found is None else handle(asking, found, args, kwargs)
+
+        self.function, self.asking = function, asking
 
     def __get__(self, instance: Any, owner: Any = None) -> Any:
-        if instance is None:
-            return self.function
-
-        @functools.wraps(self.function)
-        def call(*args: Any, **kwargs: Any) -> Any:
-            found = asked((instance, *args), kwargs)
-            if found is None:
-                return self.function(instance, *args, **kwargs)
-            return handle(self.function, found, (instance, *args), kwargs)
-
-        return call
+        return self.asking if instance is None else MethodType(self.asking, instance)
 
 
 class _Attribute:
@@ -230,11 +225,15 @@ def own(tensor: type) -> dict[str, Any]:
     return {**tensor.__dict__, **_replaced}
 
 
+def asks(name: str, value: Any) -> bool:
+    """Whether this is a method or an attribute of tensors that is no function of an operator, and is asked for."""
+    return ((name[0] != "_" or name in LANGUAGE) and name not in UNASKED
+            and isinstance(value, (FunctionType, property)) and not hasattr(value, "packet"))
+
+
 def attributes(tensor: type) -> dict[str, Any]:
     """The methods and attributes of tensors that are no functions of operators, by name."""
-    return {name: value for name, value in own(tensor).items()
-            if (name[0] != "_" or name in LANGUAGE) and name not in UNASKED
-            and isinstance(value, (FunctionType, property)) and not hasattr(value, "packet")}
+    return {name: value for name, value in own(tensor).items() if asks(name, value)}
 
 
 def complete(tensor: type) -> None:
@@ -242,6 +241,17 @@ def complete(tensor: type) -> None:
     for name, value in attributes(tensor).items():
         if name not in Overridable.__dict__:
             setattr(Overridable, name, _Method(value) if isinstance(value, FunctionType) else _Attribute(value))
+
+
+def of_class(name: str, function: Any) -> Any:
+    """What ``Tensor.name`` is: the method as it asks, the same each time. A tensor's own calls take the shorter way."""
+    method = Overridable.__dict__.get(name)
+    if method is None or function not in (method.function, method.asking):  # a user has put another one there
+        if not asks(name, function):
+            return function
+        method = _Method(function)
+        setattr(Overridable, name, method)
+    return method.asking
 
 
 def order_of_bases(cls: type, order: list[type]) -> list[type]:

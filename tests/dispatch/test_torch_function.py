@@ -191,3 +191,23 @@ def test_plain_tensors_pay_nothing():
         assert x.shape == (2,)
     assert mindtorch.Tensor.__dict__["shape"] is before
     assert not mindtorch._dispatch.dispatcher.mode
+
+
+@pytest.mark.parametrize(("name", "args"), [
+    ("backward", ()), ("register_hook", (print,)), ("share_memory_", ()), ("dim", ()), ("__len__", ()), ("tolist", ()),
+    ("__deepcopy__", ({},)), ("__reversed__", ()), ("storage_type", ()), ("requires_grad_", ())])
+@pytest.mark.parametrize("lib", [mindtorch, torch], ids=["mindtorch", "torch"])
+def test_a_method_fetched_from_the_class_asks_too(lib, name, args) -> None:
+    asked = []
+
+    class Asked(lib.Tensor):
+        @classmethod
+        def __torch_function__(cls, func, types, args=(), kwargs=None):
+            asked.append(func)
+            return -1
+
+    tensor = lib.ones(2).as_subclass(Asked)
+    asked.clear()
+    method = getattr(lib.Tensor, name)
+    assert method(tensor, *args) == -1
+    assert asked == [method]
