@@ -21,6 +21,7 @@ from ..._storage import allocate, out_of_host_memory
 from ..._tensor import Tensor, empty_tensor, from_array, new
 from ..common.blocks import BLOCK, LARGE, compute, each_block
 from ..common.fast_paths import REFUSALS, fast_path, fresh, ndarray
+from ..common.half import convert, converted
 from ..common.inplace_and_out import writing_kernel
 from ..common.pointwise import Pointwise, PreparedUfunc
 from .fast_paths import FAST_PATHS, NONCONTIGUOUS as ANY_STRIDES
@@ -108,7 +109,7 @@ def fit(op: Operator, result: Any, spec: Spec, inputs: list[Any]) -> Tensor:
         np.copyto(out._array, array, casting="unsafe")  # type: ignore[arg-type]
         return out
     if array.dtype != dtype.np:
-        array = array.astype(dtype.np)
+        array = converted(array, dtype.np)
     if not array.flags.c_contiguous:
         array = np.ascontiguousarray(array).reshape(array.shape)
     elif shares_memory(array, inputs):
@@ -143,7 +144,7 @@ def operand_array(operand: Any, dtype: DType, wide: DType, opmath_scalars: bool)
         array = operand._array
         if operand._dtype is not dtype and not (opmath_scalars and not operand.ndim):
             array = array.astype(dtype.np)
-        return array if array.dtype == wide.np else array.astype(wide.np)
+        return array if array.dtype == wide.np else converted(array, wide.np)
     if operand is None:
         return None
     if wide is dtype or opmath_scalars:
@@ -174,7 +175,7 @@ def pointwise_kernel(op: Operator, row: Rows, meta: Pointwise) -> Callable[..., 
         wide, rest = opmath.get(dtype, dtype), args[count:]
         if wide is not dtype and is_ufunc and not rest and spec.stride is None and (
                 all_like(args[:count], spec.shape, dtype)):
-            return in_wide_blocks(ufunc, [arg._array for arg in args[:count]], empty_tensor(spec), wide.np)
+            return in_wide_blocks(ufunc, [arg._array for arg in args[:count]], empty_tensor(spec))
         with np.errstate(all="ignore"):
             arrays = [array_of(arg) if i in unpromoted else operand_array(arg, dtype, wide, opmath_scalars)
                       for i, arg in enumerate(args[:count])]
@@ -194,12 +195,12 @@ def all_like(operands: Iterable[Any], shape: Any, dtype: DType) -> bool:
                                         for operand in operands)
 
 
-def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor, wide: np.dtype) -> Tensor:
-    """Have a ufunc compute in a wider dtype, block by block, so that what is wide stays in the cache."""
+def in_wide_blocks(ufunc: Any, arrays: list[np.ndarray], out: Tensor) -> Tensor:
+    """Have a ufunc compute half precision in float32, block by block, so that what is wide stays in the cache."""
     target, flat = out._array.reshape(-1), [array.reshape(-1) for array in arrays]  # type: ignore[union-attr]
 
     def work(part: slice) -> None:
-        target[part] = ufunc(*[array[part].astype(wide) for array in flat])
+        convert(ufunc(*[converted(array[part], float32.np) for array in flat]), target[part])
 
     with np.errstate(all="ignore"):
         each_block(work, target.size, BLOCK // 4, target.size)

@@ -13,6 +13,7 @@ from typing import Any
 import numpy as np
 
 from ...._layout import Ints, wrap_dims
+from ...common.half import converted as as_dtype
 from . import CPU_KERNELS
 
 #: Longer runs are added up in blocks, where NumPy would add one number after the other.
@@ -31,7 +32,8 @@ minimum: Any = np.minimum.reduce
 
 def to_opmath(x: Any) -> Any:
     """The array, or None, in the dtype that PyTorch computes in (ATen's ``opmath_t``): float32 for half precision."""
-    return x.astype(np.float32) if x is not None and x.dtype.itemsize == 2 and x.dtype.kind not in "iu" else x
+    wide = x is not None and x.dtype.itemsize == 2 and x.dtype.kind not in "iu"
+    return as_dtype(x, np.dtype(np.float32)) if wide else x
 
 
 def converted(x: np.ndarray, dtype: Any) -> np.ndarray:

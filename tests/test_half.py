@@ -1,0 +1,44 @@
+"""float16 is converted as NumPy converts it, bit for bit, whatever the numbers."""
+import numpy as np
+import pytest
+
+from mindtorch._backends.common.half import BLOCK, convert, converted
+
+HALVES = np.arange(1 << 16, dtype=np.uint16).view(np.float16)
+
+
+def narrowed(x: np.ndarray) -> np.ndarray:
+    with np.errstate(all="ignore"):
+        out = converted(x, np.dtype(np.float16))
+        assert (out.view(np.uint16) == x.astype(np.float16).view(np.uint16)).all()
+    return out
+
+
+@pytest.mark.parametrize("chosen", [HALVES, HALVES[np.isfinite(HALVES)], HALVES[:100], HALVES.reshape(256, 256).T])
+def test_every_half_becomes_the_float_of_its_value(chosen):
+    expected = chosen.astype(np.float32)
+    assert (converted(chosen, np.dtype(np.float32)).view(np.uint32) == expected.view(np.uint32)).all()
+
+
+def test_floats_beside_and_between_halves_are_rounded_to_even():
+    finite = np.sort(HALVES[np.isfinite(HALVES)].astype(np.float64))
+    middle = ((finite[1:] + finite[:-1]) / 2).astype(np.float32)
+    for numbers in (finite.astype(np.float32), middle, np.nextafter(middle, -np.inf), np.nextafter(middle, np.inf)):
+        narrowed(numbers)
+        narrowed(numbers[np.abs(numbers) > 1e-4])  # blocks without subnormal numbers
+
+
+@pytest.mark.parametrize("special", [np.inf, -np.inf, np.nan, 65519.99, 65520, -65520, 1e30, 0, -0.0, 1e-5, 1e-40])
+def test_a_special_number_among_others(special):
+    numbers = np.linspace(-3, 3, 3 * BLOCK + 5, dtype=np.float32)
+    numbers[BLOCK + 7] = special
+    narrowed(numbers)
+    narrowed(np.where(numbers > 1, np.float32(special), numbers))
+
+
+def test_what_is_no_half_is_converted_by_numpy():
+    numbers = np.linspace(-3, 3, BLOCK)
+    out = np.empty(BLOCK, np.int8)
+    convert(numbers, out)
+    assert (out == numbers.astype(np.int8)).all()
+    assert (converted(numbers, np.dtype(np.float16)) == numbers.astype(np.float16)).all()
