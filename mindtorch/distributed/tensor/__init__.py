@@ -1,0 +1,1 @@
+"""``torch.distributed.tensor``: of it, layers that are spread over processes (``parallel``)."""

@@ -1,0 +1,189 @@
+"""ZeRO, FSDP and tensor parallelism against one process; what they send, and what they keep."""
+import gc
+from datetime import timedelta
+
+import torch
+import torch.distributed as dist
+from reporting import report
+from torch import nn
+from torch.distributed.fsdp import full_state_dict, fully_shard
+from torch.distributed.optim import ZeroRedundancyOptimizer
+from torch.distributed.tensor.parallel import ColwiseParallel, RowwiseParallel, parallelize_module
+from torch.nn.parallel import DistributedDataParallel
+
+dist.init_process_group("gloo", timeout=timedelta(seconds=100))
+rank, size = dist.get_rank(), dist.get_world_size()
+
+
+def model(width=32):
+    torch.manual_seed(0)
+    return nn.Sequential(nn.Linear(8, width), nn.Tanh(), nn.Linear(width, width), nn.Tanh(), nn.Linear(width, 4))
+
+
+def batches(count):
+    generator = torch.Generator().manual_seed(1)
+    return [(torch.randn(8, 8, generator=generator), torch.randn(8, 4, generator=generator)) for _ in range(count)]
+
+
+def train(net, make, split, steps=6):
+    optimizer = make(net.parameters())
+    losses = []
+    for x, y in batches(steps):
+        optimizer.zero_grad()
+        if split:
+            x, y = x.chunk(size)[rank], y.chunk(size)[rank]
+        loss = nn.functional.mse_loss(net(x), y)
+        loss.backward()
+        optimizer.step()
+        loss = loss.detach()
+        if split:
+            dist.all_reduce(loss, dist.ReduceOp.AVG)
+        losses.append(loss.item())
+    return losses
+
+
+def adam(parameters):
+    return torch.optim.Adam(parameters, lr=0.01)
+
+
+def close(found, expected):
+    assert max(abs(a - b) for a, b in zip(found, expected, strict=True)) < 1e-5, (found, expected)
+
+
+def shard(net, group=None):
+    for layer in net:
+        if isinstance(layer, nn.Linear):
+            fully_shard(layer, group)
+    return fully_shard(net, group)
+
+
+def count(net):
+    return sum(parameter.numel() for parameter in net.parameters())
+
+
+def check_zero_gives_the_losses_of_one_process():
+    made = []
+
+    def zero(parameters):
+        made.append(ZeroRedundancyOptimizer(parameters, torch.optim.Adam, lr=0.01))
+        return made[-1]
+
+    close(train(DistributedDataParallel(model()), zero, split=True), train(model(), adam, split=False))
+    kept = sum(tensor.numel() for state in made[0].optim.state.values() for tensor in state.values() if tensor.dim())
+    assert kept == 2 * sum(parameter.numel() for parameter in made[0].parts[rank])
+    total = torch.tensor(kept)
+    dist.all_reduce(total)
+    assert total == 2 * count(model()) and kept < total
+
+
+def check_zero_follows_a_schedule():
+    net = nn.Linear(2, 2)
+    optimizer = ZeroRedundancyOptimizer(net.parameters(), torch.optim.SGD, lr=1.0)
+    optimizer.param_groups[0]["lr"] = 0.0
+    net(torch.ones(1, 2)).sum().backward()
+    optimizer.step()
+    assert all(group["lr"] == 0 for group in optimizer.optim.param_groups)
+
+
+def check_sharding_gives_the_losses_of_one_process():
+    expected = train(model(), adam, split=False)
+    close(train(shard(model()), adam, split=True), expected)
+    close(train(fully_shard(model()), adam, split=True), expected)
+
+
+def check_what_is_sharded_can_be_put_together():
+    whole = model().state_dict()
+    net = shard(model())
+    assert abs(count(net) - count(model()) / size) < 4
+    found = full_state_dict(net)
+    assert set(found) == set(whole)
+    for name, tensor in whole.items():
+        assert torch.equal(found[name], tensor)
+
+
+def check_the_graph_does_not_keep_what_was_gathered():
+    net = shard(model())
+    out = net(batches(1)[0][0])
+    assert not any("weight" in layer.__dict__ for layer in net)
+    net[2]._shards.shard.data.zero_()  # backward gathers again: it sees zeros, so no gradient goes further
+    out.sum().backward()
+    assert not net[0]._shards.shard.grad.any() and net[4]._shards.shard.grad.any()
+    assert all(layer._shards.again is None for layer in net if isinstance(layer, nn.Linear))
+
+
+def check_layers_that_are_cut():
+    def net():
+        torch.manual_seed(0)
+        return nn.Sequential(nn.Linear(8, 16), nn.Tanh(), nn.Linear(16, 4))
+
+    whole, cut = net(), parallelize_module(net(), None, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+    x, y = torch.randn(4, 8, generator=torch.Generator().manual_seed(2)).requires_grad_(), torch.zeros(4, 4)
+    again = x.detach().clone().requires_grad_()
+    nn.functional.mse_loss(whole(x), y).backward()
+    nn.functional.mse_loss(cut(again), y).backward()
+    torch.testing.assert_close(again.grad, x.grad)
+    torch.testing.assert_close(cut[0].weight.grad, whole[0].weight.grad.chunk(size)[rank])
+    torch.testing.assert_close(cut[0].bias.grad, whole[0].bias.grad.chunk(size)[rank])
+    torch.testing.assert_close(cut[2].weight.grad, whole[2].weight.grad.chunk(size, 1)[rank])
+    torch.testing.assert_close(cut[2].bias.grad, whole[2].bias.grad)
+
+
+def check_what_each_strategy_sends():
+    bytes_of_model = 4 * count(model())
+    part = (size - 1) / size
+
+    def sent(step):
+        group = dist.new_group()
+        step(group)
+        return sum(sent for _, sent in group.traffic.values())
+
+    def data_parallel(group, zero=False):
+        net = DistributedDataParallel(model(), process_group=group)
+        make = ZeroRedundancyOptimizer(net.parameters(), torch.optim.SGD, group, lr=0.1) if zero else None
+        group.traffic.clear()
+        net(batches(1)[0][0]).sum().backward()
+        make.step() if make else None
+
+    def fully(group):
+        net = shard(model(), group)
+        net(batches(1)[0][0]).sum().backward()
+
+    def cut(group):
+        net = parallelize_module(model(), group, {"0": ColwiseParallel(), "2": RowwiseParallel()})
+        net(batches(1)[0][0]).sum().backward()
+
+    assert sent(data_parallel) == 2 * bytes_of_model * part
+    assert sent(lambda group: data_parallel(group, zero=True)) == 3 * bytes_of_model * part
+    padded = 4 * sum(-(-count(layer) // size) * size for layer in model())
+    # backward needs the last and the middle layers' weights again, and of the first none: nobody asks for x's gradient
+    again = 4 * sum(-(-count(layer) // size) * size for layer in list(model())[1:])
+    assert sent(fully) == (2 * padded + again) * part
+    assert sent(cut) == 2 * 4 * (8 * 32) * part  # the row layer's output; nobody asks for x's gradient
+
+
+def check_memory_of_20_million_parameters():
+    def live():
+        storages = {}
+        for item in gc.get_objects():
+            if isinstance(item, torch.Tensor):
+                storages[item.untyped_storage().data_ptr()] = item.untyped_storage().nbytes()
+        return sum(storages.values())
+
+    def memory(make):
+        before = live()
+        net = make(nn.Sequential(*[layer for _ in range(20) for layer in (nn.Linear(1000, 1000), nn.ReLU())]))
+        optimizer = torch.optim.SGD(net.parameters(), lr=0.1, momentum=0.9)
+        net(torch.ones(2, 1000)).sum().backward()
+        optimizer.step()
+        return live() - before, net
+
+    torch.manual_seed(0)
+    sharded, net = memory(shard)
+    del net
+    replicated, _ = memory(DistributedDataParallel)
+    assert replicated >= 4 * 20e6 * 3 and sharded <= 0.4 * replicated, (sharded, replicated)
+    if rank == 0:
+        print(f"MEMORY {sharded / 1e6:.0f} MB of {replicated / 1e6:.0f} MB")
+
+
+report(globals())
