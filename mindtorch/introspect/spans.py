@@ -9,6 +9,7 @@ from dataclasses import dataclass
 from time import perf_counter_ns
 from typing import Any
 
+from .._call_site import place_of
 from .._dispatch.observers import ActivityEvent, DispatchEvent, TensorMeta
 from .libraries import watching
 from .npu import settle
@@ -186,6 +187,7 @@ def _of_call(event: DispatchEvent, lane: str) -> Span:
     outputs = ", ".join(str(value) for value in event.outputs if isinstance(value, TensorMeta))
     said = [f"→ {outputs}" if outputs else "", "into the pipeline" if event.pending else ""]
     said += [f"on {event.stream}" if event.stream and not event.pending else "", event.error or ""]
+    said += [f"called at {place_of(*event.site[:2])}"]
     kind = "enqueue" if event.stream or event.pending else "run"
     return Span(lane, event.op, kind, event.start, event.start + event.duration, ", ".join(filter(None, said)))
 

@@ -124,9 +124,8 @@ def _arrows(timeline: Timeline, heights: Mapping[str, int], start: int, end: int
         bend = (y1 + y2) / 2
         lines.append(tag("path", tag("title", said), class_=kind,
                          d=f"M{x1:.2f},{y1} C{x1:.2f},{bend} {x2:.2f},{bend} {x2:.2f},{y2}"))
-        x, y, sign, side = x2, y2, "▾" if is_down else "▴", "down" if is_down else "up"
-        if kind == "race":
-            x, y, sign, side = (x1 + x2) / 2, bend, "✗", "between"
+        head = (x2, y2, "▾", "down") if is_down else (x2, y2, "▴", "up")
+        x, y, sign, side = head if kind != "race" else ((x1 + x2) / 2, bend, "✗", "between")
         heads.append(tag("i", sign, class_=f"{kind} {side}", aria_hidden="true",
                          style=f"left:{x:.2f}%;top:{100 * y / (below - GAP):.2f}%"))
 

@@ -29,7 +29,7 @@ SAID = [
     *(["theirs", "view of theirs", "expanded: dimension 0", "sparse_coo", "25 parameters", "2 tensors over 1 storage",
        "Adam", "34 operators", "left out", "run"] if HAS_PYTORCH else []),
     "storages", "live storages", *(["24 elements over a storage of 24"] if HAS_PYTORCH else []),
-    "one thing, three names",
+    "one thing, three names", *(["stride (6, 2) offset 6"] * (1 + HAS_PYTORCH)),
 ]
 WIDGETS = 5 + HAS_PYTORCH
 

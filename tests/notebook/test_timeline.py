@@ -59,7 +59,8 @@ def test_what_the_host_computes_runs_there() -> None:
         x.exp()
     assert timeline.lanes == ("host",)
     assert [(span.kind, span.name) for span in timeline.spans] == [("run", "exp")]
-    assert "float32[3]" in timeline.spans[0].detail
+    assert "float32[3]" in timeline.spans[0].detail and "called at " in timeline.spans[0].detail
+    assert f"{__file__}:" in timeline.spans[0].detail
 
 
 def test_two_streams_overlap_and_one_waits_for_the_other() -> None:
