@@ -78,10 +78,14 @@ def _mistake(lab: Lab, mine: Callable[..., Any], cases: list[tuple[Any, ...]]) -
                   if outcome.failure or difference(lab.run(lab.right, *case), outcome.value) is not None), 0)
     found = []
     for mistake in lab.mistakes:
-        alike = [_alike(attempt(lab.run, mistake.function, *case), outcome)
-                 for outcome, case in zip(outcomes, cases, strict=True)]
-        if all(alike[:wrong + 1]):
-            found.append((sum(alike), mistake.hint))
+        count = 0
+        for i, (outcome, case) in enumerate(zip(outcomes, cases, strict=True)):
+            alike = _alike(attempt(lab.run, mistake.function, *case), outcome)
+            if not alike and i <= wrong:
+                break
+            count += alike
+        else:
+            found.append((count, mistake.hint))
     return max(found, key=lambda pair: pair[0])[1] if found else ""
 
 
