@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 from collections.abc import Sequence
+from functools import lru_cache
 from math import prod
 from typing import Any, NamedTuple
 
@@ -158,7 +159,8 @@ def stride_order(shape: Ints, layouts: Sequence[Ints]) -> list[int]:
     return order
 
 
-def iterator_strides(shape: Ints, layouts: Sequence[tuple[Ints, Ints]], numbers: bool = False) -> Ints | None:
+@lru_cache(4096)  # programs meet the same layouts again and again, and this takes longer than a small operator
+def iterator_strides(shape: Ints, layouts: tuple[tuple[Ints, Ints], ...], numbers: bool = False) -> Ints | None:
     """The output strides of a pointwise operator, as PyTorch's TensorIterator decides them; None for contiguous.
 
     ``layouts`` holds the (shape, stride) of every operand; ``numbers`` says that there are numbers besides. If all are

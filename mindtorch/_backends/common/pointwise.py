@@ -157,12 +157,12 @@ class Pointwise:
         tensors = [o for o in operands if o.__class__ in TENSOR_TYPES]
         numbers = self.iterates_numbers and any(o is not None and o.__class__ not in TENSOR_TYPES for o in operands)
         shapes = [tuple(t.shape) for t in tensors]
-        shape = shapes[0] if len(shapes) == 1 else broadcast_shapes(*shapes)
+        shape = shapes[0] if len(set(shapes)) == 1 else broadcast_shapes(*shapes)
         if 0 in shape or any(t._keys & NONCONTIGUOUS for t in tensors):
             converted = [dtype is not None and t._dtype is not dtype and i not in self.unpromoted
                          for i, t in enumerate(operands) if t.__class__ in TENSOR_TYPES]
-            layouts = [(s, like_strides(s, t._strides()) or contiguous_strides(s) if c else t._strides())
-                       for s, t, c in zip(shapes, tensors, converted, strict=True)]
+            layouts = tuple((s, like_strides(s, t._strides()) or contiguous_strides(s) if c else t._strides())
+                            for s, t, c in zip(shapes, tensors, converted, strict=True))
             return shape, iterator_strides(shape, layouts, numbers)
         return shape, None
 

@@ -96,7 +96,7 @@ def indexed(self: Any, indices: Any) -> tuple[Ints, list[tuple[Ints, Ints]]]:
 
 def index(self: Any, indices: Any) -> Spec:
     shape, layouts = indexed(self, indices)
-    return Spec(shape, self._dtype, iterator_strides(shape, layouts))
+    return Spec(shape, self._dtype, iterator_strides(shape, tuple(layouts)))
 
 
 def fills_mask(self: Any, indices: Any, values: Any) -> bool:

@@ -125,8 +125,8 @@ def addr(self: Any, vec1: Any, vec2: Any, beta: Any = 1, alpha: Any = 1) -> Spec
             raise RuntimeError(f"Boolean {name} only supported for Boolean results.")
         if dtype.category <= INTEGER and not isinstance(number, int):
             raise RuntimeError(f"For integral input tensors, argument {name} must not be a floating point number.")
-    layouts = [(tuple(self.shape), self._strides()), ((shape[0], 1), (*vec1._strides(), 1)),
-               (shape[1:], vec2._strides())]
+    layouts = ((tuple(self.shape), self._strides()), ((shape[0], 1), (*vec1._strides(), 1)),
+               (shape[1:], vec2._strides()))
     return Spec(shape, dtype, iterator_strides(shape, layouts))
 
 
