@@ -2,11 +2,14 @@
 from __future__ import annotations
 
 import os
+import signal
 import threading
 
 import pytest
 
+import mindtorch
 from mindtorch import _forks
+from mindtorch._dispatch import dispatcher
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "fork"), reason="this system has no fork")
 
@@ -58,3 +61,29 @@ def test_an_import_that_takes_too_long_does_not_keep_a_fork(monkeypatch) -> None
     monkeypatch.setattr(_forks, "PATIENCE", 0.01)
     monkeypatch.setattr(_forks, "_importing", {-1})
     assert said_by_child(lambda: len(_forks._importing)) == 0
+
+
+def test_what_another_thread_does_to_all_calls_ends_in_the_child() -> None:
+    """Its lock of the dispatcher is free, and calls no longer look for its autocast."""
+    held, done = threading.Event(), threading.Event()
+
+    def work() -> None:
+        with mindtorch.autocast("cpu"), dispatcher._lock:
+            held.set()
+            done.wait(20)
+
+    def calls_look_at_threads() -> bool:
+        signal.alarm(20)  # ends a child that waits for the lock
+        with mindtorch.autocast("cpu"):
+            pass
+        return bool(dispatcher.mode & dispatcher.THREAD_STATE)
+
+    thread = threading.Thread(target=work)
+    thread.start()
+    assert held.wait(20)
+    try:
+        assert dispatcher.mode & dispatcher.THREAD_STATE
+        assert said_by_child(calls_look_at_threads) == 0
+    finally:
+        done.set()
+        thread.join()

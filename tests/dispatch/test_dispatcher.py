@@ -60,3 +60,21 @@ def test_each_tensor_of_a_written_list_counts_the_write(fresh: bool) -> None:
     before = [tensor._version for tensor in tensors]
     torch._foreach_mul_(tensors, 2)
     assert [tensor._version for tensor in tensors] == [count + 1 for count in before] == [1 if fresh else 2] * 2
+
+
+@pytest.mark.parametrize("call", [
+    lambda: torch.ones(2, 3).permute(0),
+    lambda: torch.ones(2).sum(5),
+    lambda: torch.ones(2) + torch.ones(3),
+    lambda: torch.addcmul(torch.ones(2), torch.ones(3), torch.ones(2)),
+    lambda: torch.cat([torch.ones(2), torch.ones(2, 2)]),
+    lambda: torch.zeros(-1),
+    lambda: dispatch("add.Tensor", "cpu", torch.ones(2), torch.ones(3)),
+])
+def test_an_error_of_any_form_of_call_in_a_module_tells_the_programs_line(call: Callable[[], Any]) -> None:
+    module = torch.nn.Module()
+    module.forward = lambda x: call()  # type: ignore[method-assign]
+    with pytest.raises((RuntimeError, IndexError)) as caught:
+        torch.nn.Sequential(module)(torch.ones(1))
+    where = f"called at {__file__}:{call.__code__.co_firstlineno} in <lambda>"
+    assert any(where in note for note in caught.value.__notes__)
