@@ -1,12 +1,14 @@
 """What the keys of a call's arguments decide: each of them counts, wherever it stands."""
 from __future__ import annotations
 
+import threading
 from collections.abc import Callable
 from typing import Any
 
 import pytest
 
 import mindtorch as torch
+from mindtorch import course
 from mindtorch._dispatch.dispatcher import dispatch, registry
 
 #: Operators by their number of tensors: those of one, two and three go through entries of their own.
@@ -78,3 +80,23 @@ def test_an_error_of_any_form_of_call_in_a_module_tells_the_programs_line(call: 
         torch.nn.Sequential(module)(torch.ones(1))
     where = f"called at {__file__}:{call.__code__.co_firstlineno} in <lambda>"
     assert any(where in note for note in caught.value.__notes__)
+
+
+def test_a_key_that_a_thread_has_added_is_for_its_own_calls() -> None:
+    seen, sums = [], []
+
+    def kernel(op: Any, *args: Any) -> Any:
+        seen.append(op.name)
+        with course.excluded("Seen"):
+            return op(*args)
+
+    def work() -> None:
+        sums.append((torch.ones(2) + torch.ones(2)).tolist())
+
+    with course.add_key("Seen", kernel):
+        thread = threading.Thread(target=work)
+        thread.start()
+        thread.join(60)
+        product = torch.full((2,), 3.0) * 2
+    assert sums == [[2, 2]] and product.tolist() == [6, 6]
+    assert "mul.Tensor" in seen and "add.Tensor" not in seen
