@@ -42,6 +42,8 @@ def adds_up() -> None:
     assert stats["requested_bytes.all.current"] == sum(block.requested for block in used)
     assert stats["reserved_bytes.all.current"] == sum(block.size for blocks in segments for block in blocks)
     assert stats["allocation.all.current"] == len(used)
+    active, inactive = (stats[f"{name}_bytes.all.current"] for name in ("active", "inactive"))
+    assert active + inactive == stats["reserved_bytes.all.current"]
     for name in ("allocation", "allocated_bytes", "reserved_bytes", "segment"):
         assert stats[f"{name}.all.allocated"] - stats[f"{name}.all.freed"] == stats[f"{name}.all.current"]
         assert stats[f"{name}.all.peak"] >= stats[f"{name}.all.current"]
@@ -94,6 +96,21 @@ def layout(unit: int) -> list[list[int]]:
     """The sizes of the blocks of each segment; those of free ones are negative."""
     segments = allocator_of(get_runtime(0)).segments()
     return [[(-1 if block.free else 1) * (block.size // unit) for block in blocks] for blocks in segments]
+
+
+def test_a_device_that_nothing_has_used_has_statistics_of_zero() -> None:
+    assert set(torch.npu.memory_stats().values()) == {0}
+
+
+def test_free_memory_is_found_again_after_a_change_that_was_cut_short() -> None:
+    allocator = allocator_of(get_runtime(0))
+    kept, freed = of_bytes(512), of_bytes(1024)
+    place = freed.data_ptr()
+    del freed
+    with pytest.raises(KeyboardInterrupt), allocator.changing():
+        raise KeyboardInterrupt
+    adds_up()
+    assert of_bytes(1024).data_ptr() == place and kept.data_ptr() < place
 
 
 def test_a_rest_of_512_bytes_is_split_off_a_block() -> None:
