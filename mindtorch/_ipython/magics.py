@@ -147,10 +147,11 @@ class MindtorchMagics(MagicGroup):
                     "that a magic drew"))
     def save_picture(self, line: str) -> Any:
         """Save a picture to a file, and show an image as it was saved: a browser's menu copies it."""
-        words = line.split()
-        count = next((i for i, word in enumerate(words) if not word.startswith("--")), len(words)) + 1
-        options = parse_argstring(self.save_picture, " ".join(words[:count]))
-        what = line.split(maxsplit=count)[count] if count < len(words) else ""
+        words, what = [], line.strip()
+        while what and (what.startswith("--") or all(word.startswith("--") for word in words)):
+            word, _, what = what.partition(" ")
+            words, what = [*words, word], what.strip()
+        options = parse_argstring(self.save_picture, " ".join(words))
         if options.file is None:
             raise UsageError("%save_picture needs a file: %save_picture x.png x")
         file = options.file.strip("'\"")  # IPython leaves quotes where they are

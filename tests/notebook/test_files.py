@@ -107,6 +107,15 @@ def test_the_last_picture_of_a_magic_is_saved_where_nothing_is_named(shell, tmp_
     assert 'class="mindtorch mt-tensors"' in saved(shell, tmp_path / "q.html")
 
 
+@pytest.mark.parametrize("line", ["--dark {}/p.html x", "{}/p.html --dark x", "{}/p.html  --dark   x"])
+def test_options_stand_before_or_behind_the_file(shell, tmp_path, line):
+    shell.run_cell("x = torch.ones(2)")
+    with capture_output():
+        shell.run_line_magic("save_picture", line.format(tmp_path))
+    page = (tmp_path / "p.html").read_text("utf-8")
+    assert 'data-jp-theme-light="false"' in page and "float32[2]" in page
+
+
 def test_a_saved_image_is_shown(shell, painter, tmp_path):
     with capture_output():
         shown = shell.run_line_magic("save_picture", f"'{tmp_path / 'p.svg'}' torch.ones(2)")
