@@ -4,7 +4,7 @@ from __future__ import annotations
 import ast
 import linecache
 from collections import deque
-from collections.abc import Callable, Iterable, Iterator, Mapping
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 from pathlib import PurePath
 from types import CodeType
@@ -12,7 +12,6 @@ from typing import Any
 
 from .._dispatch.dispatcher import registry
 from .._dispatch.observers import DispatchEvent, TensorMeta, subscribe
-from .libraries import library_of
 
 KEPT = 4096  #: writes at most that are remembered
 
@@ -65,10 +64,10 @@ def _note(event: DispatchEvent) -> None:
     _noted.extend(Write(event.op, *event.site[:2], version, counter) for counter, version in found if counter)
 
 
-def writes_to(tensor: Any, after: int) -> list[Write]:
-    """Return the noted writes to a tensor's memory that led to versions above ``after``, one per version."""
+def writes_to(counter: Any, after: int) -> list[Write]:
+    """Return the noted writes that led a version counter above ``after``, one per version."""
     found: dict[int, Write] = {}
-    counter, below = library_of(tensor).counted(tensor), None
+    below = None
     for write in reversed(_noted):  # a counter that is gone may have had the same identity: its versions are no sequel
         if write.counter != counter or write.version is None:
             continue
@@ -80,18 +79,11 @@ def writes_to(tensor: Any, after: int) -> list[Write]:
     return sorted(found.values(), key=lambda write: write.version or 0)
 
 
-def counted_together(tensor: Any, other: Any) -> bool:
-    """Whether writes to the one are counted as writes to the other."""
-    library = library_of(tensor)
-    counter = library.counted(tensor) if library_of(other) is library else None
-    return counter is not None and library.counted(other) == counter
-
-
-def suspected_writes(tensor: Any, named: Mapping[str, Any], codes: Iterable[CodeType]) -> list[Write]:
-    """Lines of functions, and, if one is of a notebook, of its cells, that write in place to something that now shares
-    a tensor's version counter. What names meant when the lines ran is not known.
+def suspected_writes(names: Iterable[str], codes: Iterable[CodeType]) -> list[Write]:
+    """Lines of functions, and, if one is of a notebook, of its cells, that write in place to one of these names. What
+    they meant when the lines ran is not known.
     """
-    ours = {name for name, other in named.items() if counted_together(tensor, other)}
+    ours = set(names)
     spans = {code.co_filename: _span(code) for code in codes}
     if any(map(is_cell, spans)):
         cells = [name for name in linecache.cache if is_cell(name)]

@@ -9,7 +9,7 @@ from typing import Any
 
 from ..graph import nodes_behind
 from ..libraries import is_tensor, library_of
-from ..writes import Write, counted_together, suspected_writes, watching_writes, writes_to
+from ..writes import Write, suspected_writes, watching_writes, writes_to
 from .explanation import (
     CLASH, GONE, GOOD, Cell, Diagnosis, Fields, Fix, Group, Groups, Involved, ShapeRow, Shapes, Step, Steps, given,
 )
@@ -60,10 +60,11 @@ def modified(failure: Failure, f: Fields) -> Diagnosis:
     name = node.name() if node is not None else "a node"
     tensor = _origin(failure, saved)
     steps = [Step(name, f"keeps {tensor} {tensor.size} at version {wanted}", GOOD)]
-    writes = [] if saved is None else writes_to(saved, wanted)
+    writes = [] if saved is None else writes_to(library_of(saved).counted(saved), wanted)
     exact = bool(writes)
     if saved is not None and not writes:
-        writes = suspected_writes(saved, failure.named, [frame.f_code for frame, _ in failure.users])
+        writes = suspected_writes([name for name, tensor in failure.named.items() if _counted_together(saved, tensor)],
+                                  [frame.f_code for frame, _ in failure.users])
         here = [write for write in writes if write.file == failure.users[-1][0].f_code.co_filename]
         writes = here if len(here) >= now - wanted else writes  # names of other cells may have meant something else
     steps += [_write_step(write) for write in writes]
@@ -98,8 +99,15 @@ def _origin(failure: Failure, saved: Any) -> Involved:
     if saved is None:
         return Involved("saved", "", "", "", (), (), 0, "", None, True, "", 0)
     found = failure.involved(saved, "saved")
-    others = (tensor for tensor in failure.named.values() if counted_together(saved, tensor))
+    others = (tensor for tensor in failure.named.values() if _counted_together(saved, tensor))
     return found if found.name else next((failure.involved(other, "saved") for other in others), found)
+
+
+def _counted_together(tensor: Any, other: Any) -> bool:
+    """Whether writes to the one are counted as writes to the other."""
+    library = library_of(tensor)
+    counter = library.counted(tensor) if library_of(other) is library else None
+    return counter is not None and library.counted(other) == counter
 
 
 def _instead(label: str, writes: list[Write]) -> str:
