@@ -264,3 +264,29 @@ def test_a_broken_module_is_told_of_too():
     model = nn.Sequential(Calling(fails))
     del model[0].__dict__["_modules"]
     assert "Calling" in error_of(model, THREE).__notes__[-1]
+
+
+def test_a_late_error_of_backward_names_the_operator_that_failed_and_not_one_whose_name_begins_its() -> None:
+    simulator = torch.npu.simulator
+    x = torch.ones(2, 3, device="npu", requires_grad=True)
+    total = x.sigmoid().sum()
+    simulator.faults.fail("aclnnSigmoidBackward", phase="async")
+    try:
+        total.backward()
+        with pytest.raises(torch.npu.AclError) as raised:
+            torch.npu.synchronize()
+    finally:
+        simulator.faults.clear()
+    assert raised.value.__notes__[0].startswith("aclnnSigmoidBackward(float32[2, 3]")
+
+
+@pytest.mark.parametrize("kind", [torch.optim.SGD, torch.optim.Adam, torch.optim.AdamW, torch.optim.Adagrad])
+def test_an_optimizer_names_the_shapes_of_a_parameter_that_has_changed(kind) -> None:
+    param = nn.Parameter(torch.ones(3))
+    optimizer = kind([param], lr=0.1, **({"momentum": 0.9} if kind is torch.optim.SGD else {}))
+    param.sum().backward()
+    optimizer.step()
+    param.data, param.grad = torch.ones(4), torch.ones(4)
+    with pytest.raises(RuntimeError, match=r"The size of tensor a \(3\) must match .* tensor b \(4\)") as raised:
+        optimizer.step()
+    assert "in the step of" in str(raised.value.__notes__)

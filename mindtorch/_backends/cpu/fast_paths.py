@@ -254,13 +254,15 @@ def on_lists(name: str, count: int) -> Callable[[Row], Row]:
     """
 
     def make(general: Row) -> Row:
-        kernel = CPU_KERNELS[name]
+        kernel, shaped = CPU_KERNELS[name], count if name == "_fused_sgd_" else count - 1  # the last has steps
 
         def fast(*args: Any) -> Any:
             lists = [[tensor._array for tensor in tensors] for tensors in args[:count]]
             lengths = [len(arrays) for arrays in lists]
+            shapes = [array.shape for array in lists[0]]
             if lengths[0] != lengths[1] or args[-1] is not None or args[-2] is not None or not (
-                    {*lengths} <= {0, lengths[0]}):
+                    {*lengths} <= {0, lengths[0]}) or any(
+                    [array.shape for array in arrays] != shapes for arrays in lists[1:shaped] if arrays):
                 return general(*args)
             kernel(*lists, *args[count:])
             return args[0]

@@ -7,6 +7,7 @@ from __future__ import annotations
 import atexit
 import ctypes
 import os
+import re
 import threading
 from collections import deque
 from collections.abc import Callable, Iterable, Sequence
@@ -174,7 +175,7 @@ class Queue:
             raise error  # type: ignore[misc]  # nothing is known but that it takes long
         if error is not None:
             waiting = [queued for queued in tuple(self.log) if self.finished < queued.number <= last]
-            failed = next((queued for queued in waiting if queued.name in str(error)), None)
+            failed = next((queued for queued in waiting if re.search(rf"\b{queued.name}\b", str(error))), None)
             self.failures.append((failed.number if failed else self.finished + 1, last, error))  # skips the rest
         self.settle(last, releases)
         if error is not None:

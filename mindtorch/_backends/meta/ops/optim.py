@@ -5,6 +5,7 @@ from collections.abc import Callable
 from typing import Any
 
 from ...._errors import check
+from ...._layout import broadcast_shapes
 from . import META_KERNELS
 
 
@@ -13,18 +14,31 @@ def same_lengths(*lists: list[Any]) -> None:
           f"got {', '.join(str(len(tensors)) for tensors in lists)}")
 
 
-def fused(lists: int, optional: int = 0) -> Callable[..., None]:
-    """The check of an operator whose first arguments are this many lists, of which one may be empty."""
+def same_shapes(self: list[Any], *lists: list[Any]) -> None:
+    """Refuse what was kept for a parameter of another shape, in the words of the first operator that would meet it."""
+    for other in lists:
+        for param, tensor in zip(self, other, strict=False):
+            if param.shape != tensor.shape:
+                broadcast_shapes(tensor.shape, param.shape)  # raises, unless they differ by dimensions of size 1
+                check(False, lambda a=param, b=tensor: f"output with shape {list(b.shape)} doesn't match the broadcast "
+                      f"shape {list(a.shape)}")
+
+
+def fused(lists: int, optional: int = 0, steps: int = 1) -> Callable[..., None]:
+    """The check of an operator whose first arguments are this many lists, of which one may be empty. The last are of
+    numbers of steps, the others of tensors with the shapes of the parameters.
+    """
 
     def check_lists(*args: Any) -> None:
         same_lengths(*(tensors for i, tensors in enumerate(args[:lists]) if tensors or i != optional))
+        same_shapes(*args[:lists - steps])
 
     return check_lists
 
 
 META_KERNELS.update({
     "_foreach_add_.Scalar": lambda self, scalar: None,
-    "_fused_sgd_": fused(3, optional=2),
+    "_fused_sgd_": fused(3, optional=2, steps=0),
     "_fused_adam_": fused(6, optional=4),
     "_fused_adamw_": fused(6, optional=4),
     "_fused_adagrad_": fused(4),
