@@ -193,3 +193,18 @@ def test_a_trace_names_the_key() -> None:
     with mindtorch.observe() as events:
         mindtorch.tensor(VALUES).conj() + 1
     assert [(event.op, event.path) for event in events][-1] == ("add.Tensor", ("Conjugate", "CPU"))
+
+
+def test_a_class_that_is_not_asked_while_its_method_runs_is_conjugated_below() -> None:
+    for lib in (mindtorch, torch):
+        class Passing(lib.Tensor):
+            @classmethod
+            def __torch_dispatch__(cls, func, types, args=(), kwargs=None, lib=lib):
+                guard = lib._C._DisableTorchDispatch()
+                result = func(*args, **(kwargs or {}))
+                del guard
+                return result
+
+        view = lib.Tensor._make_subclass(Passing, lib.tensor(VALUES)).conj()
+        assert view.exp().tolist() == lib.tensor(VALUES).conj().resolve_conj().exp().tolist()
+        assert view.clone().tolist() == lib.tensor(VALUES).conj().tolist()

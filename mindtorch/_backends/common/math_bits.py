@@ -9,7 +9,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from typing import Any
 
-from ..._dispatch.dispatcher import TENSOR_TYPES, registry, resolve
+from ..._dispatch.dispatcher import TENSOR_TYPES, key_handlers, registry, resolve
 from ..._dispatch.keys import BACKENDS, CONJUGATE, MATH_BITS, NEGATIVE, NONCONTIGUOUS, PYTHON
 from ..._dispatch.registry import Operator
 
@@ -28,7 +28,7 @@ def on_math_bits(op: Operator, keys: int) -> Callable[..., Any]:
     if op.name in LOOK_AT_NO_ELEMENTS or (kernel is not None and kernel.makes_view):
         return inner
     if rest & PYTHON and (op.name in OWN or (op.name in TAKE_CONJUGATES and not keys & NEGATIVE)):
-        return inner
+        return key_handlers[PYTHON](op, keys & ~PYTHON)  # and where nobody is asked, it is done below
     if op.name in OWN:
         return OWN[op.name](inner)
     writes, python = (0,) if op.is_inplace else op.writes, keys & PYTHON
