@@ -38,6 +38,8 @@ def judge(task: str, lab: Lab, mine: Any, hidden: bool = False) -> Verdict:
     if not callable(mine):
         said = "it is still to be written" if mine is ... or mine is None else f"a function is asked for, not {mine!r}"
         return Verdict(task, len(cases), "", Difference(said))
+    if _is_empty(mine):
+        return Verdict(task, len(cases), "", Difference("it is still to be written"), lab.hints[0])
     for case in cases:
         expected = lab.run(lab.right, *case)
         outcome = attempt(lab.run, mine, *case)
@@ -49,7 +51,7 @@ def judge(task: str, lab: Lab, mine: Any, hidden: bool = False) -> Verdict:
 
 def _why(lab: Lab, mine: Callable[..., Any], cases: list[tuple[Any, ...]], outcome: Outcome) -> str:
     """What the reader may have got wrong, or where to begin; nothing if that is not known."""
-    if outcome.failure == UNWRITTEN or _is_empty(mine):
+    if outcome.failure == UNWRITTEN:
         return lab.hints[0]
     return "" if outcome.endless else _mistake(lab, mine, cases)
 
