@@ -13,7 +13,7 @@ from .torch_version import __version__
 def show() -> str:
     """The versions of Python and of the libraries that compute, one in each line (``torch.__config__.show``)."""
     lines = [f"Python {platform.python_version()} ({platform.machine()})", f"NumPy {np.__version__}"]
-    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]  # type: ignore[call-overload]
+    blas = np.show_config(mode="dicts")["Build Dependencies"]["blas"]
     lines.append(f"BLAS {blas['name']} {blas['version']}")
     for package in ("scipy", "ml_dtypes"):
         try:

@@ -19,13 +19,15 @@ def _kind_of(device: Any) -> str:
 class _OfAnyDevice(type):
     """The type of ``Stream`` and ``Event``: calling one of these makes an object of the device's own class."""
 
+    _made: Any  #: makes what a call of the generic class returns
+
     def __call__(cls, *args: Any, **kwargs: Any) -> Any:
         return cls._made(*args, **kwargs) if cls.__base__ is object else super().__call__(*args, **kwargs)
 
     @property
     def __signature__(cls) -> inspect.Signature:
         """That of the method that makes a generic object, or else of the class's own ``__init__``."""
-        made = cls._made if cls.__base__ is object else cls.__init__.__get__(object())
+        made = cls._made if cls.__base__ is object else getattr(cls, "__init__").__get__(object())  # noqa: B009
         return inspect.signature(made)
 
 
@@ -51,8 +53,16 @@ class Stream(metaclass=_OfAnyDevice):
         return made
 
     _kind: str
-    stream_id = 0  #: the stream's number on its device (``torch.Stream.stream_id``)
-    device_index = -1  #: the index of the device, -1 where there is one only (``torch.Stream.device_index``)
+
+    @property
+    def stream_id(self) -> int:
+        """The stream's number on its device (``torch.Stream.stream_id``)."""
+        return 0
+
+    @property
+    def device_index(self) -> int:
+        """The index of the device, -1 where there is one only (``torch.Stream.device_index``)."""
+        return -1
 
     @property
     def device(self) -> Device:
@@ -93,7 +103,7 @@ class Stream(metaclass=_OfAnyDevice):
         return None
 
     def __eq__(self, other: object) -> bool:
-        return type(other) is type(self) is Stream and other._kind == self._kind  # type: ignore[attr-defined]
+        return type(other) is type(self) is Stream and other._kind == self._kind
 
     def __hash__(self) -> int:
         return hash(self._kind)

@@ -156,8 +156,8 @@ def view_dtype(self: Tensor, dtype: Any) -> Layout:
     the elements are not those in memory.
     """
     for bit, kind in ((CONJUGATE, "conjugate view tensors"), (NEGATIVE, "tensors with negative bit set")):
-        check(dtype is self._dtype or not self._keys & bit, lambda kind=kind: "torch.Tensor.view is not supported for "
-              f"{kind} when converting to a different dtype.")
+        check(dtype is self._dtype or not self._keys & bit,
+              f"torch.Tensor.view is not supported for {kind} when converting to a different dtype.")
     shape, stride, offset = list(self.shape), list(self._strides()), self._offset
     old, new = self._dtype.itemsize, dtype.itemsize
     if old == new:

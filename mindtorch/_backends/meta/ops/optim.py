@@ -20,8 +20,8 @@ def same_shapes(self: list[Any], *lists: list[Any]) -> None:
         for param, tensor in zip(self, other, strict=False):
             if param.shape != tensor.shape:
                 broadcast_shapes(tensor.shape, param.shape)  # raises, unless they differ by dimensions of size 1
-                check(False, lambda a=param, b=tensor: f"output with shape {list(b.shape)} doesn't match the broadcast "
-                      f"shape {list(a.shape)}")
+                raise RuntimeError(f"output with shape {list(tensor.shape)} doesn't match the broadcast shape "
+                                   f"{list(param.shape)}")
 
 
 def fused(lists: int, optional: int = 0, steps: int = 1) -> Callable[..., None]:
