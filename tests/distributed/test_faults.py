@@ -14,7 +14,7 @@ FAULTS = {
     "killed": "rank 1 was killed, or ended without a word",
     "exits": "rank 1 exited with 3",
     "ends": "waits in vain: rank 1 has ended its program without this call",
-    "late": "timed out after 2 s: rank 1 did not make this call",
+    "late": "timed out after 5 s: rank 1 did not make this call",
     "late at the start": "init_process_group at",
     "raises in backward": "rank 1 raised ArithmeticError: no gradient today, at",
     "another call": "rank 1: broadcast(float32[2], root 0) at",

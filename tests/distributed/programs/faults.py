@@ -12,7 +12,7 @@ fault = sys.argv[1]
 culprit = int(os.environ["RANK"]) == 1
 if fault == "late at the start" and culprit:
     time.sleep(30)
-dist.init_process_group("gloo", timeout=timedelta(seconds=2 if fault.startswith("late") else 60))
+dist.init_process_group("gloo", timeout=timedelta(seconds=5 if fault.startswith("late") else 60))
 rank = dist.get_rank()
 net = torch.nn.parallel.DistributedDataParallel(torch.nn.Sequential(torch.nn.Linear(4, 4), torch.nn.Linear(4, 4)))
 out = net(torch.ones(2, 4))
