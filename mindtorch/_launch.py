@@ -19,7 +19,7 @@ from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
-from ._collectives.launcher import VARIABLE, encode
+from ._collectives.launcher import VARIABLE, encode, shared_memory
 
 #: Seconds that ranks have to end by themselves after one has died, and then after SIGTERM.
 GRACE, LAST = 5.0, 2.0
@@ -130,6 +130,7 @@ class Ranks:
     def kill(self, number: signal.Signals) -> None:
         """Send the ranks that are alive a signal."""
         for rank in self.alive():
+            self.files.update(shared_memory(self.pids[rank]))
             with suppress(ProcessLookupError):
                 os.kill(self.pids[rank], number)
 
@@ -165,9 +166,9 @@ def launch(count: int, script: str, arguments: list[str], options: list[str] | N
     stop = signal.signal(signal.SIGTERM, _interrupt)
     try:
         since, sent = 0.0, 0
-        while starter.poll() is None:
+        while starter.poll() is None or ranks.alive():
             ranks.attend(0.2 if ranks.pids else 0.05)
-            if ranks.dead:
+            if ranks.dead or starter.poll() is not None:
                 since = since or time.monotonic()
                 passed = time.monotonic() - since
                 if sent == 0 and passed > GRACE and ranks.alive():
@@ -178,7 +179,7 @@ def launch(count: int, script: str, arguments: list[str], options: list[str] | N
                 elif sent == 1 and passed > GRACE + LAST:
                     ranks.kill(signal.SIGKILL)
                     sent = 2
-                elif passed > GRACE + 2 * LAST or not ranks.alive():
+                elif passed > GRACE + 2 * LAST or (ranks.dead and not ranks.alive()):
                     break
         ranks.attend(0)
     finally:

@@ -3,8 +3,10 @@ from __future__ import annotations
 
 import os
 import sys
+import threading
 import traceback
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 from ._collectives import launcher
@@ -38,9 +40,35 @@ def leave(status: int) -> None:
     os._exit(status)
 
 
+def stand_before_mpiexec() -> None:
+    """Go on in a child with a session of its own, for which this process waits: ``mpiexec`` kills its ranks at once
+    when one has failed, and then they could not say what they were waiting for. It is the launcher who ends them.
+    """
+    if child := os.fork():
+        status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
+        os._exit(status if status >= 0 else 128 - status)
+    os.setsid()
+
+
+def end_without_launcher() -> None:
+    """Leave, after a moment for errors, when the launcher has been killed (called when there is news)."""
+    if launcher.line is not None and launcher.line.gone:
+        threading.Timer(2.0, abandon).start()
+
+
+def abandon() -> None:
+    """End, and take along what the launcher would have removed."""
+    for file in launcher.shared_memory():
+        Path(file).unlink(missing_ok=True)
+    os._exit(1)
+
+
 def main() -> None:
     """Run ``script arguments`` as ``__main__``, with ``import torch`` meaning mindtorch."""
+    stand_before_mpiexec()
     launcher.connect(set_environment())
+    if launcher.line is not None:
+        launcher.line.listeners.append(end_without_launcher)
     from .__main__ import run  # after the first word to the launcher: it takes a moment
 
     failure: Any = None

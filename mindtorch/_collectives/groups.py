@@ -208,15 +208,8 @@ def _start_mpi() -> Any:
         sys.excepthook = crash
         atexit.register(_leave)
         if launcher.line is not None:
-            launcher.line.say(files=_shared_memory())
+            launcher.line.say(files=launcher.shared_memory())
     return MPI.COMM_WORLD
-
-
-def _shared_memory() -> list[str]:
-    """The files by which MPI's processes share memory: they stay if no process is left to remove them."""
-    maps = Path("/proc/self/maps")
-    words = [line.split()[-1] for line in maps.read_text().splitlines()] if maps.exists() else []
-    return sorted({word for word in words if word.startswith("/dev/shm/mpi")})
 
 
 def _leave() -> None:
@@ -224,7 +217,10 @@ def _leave() -> None:
 
     failed = _crashed or (engine is not None and (bool(engine.lanes) or bool(engine.broken)))
     destroy_process_group() if is_initialized() else None
-    if not failed and not MPI.Is_finalized():
+    if failed:
+        for file in launcher.shared_memory():
+            Path(file).unlink(missing_ok=True)
+    elif not MPI.Is_finalized():
         MPI.Finalize()
 
 

@@ -13,6 +13,7 @@ import socket
 import threading
 from collections.abc import Callable
 from contextlib import suppress
+from pathlib import Path
 from typing import Any
 
 VARIABLE = "MINDTORCH_LAUNCHER"  # the socket's name
@@ -20,6 +21,15 @@ VARIABLE = "MINDTORCH_LAUNCHER"  # the socket's name
 
 def encode(message: dict[str, Any]) -> bytes:
     return json.dumps(message).encode() + b"\n"
+
+
+def shared_memory(process: int | str = "self") -> list[str]:
+    """The files by which a process of MPI shares memory with others: they stay if it is killed."""
+    try:
+        lines = Path(f"/proc/{process}/maps").read_text().splitlines()
+    except OSError:  # it is gone, or this is not Linux
+        return []
+    return sorted({line.split()[-1] for line in lines if "/dev/shm/mpi" in line and not line.endswith("(deleted)")})
 
 
 class Line:

@@ -48,6 +48,14 @@ def test_a_rank_that_does_not_come_back_is_ended() -> None:
 
 
 @needs_mpi
+def test_a_launcher_that_is_ended_ends_its_ranks() -> None:
+    before = files()
+    ended = launch("faults.py", arguments=["the launcher is ended"], seconds=60)
+    assert ended.status != 0 and "the launcher is told to end" in ended.output
+    assert ended.left == [] and files() <= before
+
+
+@needs_mpi
 def test_messages_that_do_not_match() -> None:
     ended = launch("faults.py", arguments=["received by nobody"], seconds=60)
     assert ended.status == 1 and "sends float32[2] at" in ended.output, ended.output

@@ -37,6 +37,14 @@ if fault == "does not come back" and rank == 2:
     raise ArithmeticError("while another rank sleeps")
 if fault == "does not come back" and culprit:
     time.sleep(60)
+if fault == "the launcher is ended":
+    dist.barrier()
+    if culprit:
+        launcher = int(os.environ["TORCHELASTIC_RUN_ID"].split("-")[1])
+        print("the launcher is told to end", flush=True)
+        time.sleep(0.5)
+        os.kill(launcher, signal.SIGTERM)
+    time.sleep(60)
 if fault == "received by nobody":
     dist.recv(torch.ones(3)) if culprit else dist.send(torch.ones(2), 1)
 out.sum().backward()
