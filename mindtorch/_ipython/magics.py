@@ -147,7 +147,8 @@ class MindtorchMagics(MagicGroup):
                     "that a magic drew"))
     def save_picture(self, line: str) -> Any:
         """Save a picture to a file, and show an image as it was saved: a browser's menu copies it."""
-        words, what = [], line.strip()
+        words: list[str] = []
+        what = line.strip()
         while what and (what.startswith("--") or all(word.startswith("--") for word in words)):
             word, _, what = what.partition(" ")
             words, what = [*words, word], what.strip()
