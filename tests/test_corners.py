@@ -467,3 +467,9 @@ def test_the_loss_of_logits_is_laid_out_as_its_targets() -> None:
             lib.zeros(a) if a == (2, 3) else lib.zeros(a).t(), lib.zeros(b) if b == (2, 3) else lib.zeros(b).t(),
             reduction="none").stride() for lib in (mindtorch, torch)]
         assert strides[0] == strides[1]
+
+
+@corners(*[lambda t, dim=dim: t.logcumsumexp(t.arange(12.0).view(2, 3, 2).flip(dim).to(t.complex64), dim)  # type: ignore
+           for dim in range(3)])
+def test_complex_numbers_accumulate_along_any_dimension(program: Program) -> None:
+    check(program)

@@ -93,7 +93,7 @@ def logcumsumexp(x: np.ndarray, dim: int) -> Any:
     x, axis = lines(to_opmath(x), dim)
     if x.dtype.kind == "f":
         return np.logaddexp.accumulate(x, axis, np.float64)
-    out = np.moveaxis(x.astype(np.complex128), axis, 0)
+    out = np.array(np.moveaxis(x, axis, 0), np.complex128, order="C")  # of which lines are views
     if out[:1].size < FEW:
         for line in np.moveaxis(out.reshape(len(out), -1), 0, 1):
             line[:] = list(itertools.accumulate(line.tolist(), logaddexp_of_numbers))
