@@ -89,7 +89,7 @@ class Shards:
                 for owner, name, shape, begin in self.places}
 
 
-class Shard(Parameter):
+class Shard(Parameter):  # type: ignore[metaclass]
     """A rank's part of parameters that are laid end to end."""
 
 
