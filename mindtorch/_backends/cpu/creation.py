@@ -21,7 +21,7 @@ def fill(spec: Spec, value: Any, device: Device) -> Tensor:
     """
     dtype = spec.dtype
     if value.__class__ is complex or (value != 0 and value != 1):
-        if dtype is not float16 or prod(spec.shape) != 1:  # one alone becomes infinity
+        if dtype is not float16 or prod(spec.shape or ()) != 1:  # one alone becomes infinity
             check_number(dtype, value)
         if isinstance(value, complex) and not dtype.is_complex:
             value = bool(value) if dtype is bool_ else value.real
