@@ -2,6 +2,7 @@
 from __future__ import annotations
 
 import os
+import signal
 import sys
 import threading
 import traceback
@@ -45,6 +46,7 @@ def stand_before_mpiexec() -> None:
     when one has failed, and then they could not say what they were waiting for. It is the launcher who ends them.
     """
     if child := os.fork():
+        signal.signal(signal.SIGUSR1, signal.SIG_IGN)  # by which mpiexec tells MPI of a process that has gone
         status = os.waitstatus_to_exitcode(os.waitpid(child, 0)[1])
         os._exit(status if status >= 0 else 128 - status)
     os.setsid()
